@@ -1,0 +1,3 @@
+from libc.stdint cimport uint32_t
+
+cdef uint32_t features() noexcept nogil

@@ -1,0 +1,32 @@
+from libc.stdint cimport uint32_t, uint64_t
+
+
+cdef extern from "minhash.h" nogil:
+    ctypedef struct nd_minima32:
+        size_t k
+        uint64_t key
+        const uint32_t *a
+        const uint32_t *b
+        uint32_t *minima
+    ctypedef struct nd_minima64:
+        size_t k
+        uint64_t key
+        const uint64_t *a
+        const uint64_t *b
+        uint64_t *minima
+    ctypedef struct nd_bottom:
+        size_t size
+        size_t count
+        size_t table_size
+        uint64_t key
+        unsigned shift
+        uint64_t *heap
+        uint64_t *table
+
+
+cdef class Sink:
+    """What takes the fingerprints of one document after another: take(to, …) between start(row) and finish(row)."""
+    cdef void (*take)(void *, const uint64_t *, size_t) noexcept nogil
+    cdef void *to
+    cdef void start(self, size_t row) noexcept nogil
+    cdef void finish(self, size_t row) noexcept nogil

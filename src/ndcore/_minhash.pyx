@@ -1,0 +1,138 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Sketches: what takes fingerprints and keeps minima."""
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+import numpy as np
+
+from ndcore cimport _cpu
+
+
+cdef extern from "minhash.h" nogil:
+    void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b)
+    void nd_minima32_take(void *to, const uint64_t *f, size_t n)
+    void nd_minima64_take(void *to, const uint64_t *f, size_t n)
+    void nd_bottom_open(nd_bottom *b)
+    void nd_bottom_take(void *to, const uint64_t *f, size_t n)
+    void nd_bottom_close(nd_bottom *b)
+    size_t nd_minhash_variants(const char **names, int *runnable, size_t room, uint32_t features)
+    int nd_minhash_use(const char *name, uint32_t features)
+    int nd_minhash_chosen()
+
+
+def variants() -> dict[str, bool]:
+    """Names of the forms of the 32-bit minima, best first, each with whether it runs here."""
+    cdef const char *names[8]
+    cdef int runnable[8]
+    cdef size_t n = nd_minhash_variants(names, runnable, 8, _cpu.features())
+    return {names[i].decode(): bool(runnable[i]) for i in range(n)}
+
+
+def use(name: str | None) -> bool:
+    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
+    cdef bytes wanted = b"" if name is None else name.encode()
+    return nd_minhash_use(NULL if name is None else <const char *> wanted, _cpu.features()) >= 0
+
+
+def chosen() -> str:
+    """Name of the variant that runs."""
+    return list(variants())[nd_minhash_chosen()]
+
+
+def coefficients(seed: int, num_perm: int):
+    """(key, a, b): the key of π and the coefficients of num_perm permutations, uint64, of the stream SplitMix64(seed)."""
+    cdef uint64_t key
+    cdef uint64_t[::1] a = np.zeros(max(1, num_perm), np.uint64)
+    cdef uint64_t[::1] b = np.zeros(max(1, num_perm), np.uint64)
+    nd_minhash_coefficients(seed, num_perm, &key, &a[0], &b[0])
+    return key, np.asarray(a)[:num_perm], np.asarray(b)[:num_perm]
+
+
+cdef class Sink:
+    cdef void start(self, size_t row) noexcept nogil:
+        pass
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        pass
+
+    def take_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None):
+        """Sketch ready sets: set i is values[offsets[i] : offsets[i + 1]], offsets checked by the caller."""
+        cdef size_t row, n = offsets.shape[0] - 1
+        cdef const uint64_t *base = &values[0] if values.shape[0] else NULL
+        with nogil:
+            for row in range(n):
+                self.start(row)
+                if offsets[row + 1] > offsets[row]:
+                    self.take(self.to, base + offsets[row], offsets[row + 1] - offsets[row])
+                self.finish(row)
+
+
+cdef class Signatures32(Sink):
+    """rows (n, num_perm) uint32: the minima of document i in row i, all ones where it has no shingles."""
+    cdef nd_minima32 state
+    cdef object a, b
+    cdef uint32_t[:, ::1] minima
+    cdef readonly object rows
+
+    def __init__(self, n: int, num_perm: int, seed: int):
+        key, a, b = coefficients(seed, num_perm)
+        self.a, self.b = a.astype(np.uint32), b.astype(np.uint32)
+        self.rows = np.full((n, num_perm), 0xFFFFFFFF, np.uint32)
+        self.minima = self.rows
+        cdef uint32_t[::1] first = self.a, second = self.b
+        self.state = nd_minima32(k=num_perm, key=key, a=&first[0], b=&second[0], minima=NULL)
+        self.take = nd_minima32_take
+        self.to = &self.state
+
+    cdef void start(self, size_t row) noexcept nogil:
+        self.state.minima = &self.minima[row, 0]
+
+
+cdef class Signatures64(Sink):
+    """rows (n, num_perm) uint64."""
+    cdef nd_minima64 state
+    cdef object a, b
+    cdef uint64_t[:, ::1] minima
+    cdef readonly object rows
+
+    def __init__(self, n: int, num_perm: int, seed: int):
+        key, self.a, self.b = coefficients(seed, num_perm)
+        self.rows = np.full((n, num_perm), 0xFFFFFFFFFFFFFFFF, np.uint64)
+        self.minima = self.rows
+        cdef uint64_t[::1] first = self.a, second = self.b
+        self.state = nd_minima64(k=num_perm, key=key, a=&first[0], b=&second[0], minima=NULL)
+        self.take = nd_minima64_take
+        self.to = &self.state
+
+    cdef void start(self, size_t row) noexcept nogil:
+        self.state.minima = &self.minima[row, 0]
+
+
+cdef class Bottoms(Sink):
+    """rows (n, size) uint64: MIN_s of document i ascending in rows[i, : counts[i]]."""
+    cdef nd_bottom state
+    cdef uint64_t[:, ::1] members
+    cdef uint64_t[::1] table
+    cdef int64_t[::1] filled
+    cdef readonly object rows, counts
+
+    def __init__(self, n: int, size: int, bits: int, seed: int):
+        key, _, _ = coefficients(seed, 0)
+        cdef size_t table_size = 1 << (4 * size - 1).bit_length()
+        self.table = np.empty(table_size, np.uint64)
+        self.rows = np.empty((n, size), np.uint64)
+        self.counts = np.zeros(n, np.int64)
+        self.members, self.filled = self.rows, self.counts
+        self.state.size, self.state.table_size = size, table_size
+        self.state.key, self.state.shift = key, 64 - bits
+        self.state.table = &self.table[0]
+        self.take = nd_bottom_take
+        self.to = &self.state
+
+    cdef void start(self, size_t row) noexcept nogil:
+        self.state.heap = &self.members[row, 0]
+        nd_bottom_open(&self.state)
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        nd_bottom_close(&self.state)
+        self.filled[row] = <int64_t> self.state.count

@@ -1,0 +1,148 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Sorting of entries, candidate pairs, exact set sizes, clusters. Arrays are checked by the callers in Python."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+import numpy as np
+
+
+cdef extern from "pairs.h" nogil:
+    ctypedef struct nd_entry:
+        uint64_t key
+        uint64_t id
+    ctypedef struct nd_judge:
+        const uint8_t *rows
+        size_t row_size
+        size_t group_size
+        size_t groups
+        size_t item_size
+        size_t items
+        size_t need
+        size_t least
+        const uint8_t *cut
+        uint64_t first_fixed
+    void nd_pairs_sort(nd_entry *e, nd_entry *scratch, size_t n)
+    void nd_pairs_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
+    size_t nd_pairs_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
+    size_t nd_pairs_shared_groups(const nd_judge *j, uint64_t a, uint64_t b)
+    size_t nd_pairs_shared_items(const nd_judge *j, uint64_t a, uint64_t b)
+    size_t nd_pairs_expand(
+        const nd_judge *j, size_t group, const nd_entry *e, size_t n, size_t max_run,
+        size_t *at, size_t *within, uint64_t *out, size_t room)
+    void nd_pairs_star(
+        size_t n, const int64_t *from_, const int64_t *to, const double *weight, const int64_t *order,
+        const uint8_t *fixed, int best, int64_t *rank, int64_t *label)
+    void nd_pairs_components(
+        size_t n, const int64_t *a, const int64_t *b, size_t pairs, const int64_t *rank, int64_t *parent)
+
+
+def sort_entries(uint64_t[:, ::1] entries not None):
+    """Sort rows (key, id) by key, stably, in place; uint64 (n, 2). O(n) per byte of the keys that varies."""
+    cdef size_t n = entries.shape[0]
+    cdef uint64_t[:, ::1] scratch = np.empty((n, 2), np.uint64)
+    if n:
+        with nogil:
+            nd_pairs_sort(<nd_entry *> &entries[0, 0], <nd_entry *> &scratch[0, 0], n)
+
+
+def distinct(uint64_t[::1] values not None, const int64_t[::1] offsets not None):
+    """(values, offsets) of the sets that the bags values[offsets[i] : offsets[i + 1]] hold, each ascending.
+
+    The input array is overwritten.
+    """
+    cdef size_t n = offsets.shape[0] - 1
+    cdef uint64_t[::1] scratch = np.empty(max(1, int(np.diff(offsets).max(initial=0))), np.uint64)
+    cdef int64_t[::1] out = np.zeros(n + 1, np.int64)
+    if values.shape[0]:
+        with nogil:
+            nd_pairs_distinct(&values[0], &offsets[0], n, &scratch[0], &out[0])
+    return np.asarray(values)[: out[n]], np.asarray(out)
+
+
+def common(const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+           const int64_t[::1] a not None, const int64_t[::1] b not None):
+    """Sizes of the intersections of the ascending sets a[i] and b[i]; int64 (pairs,)."""
+    cdef size_t i, n = a.shape[0]
+    cdef int64_t[::1] out = np.zeros(n, np.int64)
+    cdef const uint64_t *base = &values[0] if values.shape[0] else NULL
+    with nogil:
+        for i in range(n):
+            out[i] = <int64_t> nd_pairs_common(
+                base + offsets[a[i]], <size_t> (offsets[a[i] + 1] - offsets[a[i]]),
+                base + offsets[b[i]], <size_t> (offsets[b[i] + 1] - offsets[b[i]]))
+    return np.asarray(out)
+
+
+cdef class Judge:
+    """Decides which pairs of a group's runs are candidates; see nd_judge in pairs.h.
+
+    rows: uint32 or uint64 (n, num_perm), C-contiguous, kept alive here.
+    """
+    cdef nd_judge how
+    cdef object rows
+    cdef const uint8_t[:, ::1] bytes_of_rows
+    cdef const uint8_t[:, ::1] cut
+
+    def __init__(self, rows, size_t groups, size_t group_size, size_t need, size_t least, uint64_t first_fixed):
+        self.rows = rows
+        self.bytes_of_rows = rows.view(np.uint8)
+        self.how.rows = &self.bytes_of_rows[0, 0] if rows.shape[0] else NULL
+        self.how.item_size, self.how.items = rows.itemsize, rows.shape[1]
+        self.how.row_size = rows.itemsize * rows.shape[1]
+        self.how.group_size, self.how.groups = group_size * rows.itemsize, groups
+        self.how.need, self.how.least = need, least
+        self.how.first_fixed = first_fixed
+
+    def set_cut(self, const uint8_t[:, ::1] cut not None):
+        """Mark (document, group) whose run was not expanded; uint8 (n, groups)."""
+        self.cut = cut
+        self.how.cut = &cut[0, 0] if cut.shape[0] else NULL
+
+    def expand(self, size_t group, const uint64_t[:, ::1] entries not None, size_t max_run):
+        """Candidate pairs a << 32 | b from the runs of sorted entries, as a list of uint64 arrays."""
+        cdef size_t n = entries.shape[0], at = 0, within = 0, written
+        cdef size_t room = max(<size_t> 1 << 16, max_run)
+        cdef uint64_t[::1] out = np.empty(room, np.uint64)
+        chunks = []
+        while at < n:
+            with nogil:
+                written = nd_pairs_expand(
+                    &self.how, group, <const nd_entry *> &entries[0, 0], n, max_run, &at, &within, &out[0], room)
+            if written:
+                chunks.append(np.array(out[:written]))
+        return chunks
+
+    def matches(self, uint64_t pivot, const uint64_t[::1] others not None):
+        """uint8: which of the documents share enough groups and minima with the pivot."""
+        cdef size_t i, n = others.shape[0]
+        cdef uint8_t[::1] out = np.zeros(n, np.uint8)
+        with nogil:
+            for i in range(n):
+                out[i] = (
+                    nd_pairs_shared_items(&self.how, pivot, others[i]) >= self.how.least
+                    and nd_pairs_shared_groups(&self.how, pivot, others[i]) >= self.how.need)
+        return np.asarray(out)
+
+
+def star(const int64_t[::1] starts not None, const int64_t[::1] neighbours not None, const double[::1] weights not None,
+         const int64_t[::1] order not None, const uint8_t[::1] fixed not None, bint best):
+    """Labels int64 (n,): see nd_pairs_star in pairs.h."""
+    cdef size_t n = order.shape[0]
+    cdef int64_t[::1] rank = np.empty(n, np.int64)
+    cdef int64_t[::1] label = np.empty(n, np.int64)
+    cdef const int64_t *to = &neighbours[0] if neighbours.shape[0] else NULL
+    cdef const double *weight = &weights[0] if weights.shape[0] else NULL
+    if n:
+        with nogil:
+            nd_pairs_star(n, &starts[0], to, weight, &order[0], &fixed[0], best, &rank[0], &label[0])
+    return np.asarray(label)
+
+
+def components(const int64_t[::1] a not None, const int64_t[::1] b not None, const int64_t[::1] rank not None):
+    """Root of every document's connected component, the first of it in rank; int64 (n,)."""
+    cdef size_t n = rank.shape[0], pairs = a.shape[0]
+    cdef int64_t[::1] parent = np.arange(n, dtype=np.int64)
+    if n and pairs:
+        with nogil:
+            nd_pairs_components(n, &a[0], &b[0], pairs, &rank[0], &parent[0])
+    return np.asarray(parent)

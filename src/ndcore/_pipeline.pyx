@@ -1,0 +1,265 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Documents to tokens, fingerprints and sketches: the loop over documents runs without the GIL."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_AsEncodedString
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+from ndcore cimport _rabin, _text
+from ndcore._minhash cimport Sink
+from ndcore._rabin cimport nd_rabin, nd_rabin_byte_window, nd_rabin_symbol_window
+from ndcore._text cimport ND_BYTE, ND_CHAR, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_tape_size, nd_unit
+
+from ndcore._text import normalize
+
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object text)
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+
+cdef extern from "pipeline.h" nogil:
+    ctypedef struct nd_kernels:
+        void (*open)(nd_text *, nd_unit, const uint8_t *, size_t, uint8_t *) noexcept
+        size_t (*symbols)(nd_text *, uint64_t *, size_t) noexcept
+        void (*windows)(
+            const nd_rabin *, const nd_rabin_symbol_window *, size_t, const uint64_t *, size_t, uint64_t *) noexcept
+        void (*sliding)(
+            const nd_rabin *, const nd_rabin_byte_window *, size_t, const uint8_t *, size_t, uint64_t *) noexcept
+        uint64_t (*bytes)(const nd_rabin *, uint64_t, const uint8_t *, size_t) noexcept
+        uint64_t (*words)(const nd_rabin *, const uint64_t *, size_t) noexcept
+    ctypedef struct nd_shingling:
+        nd_kernels run
+        nd_unit unit
+        size_t width
+        int short_whole
+        nd_rabin rabin
+        nd_rabin_symbol_window symbol_window
+        nd_rabin_byte_window byte_window
+    ctypedef struct nd_shingled:
+        size_t tokens
+        size_t shingles
+        size_t invalid
+    ctypedef struct nd_collected:
+        uint64_t *values
+        size_t n
+    ctypedef void (*nd_sink)(void *, const uint64_t *, size_t) noexcept
+    size_t nd_shingle_scratch_size(size_t width)
+    nd_shingled nd_shingle(
+        const nd_shingling *s, const uint8_t *text, size_t n, nd_sink take, void *to,
+        uint64_t *scratch, uint8_t *tape, size_t *taped)
+    void nd_collect(void *to, const uint64_t *fingerprints, size_t n) noexcept
+    void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size)
+    void nd_features(
+        const nd_kernels *run, const nd_rabin *r, const void *rows, size_t n, size_t items, size_t item_size,
+        size_t group_size, size_t first, size_t last, uint64_t *group, uint64_t *out)
+
+
+UNITS = {"word": ND_WORD, "char": ND_CHAR, "line": ND_LINE, "byte": ND_BYTE, "tokens": ND_TOKENS}
+
+
+cdef void *allocate(size_t size) except NULL:
+    cdef void *memory = malloc(size if size else 1)
+    if memory == NULL:
+        raise MemoryError(f"{size} bytes for a document")
+    return memory
+
+
+cdef void connect(nd_kernels *run) noexcept:
+    run.open = _text.text_open
+    run.symbols = _text.text_symbols
+    run.windows = _rabin.rabin_symbols
+    run.sliding = _rabin.rabin_sliding
+    run.bytes = _rabin.rabin_bytes
+    run.words = _rabin.rabin_words
+
+
+cdef class Batch:
+    """Documents as bytes that stay where they are while this object lives; str by UTF-8 with surrogatepass."""
+    cdef list alive
+    cdef const uint8_t **texts
+    cdef size_t *sizes
+    cdef readonly size_t count
+    cdef readonly size_t longest
+    cdef readonly size_t total
+
+    def __cinit__(self, documents, *, normal=False, remove=False):
+        self.count = len(documents)
+        self.alive = []
+        self.texts = <const uint8_t **> allocate(self.count * sizeof(uint8_t *))
+        self.sizes = <size_t *> allocate(self.count * sizeof(size_t))
+        cdef size_t i
+        for i, document in enumerate(documents):
+            self._hold(i, document, normal, remove)
+
+    cdef _hold(self, size_t i, object document, bint normal, bint remove):
+        cdef Py_ssize_t size
+        if isinstance(document, str) and PyUnicode_IS_COMPACT_ASCII(document) and not normal:
+            self.texts[i] = <const uint8_t *> PyUnicode_AsUTF8AndSize(document, &size)
+        else:
+            if isinstance(document, str):
+                document = PyUnicode_AsEncodedString(document, "utf-8", "surrogatepass")
+            if normal:
+                document = normalize(document, remove)
+            self.texts[i] = <const uint8_t *> PyBytes_AS_STRING(document)
+            size = PyBytes_GET_SIZE(document)
+        self.alive.append(document)
+        self.sizes[i] = <size_t> size
+        self.longest = max(self.longest, self.sizes[i])
+        self.total += self.sizes[i]
+
+    def __dealloc__(self):
+        free(self.texts)
+        free(self.sizes)
+
+
+cdef class Shingler:
+    """Tables of one shingling. Arguments and documents (str or bytes) are checked by the caller.
+
+    `normal` is None, or whether NFKC leaves default ignorable code points out first.
+    """
+    cdef nd_shingling how
+    cdef bint labelled, normal, remove
+
+    def __init__(self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, normal: bool | None):
+        connect(&self.how.run)
+        self.how.unit = UNITS[unit]
+        self.how.width = width
+        self.how.short_whole = short_whole
+        self.labelled = labelled
+        self.normal = normal is not None
+        self.remove = bool(normal)
+        _rabin.rabin_init(&self.how.rabin, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
+        _rabin.rabin_symbol_window_init(&self.how.symbol_window, &self.how.rabin, width)
+        _rabin.rabin_byte_window_init(&self.how.byte_window, &self.how.rabin, width)
+
+    cdef size_t _most(self, size_t size) noexcept nogil:
+        """The most shingles that a document of so many bytes can have: two words of a byte each have one between."""
+        return size // 2 + 1 if self.how.unit == ND_WORD else size + 1
+
+    def batch(self, documents) -> Batch:
+        return Batch(documents, normal=self.normal, remove=self.remove)
+
+    def fingerprints(self, Batch batch):
+        """(values uint64, shingles int64 (n,), tokens int64 (n,), invalid bytes): fingerprints in order, end to end."""
+        cdef size_t i, room = 0
+        for i in range(batch.count):
+            room += self._most(batch.sizes[i])
+        cdef uint64_t[::1] values = np.empty(room, np.uint64)
+        cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
+        cdef nd_collected all
+        cdef nd_shingled done
+        cdef size_t invalid = 0
+        cdef Work work = Work(self, batch)
+        all.values = &values[0] if room else NULL
+        all.n = 0
+        with nogil:
+            for i in range(batch.count):
+                done = work.one(i, nd_collect, &all)
+                counts[0, i], counts[1, i] = <int64_t> done.shingles, <int64_t> done.tokens
+                invalid += done.invalid
+        return np.array(values[:all.n]), np.asarray(counts[0]), np.asarray(counts[1]), invalid
+
+    def sketch(self, Batch batch, Sink sink):
+        """(shingles int64 (n,), tokens int64 (n,), invalid bytes): every document's shingles are given to the sink."""
+        cdef size_t i, invalid = 0
+        cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
+        cdef nd_shingled done
+        cdef Work work = Work(self, batch)
+        with nogil:
+            for i in range(batch.count):
+                sink.start(i)
+                done = work.one(i, sink.take, sink.to)
+                sink.finish(i)
+                counts[0, i], counts[1, i] = <int64_t> done.shingles, <int64_t> done.tokens
+                invalid += done.invalid
+        return np.asarray(counts[0]), np.asarray(counts[1]), invalid
+
+    def canonical(self, Batch batch, hashing):
+        """hashing(memoryview of the canonical bytes) of every document, in order: each token its length, then itself."""
+        cdef size_t i, taped
+        cdef nd_collected none
+        cdef Work work = Work(self, batch)
+        cdef uint8_t *tape = <uint8_t *> allocate(nd_text_tape_size(batch.longest))
+        results = []
+        try:
+            for i in range(batch.count):
+                if self.how.unit == ND_TOKENS:
+                    results.append(hashing(<const uint8_t[:batch.sizes[i]]> batch.texts[i] if batch.sizes[i] else b""))
+                    continue
+                with nogil:
+                    work.tape, work.taped = tape, 0
+                    work.one(i, ignore, &none)
+                    taped = work.taped
+                results.append(hashing(<uint8_t[:taped]> tape if taped else b""))
+        finally:
+            free(tape)
+        return results
+
+
+cdef void ignore(void *to, const uint64_t *f, size_t n) noexcept nogil:
+    pass
+
+
+cdef class Work:
+    """Scratch for one pass over a batch."""
+    cdef Shingler shingler
+    cdef Batch batch
+    cdef uint64_t *scratch
+    cdef uint64_t *unlabelled
+    cdef uint64_t (*table)[2]
+    cdef size_t table_size
+    cdef uint8_t *tape
+    cdef size_t taped
+
+    def __cinit__(self, Shingler shingler, Batch batch):
+        self.shingler, self.batch = shingler, batch
+        self.scratch = <uint64_t *> allocate(nd_shingle_scratch_size(shingler.how.width) * sizeof(uint64_t))
+        if shingler.labelled:
+            self.table_size = 1
+            while self.table_size < 2 * shingler._most(batch.longest):
+                self.table_size *= 2
+            self.table = <uint64_t (*)[2]> allocate(self.table_size * 2 * sizeof(uint64_t))
+            self.unlabelled = <uint64_t *> allocate(shingler._most(batch.longest) * sizeof(uint64_t))
+
+    def __dealloc__(self):
+        free(self.scratch)
+        free(self.table)
+        free(self.unlabelled)
+
+    cdef nd_shingled one(self, size_t i, nd_sink take, void *to) noexcept nogil:
+        cdef nd_collected all
+        cdef nd_shingled done
+        cdef size_t table_size = 1
+        cdef const nd_shingling *how = &self.shingler.how
+        if not self.shingler.labelled:
+            return nd_shingle(
+                how, self.batch.texts[i], self.batch.sizes[i], take, to, self.scratch, self.tape, &self.taped)
+        all.values, all.n = self.unlabelled, 0
+        done = nd_shingle(
+            how, self.batch.texts[i], self.batch.sizes[i], nd_collect, &all, self.scratch, self.tape, &self.taped)
+        while table_size < 2 * all.n:
+            table_size *= 2
+        nd_label(all.values, all.n, self.table, table_size)
+        take(to, all.values, all.n)
+        return done
+
+
+def features(rows, size_t group_size, size_t first, size_t last, polynomial: int):
+    """Features first … last − 1 of every row of minima, uint64 (n, last − first); arguments checked by the caller."""
+    cdef const uint8_t[:, ::1] bytes_of_rows = rows.view(np.uint8)
+    cdef size_t n = rows.shape[0], items = rows.shape[1], item_size = rows.itemsize
+    cdef uint64_t[:, ::1] out = np.empty((n, last - first), np.uint64)
+    cdef uint64_t[::1] group = np.empty(group_size + 1, np.uint64)
+    cdef nd_kernels run
+    cdef nd_rabin tables
+    connect(&run)
+    _rabin.rabin_init(&tables, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
+    if n and last > first:
+        with nogil:
+            nd_features(&run, &tables, &bytes_of_rows[0, 0], n, items, item_size, group_size, first, last,
+                        &group[0], &out[0, 0])
+    return np.asarray(out)

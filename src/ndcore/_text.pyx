@@ -1,0 +1,76 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Canonical text: symbols of tokens, and the normal form NFKC."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+cdef extern from "unicode_tables.h":
+    const char *ND_UNICODE_VERSION
+
+cdef extern from "text.h" nogil:
+    void nd_text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape)
+    size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
+    uint64_t nd_text_symbol(const uint8_t *token, size_t n)
+
+cdef extern from "nfkc.h" nogil:
+    size_t nd_nfkc_scratch_size(size_t n)
+    size_t nd_nfkc_out_size(size_t n)
+    size_t nd_nfkc(const uint8_t *text, size_t n, int remove, uint32_t *scratch, uint8_t *out)
+
+
+cdef void text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape) noexcept nogil:
+    nd_text_open(t, unit, text, n, tape)
+
+cdef size_t text_symbols(nd_text *t, uint64_t *out, size_t cap) noexcept nogil:
+    return nd_text_symbols(t, out, cap)
+
+
+UNICODE_VERSION = ND_UNICODE_VERSION.decode()
+
+cdef size_t PIECE = 1 << 16
+
+
+def symbol(token: bytes) -> int:
+    """The 64-bit symbol that stands for a token (Broder 1997, §4.3)."""
+    return nd_text_symbol(token, len(token))
+
+
+cdef size_t _cut(const uint8_t *text, size_t n, size_t at) noexcept nogil:
+    """Where the piece that begins at `at` ends: before an ASCII byte, or at the end."""
+    cdef size_t end = at + PIECE
+    while end < n and text[end] >= 0x80:
+        end += 1
+    return min(end, n)
+
+
+def normalize(data: bytes, remove: bool) -> bytes:
+    """The text folded and in normal form NFKC; invalid bytes come out as 0xFF.
+
+    Parameters
+    ----------
+    data : bytes
+        UTF-8, valid or not.
+    remove : bool
+        Leave default ignorable code points out first.
+    """
+    cdef const uint8_t *text = data
+    cdef size_t n = len(data), at = 0, end, length
+    cdef bint leave_out = remove
+    cdef uint32_t *scratch
+    cdef uint8_t *out
+    pieces = []
+    while at < n:
+        end = _cut(text, n, at)
+        scratch = <uint32_t *> malloc(2 * nd_nfkc_scratch_size(end - at) * sizeof(uint32_t))
+        out = <uint8_t *> malloc(nd_nfkc_out_size(end - at))
+        try:
+            if scratch == NULL or out == NULL:
+                raise MemoryError()
+            with nogil:
+                length = nd_nfkc(text + at, end - at, leave_out, scratch, out)
+            pieces.append(out[:length])
+        finally:
+            free(scratch)
+            free(out)
+        at = end
+    return b"".join(pieces)

@@ -1,0 +1,156 @@
+/* Polynomials over GF(2): addition is XOR, so division is shift and XOR, and squaring only spreads the bits. */
+#include "gf2.h"
+
+static unsigned top_bit(uint64_t word)   /* word is not zero */
+{
+    unsigned bit = 0;
+    for (unsigned step = 32; step; step >>= 1)
+        if (word >> (bit + step))
+            bit += step;
+    return bit;
+}
+
+long nd_gf2_degree(const uint64_t *a, size_t n)
+{
+    while (n && a[n - 1] == 0)
+        n--;
+    return n ? (long)(64 * (n - 1) + top_bit(a[n - 1])) : -1;
+}
+
+/* a ← a + b·x^shift; b's terms that fall beyond a's n words must be zero. */
+static void add_shifted(uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t shift)
+{
+    const size_t words = shift / 64;
+    const unsigned bits = shift % 64;
+    for (size_t i = 0; i < nb && i + words < na; i++) {
+        a[i + words] ^= b[i] << bits;
+        if (bits && i + words + 1 < na)
+            a[i + words + 1] ^= b[i] >> (64 - bits);
+    }
+}
+
+void nd_gf2_mod(uint64_t *a, size_t na, const uint64_t *p, size_t np)
+{
+    const long dp = nd_gf2_degree(p, np);
+    for (long da = nd_gf2_degree(a, na); da >= dp; da = nd_gf2_degree(a, (size_t)da / 64 + 1))
+        add_shifted(a, na, p, np, (size_t)(da - dp));
+}
+
+void nd_gf2_mul(const uint64_t *a, const uint64_t *b, size_t n, uint64_t *out)
+{
+    memset(out, 0, 2 * n * sizeof *out);
+    for (size_t i = 0; i < 64 * n; i++)
+        if (a[i / 64] >> (i % 64) & 1)
+            add_shifted(out, 2 * n, b, n, i);
+}
+
+static uint64_t spread(uint32_t half)   /* bit i → bit 2i */
+{
+    uint64_t x = half;
+    x = (x | x << 16) & UINT64_C(0x0000FFFF0000FFFF);
+    x = (x | x << 8) & UINT64_C(0x00FF00FF00FF00FF);
+    x = (x | x << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    x = (x | x << 2) & UINT64_C(0x3333333333333333);
+    return (x | x << 1) & UINT64_C(0x5555555555555555);
+}
+
+void nd_gf2_sqr(const uint64_t *a, size_t n, uint64_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[2 * i] = spread((uint32_t)a[i]);
+        out[2 * i + 1] = spread((uint32_t)(a[i] >> 32));
+    }
+}
+
+void nd_gf2_gcd(uint64_t *a, uint64_t *b, size_t n)
+{
+    uint64_t *big = a, *small = b;
+    while (nd_gf2_degree(small, n) >= 0) {
+        nd_gf2_mod(big, n, small, n);
+        uint64_t *rest = big;
+        big = small;
+        small = rest;
+    }
+    if (big != a)
+        memcpy(a, big, n * sizeof *a);
+}
+
+/* x ← x^(2^times) mod p; wide: 2n words. */
+static void frobenius(uint64_t *x, long times, const uint64_t *p, size_t n, uint64_t *wide)
+{
+    while (times-- > 0) {
+        nd_gf2_sqr(x, n, wide);
+        nd_gf2_mod(wide, 2 * n, p, n);
+        memcpy(x, wide, n * sizeof *x);
+    }
+}
+
+static void monomial_x(uint64_t *x, const uint64_t *p, size_t n)   /* x mod p */
+{
+    memset(x, 0, n * sizeof *x);
+    x[0] = 2;
+    nd_gf2_mod(x, n, p, n);
+}
+
+/* gcd(x^(2^k) − x, p) = 1: no factor of p has a degree that divides k. */
+static int coprime_at(long k, const uint64_t *p, size_t n, uint64_t *scratch)
+{
+    uint64_t *power = scratch, *other = scratch + n, *wide = scratch + 2 * n;
+    monomial_x(power, p, n);
+    frobenius(power, k, p, n, wide);
+    monomial_x(other, p, n);
+    for (size_t i = 0; i < n; i++)
+        power[i] ^= other[i];
+    memcpy(other, p, n * sizeof *other);
+    nd_gf2_gcd(power, other, n);
+    return nd_gf2_degree(power, n) == 0;
+}
+
+int nd_gf2_irreducible(const uint64_t *p, size_t n, uint64_t *scratch)
+{
+    const long d = nd_gf2_degree(p, n);
+    if (d < 1)
+        return 0;
+    if (d == 1)
+        return 1;
+    if (!(p[0] & 1))
+        return 0;
+    long rest = d;
+    for (long q = 2; rest > 1; q++) {
+        if (q * q > rest)
+            q = rest;
+        if (rest % q)
+            continue;
+        if (!coprime_at(d / q, p, n, scratch))
+            return 0;
+        while (rest % q == 0)
+            rest /= q;
+    }
+    uint64_t *power = scratch, *x = scratch + n;
+    monomial_x(power, p, n);
+    frobenius(power, d, p, n, scratch + 2 * n);
+    monomial_x(x, p, n);
+    return memcmp(power, x, n * sizeof *x) == 0;
+}
+
+void nd_gf2_candidate(uint64_t *state, size_t degree, uint64_t *p)
+{
+    const size_t words = (degree + 63) / 64;
+    memset(p, 0, (degree / 64 + 1) * sizeof *p);
+    for (size_t i = words; i-- > 0;)
+        p[i] = nd_splitmix64(state);
+    if (degree % 64)
+        p[degree / 64] &= (UINT64_C(1) << degree % 64) - 1;
+    p[degree / 64] |= UINT64_C(1) << degree % 64;
+    p[0] |= 1;
+}
+
+uint64_t nd_gf2_mulmod64(uint64_t a, uint64_t b, uint64_t low)
+{
+    uint64_t product = 0;
+    for (int i = 63; i >= 0; i--) {
+        product = product << 1 ^ (product >> 63 ? low : 0);
+        product ^= b >> i & 1 ? a : 0;
+    }
+    return product;
+}

@@ -1,0 +1,40 @@
+/* Sketches of sets of fingerprints. π(f) = fmix64(f ⊕ key) is the one permutation under all of them. */
+#ifndef ND_MINHASH_H
+#define ND_MINHASH_H
+
+#include "nd.h"
+
+/* key, a_0, b_0, a_1, b_1, … from SplitMix64(seed); every a is odd. a, b: k words each, reduced by the caller. */
+void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b);
+
+/* Permutation minima (Broder 2000 §2): minima[i] ← min(minima[i], min over f of h_i(π(f))).
+ * 32 bits: h_i(z) = a_i·(z >> 32) + b_i mod 2^32. 64 bits: a_i·z + b_i mod 2^64. Begin with all ones. */
+typedef struct { size_t k; uint64_t key; const uint32_t *a, *b; uint32_t *minima; } nd_minima32;
+typedef struct { size_t k; uint64_t key; const uint64_t *a, *b; uint64_t *minima; } nd_minima64;
+
+/* O(n·k). `to` is an nd_minima32 or an nd_minima64; n may be 0. */
+void nd_minima32_take(void *to, const uint64_t *f, size_t n);
+void nd_minima64_take(void *to, const uint64_t *f, size_t n);
+
+/* MIN_s (Broder 1997 §3, §4.1): the `size` smallest distinct π(f) >> shift, in a heap whose root is the largest, with
+ * a hash table against repeats. table: table_size = a power of two >= 4·size words. */
+typedef struct {
+    size_t size, count, table_size;
+    uint64_t key;
+    unsigned shift;
+    int has_zero;
+    uint64_t *heap, *table;
+} nd_bottom;
+
+void nd_bottom_open(nd_bottom *b);
+/* Expected O(n + size·log(size)·log(n / size)). */
+void nd_bottom_take(void *to, const uint64_t *f, size_t n);
+/* Sorts heap[0 : count] ascending. */
+void nd_bottom_close(nd_bottom *b);
+
+/* Variants of the 32-bit minima, best first. */
+size_t nd_minhash_variants(const char **names, int *runnable, size_t room, uint32_t features);
+int nd_minhash_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
+int nd_minhash_chosen(void);
+
+#endif

@@ -1,0 +1,67 @@
+/* ndcore: what every kernel shares. C11; no Python.h, no allocation, no I/O. */
+#ifndef ND_H
+#define ND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#  define ND_TARGET(isa) __attribute__((target(isa)))
+#  define ND_LIKELY(x) __builtin_expect(!!(x), 1)
+#  define ND_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#  define ND_TARGET(isa)
+#  define ND_LIKELY(x) (x)
+#  define ND_UNLIKELY(x) (x)
+#endif
+
+#if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
+#  define ND_X86 1
+#else
+#  define ND_X86 0
+#endif
+
+/* Instruction sets that a variant may need: what this CPU and its operating system run. */
+enum { ND_AVX2 = 1u << 0, ND_AVX512 = 1u << 1 };
+
+uint32_t nd_cpu_features(void);
+
+/* One form of a kernel. A kernel lists its forms best measured first; the last one, "portable", needs nothing. */
+typedef struct {
+    const char *name;
+    uint32_t needs;
+} nd_variant;
+
+/* Index of the first of the n variants that runs where `features` are present, or of the one called `name`
+ * (NULL: any). -1 where that one is unknown or cannot run here: a demand is never replaced.
+ * The variants lie `stride` bytes apart. */
+static inline int nd_pick(const nd_variant *first, size_t n, size_t stride, const char *name, uint32_t features)
+{
+    for (size_t i = 0; i < n; i++) {
+        const nd_variant *v = (const nd_variant *)((const char *)first + i * stride);
+        int wanted = name == NULL || strcmp(name, v->name) == 0;
+        if (wanted && (v->needs & ~features) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* The finaliser of MurmurHash3 (Appleby): a bijection of 64-bit words with full avalanche. */
+static inline uint64_t nd_fmix64(uint64_t z)
+{
+    z = (z ^ (z >> 33)) * UINT64_C(0xFF51AFD7ED558CCD);
+    z = (z ^ (z >> 33)) * UINT64_C(0xC4CEB9FE1A85EC53);
+    return z ^ (z >> 33);
+}
+
+/* SplitMix64 (Steele, Lea, Flood 2014): advances *state and returns the next output. */
+static inline uint64_t nd_splitmix64(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* Decompose every code point, sort each run of marks by combining class (stably), compose what composes. Hangul
+ * syllables follow from arithmetic (Unicode Standard, section 3.12). */
+#include "nfkc.h"
+#include "nfkc_tables.h"
+#include "text.h"
+
+enum { S_BASE = 0xAC00, L_BASE = 0x1100, V_BASE = 0x1161, T_BASE = 0x11A7, L_COUNT = 19, V_COUNT = 21, T_COUNT = 28 };
+enum { S_COUNT = L_COUNT * V_COUNT * T_COUNT, SHORT_RUN = 16 };
+
+static uint8_t combining_class(uint32_t c)
+{
+    return c < ND_FIRST_COMBINING ? 0 : ND_CCC_STAGE2[ND_CCC_STAGE1[c >> 8]][c & 255];
+}
+
+static size_t decompose(uint32_t c, uint32_t *out)
+{
+    if (c - S_BASE < S_COUNT) {
+        const uint32_t s = c - S_BASE;
+        out[0] = L_BASE + s / (V_COUNT * T_COUNT);
+        out[1] = V_BASE + s % (V_COUNT * T_COUNT) / T_COUNT;
+        out[2] = T_BASE + s % T_COUNT;
+        return s % T_COUNT ? 3 : 2;
+    }
+    const unsigned at = c < ND_FIRST_DECOMPOSABLE ? 0 : ND_DECOMPOSITION_STAGE2[ND_DECOMPOSITION_STAGE1[c >> 8]][c & 255];
+    if (at == 0) {
+        out[0] = c;
+        return 1;
+    }
+    memcpy(out, ND_DECOMPOSITIONS + at + 1, ND_DECOMPOSITIONS[at] * sizeof *out);
+    return ND_DECOMPOSITIONS[at];
+}
+
+/* The primary composite of the two, or 0. */
+static uint32_t compose(uint32_t first, uint32_t second)
+{
+    if (first - L_BASE < L_COUNT && second - V_BASE < V_COUNT)
+        return S_BASE + ((first - L_BASE) * V_COUNT + (second - V_BASE)) * T_COUNT;
+    if (first - S_BASE < S_COUNT && (first - S_BASE) % T_COUNT == 0 && second - T_BASE - 1 < T_COUNT - 1)
+        return first + (second - T_BASE);
+    if (second < ND_FIRST_SECOND)
+        return 0;
+    size_t low = 0, high = ND_COMPOSITIONS_LENGTH;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const nd_composition *m = &ND_COMPOSITIONS[middle];
+        if (m->first == first && m->second == second)
+            return m->composite;
+        if (m->first < first || (m->first == first && m->second < second))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
+
+static void insertion_sort(uint32_t *run, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t c = run[i];
+        const uint8_t class = combining_class(c);
+        size_t j = i;
+        for (; j && combining_class(run[j - 1]) > class; j--)
+            run[j] = run[j - 1];
+        run[j] = c;
+    }
+}
+
+static void counting_sort(uint32_t *run, size_t n, uint32_t *scratch)
+{
+    size_t from[256] = {0}, total = 0;
+    for (size_t i = 0; i < n; i++)
+        from[combining_class(run[i])]++;
+    for (int class = 0; class < 256; class++) {
+        const size_t count = from[class];
+        from[class] = total;
+        total += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        scratch[from[combining_class(run[i])]++] = run[i];
+    memcpy(run, scratch, n * sizeof *run);
+}
+
+static void order_marks(uint32_t *c, size_t n, uint32_t *scratch)
+{
+    for (size_t i = 0; i < n;) {
+        size_t j = i;
+        while (j < n && combining_class(c[j]))
+            j++;
+        if (j - i > SHORT_RUN)
+            counting_sort(c + i, j - i, scratch);
+        else
+            insertion_sort(c + i, j - i);
+        i = j + 1;
+    }
+}
+
+/* In place; returns the new number of code points. */
+static size_t compose_all(uint32_t *c, size_t n)
+{
+    size_t kept = 0, starter = SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t class = combining_class(c[i]);
+        /* blocked: something between the starter and this has the same class or a higher one, or is a starter */
+        const int adjacent = starter + 1 == kept;
+        const int open = starter != SIZE_MAX && (adjacent || (class && combining_class(c[kept - 1]) < class));
+        const uint32_t composite = open ? compose(c[starter], c[i]) : 0;
+        if (composite) {
+            c[starter] = composite;
+            continue;
+        }
+        if (class == 0)
+            starter = kept;
+        c[kept++] = c[i];
+    }
+    return kept;
+}
+
+static size_t flush(uint32_t *c, size_t n, uint32_t *scratch, uint8_t *out)
+{
+    order_marks(c, n, scratch);
+    n = compose_all(c, n);
+    size_t length = 0;
+    for (size_t i = 0; i < n; i++)
+        length += nd_text_encode(c[i], out + length);
+    return length;
+}
+
+size_t nd_nfkc(const uint8_t *text, size_t n, int remove, uint32_t *scratch, uint8_t *out)
+{
+    const uint8_t *p = text, *end = text + n;
+    uint32_t *run = scratch, *spare = scratch + nd_nfkc_scratch_size(n);
+    size_t m = 0, length = 0;
+    while (p < end) {
+        uint32_t c;
+        const size_t taken = nd_text_decode(p, end, &c);
+        if (taken == 0) {
+            length += flush(run, m, spare, out + length);
+            m = 0;
+            out[length++] = 0xFF;
+            p++;
+            continue;
+        }
+        p += taken;
+        if (!(remove && nd_text_is_ignorable(c)))
+            m += decompose(nd_text_fold(c), run + m);
+    }
+    return length + flush(run, m, spare, out + length);
+}

@@ -1,0 +1,199 @@
+/* A pair of documents must come out once though it meets in many groups: it is written in the first group that it
+ * shares, judged by looking at the two rows, so nothing is stored and nothing counted twice. */
+#include "pairs.h"
+
+enum { DIGITS = 8, RADIX = 256 };
+
+static unsigned digit(uint64_t key, int d) { return key >> 8 * d & (RADIX - 1); }
+
+/* Counts of all digits in one reading; then each pass is a stable scatter. Defined once for entries, once for keys. */
+#define ND_SORT(name, type, KEY)                                                        \
+    void name(type *e, type *scratch, size_t n)                                         \
+    {                                                                                   \
+        size_t count[DIGITS][RADIX] = {{0}};                                            \
+        for (size_t i = 0; i < n; i++)                                                  \
+            for (int d = 0; d < DIGITS; d++)                                            \
+                count[d][digit(KEY(e[i]), d)]++;                                        \
+        type *from = e, *to = scratch;                                                  \
+        for (int d = 0; d < DIGITS && n; d++) {                                         \
+            if (count[d][digit(KEY(from[0]), d)] == n)                                  \
+                continue;                                                               \
+            size_t total = 0;                                                           \
+            for (unsigned v = 0; v < RADIX; v++) {                                      \
+                const size_t here = count[d][v];                                        \
+                count[d][v] = total;                                                    \
+                total += here;                                                          \
+            }                                                                           \
+            for (size_t i = 0; i < n; i++)                                              \
+                to[count[d][digit(KEY(from[i]), d)]++] = from[i];                       \
+            type *done = to;                                                            \
+            to = from;                                                                  \
+            from = done;                                                                \
+        }                                                                               \
+        if (from != e)                                                                  \
+            memcpy(e, from, n * sizeof *e);                                             \
+    }
+#define KEY_OF_ENTRY(x) ((x).key)
+#define KEY_OF_KEY(x) (x)
+ND_SORT(nd_pairs_sort, nd_entry, KEY_OF_ENTRY)
+ND_SORT(nd_pairs_sort_keys, uint64_t, KEY_OF_KEY)
+
+void nd_pairs_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
+{
+    int64_t written = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t size = offsets[i + 1] - offsets[i];
+        uint64_t *bag = values + offsets[i];
+        nd_pairs_sort_keys(bag, scratch, (size_t)size);
+        for (int64_t j = 0; j < size; j++)
+            if (j == 0 || bag[j] != values[written - 1])
+                values[written++] = bag[j];
+        out[i + 1] = written;
+    }
+}
+
+size_t nd_pairs_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
+{
+    size_t common = 0;
+    const uint64_t *const end_a = a + na, *const end_b = b + nb;
+    while (a < end_a && b < end_b) {
+        const uint64_t x = *a, y = *b;
+        common += x == y;
+        a += x <= y;
+        b += y <= x;
+    }
+    return common;
+}
+
+static const uint8_t *row(const nd_judge *j, uint64_t v) { return j->rows + v * j->row_size; }
+
+static int shares(const nd_judge *j, const uint8_t *a, const uint8_t *b, size_t group)
+{
+    return memcmp(a + group * j->group_size, b + group * j->group_size, j->group_size) == 0;
+}
+
+size_t nd_pairs_shared_groups(const nd_judge *j, uint64_t a, uint64_t b)
+{
+    const uint8_t *x = row(j, a), *y = row(j, b);
+    size_t shared = 0;
+    for (size_t g = 0; g < j->groups; g++)
+        shared += (size_t)shares(j, x, y, g);
+    return shared;
+}
+
+static size_t equal32(const void *a, const void *b, size_t n)
+{
+    const uint32_t *x = a, *y = b;
+    uint32_t equal = 0;
+    for (size_t i = 0; i < n; i++)
+        equal += x[i] == y[i];
+    return equal;
+}
+
+static size_t equal64(const void *a, const void *b, size_t n)
+{
+    const uint64_t *x = a, *y = b;
+    uint64_t equal = 0;
+    for (size_t i = 0; i < n; i++)
+        equal += x[i] == y[i];
+    return equal;
+}
+
+size_t nd_pairs_shared_items(const nd_judge *j, uint64_t a, uint64_t b)
+{
+    return (j->item_size == 4 ? equal32 : equal64)(row(j, a), row(j, b), j->items);
+}
+
+/* Has the pair come already, in an earlier group whose run was expanded? */
+static int came_before(const nd_judge *j, size_t group, uint64_t a, uint64_t b)
+{
+    const uint8_t *x = row(j, a), *y = row(j, b);
+    for (size_t g = 0; g < group; g++)
+        if (shares(j, x, y, g) && !(j->cut && j->cut[a * j->groups + g]))
+            return 1;
+    return 0;
+}
+
+static int accepts(const nd_judge *j, size_t group, uint64_t a, uint64_t b)
+{
+    return nd_pairs_shared_items(j, a, b) >= j->least
+        && !came_before(j, group, a, b)
+        && (j->need < 2 || nd_pairs_shared_groups(j, a, b) >= j->need);
+}
+
+static size_t run_end(const nd_entry *e, size_t n, size_t at)
+{
+    size_t end = at + 1;
+    while (end < n && e[end].key == e[at].key)
+        end++;
+    return end;
+}
+
+size_t nd_pairs_expand(const nd_judge *j, size_t group, const nd_entry *e, size_t n, size_t max_run,
+                       size_t *at, size_t *within, uint64_t *out, size_t room)
+{
+    size_t written = 0;
+    while (*at < n) {
+        const size_t end = run_end(e, n, *at);
+        const size_t rows = end - *at > max_run ? 0 : end - *at;
+        for (; *within < rows; ++*within) {
+            const uint64_t a = e[*at + *within].id;
+            if (a >= j->first_fixed)
+                break;                          /* ids ascend: none but fixed ones follow */
+            if (room - written < end - *at)
+                return written;
+            for (size_t i = *at + *within + 1; i < end; i++)
+                if (accepts(j, group, a, e[i].id))
+                    out[written++] = a << 32 | e[i].id;
+        }
+        *within = 0;
+        *at = end;
+    }
+    return written;
+}
+
+void nd_pairs_star(size_t n, const int64_t *from, const int64_t *to, const double *weight, const int64_t *order,
+                   const uint8_t *fixed, int best, int64_t *rank, int64_t *label)
+{
+    for (size_t i = 0; i < n; i++)
+        rank[order[i]] = (int64_t)i;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t v = order[i];
+        int64_t chosen = v;
+        double most = -1;
+        for (int64_t k = from[v]; !fixed[v] && k < from[v + 1]; k++) {
+            const int64_t u = to[k];
+            if (rank[u] > (int64_t)i || label[u] != u)
+                continue;                       /* not decided yet, or no representative */
+            const int better = best && weight[k] != most ? weight[k] > most
+                                                         : chosen == v || rank[u] < rank[chosen];
+            if (better) {
+                chosen = u;
+                most = weight[k];
+            }
+        }
+        label[v] = chosen;
+    }
+}
+
+static int64_t root(int64_t *parent, int64_t v)
+{
+    while (parent[v] != v)
+        v = parent[v] = parent[parent[v]];
+    return v;
+}
+
+void nd_pairs_components(size_t n, const int64_t *a, const int64_t *b, size_t pairs, const int64_t *rank,
+                         int64_t *parent)
+{
+    for (size_t i = 0; i < pairs; i++) {
+        const int64_t x = root(parent, a[i]), y = root(parent, b[i]);
+        if (rank[x] < rank[y])
+            parent[y] = x;
+        else
+            parent[x] = y;
+    }
+    for (size_t v = 0; v < n; v++)
+        parent[v] = root(parent, (int64_t)v);
+}

@@ -1,0 +1,56 @@
+/* Text → tokens → symbols → shingles → whatever takes them, in blocks that stay in the first-level cache. */
+#ifndef ND_PIPELINE_H
+#define ND_PIPELINE_H
+
+#include "rabin.h"
+#include "text.h"
+
+/* The kernels the pipeline runs, wherever they are linked: so that a variant chosen there is the one that runs here. */
+typedef struct {
+    void (*open)(nd_text *, nd_unit, const uint8_t *, size_t, uint8_t *);
+    size_t (*symbols)(nd_text *, uint64_t *, size_t);
+    void (*windows)(const nd_rabin *, const nd_rabin_symbol_window *, size_t, const uint64_t *, size_t, uint64_t *);
+    void (*sliding)(const nd_rabin *, const nd_rabin_byte_window *, size_t, const uint8_t *, size_t, uint64_t *);
+    uint64_t (*bytes)(const nd_rabin *, uint64_t, const uint8_t *, size_t);
+    uint64_t (*words)(const nd_rabin *, const uint64_t *, size_t);
+} nd_kernels;
+
+/* How a document becomes shingles. Only one of the two windows is used, as the unit has it. */
+typedef struct {
+    nd_kernels run;
+    nd_unit unit;
+    size_t width;
+    int short_whole;            /* 0 < tokens < width: 1: one shingle of them all; 0: none */
+    nd_rabin rabin;             /* degree 64 */
+    nd_rabin_symbol_window symbol_window;
+    nd_rabin_byte_window byte_window;
+} nd_shingling;
+
+/* What became of one document. */
+typedef struct { size_t tokens, shingles, invalid; } nd_shingled;
+
+typedef void nd_sink(void *to, const uint64_t *fingerprints, size_t n);
+
+/* Words of scratch that nd_shingle needs. */
+size_t nd_shingle_scratch_size(size_t width);
+
+/* Hands the fingerprints of a document's shingles, in order and with repeats, to take(to, …) block by block.
+ * tape: NULL, or room for the canonical bytes (text.h), whose length is returned in *taped. */
+nd_shingled nd_shingle(const nd_shingling *s, const uint8_t *text, size_t n, nd_sink *take, void *to,
+                       uint64_t *scratch, uint8_t *tape, size_t *taped);
+
+/* A sink that keeps everything: begin with n = 0; room for all. */
+typedef struct { uint64_t *values; size_t n; } nd_collected;
+void nd_collect(void *to, const uint64_t *fingerprints, size_t n);
+
+/* Option A (Broder 1997 §2): occurrence 1 of a fingerprint keeps f, occurrence k > 1 becomes
+ * fmix64(f + k·0x9E3779B97F4A7C15). table: size a power of two >= 2n, of pairs of words. Expected O(n). */
+void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size);
+
+/* Feature j: Rabin mod R of the u64 big-endian string (j, minima j·s … j·s + s − 1) (Broder 2000 §3).
+ * rows: n rows of `items` minima of item_size 4 or 8 bytes; out: n rows of (last − first) features, of the groups
+ * first … last − 1. group: group_size + 1 words of scratch. */
+void nd_features(const nd_kernels *run, const nd_rabin *r, const void *rows, size_t n, size_t items, size_t item_size,
+                 size_t group_size, size_t first, size_t last, uint64_t *group, uint64_t *out);
+
+#endif

@@ -1,0 +1,53 @@
+/* Rabin fingerprints by tables. A byte string b is a polynomial b(x): first byte and bit 7 are the highest powers.
+ * fingerprint(b) = b(x)·x^d mod P, P irreducible of degree d (Broder 1997 §4.1: d zero bits appended). */
+#ifndef ND_RABIN_H
+#define ND_RABIN_H
+
+#include "nd.h"
+
+/* Tables of one P, 1 <= d <= 64. With P' = P·x^(64−d), of degree 64, every state is f·x^(64−d), so that the same
+ * shifts serve all degrees; nd_rabin_value gives f. */
+typedef struct {
+    uint64_t low;              /* P' − x^64 */
+    unsigned degree;
+    uint64_t push[8][256];     /* push[j][v] = v·x^(64+8j) mod P', v a byte */
+} nd_rabin;
+
+/* Tables that take the oldest byte, or the oldest 64-bit symbol, out of a window. */
+typedef struct { uint64_t drop[256]; } nd_rabin_byte_window;
+typedef struct { uint64_t drop[8][256]; } nd_rabin_symbol_window;
+
+/* low: P without its leading term. */
+void nd_rabin_init(nd_rabin *r, uint64_t low, unsigned degree);
+
+/* f·x^64 mod P': one word pushed through. */
+static inline uint64_t nd_rabin_push64(const uint64_t push[8][256], uint64_t f)
+{
+    return push[0][f & 255] ^ push[1][f >> 8 & 255] ^ push[2][f >> 16 & 255] ^ push[3][f >> 24 & 255]
+         ^ push[4][f >> 32 & 255] ^ push[5][f >> 40 & 255] ^ push[6][f >> 48 & 255] ^ push[7][f >> 56];
+}
+
+static inline uint64_t nd_rabin_value(const nd_rabin *r, uint64_t state) { return state >> (64 - r->degree); }
+static inline uint64_t nd_rabin_state(const nd_rabin *r, uint64_t value) { return value << (64 - r->degree); }
+
+/* State after n more bytes; a fresh state is 0. Eight bytes a step. */
+uint64_t nd_rabin_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n);
+
+/* Value of the string of n u64 in big-endian order. */
+uint64_t nd_rabin_words(const nd_rabin *r, const uint64_t *words, size_t n);
+
+/* x^(8n)·f mod P, so that concat(fa, fb, n) = that of fa ⊕ fb. Values, not states. O(log n). */
+uint64_t nd_rabin_shift(const nd_rabin *r, uint64_t value, uint64_t n);
+
+/* out[i] = fingerprint of b[i : i + window], i = 0 … n − window. n >= window >= 1. */
+void nd_rabin_byte_window_init(nd_rabin_byte_window *w, const nd_rabin *r, size_t window);
+void nd_rabin_sliding(const nd_rabin *r, const nd_rabin_byte_window *w, size_t window,
+                      const uint8_t *b, size_t n, uint64_t *out);
+
+/* Windows of `window` symbols, d = 64: out[i] = (s_i·x^(64(w−1)) + … + s_(i+w−1))·x^64 mod P, i = 0 … n − window.
+ * n >= window >= 1. out does not overlap s. */
+void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, size_t window);
+void nd_rabin_symbols(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
+                      const uint64_t *s, size_t n, uint64_t *out);
+
+#endif

@@ -1,0 +1,45 @@
+/* Text → canonical tokens → symbols (Broder 1997 §2, §4.3). */
+#ifndef ND_TEXT_H
+#define ND_TEXT_H
+
+#include "nd.h"
+
+/* What a token is. WORD and CHAR read UTF-8, LINE and BYTE raw bytes; TOKENS reads tokens that somebody else cut:
+ * each its length as u64 big-endian, then its bytes. */
+typedef enum { ND_WORD, ND_CHAR, ND_LINE, ND_BYTE, ND_TOKENS } nd_unit;
+
+/* A reading of one document. */
+typedef struct {
+    const uint8_t *at, *end;
+    uint64_t symbol;         /* of the token that is being read */
+    int inside;              /* of which kind that token is; 0: none */
+    nd_unit unit;
+    size_t invalid;          /* bytes so far that are in no well-formed UTF-8 sequence */
+    uint8_t *tape, *token;   /* canonical bytes go here, the current token began there; NULL: not wanted */
+} nd_text;
+
+/* tape: NULL, or room for nd_text_tape_size(n) bytes: receives every token as u64 big-endian length ‖ bytes.
+ * TOKENS writes no tape: it is one. */
+void nd_text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape);
+
+/* An upper bound: a byte makes at most one token, of at most a byte more than it had. */
+static inline size_t nd_text_tape_size(size_t n) { return 10 * n + 16; }
+
+/* The symbols of the next tokens, at most `cap` of them (cap >= 1); fewer only where the document ends. */
+size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap);
+
+/* Symbol of a token: its bytes b(x), mod Q where longer than 8 bytes. A token that is empty, begins with a zero byte,
+ * or with 0x01 and eight zero bytes, is read with 0x01 and eight zero bytes put before it. */
+uint64_t nd_text_symbol(const uint8_t *token, size_t n);
+
+/* Well-formed UTF-8 at p < end (Unicode, table 3-7): its length and code point, or 0. */
+size_t nd_text_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point);
+
+/* Simple case folding; the property Default_Ignorable_Code_Point. */
+uint32_t nd_text_fold(uint32_t code_point);
+int nd_text_is_ignorable(uint32_t code_point);
+
+/* UTF-8 of a code point, 1 to 4 bytes. */
+size_t nd_text_encode(uint32_t code_point, uint8_t *out);
+
+#endif
