@@ -1,0 +1,57 @@
+"""ndcore: documents that are roughly the same.
+
+Shingling, Rabin fingerprints, sketches, features and clustering as Broder (1997, 2000) and Broder et al. (1997) define
+them. `near_duplicates` does the main job; the parts it is made of are public.
+"""
+
+from pathlib import Path
+
+from ndcore.dispatch import using, variants
+from ndcore._rabin import Rabin, is_irreducible, random_irreducible
+from ndcore.candidates import features
+from ndcore.container import CorruptFile
+from ndcore.dedup import near_duplicates
+from ndcore.estimating import containment, jaccard, resemblance
+from ndcore.filtering import ALTAVISTA, FilterDesign, design_filter, pass_probability
+from ndcore.recipe import Recipe, RecipeMismatch
+from ndcore.result import NearDuplicates
+from ndcore.shingling import POLYNOMIAL, Shingling
+from ndcore.sketches import Sketches, load
+from ndcore.sketching import BottomSketcher, MinHasher
+
+__version__ = "0.1.0"
+
+
+
+def get_include() -> str:
+    """The folder of the C headers, for programs that embed the kernels."""
+    return str(Path(__file__).parent / "core")
+
+
+__all__ = [
+    "ALTAVISTA",
+    "POLYNOMIAL",
+    "BottomSketcher",
+    "CorruptFile",
+    "FilterDesign",
+    "MinHasher",
+    "NearDuplicates",
+    "Rabin",
+    "Recipe",
+    "RecipeMismatch",
+    "Shingling",
+    "Sketches",
+    "containment",
+    "design_filter",
+    "features",
+    "get_include",
+    "is_irreducible",
+    "jaccard",
+    "load",
+    "near_duplicates",
+    "pass_probability",
+    "random_irreducible",
+    "resemblance",
+    "using",
+    "variants",
+]

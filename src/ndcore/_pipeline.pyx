@@ -111,6 +111,15 @@ cdef class Batch:
         self.longest = max(self.longest, self.sizes[i])
         self.total += self.sizes[i]
 
+    def hashed(self, hashing):
+        """[hashing(memoryview of the bytes)] of every document, in order."""
+        return [hashing(<const uint8_t[:self.sizes[i]]> self.texts[i]) if self.sizes[i] else hashing(b"")
+                for i in range(self.count)]
+
+    def lengths(self):
+        """Bytes of every document; int64 (n,)."""
+        return np.array([self.sizes[i] for i in range(self.count)], np.int64)
+
     def __dealloc__(self):
         free(self.texts)
         free(self.sizes)

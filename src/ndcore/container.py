@@ -1,0 +1,375 @@
+"""One checksummed file of named arrays, with a JSON header.
+
+Layout, all integers little-endian:
+
+====== ===== =====================================================================================
+offset bytes content
+====== ===== =====================================================================================
+0      8     magic, ``89 4E 44 43 4F 52 45 0A``
+8      4     format version, 1
+12     4     zero
+16     8     length of the JSON text
+24     8     size of the whole file
+32     32    BLAKE2b-256 of the 32 bytes before and of the JSON text
+64     ...   JSON text: ``{"kind", "header", "arrays": [{name, dtype, shape, offset, checksum}]}``
+====== ===== =====================================================================================
+
+The arrays follow in the order of the table, in C order, each aligned to 64 bytes; ``offset`` counts from the first
+aligned byte after the JSON text; ``checksum`` is BLAKE2b-128 of the array's bytes. Gaps are zero, nothing follows the
+last array. So every byte of a file is either under a checksum or known.
+
+Files are supposed to be damaged or hostile: sizes are checked against the size of the file before anything is allocated,
+only plain types are accepted, nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import mmap as _mmap
+import os
+import re
+import secrets
+import stat
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Contents", "CorruptFile", "peek", "read", "write"]
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+MAGIC = b"\x89NDCORE\n"
+VERSION = 1
+ALIGNMENT = 64
+MAX_HEADER = 16 << 20
+MAX_DIMENSIONS = 8
+
+_PREAMBLE = struct.Struct("<8sIIQQ")
+_START = _PREAMBLE.size + 32
+_DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|\|S[1-9][0-9]{0,8}")
+_CHECKSUM = re.compile(r"[0-9a-f]{32}")
+_FIELDS = {"name", "dtype", "shape", "offset", "checksum"}
+
+
+class CorruptFile(ValueError):
+    """The file is damaged, cut short, of a newer format, or none of ours. The message names it and the reason."""
+
+
+class Contents(NamedTuple):
+    """What `peek` tells of a file: its kind, its header, and of each array the dtype and the shape."""
+
+    kind: str
+    header: dict[str, Any]
+    arrays: dict[str, tuple[np.dtype[Any], tuple[int, ...]]]
+
+
+class _Entry(NamedTuple):
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    start: int  # from the beginning of the file
+    nbytes: int
+    checksum: str
+
+
+def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a file, or replace one, atomically: readers see the old content or the new, never a part.
+
+    Parameters
+    ----------
+    path : str or path
+        A temporary file is made beside it, flushed to disk and renamed. A symbolic link is followed.
+    kind : str
+        What the file is, for example ``"sketches"``; `read` can ask for it.
+    header : dict
+        Whatever JSON can hold and give back unchanged: str keys, lists rather than tuples, finite floats.
+    arrays : dict of str to array
+        Any shape of bool, int8-64, uint8-64, float16-64 or fixed bytes (``S``); stored little-endian in C order. Like
+        NumPy itself, ``S`` arrays drop trailing zero bytes of their elements.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A header or array that cannot be stored. The path is untouched then, as after any other exception.
+    """
+    if not isinstance(kind, str) or not kind:
+        raise ValueError(f"the kind of a file is a str that is not empty, not {kind!r}")
+    stored = {name: _storable(name, array) for name, array in arrays.items()}
+    text = _header_text(kind, header, stored)
+    data_start = _aligned(_START + len(text))
+    size = max([_START + len(text), *(data_start + offset + array.nbytes for offset, array in _placed(stored))])
+    preamble = _PREAMBLE.pack(MAGIC, VERSION, 0, len(text), size)
+    with _replacing(path) as file:
+        file.write(preamble + hashlib.blake2b(preamble + text, digest_size=32).digest() + text)
+        for offset, array in _placed(stored):
+            file.write(bytes(data_start + offset - file.tell()))
+            file.write(_bytes_of(array))
+
+
+def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: bool = True
+         ) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a file.
+
+    Parameters
+    ----------
+    path : str or path
+    kind : str, optional
+        The kind the file must be of.
+    mmap : bool
+        Map the file instead of reading it: the arrays are read-only and share the page cache. The file must not be
+        overwritten in place meanwhile (`write` never does that; on Windows it cannot replace a mapped file).
+    verify : bool
+        Check the arrays' checksums, which reads every byte. False is for mapped files larger than memory that were
+        verified before; header, sizes and gaps are checked all the same.
+
+    Returns
+    -------
+    header : dict
+    arrays : dict of str to array, in the order they were written
+
+    Raises
+    ------
+    CorruptFile
+        Any damage, or a newer format version.
+    ValueError
+        The file is sound, but of another kind.
+    OSError
+        The file cannot be opened.
+    """
+    with _opened(path) as (file, size):
+        found, header, entries = _read_header(file, size, path)
+        if kind is not None and found != kind:
+            raise ValueError(f"{os.fspath(path)}: the file holds {found!r}, not {kind!r}; give a file of {kind!r}")
+        _check_gaps(file, entries, path)
+        if mmap:
+            mapped = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_READ)
+            arrays = {entry.name: _mapped_array(mapped, entry, path) for entry in entries}
+        else:
+            arrays = {entry.name: _loaded_array(file, entry, path) for entry in entries}
+    for entry in entries:
+        _check_array(arrays[entry.name], entry, path, verify)
+    return header, {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
+
+
+def peek(path: AnyPath) -> Contents:
+    """Kind, header and table of a file, without reading the arrays. Raises as `read` does."""
+    with _opened(path) as (file, size):
+        kind, header, entries = _read_header(file, size, path)
+    return Contents(kind, header, {entry.name: (entry.dtype, entry.shape) for entry in entries})
+
+
+# ---- writing
+
+
+def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"the name of an array is a str that is not empty, not {name!r}")
+    array = np.asarray(array, order="C")
+    dtype = array.dtype.newbyteorder("<")
+    if not _DTYPE.fullmatch(dtype.str):
+        raise TypeError(f"array {name!r} has dtype {array.dtype}; accepted are bool, int, uint, float up to 64 bits "
+                        "and fixed bytes 'S' (encode str first)")
+    if array.ndim > MAX_DIMENSIONS:
+        raise ValueError(f"array {name!r} has {array.ndim} dimensions; at most {MAX_DIMENSIONS} are accepted")
+    return array.astype(dtype, copy=False)
+
+
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
+
+
+def _placed(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, NDArray[Any]]]:
+    offset = 0
+    for array in arrays.values():
+        yield offset, array
+        offset = _aligned(offset + array.nbytes)
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
+
+
+def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    table = [
+        {"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "offset": offset,
+         "checksum": hashlib.blake2b(_bytes_of(array), digest_size=16).hexdigest()}
+        for name, (offset, array) in zip(arrays, _placed(arrays), strict=True)
+    ]
+    header = dict(header)
+    try:
+        plain = json.loads(json.dumps(header, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"the header cannot be written as JSON: {error}") from error
+    if plain != header:
+        raise ValueError("the header would not come back unchanged from JSON; use str keys and lists, not tuples")
+    text = json.dumps({"kind": kind, "header": plain, "arrays": table}, separators=(",", ":")).encode("ascii")
+    if len(text) > MAX_HEADER:
+        raise ValueError(f"the header takes {len(text)} bytes; at most {MAX_HEADER} are accepted, "
+                         "store bulk as an array")
+    return text
+
+
+@contextlib.contextmanager
+def _replacing(path: AnyPath) -> Iterator[BinaryIO]:
+    """A new file that takes the place of `path` on success, and vanishes on any exception."""
+    target = Path(path).resolve()
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the renaming itself durable, where the system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# ---- reading
+
+
+def _corrupt(path: AnyPath, reason: str) -> CorruptFile:
+    return CorruptFile(f"{os.fspath(path)}: {reason}")
+
+
+@contextlib.contextmanager
+def _opened(path: AnyPath) -> Iterator[tuple[BinaryIO, int]]:
+    if not stat.S_ISREG(Path(path).stat().st_mode):  # before opening: a pipe would block
+        raise _corrupt(path, "not a regular file")
+    with Path(path).open("rb") as file:
+        yield file, os.fstat(file.fileno()).st_size
+
+
+def _read_header(file: BinaryIO, size: int, path: AnyPath) -> tuple[str, dict[str, Any], list[_Entry]]:
+    start = file.read(_START)
+    if not start.startswith(MAGIC):
+        raise _corrupt(path, f"not a file of ndcore: it begins with {start[:8]!r}")
+    if len(start) < _START:
+        raise _corrupt(path, f"cut short: {size} bytes, less than the {_START} every file has")
+    _, version, zero, length, full = _PREAMBLE.unpack_from(start)
+    if version > VERSION:
+        raise _corrupt(path, f"format version {version}, this ndcore reads up to {VERSION}: upgrade ndcore "
+                             "(or the file is damaged)")
+    if version < 1 or zero:
+        raise _corrupt(path, f"format version {version} (reserved {zero}) does not exist")
+    if full != size:
+        raise _corrupt(path, f"the file has {size} bytes and should have {full}")
+    if length > min(MAX_HEADER, size - _START):
+        raise _corrupt(path, f"a header of {length} bytes does not fit")
+    text = file.read(length)
+    if hashlib.blake2b(start[: _PREAMBLE.size] + text, digest_size=32).digest() != start[_PREAMBLE.size :]:
+        raise _corrupt(path, "the checksum of the header is wrong")
+    return _parsed(text, size, path)
+
+
+def _parsed(text: bytes, size: int, path: AnyPath) -> tuple[str, dict[str, Any], list[_Entry]]:
+    try:
+        top = json.loads(text.decode("ascii"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise _corrupt(path, f"the header is not JSON: {error}") from None
+    if not isinstance(top, dict) or top.keys() != {"kind", "header", "arrays"}:
+        raise _corrupt(path, "the header does not have the fields kind, header and arrays")
+    kind, header, table = top["kind"], top["header"], top["arrays"]
+    if not isinstance(kind, str) or not kind or not isinstance(header, dict) or not isinstance(table, list):
+        raise _corrupt(path, "kind, header or arrays is of a wrong type")
+    data_start = _aligned(_START + len(text))
+    entries: list[_Entry] = []
+    end = _START + len(text)
+    for fields in table:
+        entry = _entry(fields, data_start, path)
+        if entry.start != _aligned(end):
+            raise _corrupt(path, f"array {entry.name!r} is not where the one before it ends")
+        end = entry.start + entry.nbytes
+        if end > size:
+            raise _corrupt(path, f"array {entry.name!r} of {entry.nbytes} bytes goes past the end of the file")
+        entries.append(entry)
+    if len({entry.name for entry in entries}) != len(entries):
+        raise _corrupt(path, "two arrays have the same name")
+    if end != size:
+        raise _corrupt(path, f"{size - end} bytes follow the last array")
+    return kind, header, entries
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _entry(fields: Any, data_start: int, path: AnyPath) -> _Entry:
+    """One checked row of the table of arrays."""
+    if not isinstance(fields, dict) or fields.keys() != _FIELDS:
+        raise _corrupt(path, f"a row of the table of arrays does not have the fields {', '.join(sorted(_FIELDS))}")
+    name, dtype, shape, offset, checksum = (fields[k] for k in ("name", "dtype", "shape", "offset", "checksum"))
+    if not isinstance(name, str) or not name:
+        raise _corrupt(path, f"an array has the name {name!r}")
+    if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
+        raise _corrupt(path, f"array {name!r} has the dtype {dtype!r}, which is not accepted")
+    if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(_is_size(n) for n in shape):
+        raise _corrupt(path, f"array {name!r} has a shape that is not accepted")
+    if not _is_size(offset):
+        raise _corrupt(path, f"array {name!r} has an offset that is not accepted")
+    if not isinstance(checksum, str) or not _CHECKSUM.fullmatch(checksum):
+        raise _corrupt(path, f"array {name!r} has a checksum that is not accepted")
+    kind = np.dtype(dtype)
+    if math.prod(n for n in shape if n) * kind.itemsize >= 1 << 63:
+        raise _corrupt(path, f"array {name!r} is larger than any memory")
+    return _Entry(name, kind, tuple(shape), data_start + offset, math.prod(shape) * kind.itemsize, checksum)
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 62
+
+
+def _check_gaps(file: BinaryIO, entries: list[_Entry], path: AnyPath) -> None:
+    """The bytes between the JSON text and the arrays are zero. `file` stands at the end of the JSON text."""
+    for entry in entries:
+        gap = file.read(entry.start - file.tell())
+        if any(gap):
+            raise _corrupt(path, f"the bytes before array {entry.name!r} are not zero")
+        file.seek(entry.start + entry.nbytes)
+
+
+def _loaded_array(file: BinaryIO, entry: _Entry, path: AnyPath) -> NDArray[Any]:
+    array = np.empty(entry.shape, entry.dtype)
+    if entry.nbytes:
+        file.seek(entry.start)
+        if file.readinto(_bytes_of(array)) != entry.nbytes:  # type: ignore[attr-defined]
+            raise _corrupt(path, f"cut short in array {entry.name!r}")
+    return array
+
+
+def _mapped_array(mapped: _mmap.mmap, entry: _Entry, path: AnyPath) -> NDArray[Any]:
+    if not entry.nbytes:
+        return np.empty(entry.shape, entry.dtype)
+    if entry.start + entry.nbytes > len(mapped):
+        raise _corrupt(path, f"cut short in array {entry.name!r}")
+    count = entry.nbytes // entry.dtype.itemsize
+    return np.frombuffer(mapped, entry.dtype, count, entry.start).reshape(entry.shape)
+
+
+def _check_array(array: NDArray[Any], entry: _Entry, path: AnyPath, verify: bool) -> None:
+    if not verify:
+        return
+    if hashlib.blake2b(_bytes_of(array), digest_size=16).hexdigest() != entry.checksum:
+        raise _corrupt(path, f"the checksum of array {entry.name!r} is wrong")
+    if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
+        raise _corrupt(path, f"array {entry.name!r} holds values that are neither true nor false")

@@ -1,0 +1,97 @@
+"""Which form of each kernel runs. All forms return the same bits; `NDCORE_VARIANT` and `using` demand some."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Protocol
+
+from ndcore import _minhash
+
+__all__ = ["using", "variants"]
+
+
+class _Kernel(Protocol):
+    def variants(self) -> dict[str, bool]: ...
+    def use(self, name: str | None) -> bool: ...
+    def chosen(self) -> str: ...
+
+
+class _OneForm:
+    """A kernel that has its portable form only."""
+
+    def variants(self) -> dict[str, bool]:
+        return {"portable": True}
+
+    def use(self, name: str | None) -> bool:
+        return name in (None, "portable")
+
+    def chosen(self) -> str:
+        return "portable"
+
+
+KERNELS: dict[str, _Kernel] = {"minhash": _minhash, "pairs": _OneForm(), "rabin": _OneForm(), "text": _OneForm()}
+
+
+def variants() -> dict[str, dict[str, str]]:
+    """The forms of every kernel, best first, each "running", "available" or "not on this CPU".
+
+    >>> sorted(variants())
+    ['minhash', 'pairs', 'rabin', 'text']
+    """
+    def state(kernel: _Kernel, name: str, runnable: bool) -> str:
+        if name == kernel.chosen():
+            return "running"
+        return "available" if runnable else "not on this CPU"
+
+    return {
+        stem: {name: state(kernel, name, runnable) for name, runnable in kernel.variants().items()}
+        for stem, kernel in KERNELS.items()
+    }
+
+
+def demand(stem: str, name: str) -> None:
+    """Run this form of this kernel, or raise ValueError: a demand is never replaced by something else."""
+    if stem not in KERNELS:
+        raise ValueError(f"no kernel is called {stem!r}; there are {', '.join(KERNELS)}")
+    kernel = KERNELS[stem]
+    if not kernel.use(name):
+        known = kernel.variants()
+        reason = "this CPU cannot run it" if name in known else "there is no such variant"
+        runnable = ", ".join(form for form, runs in known.items() if runs)
+        raise ValueError(f"cannot run {stem}={name}: {reason}; here {stem} has {runnable}")
+
+
+def apply(demands: str) -> None:
+    """Carry out a value of NDCORE_VARIANT: "" (the best of everything), "portable", or "rabin=portable,minhash=avx2"."""
+    for kernel in KERNELS.values():
+        kernel.use(None)
+    for item in filter(None, (part.strip() for part in demands.split(","))):
+        stem, equals, name = item.partition("=")
+        if equals:
+            demand(stem.strip(), name.strip())
+        elif item == "portable":
+            for each in KERNELS:
+                demand(each, item)
+        else:
+            raise ValueError(f'NDCORE_VARIANT has {item!r}; it takes "portable" or kernel=variant, separated by commas')
+
+
+@contextlib.contextmanager
+def using(**demands: str) -> Iterator[None]:
+    """Run certain forms within a `with` block, for tests and measurements: ``with nd.using(minhash="portable"):``.
+
+    The choice is the process's, not the thread's. ValueError where a demand cannot be met; nothing has changed then.
+    """
+    before = {stem: KERNELS[stem].chosen() for stem in demands if stem in KERNELS}
+    try:
+        for stem, name in demands.items():
+            demand(stem, name)
+        yield
+    finally:
+        for stem, name in before.items():
+            KERNELS[stem].use(name)
+
+
+apply(os.environ.get("NDCORE_VARIANT", ""))

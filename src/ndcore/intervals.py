@@ -1,0 +1,151 @@
+"""Tails of the binomial distribution, and confidence intervals for an estimated proportion.
+
+A resemblance is estimated by a count of equal values among a number of trials; the interval around it is binomial. All
+sums here have positive terms only and start at the largest, so small probabilities keep their relative accuracy.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from typing import Literal
+
+import numpy as np
+
+__all__ = ["interval", "lower_tail", "upper_tail"]
+
+EXACT_COEFFICIENT = 5000  # trials up to which log C(n, k) comes from the integer, not from log-gamma
+CHUNK = 1024
+
+
+def upper_tail(least: int, trials: int, probability: float, complement: float | None = None) -> float:
+    """P(X >= least) for X binomial(trials, probability).
+
+    Parameters
+    ----------
+    least, trials : int
+    probability : float in [0, 1]
+    complement : float, optional
+        1 - probability, where it is known more exactly than by that subtraction.
+
+    Notes
+    -----
+    Relative error below 1e-11 up to 10^4 trials and 1e-8 up to 10^8, until the result underflows. O(sqrt(trials)) terms
+    about, at most `trials`.
+    """
+    q = 1.0 - probability if complement is None else complement
+    if least <= 0:
+        return 1.0
+    if least > trials:
+        return 0.0
+    if least > trials * probability:  # the terms fall from the first on
+        return _falling_tail(least, trials, probability, q)
+    return 1.0 - _falling_tail(trials - least + 1, trials, q, probability)
+
+
+def lower_tail(most: int, trials: int, probability: float, complement: float | None = None) -> float:
+    """P(X <= most) for X binomial(trials, probability). Parameters and accuracy as of `upper_tail`."""
+    q = 1.0 - probability if complement is None else complement
+    return upper_tail(trials - most, trials, q, probability)
+
+
+def interval(successes: int, trials: int, confidence: float = 0.95, method: Literal["midp", "exact"] = "midp"
+             ) -> tuple[float, float]:
+    """Confidence interval for the probability of success.
+
+    Parameters
+    ----------
+    successes, trials : int
+        0 <= successes <= trials; for a signature, the equal minima and num_perm.
+    confidence : float
+        Strictly between 0 and 1.
+    method : "midp" or "exact"
+        "exact" is the interval of Clopper and Pearson (1934): it covers the true value with at least `confidence`,
+        usually with more. "midp" counts the observed outcome half in both tails (Lancaster 1961): it covers with
+        `confidence` on the average over probabilities, sometimes with a little less, and is shorter.
+
+    Returns
+    -------
+    low, high : float
+        (0.0, 1.0) for no trials. low is 0.0 where nothing succeeded, high is 1.0 where everything did.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For counts that are not integers or not in order, and other confidences or methods.
+
+    Notes
+    -----
+    Found by bisection on exact binomial tails to a relative error of 1e-9 (10^6 trials).
+    """
+    successes, trials = operator.index(successes), operator.index(trials)
+    if not 0 <= successes <= trials:
+        raise ValueError(f"an interval needs 0 <= successes <= trials, not {successes} of {trials}")
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence is {confidence}; it must lie strictly between 0 and 1, for example 0.95")
+    if method not in ("midp", "exact"):
+        raise ValueError(f'method is {method!r}; accepted are "midp" and "exact"')
+    if trials == 0:
+        return 0.0, 1.0
+    return _interval(successes, trials, float(confidence), 0.5 if method == "midp" else 1.0)
+
+
+@functools.lru_cache(maxsize=4096)
+def _interval(successes: int, trials: int, confidence: float, share: float) -> tuple[float, float]:
+    """`share` is the part of the observed outcome that counts in each tail."""
+    low = _lower_end(successes, trials, confidence, share)
+    # The upper end is found as the lower end for the failures: near 1, 1 - p has more digits than p.
+    return low, 1.0 - _lower_end(trials - successes, trials, confidence, share)
+
+
+def _lower_end(successes: int, trials: int, confidence: float, share: float) -> float:
+    """The p at which `successes` or more of `trials` become as improbable as (1 - confidence) / 2."""
+    if successes == 0:
+        return 0.0
+    target = (1.0 - confidence) / 2.0
+    low, high = 0.0, 1.0
+    while high - low > 1e-15 * high:
+        middle = (low + high) / 2.0
+        if not low < middle < high:
+            break
+        tail = upper_tail(successes, trials, middle)
+        if share < 1.0:
+            tail -= (1.0 - share) * _term(successes, trials, middle, 1.0 - middle)
+        if tail < target:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2.0
+
+
+def _falling_tail(least: int, trials: int, p: float, q: float) -> float:
+    """P(X >= least), least at or above the mode: the first term times a sum of products of falling ratios."""
+    if p == 0.0:
+        return 0.0
+    if q == 0.0:
+        return 1.0
+    total = product = 1.0
+    for start in range(least, trials, CHUNK):
+        k = np.arange(start, min(start + CHUNK, trials), dtype=np.float64)
+        products = product * np.cumprod((trials - k) / (k + 1.0) * (p / q))
+        total += float(products.sum())
+        product = float(products[-1])
+        if product < 1e-18 * total:
+            break
+    return min(1.0, _term(least, trials, p, q) * total)
+
+
+def _term(k: int, n: int, p: float, q: float) -> float:
+    """C(n, k) p^k q^(n - k) for 0 < p, q < 1, through logarithms."""
+    log_p = math.log(p) if p < 0.5 else math.log1p(-q)
+    log_q = math.log(q) if q < 0.5 else math.log1p(-p)
+    return math.exp(log_coefficient(n, k) + k * log_p + (n - k) * log_q)
+
+
+@functools.lru_cache(maxsize=65536)
+def log_coefficient(n: int, k: int) -> float:
+    """Natural logarithm of the binomial coefficient C(n, k)."""
+    if n <= EXACT_COEFFICIENT:
+        return math.log(math.comb(n, k))
+    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)

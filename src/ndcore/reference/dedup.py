@@ -1,0 +1,220 @@
+"""The main job by brute force (DESIGN.md, section 5): the oracle that the engine is tested against.
+
+Every pair of class representatives is compared exactly: no sketch, no filter, O(n^2) set intersections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from . import gf2, shingling, text
+from .clustering import Pair, components, greedy, star
+from .resemblance import resemblance
+
+CLUSTERINGS = {"star": star, "components": components, "greedy": greedy}
+
+Keep = Literal["first", "longest"] | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What deduplication looks at: the bytes, the canonical tokens and the set of shingles of one document."""
+
+    data: bytes
+    canonical: bytes
+    shingles: frozenset[Hashable]
+    group: Hashable
+
+
+@dataclass(frozen=True)
+class Result:
+    """Verdicts on n documents; positions from n on stand for the documents of ``against``.
+
+    Attributes
+    ----------
+    labels : list of int
+        The document that represents each one: its own position, if it is kept.
+    classes : list of str
+        The strongest verdict that holds between i and labels[i]: kept, identical, lexical, shingle or near.
+    resemblance : list of float
+        Exact resemblance of i to labels[i]; 1.0 where kept, nan for a duplicate without shingles.
+    pairs : list of (int, int, float)
+        Pairs a < b of class representatives at or above the threshold, ascending; none within ``against``.
+    valid : list of bool
+        Whether the document has shingles.
+    """
+
+    labels: list[int]
+    classes: list[str]
+    resemblance: list[float]
+    pairs: list[Pair]
+    valid: list[bool]
+
+    @property
+    def kept(self) -> list[int]:
+        """Positions kept, in input order."""
+        return [i for i, label in enumerate(self.labels) if label == i]
+
+    @property
+    def duplicates(self) -> list[int]:
+        """The other positions, in input order."""
+        return [i for i, label in enumerate(self.labels) if label != i]
+
+    @property
+    def representatives(self) -> list[int]:
+        """Positions, ascending, that represent more than themselves, those of ``against`` included."""
+        return sorted({label for i, label in enumerate(self.labels) if label != i})
+
+
+def near_duplicates(
+    texts: Sequence[str | bytes],
+    *,
+    threshold: float = 0.8,
+    unit: shingling.Unit = "word",
+    width: int = 5,
+    labelled: bool = False,
+    short: str = "whole",
+    normalize: str | None = None,
+    polynomial: int = gf2.POLYNOMIAL,
+    keep: Keep = "first",
+    cluster: str = "star",
+    against: Sequence[str | bytes] = (),
+    by: Sequence[Hashable] | None = None,
+    verify: str = "fingerprints",
+) -> Result:
+    """Deduplicate ``texts``, by exact comparison of all pairs.
+
+    Parameters
+    ----------
+    texts : sequence of str or bytes, length n
+    threshold : float
+        Resemblance in (0, 1] from which two documents are near-duplicates.
+    unit, width, labelled, short, normalize, polynomial
+        As in :func:`.shingling.fingerprints`.
+    keep : "first", "longest" or sequence of n priorities
+        Keep order: input order; longest in bytes first; smallest priority first.  Ties by input order.
+    cluster : "star", "components" or "greedy"
+    against : sequence of str or bytes
+        Documents that are there already: all are kept, before all of ``texts``, and not compared among themselves.
+    by : None or sequence of labels, one for each of ``texts`` and then of ``against``
+        Documents of different labels are never compared.
+    verify : "fingerprints" or "tokens"
+        What the resemblance is measured on: sets of fingerprints, or of token tuples.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not one of these, or a document is short and ``short`` is "error".
+    """
+    if not 0 < threshold <= 1:
+        raise ValueError(f"threshold is {threshold}; give a resemblance in (0, 1]")
+    if cluster not in CLUSTERINGS:
+        raise ValueError(f"cluster is {cluster!r}; give one of {', '.join(CLUSTERINGS)}")
+    n = len(texts)
+    documents = [*texts, *against]
+    groups = _groups(by, len(documents))
+    find = _shingle_finder(
+        verify,
+        unit=unit,
+        width=width,
+        labelled=labelled,
+        short=short,
+        normalize=normalize,
+        polynomial=polynomial,
+    )
+    reads = [
+        Read(text.to_bytes(d), text.canonical(shingling.tokens(d, unit, normalize)), find(d), g)
+        for d, g in zip(documents, groups, strict=True)
+    ]
+    order = [*range(n, len(documents)), *_keep_order(reads[:n], keep)]
+    leaders = _leaders(reads, order)
+    pairs = _pairs(reads, leaders, n, threshold)
+    heads = CLUSTERINGS[cluster](len(documents), pairs, order)
+    labels = [heads[leaders[i]] for i in range(n)]
+    verdicts = [_verdict(reads, i, labels[i]) for i in range(n)]
+    return Result(
+        labels, [v[0] for v in verdicts], [v[1] for v in verdicts], pairs, [bool(read.shingles) for read in reads[:n]]
+    )
+
+
+def _groups(by: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
+    if by is None:
+        return [None] * n
+    if len(by) != n:
+        raise ValueError(f"by has {len(by)} labels; give {n}: one for each of the texts, then of against")
+    return by
+
+
+def _shingle_finder(
+    verify: str, *, unit: shingling.Unit, width: int, labelled: bool, short: str, normalize: str | None, polynomial: int
+) -> Callable[[str | bytes], frozenset[Hashable]]:
+    def fingerprints(document: str | bytes) -> frozenset[Hashable]:
+        return frozenset(shingling.fingerprints(document, unit, width, labelled, short, normalize, polynomial))
+
+    def tuples(document: str | bytes) -> frozenset[Hashable]:
+        found = shingling.shingles(shingling.tokens(document, unit, normalize), width, short)
+        return frozenset(zip(found, shingling.occurrences(found), strict=True)) if labelled else frozenset(found)
+
+    finders = {"fingerprints": fingerprints, "tokens": tuples}
+    if verify not in finders:
+        raise ValueError(f"verify is {verify!r}; give one of {', '.join(finders)}")
+    return finders[verify]
+
+
+def _keep_order(reads: Sequence[Read], keep: Keep) -> list[int]:
+    positions = range(len(reads))
+    if isinstance(keep, str):
+        if keep == "first":
+            return list(positions)
+        if keep == "longest":
+            return sorted(positions, key=lambda i: -len(reads[i].data))
+        raise ValueError(f"keep is {keep!r}; give 'first', 'longest' or a priority for each document")
+    if len(keep) != len(reads):
+        raise ValueError(f"keep has {len(keep)} priorities; give one for each of the {len(reads)} texts")
+    return sorted(positions, key=lambda i: keep[i])
+
+
+def _leaders(reads: Sequence[Read], order: Sequence[int]) -> list[int]:
+    """The first in keep order of each identical, then of each lexically equivalent class.
+
+    Documents without shingles are only ever identical to each other.
+    """
+    leaders = list(range(len(reads)))
+    identical: dict[Hashable, int] = {}
+    lexical: dict[Hashable, int] = {}
+    for i in order:
+        read = reads[i]
+        first = identical.setdefault((read.group, read.data), i)
+        if first != i or not read.shingles:
+            leaders[i] = leaders[first]
+        else:
+            leaders[i] = lexical.setdefault((read.group, read.canonical), i)
+    return leaders
+
+
+def _pairs(reads: Sequence[Read], leaders: Sequence[int], n: int, threshold: float) -> list[Pair]:
+    """Pairs of class representatives at or above the threshold, ascending."""
+    heads = [i for i, leader in enumerate(leaders) if leader == i and reads[i].shingles]
+    pairs = []
+    for a in heads:
+        for b in heads:
+            if a < b and a < n and reads[a].group == reads[b].group:
+                measured = resemblance(reads[a].shingles, reads[b].shingles)
+                if measured >= threshold:
+                    pairs.append((a, b, measured))
+    return pairs
+
+
+def _verdict(reads: Sequence[Read], i: int, label: int) -> tuple[str, float]:
+    """The strongest verdict between ``i`` and ``label``, and their resemblance."""
+    if label == i:
+        return "kept", 1.0
+    a, b = reads[i], reads[label]
+    measured = resemblance(a.shingles, b.shingles)
+    if a.data == b.data:
+        return "identical", measured
+    if a.canonical == b.canonical:
+        return "lexical", measured
+    return ("shingle" if measured == 1.0 else "near"), measured

@@ -1,0 +1,135 @@
+"""Resemblance and containment of sets, and their estimates (Broder 1997, sections 2 and 3; DESIGN.md, section 3).
+
+``nan`` is the answer wherever one of the documents has no shingles.  Estimates take ``valid``: whether both
+documents have shingles, which a sample that happens to be empty does not tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from fractions import Fraction
+from math import nan
+
+Counts = tuple[int, int]
+"""Numerator and denominator of an estimate."""
+
+
+def ratio(numerator: int, denominator: int) -> float:
+    """float64(numerator) / float64(denominator); nan where the denominator is 0."""
+    return float(numerator) / float(denominator) if denominator else nan
+
+
+def exact_resemblance(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> Fraction | None:
+    """|A ∩ B| / |A ∪ B| as a fraction; None where either is empty."""
+    return Fraction(len(a & b), len(a | b)) if a and b else None
+
+
+def exact_containment(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> Fraction | None:
+    """|A ∩ B| / |A|, the containment of A in B, as a fraction; None where either is empty."""
+    return Fraction(len(a & b), len(a)) if a and b else None
+
+
+def resemblance(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> float:
+    """float64(|A ∩ B|) / float64(|A ∪ B|); nan where either is empty.
+
+    >>> resemblance({1, 2, 3}, {2, 3, 4})
+    0.5
+    """
+    return ratio(len(a & b), len(a | b)) if a and b else nan
+
+
+def containment(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> float:
+    """float64(|A ∩ B|) / float64(|A|), the containment of A in B; nan where either is empty."""
+    return ratio(len(a & b), len(a)) if a and b else nan
+
+
+def bottom_counts(a: Iterable[int], b: Iterable[int], size: int) -> tuple[Counts, Counts]:
+    """Counts of the estimates from two MIN_s sketches of the same ``size``.
+
+    With T the ``size`` smallest of the union: (|T∩A∩B|, |T|) for the resemblance and (|T∩A∩B|, |T∩A|) for the
+    containment of A in B.
+    """
+    set_a, set_b = set(a), set(b)
+    t = set(sorted(set_a | set_b)[:size])
+    common = len(t & set_a & set_b)
+    return (common, len(t)), (common, len(t & set_a))
+
+
+def bottom_resemblance(a: Sequence[int], b: Sequence[int], size: int) -> float:
+    """Resemblance from two MIN_s sketches (Theorem 1); nan where either is empty."""
+    return ratio(*bottom_counts(a, b, size)[0]) if a and b else nan
+
+
+def bottom_containment(a: Sequence[int], b: Sequence[int], size: int) -> float:
+    """Containment of A in B from two MIN_s sketches; nan where either, or T∩A, is empty."""
+    return ratio(*bottom_counts(a, b, size)[1]) if a and b else nan
+
+
+def mod_counts(a: Iterable[int], b: Iterable[int]) -> tuple[Counts, Counts]:
+    """Counts of the estimates from two MOD_m samples: (|A∩B|, |A∪B|) and (|A∩B|, |A|)."""
+    set_a, set_b = set(a), set(b)
+    common = len(set_a & set_b)
+    return (common, len(set_a | set_b)), (common, len(set_a))
+
+
+def mod_resemblance(a: Iterable[int], b: Iterable[int], valid: bool = True) -> float:
+    """Resemblance from two MOD_m samples (Theorem 1); nan where both are empty or a document is not valid."""
+    return ratio(*mod_counts(a, b)[0]) if valid else nan
+
+
+def mod_containment(a: Iterable[int], b: Iterable[int], valid: bool = True) -> float:
+    """Containment of A in B from two MOD_m samples; nan where A's is empty or a document is not valid."""
+    return ratio(*mod_counts(a, b)[1]) if valid else nan
+
+
+def coarsen(sample: Iterable[int], level: int) -> list[int]:
+    """L_level from the sample of a lower level: the members that are 0 mod 2^level, ascending."""
+    return sorted(z for z in sample if z % (1 << level) == 0)
+
+
+def adaptive_counts(a: tuple[int, Sequence[int]], b: tuple[int, Sequence[int]]) -> tuple[Counts, Counts]:
+    """As :func:`mod_counts`, from two adaptive samples (level, members) at the larger level."""
+    level = max(a[0], b[0])
+    return mod_counts(coarsen(a[1], level), coarsen(b[1], level))
+
+
+def adaptive_resemblance(a: tuple[int, Sequence[int]], b: tuple[int, Sequence[int]], valid: bool = True) -> float:
+    """Resemblance from two adaptive samples; nan as in :func:`mod_resemblance`, at the larger level."""
+    return ratio(*adaptive_counts(a, b)[0]) if valid else nan
+
+
+def adaptive_containment(a: tuple[int, Sequence[int]], b: tuple[int, Sequence[int]], valid: bool = True) -> float:
+    """Containment of A in B from two adaptive samples; nan as in :func:`mod_containment`, at the larger level."""
+    return ratio(*adaptive_counts(a, b)[1]) if valid else nan
+
+
+def signature_counts(a: Sequence[int], b: Sequence[int]) -> Counts:
+    """Number of equal minima of two signatures, and their length.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ.
+    """
+    if len(a) != len(b):
+        raise ValueError(f"the signatures have {len(a)} and {len(b)} minima; compare signatures of the same recipe")
+    return sum(x == y for x, y in zip(a, b, strict=True)), len(a)
+
+
+def signature_resemblance(a: Sequence[int], b: Sequence[int], valid: bool = True) -> float:
+    """Resemblance from two signatures: equal minima / num_perm; nan where a document is not valid."""
+    return ratio(*signature_counts(a, b)) if valid else nan
+
+
+def signature_containment(
+    a: Sequence[int], b: Sequence[int], size_a: float, size_b: float, valid: bool = True
+) -> float:
+    """Containment of A in B from signatures and numbers of distinct shingles.
+
+    min(1, r·(|A| + |B|) / ((1 + r)·|A|)) with r the estimated resemblance; nan where a document is not valid.
+    """
+    if not valid:
+        return nan
+    r = signature_resemblance(a, b)
+    return min(1.0, r * (size_a + size_b) / ((1.0 + r) * size_a))

@@ -1,0 +1,211 @@
+"""Tokens to symbols, shingles and fingerprints (Broder 1997, sections 2 and 4.3; DESIGN.md, section 3).
+
+A document is str or bytes; a list or tuple of bytes is taken as its tokens.  ``str`` becomes bytes by UTF-8 with
+surrogatepass.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+
+from . import gf2, rabin, text
+from .minhash import fmix64
+
+Document = str | bytes
+Tokeniser = Callable[[Document], Sequence[str | bytes]]
+Unit = str | Tokeniser
+
+SHORT_POLICIES = ("whole", "skip", "error")
+ESCAPE = b"\x01" + bytes(8)
+
+
+def tokens(document: Document, unit: Unit = "word", normalize: str | None = None) -> list[bytes]:
+    """Tokens of a document as bytes.
+
+    Parameters
+    ----------
+    document : str or bytes
+    unit : "word", "char", "byte", "line" or callable
+        A callable gets the document as given and returns str or bytes tokens.
+    normalize : None or "NFKC"
+        Only for words and chars.
+
+    Raises
+    ------
+    ValueError
+        If ``unit`` or ``normalize`` is not one of these, or they cannot be combined.
+    """
+    if callable(unit):
+        if normalize is not None:
+            raise ValueError(f"normalize={normalize!r} with a callable unit; leave normalize out: nothing is folded")
+        return [text.to_bytes(token) for token in unit(document)]
+    return text.tokens(document, unit, normalize)
+
+
+def symbol(token: bytes) -> int:
+    """The 64-bit value that stands for a token: b(x), modulo Q where longer than 8 bytes, no zero bits appended.
+
+    A token that is empty, begins with a zero byte, or begins with 0x01 and eight zero bytes is first replaced by
+    0x01 ‖ eight zero bytes ‖ token, so that no token of at most 8 bytes has symbol 0.
+
+    >>> hex(symbol(b"cat"))
+    '0x636174'
+    """
+    if token == b"" or token[0] == 0 or token.startswith(ESCAPE):
+        token = ESCAPE + token
+    value = int.from_bytes(token, "big")
+    return value if len(token) <= 8 else gf2.mod(value, gf2.TOKEN_POLYNOMIAL)
+
+
+def shingles(document_tokens: Sequence[bytes], width: int = 5, short: str = "whole") -> list[tuple[bytes, ...]]:
+    """Runs of ``width`` consecutive tokens, in order, with repeats.
+
+    A document of 0 < n < width tokens gives its n tokens as one shingle ("whole"), none ("skip") or ValueError
+    ("error").  One without tokens gives none.
+
+    Raises
+    ------
+    ValueError
+        If ``width`` < 1, ``short`` is unknown, or the document is short and ``short`` is "error".
+    """
+    n = len(document_tokens)
+    if _is_short(n, width, short):
+        return [tuple(document_tokens)] if short == "whole" else []
+    return [tuple(document_tokens[i : i + width]) for i in range(n - width + 1)]
+
+
+def occurrences(items: Sequence[Hashable]) -> list[int]:
+    """Occurrence number of each item among the items so far: 1 for the first, 2 for the second equal one, …
+
+    Option A of Broder 1997, section 2, is the set of the pairs (item, occurrence).
+    """
+    seen: defaultdict[Hashable, int] = defaultdict(int)
+    numbers = []
+    for item in items:
+        seen[item] += 1
+        numbers.append(seen[item])
+    return numbers
+
+
+def label(f: int, occurrence: int) -> int:
+    """Fingerprint of occurrence k >= 1 of the shingle with fingerprint f: f itself, then fmix64(f + k·gamma)."""
+    if occurrence == 1:
+        return f
+    return fmix64((f + occurrence * gf2.GOLDEN_GAMMA) & gf2.MASK64)
+
+
+def of_tokens(
+    document_tokens: Sequence[bytes],
+    width: int = 5,
+    labelled: bool = False,
+    short: str = "whole",
+    polynomial: int = gf2.POLYNOMIAL,
+) -> list[int]:
+    """Fingerprints of the shingles of a token list, in order, with repeats: Rabin of the symbols as 8-byte words.
+
+    Raises
+    ------
+    ValueError
+        As :func:`shingles`; or if ``polynomial`` is not of degree 64, or is Q or R.
+    """
+    check_polynomial(polynomial)
+    fs = [rabin.words([symbol(t) for t in shingle], polynomial) for shingle in shingles(document_tokens, width, short)]
+    return _labels(fs) if labelled else fs
+
+
+def of_bytes(
+    data: bytes,
+    width: int = 5,
+    labelled: bool = False,
+    short: str = "whole",
+    polynomial: int = gf2.POLYNOMIAL,
+) -> list[int]:
+    """Fingerprints of the byte windows of ``data`` (unit "byte"), in order, with repeats.
+
+    Data of 0 < n < width bytes gives one shingle, the Rabin fingerprint of 0x01 ‖ width zero bytes ‖ data
+    ("whole"), none ("skip") or ValueError ("error").
+
+    Raises
+    ------
+    ValueError
+        As :func:`of_tokens`.
+    """
+    check_polynomial(polynomial)
+    if _is_short(len(data), width, short):
+        if short == "skip":
+            return []
+        fs = [rabin.fingerprint(b"\x01" + bytes(width) + data, polynomial)]
+    else:
+        fs = rabin.sliding(data, width, polynomial)
+    return _labels(fs) if labelled else fs
+
+
+def fingerprints(
+    document: Document | Sequence[bytes],
+    unit: Unit = "word",
+    width: int = 5,
+    labelled: bool = False,
+    short: str = "whole",
+    normalize: str | None = None,
+    polynomial: int = gf2.POLYNOMIAL,
+) -> list[int]:
+    """64-bit fingerprints of the shingles of a document, in order, with repeats.
+
+    Parameters
+    ----------
+    document : str or bytes, or a list or tuple of bytes tokens
+        Tokens are used as they are; ``unit`` and ``normalize`` then say nothing.
+    unit, normalize
+        As in :func:`tokens`.
+    width : int
+        Tokens per shingle, >= 1.
+    labelled : bool
+        Option A; otherwise option B.
+    short : "whole", "skip" or "error"
+        What becomes of 0 < n < width tokens.
+    polynomial : int
+        Degree 64, neither Q nor R.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not one of these, or the document is short and ``short`` is "error".
+    TypeError
+        If the document is none of these.
+    """
+    if isinstance(document, list | tuple):
+        return of_tokens(document, width, labelled, short, polynomial)
+    if not isinstance(document, str | bytes):
+        raise TypeError(
+            f"document is a {type(document).__name__}; give str or bytes, or a list or tuple of bytes tokens"
+        )
+    if unit == "byte" and normalize is None:
+        return of_bytes(text.to_bytes(document), width, labelled, short, polynomial)
+    return of_tokens(tokens(document, unit, normalize), width, labelled, short, polynomial)
+
+
+def check_polynomial(polynomial: int) -> None:
+    """Raise ValueError unless ``polynomial`` has degree 64 and is neither Q nor R."""
+    if gf2.degree(polynomial) != 64:
+        raise ValueError(f"polynomial is {polynomial:#x}; a shingling needs one of degree 64, leading term included")
+    if polynomial in (gf2.TOKEN_POLYNOMIAL, gf2.FEATURE_POLYNOMIAL):
+        raise ValueError(f"polynomial is {polynomial:#x}, which tokens or features use; give another one")
+
+
+def _labels(fs: list[int]) -> list[int]:
+    return [label(f, k) for f, k in zip(fs, occurrences(fs), strict=True)]
+
+
+def _is_short(n: int, width: int, short: str) -> bool:
+    if width < 1:
+        raise ValueError(f"width is {width}; give a number of tokens >= 1")
+    if short not in SHORT_POLICIES:
+        raise ValueError(f"short is {short!r}; give one of {', '.join(SHORT_POLICIES)}")
+    if not 0 < n < width:
+        return False
+    if short == "error":
+        raise ValueError(
+            f"the document has {n} tokens and width is {width}; give a smaller width, short='whole' or 'skip'"
+        )
+    return True

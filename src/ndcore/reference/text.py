@@ -1,0 +1,280 @@
+"""Text to canonical tokens: decoding, case folding, NFKC, segmentation, digests.
+
+Written from the definitions "Canonical words", "Other units" and "Digests" in DESIGN.md, in the spirit of Broder,
+"On the resemblance and containment of documents" (1997), section 2: what is left of a document when formatting, case
+and punctuation are ignored. Plain and slow on purpose. All properties come from the generated `unicode_tables`, never
+from `unicodedata`, whose Unicode version depends on the Python that runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+
+from . import unicode_tables as tables
+
+UNITS = ("word", "char", "line", "byte")
+NORMALIZATIONS = (None, "NFKC")
+
+# ------------------------------------------------------------------------------------------ properties
+
+
+def _members(text: str) -> frozenset[int]:
+    """The code points of `41-5A AA ...`."""
+    members: set[int] = set()
+    for part in text.split():
+        first, _, last = part.partition("-")
+        members.update(range(int(first, 16), int(last or first, 16) + 1))
+    return frozenset(members)
+
+
+def _hexadecimals(text: str) -> tuple[int, ...]:
+    return tuple(int(part, 16) for part in text.split(","))
+
+
+def _pairs(text: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The pairs of `41:61 2000,41:42 ...`."""
+    for part in text.split():
+        left, _, right = part.partition(":")
+        yield _hexadecimals(left), _hexadecimals(right)
+
+
+IGNORABLE = _members(tables.IGNORABLE)
+MARK = _members(tables.MARK)
+LETTER_OR_NUMBER = _members(tables.LETTER_OR_NUMBER)
+SPACELESS = _members(tables.SPACELESS)
+TAIL = _members(tables.TAIL)
+FOLD = {c: folded for (c,), (folded,) in _pairs(tables.FOLD)}
+COMBINING_CLASS = {
+    c: int(number)
+    for number, members in (part.split(":") for part in tables.COMBINING_CLASS.split())
+    for c in _members(members.replace(",", " "))
+}
+DECOMPOSITION = {c: target for (c,), target in _pairs(tables.DECOMPOSITION)}
+COMPOSITION = {pair: composite for pair, (composite,) in _pairs(tables.COMPOSITION)}
+
+# ------------------------------------------------------------------------------------------ bytes to code points
+
+# Unicode 17, table 3-7: the well-formed UTF-8 byte sequences, as the first and last value of every byte.
+WELL_FORMED = (
+    ((0x00, 0x7F),),
+    ((0xC2, 0xDF), (0x80, 0xBF)),
+    ((0xE0, 0xE0), (0xA0, 0xBF), (0x80, 0xBF)),
+    ((0xE1, 0xEC), (0x80, 0xBF), (0x80, 0xBF)),
+    ((0xED, 0xED), (0x80, 0x9F), (0x80, 0xBF)),
+    ((0xEE, 0xEF), (0x80, 0xBF), (0x80, 0xBF)),
+    ((0xF0, 0xF0), (0x90, 0xBF), (0x80, 0xBF), (0x80, 0xBF)),
+    ((0xF1, 0xF3), (0x80, 0xBF), (0x80, 0xBF), (0x80, 0xBF)),
+    ((0xF4, 0xF4), (0x80, 0x8F), (0x80, 0xBF), (0x80, 0xBF)),
+)
+
+
+def to_bytes(text: str | bytes) -> bytes:
+    """UTF-8 of a str, surrogates included ("surrogatepass"), so that different strings stay different."""
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+
+
+def decode(data: bytes) -> list[int | None]:
+    """Code points of UTF-8 bytes, with None for each byte that is in no well-formed sequence.
+
+    A surrogate code point, which only "surrogatepass" writes, is three such bytes.
+    """
+    points: list[int | None] = []
+    start = 0
+    while start < len(data):
+        for row in WELL_FORMED:
+            sequence = data[start : start + len(row)]
+            if len(sequence) == len(row) and all(
+                low <= byte <= high for byte, (low, high) in zip(sequence, row, strict=True)
+            ):
+                points.append(ord(sequence.decode("utf-8")))
+                start += len(row)
+                break
+        else:
+            points.append(None)
+            start += 1
+    return points
+
+
+def invalid_bytes(text: str | bytes) -> int:
+    """How many bytes of `text` are in no well-formed UTF-8 sequence."""
+    return decode(to_bytes(text)).count(None)
+
+
+def encode(points: Iterable[int]) -> bytes:
+    return "".join(map(chr, points)).encode("utf-8")
+
+
+# ------------------------------------------------------------------------------------------ NFKC
+
+# The Unicode Standard, section 3.12: Hangul syllables are composed and decomposed by arithmetic.
+S_BASE, L_BASE, V_BASE, T_BASE = 0xAC00, 0x1100, 0x1161, 0x11A7
+L_COUNT, V_COUNT, T_COUNT = 19, 21, 28
+
+
+def _decompose(c: int) -> tuple[int, ...]:
+    """The full compatibility decomposition of one code point."""
+    syllable = c - S_BASE
+    if 0 <= syllable < L_COUNT * V_COUNT * T_COUNT:
+        leading, rest = divmod(syllable, V_COUNT * T_COUNT)
+        vowel, trailing = divmod(rest, T_COUNT)
+        jamo = (L_BASE + leading, V_BASE + vowel, T_BASE + trailing)
+        return jamo if trailing else jamo[:2]
+    return DECOMPOSITION.get(c, (c,))
+
+
+def _compose(first: int, second: int) -> int | None:
+    """The primary composite of a pair, or None."""
+    leading, vowel = first - L_BASE, second - V_BASE
+    if 0 <= leading < L_COUNT and 0 <= vowel < V_COUNT:
+        return S_BASE + (leading * V_COUNT + vowel) * T_COUNT
+    syllable, trailing = first - S_BASE, second - T_BASE
+    if 0 <= syllable < L_COUNT * V_COUNT * T_COUNT and syllable % T_COUNT == 0 and 0 < trailing < T_COUNT:
+        return first + trailing
+    return COMPOSITION.get((first, second))
+
+
+def nfkd(points: Iterable[int]) -> list[int]:
+    """Compatibility decomposition, each run of non-starters stably sorted by combining class (UAX #15)."""
+    result: list[int] = []
+    run: list[int] = []
+    for c in (part for point in points for part in _decompose(point)):
+        if COMBINING_CLASS.get(c, 0) == 0:
+            result += [*sorted(run, key=COMBINING_CLASS.__getitem__), c]
+            run = []
+        else:
+            run.append(c)
+    return result + sorted(run, key=COMBINING_CLASS.__getitem__)
+
+
+def nfkc(points: Iterable[int]) -> list[int]:
+    """Normalization Form KC of code points (The Unicode Standard, section 3.11, D117).
+
+    Every code point is tried on the last starter before it, unless another code point stands between them that is a
+    starter or has the same or a higher combining class.
+    """
+    result: list[int] = []
+    starter = -1
+    for c in nfkd(points):
+        own = COMBINING_CLASS.get(c, 0)
+        between = starter < len(result) - 1
+        blocked = starter < 0 or (between and COMBINING_CLASS.get(result[-1], 0) >= own)
+        composite = None if blocked else _compose(result[starter], c)
+        if composite is not None:
+            result[starter] = composite
+            continue
+        if own == 0:
+            starter = len(result)
+        result.append(c)
+    return result
+
+
+# ------------------------------------------------------------------------------------------ canonical text
+
+
+def fold(points: Iterable[int]) -> list[int]:
+    """Simple case folding: one code point for one."""
+    return [FOLD.get(c, c) for c in points]
+
+
+def _runs(points: Iterable[int | None]) -> Iterator[list[int]]:
+    """The runs between invalid bytes, empty ones included."""
+    run: list[int] = []
+    for c in points:
+        if c is None:
+            yield run
+            run = []
+        else:
+            run.append(c)
+    yield run
+
+
+def _canonical_runs(data: bytes, remove_ignorable: bool, normalize: str | None) -> Iterator[list[int]]:
+    for run in _runs(decode(data)):
+        points = [c for c in run if not (remove_ignorable and c in IGNORABLE)]
+        points = fold(points)
+        if normalize == "NFKC":
+            points = fold(nfkc(points))
+        yield points
+
+
+def _words(points: Iterable[int]) -> Iterator[list[int]]:
+    """Words of folded code points without ignorable ones."""
+    word: list[int] = []
+    spaceless = False
+    for c in points:
+        joins_spaceless = bool(word) and spaceless and c in TAIL
+        joins_run = bool(word) and not spaceless and c in LETTER_OR_NUMBER and c not in SPACELESS
+        joins_any = bool(word) and c in MARK
+        if joins_spaceless or joins_run or joins_any:
+            word.append(c)
+            continue
+        if word:
+            yield word
+        word = [c] if c in LETTER_OR_NUMBER else []
+        spaceless = c in SPACELESS
+    if word:
+        yield word
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Lines ended by LF, CR or CRLF, stripped of the bytes 09-0D and 20, empty ones skipped."""
+    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    stripped = [line.strip(b"\t\n\v\f\r ") for line in lines]
+    return [line for line in stripped if line]
+
+
+def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) -> list[bytes]:
+    """The canonical tokens of a document, as bytes (UTF-8 for words and characters).
+
+    Parameters
+    ----------
+    text : str or bytes
+        A str is taken as its UTF-8 bytes, written with "surrogatepass".
+    unit : {"word", "char", "line", "byte"}
+    normalize : {None, "NFKC"}
+        For words and characters only.
+
+    Raises
+    ------
+    ValueError
+        For another unit or normalization, and for a normalization with lines or bytes.
+    """
+    if unit not in UNITS:
+        raise ValueError(f"unit is {unit!r}; choose one of {', '.join(map(repr, UNITS))}")
+    if normalize not in NORMALIZATIONS:
+        raise ValueError(f"normalize is {normalize!r}; choose None or 'NFKC'")
+    if normalize is not None and unit in ("line", "byte"):
+        raise ValueError(f"normalize is {normalize!r} with unit {unit!r}, whose tokens are raw bytes; leave it None")
+    data = to_bytes(text)
+    if unit == "byte":
+        return [data[i : i + 1] for i in range(len(data))]
+    if unit == "line":
+        return _lines(data)
+    runs = _canonical_runs(data, unit == "word", normalize)
+    if unit == "char":
+        return [encode([c]) for run in runs for c in run]
+    return [encode(word) for run in runs for word in _words(run)]
+
+
+# ------------------------------------------------------------------------------------------ digests
+
+
+def canonical(members: Sequence[bytes]) -> bytes:
+    """One byte string for a token sequence: each token after its length as eight bytes, big-endian."""
+    return b"".join(len(token).to_bytes(8, "big") + token for token in members)
+
+
+def digest(data: bytes) -> bytes:
+    """BLAKE2b, 16 bytes."""
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def identical_digest(text: str | bytes) -> bytes:
+    """Equal for identical documents: the digest of the bytes."""
+    return digest(to_bytes(text))
+
+
+def canonical_digest(text: str | bytes, unit: str = "word", normalize: str | None = None) -> bytes:
+    """Equal for lexically equivalent documents: the digest of the canonical tokens."""
+    return digest(canonical(tokens(text, unit, normalize)))

@@ -1,0 +1,280 @@
+"""What `near_duplicates` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.clustering import represent
+from ndcore.estimating import Overlap, overlap, ratio
+from ndcore.filtering import FilterDesign
+from ndcore.intervals import interval
+from ndcore.shingling import Shingling
+from ndcore.sketches import Sketches
+from ndcore.verifying import Corpus, indexed_texts
+
+__all__ = ["CLASSES", "Explanation", "NearDuplicates", "Pairs"]
+
+CLASSES = ("kept", "identical", "lexical", "shingle", "near")
+
+
+class Pairs(NamedTuple):
+    """Pairs of documents a[i] < b[i] and their resemblances, sorted by a, then b."""
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    resemblance: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a result needs to answer further questions: where the documents are, and what was found out about them.
+
+    Positions 0 … n − 1 are the documents, n … n + m − 1 those of `against`. `leader` is the first document in keep order
+    that is identical or lexically equivalent.
+    """
+
+    corpora: tuple[Corpus | None, Corpus | None]
+    n: int
+    rows: NDArray[Any]
+    digests: NDArray[np.uint8]
+    known: NDArray[np.bool_]
+    valid: NDArray[np.bool_]
+    leader: NDArray[np.int64]
+    order: NDArray[np.int64]
+    shingling: Shingling | None
+    cluster: str
+    measure: Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.bool_]]] | None
+    """(resemblance, exact) of any pairs that meet in a chain; for components, whose members need not be a pair."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why two documents are, or are not, near-duplicates; ``print(explanation)`` says it in words."""
+
+    i: int
+    j: int
+    verdict: str
+    threshold: float
+    exact: Overlap | None
+    estimate: float
+    interval: tuple[float, float]
+    shared_features: int
+    design: FilterDesign
+
+    @property
+    def resemblance(self) -> float:
+        """Exact where the texts are at hand, else the estimate."""
+        return self.exact.resemblance if self.exact else self.estimate
+
+    @property
+    def proposed(self) -> bool:
+        """Whether the filter finds the pair: it shares enough features."""
+        return self.shared_features >= self.design.need
+
+    def __str__(self) -> str:
+        lines = [f"documents {self.i} and {self.j}: {self.verdict}"]
+        if self.exact:
+            a, b = self.exact, Overlap(self.exact.common, self.exact.size_b, self.exact.size_a)
+            lines += [
+                f"  resemblance {a.resemblance:.6f} (threshold {self.threshold:g}): {a.common} shingles in common, "
+                f"{a.union} in all",
+                f"  containment of {self.i} in {self.j} {a.containment:.6f} ({a.size_a} shingles), "
+                f"of {self.j} in {self.i} {b.containment:.6f} ({b.size_a} shingles)",
+            ]
+        low, high = self.interval
+        lines.append(f"  estimate from the signatures {self.estimate:.4f}, 95% interval {low:.4f} to {high:.4f}")
+        lines.append(
+            f"  features in common {self.shared_features} of {self.design.groups}, {self.design.need} needed: "
+            f"the filter {'proposes' if self.proposed else 'does not propose'} the pair"
+        )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class NearDuplicates:
+    """The verdict on every document of a collection.
+
+    Attributes
+    ----------
+    labels : ndarray of int64 (n,)
+        Position of the document that represents document i: its own, if i is kept; n + j for document j of `against`.
+    classes : ndarray of str (n,)
+        The strongest that holds between i and labels[i]: kept, identical (the same bytes), lexical (the same canonical
+        tokens), shingle (resemblance 1), near.
+    resemblance : ndarray of float64 (n,)
+        To labels[i]: 1.0 for kept documents, nan for an identical one that has no shingles.
+    pairs : Pairs
+        Verified candidate pairs at or above the threshold between the first documents of classes of identical and
+        lexically equivalent ones.
+    estimated : ndarray of bool (pairs,)
+        True where a text was not at hand and the resemblance is an estimate from signatures.
+    threshold : float
+    filter : FilterDesign
+        The design used, with its miss probability at the threshold.
+    common : list of dict
+        Features held by more than max_holders documents: their documents were compared with the representatives among
+        them only; ``cut`` of them not even with all of these.
+    valid : ndarray of bool (n,)
+        False: the document has no shingles, and can only be identical to another.
+    invalid_bytes : int
+        Bytes of the documents that are in no well-formed UTF-8 sequence; they separate words.
+    sketches : Sketches
+        Signatures of the n documents, with digests: to be saved, and used in place of the texts.
+    ids : list or None
+        As given.
+    """
+
+    labels: NDArray[np.int64]
+    classes: NDArray[np.str_]
+    resemblance: NDArray[np.float64]
+    pairs: Pairs
+    estimated: NDArray[np.bool_]
+    threshold: float
+    filter: FilterDesign
+    common: list[dict[str, int]]
+    invalid_bytes: int
+    sketches: Sketches
+    ids: Sequence[Any] | None
+    sources: Sources = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{int(np.count_nonzero(self.classes == name))} {name}" for name in CLASSES)
+        return f"<NearDuplicates of {len(self)} documents at {self.threshold:g}: {counts}>"
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        return self.sketches.valid
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """Positions kept, in input order."""
+        return np.flatnonzero(self.labels == np.arange(len(self)))
+
+    @property
+    def duplicates(self) -> NDArray[np.int64]:
+        """Positions dropped, in input order."""
+        return np.flatnonzero(self.labels != np.arange(len(self)))
+
+    @property
+    def representatives(self) -> NDArray[np.int64]:
+        """Positions of those that stand for more than themselves, documents of `against` included."""
+        return np.unique(self.labels[self.duplicates])
+
+    def explain(self, i: int, j: int) -> Explanation:
+        """Why documents i and j (positions; n + k is document k of `against`) are or are not near-duplicates.
+
+        Reads the two documents again. IndexError where there is no such document.
+        """
+        total = len(self.sources.rows)
+        for position in (i, j):
+            if not 0 <= position < total:
+                raise IndexError(f"there is no document {position}; positions are 0 to {total - 1}")
+        texts = self._texts(i, j)
+        exact = overlap(texts[i], texts[j], self.sources.shingling) if len(texts) == len({i, j}) else None
+        row_i, row_j = self.sources.rows[i], self.sources.rows[j]
+        both = bool(self.sources.valid[i] and self.sources.valid[j])
+        equal = int(np.count_nonzero(row_i == row_j)) if both else 0
+        size = self.filter.group_size
+        groups = [slice(g * size, (g + 1) * size) for g in range(self.filter.groups)]
+        shared = sum(bool((row_i[g] == row_j[g]).all()) for g in groups) if both else 0
+        estimate = ratio(equal, len(row_i)) if both else float("nan")
+        verdict = self._verdict(i, j, exact.resemblance if exact else estimate, exact is not None)
+        bounds = interval(equal, len(row_i)) if both else (float("nan"), float("nan"))
+        return Explanation(i, j, verdict, self.threshold, exact, estimate, bounds, shared, self.filter)
+
+    def _texts(self, *positions: int) -> dict[int, Any]:
+        wanted = np.zeros(len(self.sources.rows), np.bool_)
+        wanted[list(positions)] = True
+        found: dict[int, Any] = {}
+        for where, texts in indexed_texts(self.sources.corpora, (0, self.sources.n), wanted):
+            found.update(zip(where.tolist(), texts, strict=True))
+            if len(found) == len(set(positions)):
+                break
+        return found
+
+    def _verdict(self, i: int, j: int, resemblance: float, exact: bool) -> str:
+        verdict = verdicts(self.sources, np.array([i]), np.array([j]), np.array([resemblance]), np.array([exact]))[0]
+        return "different" if verdict == "near" and not resemblance >= self.threshold else str(verdict)
+
+    def rethreshold(self, threshold: float) -> NearDuplicates:
+        """The result for a higher threshold, from the verified pairs, without reading or sketching anything.
+
+        Documents that were compared with representatives only (see `common`) and fall below the new threshold are
+        kept, though some might resemble one another.
+
+        Raises
+        ------
+        ValueError
+            The threshold is lower than that of this result: pairs below it were never looked for.
+        """
+        if not self.threshold <= threshold <= 1:
+            raise ValueError(
+                f"threshold is {threshold}; this result can answer {self.threshold:g} to 1, below that run "
+                "near_duplicates again"
+            )
+        enough = self.pairs.resemblance >= threshold
+        return conclude(
+            self.sources, Pairs(*(column[enough] for column in self.pairs)), self.estimated[enough],
+            replace(self, threshold=threshold),
+        )
+
+    def to_arrow(self) -> Any:
+        """A pyarrow Table of the documents: id (where given), label, class, resemblance."""
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {} if self.ids is None else {"id": pa.array(list(self.ids))}
+        return pa.table({**columns, "label": self.labels, "class": self.classes.tolist(), "resemblance": self.resemblance})
+
+
+def verdicts(
+    sources: Sources, i: NDArray[np.int64], j: NDArray[np.int64], resemblance: NDArray[np.float64], exact: NDArray[np.bool_]
+) -> NDArray[np.str_]:
+    """The strongest verdict between documents i and j that are supposed to be near-duplicates at least."""
+    known = sources.known[i] & sources.known[j]
+    same = sources.digests[i] == sources.digests[j]
+    identical = known & same[:, :16].all(axis=1)
+    lexical = known & same[:, 16:].all(axis=1) & sources.valid[i] & sources.valid[j]
+    shingle = exact & (resemblance == 1.0)
+    return np.select([i == j, identical, lexical, shingle], CLASSES[:4], CLASSES[4])
+
+
+def conclude(
+    sources: Sources, pairs: Pairs, estimated: NDArray[np.bool_], draft: NearDuplicates,
+    labels: NDArray[np.int64] | None = None,
+) -> NearDuplicates:
+    """The draft with everything that follows from the pairs (and from the leaders' labels, unless they are given)."""
+    total, n = len(sources.rows), sources.n
+    if labels is None:
+        fixed = np.arange(total) >= n
+        labels = represent(total, *pairs, sources.order, fixed, sources.cluster)
+    leader = sources.leader[:n]
+    own = np.arange(n)
+    label = labels[leader]
+    resemblance = np.where(sources.valid[:n] | (label == own), 1.0, np.nan)
+    apart = np.flatnonzero(label != leader)
+    if sources.measure is not None:
+        resemblance[apart], exact = sources.measure(leader[apart], label[apart])
+    else:
+        resemblance[apart], exact = _looked_up(pairs, estimated, leader[apart], label[apart], total)
+    is_exact = np.ones(n, np.bool_)
+    is_exact[apart] = exact
+    return replace(
+        draft, labels=label, classes=verdicts(sources, own, label, resemblance, is_exact), resemblance=resemblance,
+        pairs=pairs, estimated=estimated, sources=sources,
+    )
+
+
+def _looked_up(
+    pairs: Pairs, estimated: NDArray[np.bool_], i: NDArray[np.int64], j: NDArray[np.int64], total: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """(resemblance, exact) of documents that are among the pairs."""
+    at = np.searchsorted(pairs.a * total + pairs.b, np.minimum(i, j) * total + np.maximum(i, j))
+    return pairs.resemblance[at], ~estimated[at]

@@ -1,0 +1,258 @@
+"""Documents to tokens, shingles and fingerprints (Broder 1997, §2 and §4.3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore._pipeline import Shingler
+from ndcore._rabin import is_irreducible
+from ndcore._text import UNICODE_VERSION
+from ndcore.recipe import Recipe
+from ndcore.texts import Text, as_texts, map_pieces, pieces
+
+__all__ = ["FEATURE_POLYNOMIAL", "POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling"]
+
+POLYNOMIAL = 0x1FD845EF300CE2D0B  # P, of shingles: random_irreducible(64, 1)
+TOKEN_POLYNOMIAL = 0x102FC1EFE0FCCD72D  # Q, of long tokens: random_irreducible(64, 2)
+FEATURE_POLYNOMIAL = 0x15F9968BB90FD8193  # R, of features: random_irreducible(64, 3)
+
+UNITS = ("word", "char", "line", "byte")
+MAX_WIDTH = 1 << 16
+
+Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]
+Unit: TypeAlias = 'Literal["word", "char", "line", "byte"] | Tokenizer'
+
+
+class Shingling:
+    """How a document becomes a set of shingles: w consecutive tokens, each run of them a 64-bit Rabin fingerprint.
+
+    Parameters
+    ----------
+    unit : "word", "char", "line", "byte" or callable
+        What a token is. Words are runs of letters, marks and digits after case folding, in all scripts; characters are
+        the code points of the folded text; lines are stripped of blanks; bytes are bytes. A callable gets the document
+        as it is given and returns str or bytes tokens; only one that can be named (a function of a module) makes
+        sketches that can be saved.
+    width : int
+        Tokens per shingle, 1 to 65536.
+    labelled : bool
+        Option A: a shingle is told apart by its occurrence number. False is Option B, sets.
+    short : "whole", "skip" or "error"
+        What becomes of a document of fewer tokens than `width`, but at least one: a single shingle of them all, none,
+        or ValueError.
+    normalize : None or "NFKC"
+        Normalise compatibility characters as well (units word and char).
+    polynomial : int
+        Irreducible, of degree 64: P of the fingerprints. For any two documents, the exact resemblance of fingerprint
+        sets differs from that of shingle sets only where two of n shingles of m bits collide: probability below
+        n^2·m / 2^64 if the text was written without knowledge of P and Q (Broder 1997, §4.1). Where somebody may want
+        to forge documents, use a random polynomial.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+
+    >>> sh = Shingling(width=2)
+    >>> sh.tokens("A rose is a rose.")
+    ['a', 'rose', 'is', 'a', 'rose']
+    >>> len(set(sh.fingerprints("A rose is a rose.").tolist()))
+    3
+    """
+
+    def __init__(
+        self,
+        unit: Unit = "word",
+        width: int = 5,
+        labelled: bool = False,
+        short: Literal["whole", "skip", "error"] = "whole",
+        normalize: Literal["NFKC"] | None = None,
+        polynomial: int = POLYNOMIAL,
+    ) -> None:
+        self.unit: Unit = unit
+        self.width = width
+        self.labelled = labelled
+        self.short = short
+        self.normalize = normalize
+        self.polynomial = polynomial
+        self._check()
+        self.recipe = Recipe(self._parameters())
+        self._shingler = Shingler(
+            "tokens" if callable(unit) else unit, width, short == "whole", labelled, polynomial,
+            None if normalize is None else unit == "word",
+        )
+
+    def _check(self) -> None:
+        if not callable(self.unit) and self.unit not in UNITS:
+            raise ValueError(f"unit must be one of {', '.join(UNITS)} or a callable, got {self.unit!r}")
+        if isinstance(self.width, bool) or not isinstance(self.width, (int, np.integer)):
+            raise TypeError(f"width is a number of tokens, an int; got {self.width!r}")
+        self.width = int(self.width)
+        if not 1 <= self.width <= MAX_WIDTH:
+            raise ValueError(f"width must be 1 to {MAX_WIDTH} tokens, got {self.width}")
+        if not isinstance(self.labelled, bool):
+            raise TypeError(f"labelled is True (Option A) or False (Option B), got {self.labelled!r}")
+        if self.short not in ("whole", "skip", "error"):
+            raise ValueError(f"short must be 'whole', 'skip' or 'error', got {self.short!r}")
+        if self.normalize not in (None, "NFKC"):
+            raise ValueError(f"normalize must be None or 'NFKC', got {self.normalize!r}")
+        if self.normalize and self.unit not in ("word", "char"):
+            raise ValueError(f"normalize={self.normalize!r} is for the units word and char, not for {self.unit!r}")
+        if self.polynomial in (TOKEN_POLYNOMIAL, FEATURE_POLYNOMIAL):
+            raise ValueError(f"polynomial {self.polynomial:#x} is that of tokens or of features; shingles need another")
+        if self.polynomial.bit_length() != 65 or not is_irreducible(self.polynomial):
+            raise ValueError(
+                f"polynomial {self.polynomial:#x} is not irreducible of degree 64; random_irreducible(64, seed) makes one"
+            )
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "kind": "shingling",
+            "version": 1,
+            "unit": _unit_name(self.unit),
+            "width": self.width,
+            "labelled": self.labelled,
+            "short": self.short,
+            "normalize": self.normalize,
+            "polynomial": self.polynomial,
+            "token_polynomial": TOKEN_POLYNOMIAL,
+            "unicode": UNICODE_VERSION,
+        }
+
+    @classmethod
+    def from_recipe(cls, recipe: Recipe) -> Shingling:
+        """The shingling of a recipe; ValueError where its unit is a callable or it is of another version."""
+        parameters = recipe.parameters
+        if parameters["unit"] not in UNITS:
+            raise ValueError(f"unit {parameters['unit']} is a function: pass shingling=Shingling(unit=that function, …)")
+        names = ("unit", "width", "labelled", "short", "normalize", "polynomial")
+        made = cls(**{name: parameters[name] for name in names})
+        recipe.check(made.recipe, "shinglings")
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return self.recipe == other.recipe if isinstance(other, Shingling) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.recipe)
+
+    def __repr__(self) -> str:
+        return (
+            f"Shingling(unit={_unit_name(self.unit)!r}, width={self.width}, labelled={self.labelled}, "
+            f"short={self.short!r}, normalize={self.normalize!r}, polynomial={self.polynomial:#x})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Shingling, (self.unit, self.width, self.labelled, self.short, self.normalize, self.polynomial)
+
+    def tokens(self, text: Text) -> list[Any]:
+        """The canonical tokens of a document: str for words and characters, bytes otherwise. O(len)."""
+        [tape] = self._shingler.canonical(self.batch(as_texts([text])), bytes)
+        tokens, at = [], 0
+        while at < len(tape):
+            end = at + 8 + int.from_bytes(tape[at : at + 8], "big")
+            tokens.append(tape[at + 8 : end])
+            at = end
+        return [token.decode() for token in tokens] if self.unit in ("word", "char") else tokens
+
+    def shingles(self, text: Text) -> list[tuple[Any, ...]]:
+        """The shingles in order, with repeats: tuples of tokens; labelled ones end with their occurrence number."""
+        tokens = self.tokens(text)
+        if 0 < len(tokens) < self.width:
+            self.refuse_short(np.array([len(tokens)]))
+            runs = [tuple(tokens)] if self.short == "whole" else []
+        else:
+            runs = [tuple(tokens[i : i + self.width]) for i in range(len(tokens) - self.width + 1)]
+        if not self.labelled:
+            return runs
+        seen: Counter[tuple[Any, ...]] = Counter()
+        labelled = []
+        for run in runs:
+            seen[run] += 1
+            labelled.append((*run, seen[run]))
+        return labelled
+
+    def fingerprints(self, text: Text) -> NDArray[np.uint64]:
+        """Fingerprints of the shingles in order, with repeats; uint64 (shingles,). Stable within a major version."""
+        return self.fingerprints_many([text], threads=1)[0]
+
+    def fingerprints_many(
+        self, texts: Iterable[Text], threads: int | None = None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Fingerprints of many documents.
+
+        Parameters
+        ----------
+        texts : iterable of str or bytes, or a column of them
+        threads : int, optional
+            None: one per CPU. The result does not depend on it.
+
+        Returns
+        -------
+        values : ndarray of uint64
+        offsets : ndarray of int64, shape (n + 1,)
+            Document i has values[offsets[i] : offsets[i + 1]], in order and with repeats.
+
+        Raises
+        ------
+        TypeError
+            An element is neither str nor bytes.
+        ValueError
+            With short="error", a document is too short; its position is named.
+        """
+        def work(piece: tuple[int, Sequence[Text]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+            first, part = piece
+            values, shingles, tokens, _ = self._shingler.fingerprints(self.batch(part))
+            self.refuse_short(tokens, first)
+            return values, shingles
+
+        done = list(map_pieces(work, pieces(as_texts(texts)), threads))
+        values = [part for part, _ in done]
+        counts = [part for _, part in done]
+        offsets = np.zeros(1 + sum(map(len, counts)), np.int64)
+        if done:
+            np.cumsum(np.concatenate(counts), out=offsets[1:])
+        return np.concatenate(values) if values else np.empty(0, np.uint64), offsets
+
+    def batch(self, texts: Sequence[Text]) -> Any:
+        """Documents as the extension reads them; a callable unit is applied here."""
+        if callable(self.unit):
+            return self._shingler.batch([_tape(self.unit(text)) for text in texts])
+        return self._shingler.batch(texts)
+
+    @property
+    def shingler(self) -> Shingler:
+        """The tables of the extension, for the sketchers."""
+        return self._shingler
+
+    def refuse_short(self, tokens: NDArray[np.int64], first: int = 0) -> None:
+        """ValueError with short="error" where a document has fewer tokens than a shingle; `first` is its position."""
+        if self.short == "error":
+            for i in np.flatnonzero((tokens > 0) & (tokens < self.width)):
+                raise ValueError(
+                    f"document {first + i} has {tokens[i]} tokens, fewer than a shingle of {self.width}; "
+                    "short='whole' or 'skip' accepts it"
+                )
+
+
+def _unit_name(unit: Unit) -> str:
+    if isinstance(unit, str):
+        return unit
+    name = f"{getattr(unit, '__module__', None)}.{getattr(unit, '__qualname__', '<')}"
+    return f"unnamed callable {id(unit)}" if "<" in name else f"callable {name}"
+
+
+def _tape(tokens: Iterable[Text]) -> bytes:
+    parts = []
+    for token in tokens:
+        if not isinstance(token, (str, bytes)):
+            raise TypeError(f"the unit's callable returned {token!r:.40} of type {type(token).__name__}; "
+                            "tokens are str or bytes")
+        data = token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token
+        parts.append(len(data).to_bytes(8, "big") + data)
+    return b"".join(parts)

@@ -1,0 +1,280 @@
+"""Sketchers: documents, or ready sets of hashes, to sketches (Broder 1997, §3 and §4; Broder 2000, §2)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ndcore._minhash import Bottoms, Signatures32, Signatures64
+from ndcore._pairs import distinct
+from ndcore.progress import Progress, reporting
+from ndcore.recipe import Recipe
+from ndcore.shingling import Shingling
+from ndcore.sketches import Sketches, bottom_sizes, signature_sizes
+from ndcore.texts import Text, as_texts, map_pieces, pieces
+
+__all__ = ["BottomSketcher", "MinHasher"]
+
+MAX_MINIMA = 1 << 16
+
+
+class _Piece(NamedTuple):
+    """Sketches of consecutive documents, and what was met on the way."""
+
+    sink: Any
+    valid: NDArray[np.bool_]
+    invalid_bytes: int
+
+
+class _Sketcher(ABC):
+    """What all sketchers share: texts in pieces over threads, or sets of hashes, into a sink of the extension."""
+
+    shingling: Shingling
+    seed: int
+    recipe: Recipe
+
+    @abstractmethod
+    def _sink(self, n: int) -> Any:
+        """Something that takes the fingerprints of n documents."""
+
+    @abstractmethod
+    def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Sketches:
+        """The sketches that the pieces hold, in order."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}, recipe {self.recipe.id}>"
+
+    def __eq__(self, other: object) -> bool:
+        return self.recipe == other.recipe if isinstance(other, _Sketcher) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.recipe)
+
+    def sketch(self, text: Text) -> Sketches:
+        """Sketches of length 1: a batch of one."""
+        return self.sketch_many([text], threads=1)
+
+    def sketch_many(
+        self, texts: Iterable[Text], threads: int | None = None, progress: bool | Progress | None = None
+    ) -> Sketches:
+        """Sketches of documents, in their order.
+
+        Parameters
+        ----------
+        texts : iterable of str or bytes, or a NumPy, pandas, polars or pyarrow column of them
+        threads : int, optional
+            None: one per CPU. The result does not depend on it.
+        progress : bool or callable, optional
+            True: a bar on a terminal. A callable gets (stage, done, total), in documents.
+
+        Raises
+        ------
+        TypeError
+            An element is neither str nor bytes; its position is named.
+        ValueError
+            With short="error", a document is too short.
+        """
+        listed = as_texts(texts)
+        done: list[_Piece] = []
+        with reporting(progress) as report:
+            finished = 0
+            for piece in map_pieces(self.sketch_piece, pieces(listed), threads):
+                done.append(piece)
+                finished += len(piece.valid)
+                report("sketching", finished, len(listed))
+        return self.gather(done)
+
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> _Piece:
+        """Sketch consecutive documents, given with the position of the first, on this thread."""
+        first, texts = piece
+        sink = self._sink(len(texts))
+        shingles, tokens, invalid = self.shingling.shingler.sketch(self.shingling.batch(texts), sink)
+        self.shingling.refuse_short(tokens, first)
+        return _Piece(sink, shingles > 0, invalid)
+
+    def gather(self, done: Sequence[_Piece]) -> Sketches:
+        """Sketches of the documents of all pieces, in order."""
+        valid = np.concatenate([np.empty(0, np.bool_), *(piece.valid for piece in done)])
+        return self._gather(done or [_Piece(self._sink(0), valid, 0)], valid)
+
+    def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
+        """Sketches of ready sets: fingerprints of this sketcher's shingling, or hashes of features of anything.
+
+        Parameters
+        ----------
+        values : array of uint64
+            64-bit hashes; repeats within a set count once.
+        offsets : array of int, shape (n + 1,)
+            Set i is values[offsets[i] : offsets[i + 1]]; [0, len(values)] for one set.
+
+        Raises
+        ------
+        TypeError, ValueError
+            values are no unsigned 64-bit integers, or offsets do not ascend from 0 to len(values).
+        """
+        hashes, ends = _checked_sets(values, offsets)
+        sink = self._sink(len(ends) - 1)
+        sink.take_sets(hashes, ends)
+        return self.gather([_Piece(sink, np.diff(ends) > 0, 0)])
+
+
+class MinHasher(_Sketcher):
+    """Signatures: the minima of a document's shingles under num_perm independent permutations (Broder 2000, §2).
+
+    Two documents agree in a minimum with a probability that is their resemblance, so the share of equal minima
+    estimates it without bias, with variance r(1 − r) / num_perm.
+
+    Parameters
+    ----------
+    num_perm : int
+        Minima per signature, 1 to 65536. 84 permutations are a prefix of 128.
+    bits : 32 or 64
+        Of a minimum.
+    seed : int
+        0 to 2^64 − 1.
+    shingling : Shingling, optional
+        None: words, 5 to a shingle.
+    method : "permutations"
+    exact_sizes : bool
+        Count the distinct shingles of every document too (a second reading) instead of estimating their number.
+
+    Stable: a recipe and a text always give the same values.
+
+    >>> sk = MinHasher(num_perm=128, shingling=Shingling(width=2)).sketch_many(["to be or not to be", "to be or not"])
+    >>> sk.values.shape, sk.values.dtype
+    ((2, 128), dtype('uint32'))
+    """
+
+    def __init__(
+        self,
+        num_perm: int = 84,
+        bits: Literal[32, 64] = 32,
+        seed: int = 1,
+        shingling: Shingling | None = None,
+        method: Literal["permutations"] = "permutations",
+        exact_sizes: bool = False,
+    ) -> None:
+        if method != "permutations":
+            raise ValueError(f"method must be 'permutations', got {method!r}")
+        self.num_perm = _checked_count("num_perm", num_perm)
+        self.bits = _checked_bits(bits, (32, 64))
+        self.seed = checked_seed(seed)
+        self.shingling = shingling or Shingling()
+        self.method = method
+        self.exact_sizes = exact_sizes
+        self.recipe = Recipe({
+            "kind": "minhash", "version": 1, "num_perm": self.num_perm, "bits": self.bits, "seed": self.seed,
+            "method": method, "shingling": self.shingling.recipe.parameters,
+        })
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MinHasher, (self.num_perm, self.bits, self.seed, self.shingling, self.method, self.exact_sizes)
+
+    @classmethod
+    def from_recipe(cls, recipe: Recipe, shingling: Shingling | None = None) -> MinHasher:
+        """The sketcher that made sketches of this recipe; RecipeMismatch where `shingling` is not the recipe's."""
+        if recipe["kind"] != "minhash":
+            raise ValueError(f"signatures are needed, the sketches are {recipe['kind']!r}")
+        made = cls(recipe["num_perm"], recipe["bits"], recipe["seed"],
+                   shingling or Shingling.from_recipe(Recipe(recipe["shingling"])), recipe["method"])
+        recipe.check(made.recipe)
+        return made
+
+    def _sink(self, n: int) -> Any:
+        return (Signatures32 if self.bits == 32 else Signatures64)(n, self.num_perm, self.seed)
+
+    def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Sketches:
+        values = np.concatenate([piece.sink.rows for piece in done])
+        return Sketches(values, self.recipe, sizes=signature_sizes(values, valid), sizes_exact=~valid, valid=valid)
+
+    def sketch_many(
+        self, texts: Iterable[Text], threads: int | None = None, progress: bool | Progress | None = None
+    ) -> Sketches:
+        listed = as_texts(texts)
+        sketches = super().sketch_many(listed, threads, progress)
+        if self.exact_sizes:
+            _, offsets = distinct(*self.shingling.fingerprints_many(listed, threads))
+            sketches.sizes, sketches.sizes_exact = np.diff(offsets).astype(np.float64), np.ones(len(listed), np.bool_)
+        return sketches
+
+    sketch_many.__doc__ = _Sketcher.sketch_many.__doc__
+
+
+class BottomSketcher(_Sketcher):
+    """Bottom sketches: MIN_s, the s smallest distinct values of a document's permuted shingles (Broder 1997, §3).
+
+    Parameters
+    ----------
+    size : int
+        s, 1 to 65536. Documents of fewer shingles are kept whole, and compared exactly.
+    bits : 64, 40 or 32
+        Values are cut to their high bits, which saves storage and costs accuracy in large sets.
+    seed, shingling
+        As of `MinHasher`.
+
+    Stable: a recipe and a text always give the same values.
+    """
+
+    def __init__(
+        self, size: int = 200, bits: Literal[32, 40, 64] = 64, seed: int = 1, shingling: Shingling | None = None
+    ) -> None:
+        self.size = _checked_count("size", size)
+        self.bits = _checked_bits(bits, (32, 40, 64))
+        self.seed = checked_seed(seed)
+        self.shingling = shingling or Shingling()
+        self.recipe = Recipe({
+            "kind": "bottom", "version": 1, "size": self.size, "bits": self.bits, "seed": self.seed,
+            "shingling": self.shingling.recipe.parameters,
+        })
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BottomSketcher, (self.size, self.bits, self.seed, self.shingling)
+
+    def _sink(self, n: int) -> Any:
+        return Bottoms(n, self.size, self.bits, self.seed)
+
+    def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Sketches:
+        counts = np.concatenate([piece.sink.counts for piece in done])
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        inside = np.arange(self.size)
+        values = np.concatenate([piece.sink.rows[inside < piece.sink.counts[:, None]] for piece in done])
+        sizes = bottom_sizes(values, offsets, self.recipe)
+        return Sketches(values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=counts < self.size, valid=valid)
+
+
+def _checked_count(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= MAX_MINIMA:
+        raise ValueError(f"{name} must be an int of 1 to {MAX_MINIMA}, got {value!r}")
+    return int(value)
+
+
+def _checked_bits(bits: int, accepted: tuple[int, ...]) -> int:
+    if bits not in accepted:
+        raise ValueError(f"bits must be one of {', '.join(map(str, accepted))}, got {bits!r}")
+    return int(bits)
+
+
+def checked_seed(seed: int) -> int:
+    """The seed as an int, or ValueError."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
+        raise ValueError(f"seed must be an int of 0 to 2^64 - 1, got {seed!r}")
+    return int(seed)
+
+
+def _checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    hashes, ends = np.asarray(values), np.asarray(offsets)
+    if hashes.size == 0:
+        hashes = hashes.astype(np.uint64)
+    if hashes.ndim != 1 or hashes.dtype.kind not in "iu" or (hashes.dtype.kind == "i" and hashes.min(initial=0) < 0):
+        raise TypeError(f"values are unsigned 64-bit hashes in one dimension, got {hashes.dtype} {hashes.shape}")
+    if ends.ndim != 1 or ends.size == 0 or ends.dtype.kind not in "iu":
+        raise TypeError(f"offsets are n + 1 integers, got {ends.dtype} {ends.shape}")
+    ends = np.ascontiguousarray(ends, np.int64)
+    if ends[0] != 0 or ends[-1] != len(hashes) or (np.diff(ends) < 0).any():
+        raise ValueError(f"offsets must ascend from 0 to {len(hashes)}, the number of values; "
+                         f"they go from {ends[0]} to {ends[-1]}")
+    return np.ascontiguousarray(hashes, np.uint64), ends

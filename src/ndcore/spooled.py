@@ -1,0 +1,110 @@
+"""Arrays that grow, in memory up to a limit and in an unnamed temporary file past it."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["SpooledArray", "SpooledSets"]
+
+
+class SpooledArray:
+    """Rows of one dtype and width, appended in chunks.
+
+    Parameters
+    ----------
+    dtype : dtype
+    limit : int, optional
+        Bytes to hold in memory; None: everything.
+    """
+
+    def __init__(self, dtype: DTypeLike, limit: int | None = None) -> None:
+        self.dtype = np.dtype(dtype)
+        self.limit = limit
+        self.nbytes = 0
+        self._shape: tuple[int, ...] = ()
+        self._rows = 0
+        self._chunks: list[NDArray[Any]] = []
+        self._file: IO[bytes] | None = None
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def append(self, chunk: NDArray[Any]) -> None:
+        self._shape = chunk.shape[1:]
+        self._rows += len(chunk)
+        self.nbytes += chunk.nbytes
+        self._chunks.append(np.ascontiguousarray(chunk, self.dtype))
+        if self._file is not None or (self.limit is not None and self.nbytes > self.limit):
+            self._spill()
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="ndcore-")
+        for chunk in self._chunks:
+            self._file.write(memoryview(chunk).cast("B") if chunk.size else b"")
+        self._chunks.clear()
+
+    def array(self) -> NDArray[Any]:
+        """All rows as one array (a memory map of the file, where there is one). Nothing can be appended afterwards."""
+        shape = (self._rows, *self._shape)
+        if self._file is not None and self.nbytes:
+            self._file.flush()
+            return np.memmap(self._file, self.dtype, "r", shape=shape)
+        whole = np.empty(shape, self.dtype)
+        at = 0
+        for chunk in reversed([self._chunks.pop() for _ in range(len(self._chunks))]):
+            whole[at : at + len(chunk)] = chunk
+            at += len(chunk)
+        return whole
+
+
+class SpooledSets:
+    """Ascending sets of uint64 by number, appended in order, read back in any order."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._ends = [0]
+        self._chunks: list[NDArray[np.uint64]] = []
+        self._joined: NDArray[np.uint64] | None = None
+        self._file: IO[bytes] | None = None
+
+    def append(self, values: NDArray[np.uint64], offsets: NDArray[np.int64]) -> None:
+        """Add the sets values[offsets[i] : offsets[i + 1]]."""
+        self._ends.extend((offsets[1:] + self._ends[-1]).tolist())
+        if self._file is None and 8 * self._ends[-1] > self.limit:
+            self._file = tempfile.TemporaryFile(prefix="ndcore-")
+            for chunk in self._chunks:
+                self._file.write(memoryview(chunk).cast("B"))
+            self._chunks.clear()
+        if self._file is None:
+            self._chunks.append(values)
+        elif len(values):
+            self._file.write(memoryview(values).cast("B"))
+
+    def sizes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Elements of these sets."""
+        ends = np.asarray(self._ends, np.int64)
+        return ends[numbers + 1] - ends[numbers]
+
+    def gather(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """(values, offsets) of these sets, end to end."""
+        offsets = np.concatenate([[0], np.cumsum(self.sizes(numbers))]).astype(np.int64)
+        values = np.empty(int(offsets[-1]), np.uint64)
+        if self._file is None and self._joined is None:
+            self._joined = np.concatenate([np.empty(0, np.uint64), *self._chunks])
+            self._chunks.clear()
+        for i, number in enumerate(numbers.tolist()):
+            self._read(self._ends[number], values[offsets[i] : offsets[i + 1]])
+        return values, offsets
+
+    def _read(self, start: int, into: NDArray[np.uint64]) -> None:
+        if self._file is None:
+            assert self._joined is not None
+            into[:] = self._joined[start : start + len(into)]
+        elif len(into):
+            self._file.seek(8 * start)
+            self._file.readinto(memoryview(into).cast("B"))  # type: ignore[attr-defined]

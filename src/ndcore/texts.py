@@ -1,0 +1,96 @@
+"""What the batch functions accept as texts, and how they are cut into pieces of work for threads."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = ["Text", "as_texts", "map_pieces", "pieces", "thread_count"]
+
+Text = str | bytes
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+PIECE = 1 << 20  # about so many bytes of text are one piece of work
+
+
+def as_texts(texts: Iterable[Text]) -> Sequence[Text]:
+    """A list of str and bytes from a list, an iterable, a NumPy array, or a pandas, polars or pyarrow column.
+
+    Raises
+    ------
+    TypeError
+        A single str or bytes, or an element that is neither; its position is named.
+    """
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"texts is one {type(texts).__name__}; give a list of documents, [text] for a single one")
+    listed = _listed(texts)
+    if not set(map(type, listed)) <= {str, bytes}:
+        for position, text in enumerate(listed):
+            if not isinstance(text, (str, bytes)):
+                raise TypeError(f"document {position} is {_named(text)}; texts are str or bytes")
+    return listed
+
+
+def _named(value: object) -> str:
+    return "None (a missing value)" if value is None else f"{value!r:.40} of type {type(value).__name__}"
+
+
+def _listed(texts: Any) -> list[Text]:
+    if isinstance(texts, list):
+        return texts
+    for method in ("to_pylist", "to_list", "tolist"):  # pyarrow; polars and pandas; NumPy
+        if hasattr(texts, method):
+            return list(getattr(texts, method)())
+    if hasattr(texts, "__arrow_c_stream__") or hasattr(texts, "__arrow_c_array__"):
+        import pyarrow
+
+        return list(pyarrow.chunked_array(texts).to_pylist())
+    try:
+        return list(texts)
+    except TypeError:
+        raise TypeError(f"texts is {_named(texts)}; give a list or another iterable of str or bytes") from None
+
+
+def pieces(texts: Sequence[Text], size: int = PIECE) -> Iterator[tuple[int, Sequence[Text]]]:
+    """Consecutive pieces (position of the first, texts) of about `size` bytes each; a longer text is one of its own."""
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+    start = 0
+    while start < len(texts):
+        before = int(ends[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, before + size, "right")))
+        yield start, texts[start:end]
+        start = end
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads asked for; None: one per CPU that this process may use."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise ValueError(f"threads must be None or an int of at least 1, got {threads!r}")
+    return int(threads)
+
+
+def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:
+    """work(item) for every item, in order, on several threads; at most two items per thread are in flight."""
+    count = thread_count(threads)
+    if count == 1:
+        yield from map(work, items)
+        return
+    remaining = iter(items)
+    with ThreadPoolExecutor(count) as pool:
+        flight: deque[Future[Result]] = deque(pool.submit(work, item) for item in itertools.islice(remaining, 2 * count))
+        try:
+            while flight:
+                yield flight.popleft().result()
+                flight.extend(pool.submit(work, item) for item in itertools.islice(remaining, 1))
+        finally:
+            for future in flight:
+                future.cancel()

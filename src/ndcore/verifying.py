@@ -1,0 +1,124 @@
+"""Exact resemblances of pairs of documents, whatever the size of the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore._pairs import common, components, distinct
+from ndcore.progress import Progress
+from ndcore.shingling import Shingling
+from ndcore.spooled import SpooledSets
+from ndcore.texts import Text, map_pieces, pieces
+
+__all__ = ["Corpus", "ShingleSets", "TextCorpus", "indexed_texts"]
+
+BATCH = 8 << 20  # bytes of text that are in memory at a time
+SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time
+
+
+class Corpus(Protocol):
+    """A collection of documents that can be read again: every pass yields the same documents in the same order."""
+
+    def batches(self) -> Iterator[Sequence[Text]]:
+        """Bounded batches, about 8 MiB of text each."""
+
+
+class TextCorpus:
+    """A sequence of texts as a Corpus."""
+
+    def __init__(self, texts: Sequence[Text]) -> None:
+        self.texts = texts
+
+    def batches(self) -> Iterator[Sequence[Text]]:
+        return (part for _, part in pieces(self.texts, BATCH))
+
+
+def indexed_texts(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
+                  ) -> Iterator[tuple[NDArray[np.int64], list[Text]]]:
+    """(positions, texts) of the wanted documents, batch by batch; corpus i begins at position starts[i]."""
+    for corpus, start in zip(corpora, starts, strict=True):
+        if corpus is None:
+            continue
+        for batch in corpus.batches():
+            inside = np.flatnonzero(wanted[start : start + len(batch)])
+            if len(inside):
+                yield start + inside, [batch[i] for i in inside.tolist()]
+            start += len(batch)
+
+
+class ShingleSets:
+    """The sets of distinct shingles of some documents, to compare pairs of them exactly.
+
+    With ``tokens=True`` shingles are compared as tuples of tokens: each distinct tuple gets a number of its own, in a
+    dictionary, so that nobody can forge a resemblance by shingles whose fingerprints collide. Slower, and in memory.
+    """
+
+    def __init__(self, shingling: Shingling, n: int, *, tokens: bool, threads: int | None, limit: int = SETS_IN_MEMORY
+                 ) -> None:
+        self.shingling = shingling
+        self.threads = threads
+        self.limit = limit
+        self._number = np.full(n, -1, np.int64)  # of a document's set
+        self._count = 0
+        self._sets = SpooledSets(limit)
+        self._known: dict[tuple[Any, ...], int] | None = {} if tokens else None
+
+    def read(self, documents: Iterable[tuple[NDArray[np.int64], list[Text]]], total: int, report: Progress) -> None:
+        """Form the sets of these documents."""
+        for positions, texts in documents:
+            work = self._tuple_sets if self._known is not None else self._fingerprint_sets
+            threads = 1 if self._known is not None else self.threads
+            for values, offsets in map_pieces(work, pieces(texts), threads):
+                self._sets.append(values, offsets)
+            self._number[positions] = np.arange(self._count, self._count + len(positions))
+            self._count += len(positions)
+            report("reading candidates", self._count, total)
+
+    def _fingerprint_sets(self, piece: tuple[int, Sequence[Text]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        values, offsets = distinct(*self.shingling.fingerprints_many(piece[1], threads=1))
+        return values.copy(), offsets
+
+    def _tuple_sets(self, piece: tuple[int, Sequence[Text]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        known = self._known
+        assert known is not None
+        sets = [{known.setdefault(shingle, len(known)) for shingle in self.shingling.shingles(text)} for text in piece[1]]
+        offsets = np.concatenate([[0], np.cumsum([len(members) for members in sets])]).astype(np.int64)
+        return np.array([number for members in sets for number in sorted(members)], np.uint64), offsets
+
+    def resemblance(self, a: NDArray[np.int64], b: NDArray[np.int64], report: Progress | None = None
+                    ) -> NDArray[np.float64]:
+        """Exact resemblances of the pairs (a[i], b[i]); float64(common) / float64(union). Documents must have been read."""
+        out = np.empty(len(a), np.float64)
+        for done, which in self._batches(a, b):
+            out[which] = self._of_batch(a[which], b[which])
+            if report is not None:
+                report("verifying", done, len(a))
+        return out
+
+    def _of_batch(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.float64]:
+        documents, ends = np.unique(np.concatenate([a, b]), return_inverse=True)
+        values, offsets = self._sets.gather(self._number[documents])
+        sizes = np.diff(offsets)
+        x, y = ends[: len(a)].astype(np.int64), ends[len(a) :].astype(np.int64)
+        shared = common(values, offsets, x, y)
+        return shared.astype(np.float64) / (sizes[x] + sizes[y] - shared).astype(np.float64)
+
+    def _batches(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """(pairs done, which pairs): batches whose sets fit in memory; pairs of one component of candidates together."""
+        if not len(a):
+            return
+        sizes_a, sizes_b = self._sets.sizes(self._number[a]), self._sets.sizes(self._number[b])
+        roots = components(a, b, np.arange(len(self._number)))
+        order = np.lexsort((b, a, roots[a]))
+        weights = 8 * np.where(np.diff(a[order], prepend=-1) != 0, sizes_a[order] + sizes_b[order], sizes_b[order])
+        ends = np.cumsum(weights)
+        start = 0
+        while start < len(order):
+            before = int(ends[start - 1]) if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, before + self.limit, "right")))
+            yield end, order[start:end]
+            start = end

@@ -1,0 +1,623 @@
+"""The command line: output to the byte, refusals with their exit codes, and nothing left behind."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ndcore
+from ndcore.cli import main
+from ndcore.summary import printable
+from ndcore.writing import spliced
+
+LOREM = re.findall(
+    r"\w+",
+    "the quick brown fox jumps over the lazy dog while seven wizards quietly boil a large pot of vegetable soup and "
+    "discuss the weather of the northern hills with a passing merchant who sells copper bells and woollen blankets",
+)
+RUN = (sys.executable, "-m", "ndcore")
+
+
+def text(number: int, changes: int = 0) -> str:
+    """Texts of different numbers share no shingle; each change replaces the word at one more place."""
+    words = [f"{word}{number}" for word in LOREM]
+    for i in range(changes):
+        words[5 * i] = f"changed{i}"
+    return " ".join(words)
+
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "text": text(1), "score": 1, "lang": "en", "é": "ü"},
+    {"id": "b", "text": text(2), "score": 5, "lang": "en"},
+    {"id": "c", "text": text(1), "score": 3, "lang": "en"},
+    {"id": 4, "text": text(1).upper() + "!", "score": 9, "lang": "en"},
+    {"id": "e", "text": text(2, 1), "score": 2, "lang": "fr"},
+    {"id": "f", "text": text(3), "score": 2, "lang": "fr"},
+]
+KEPT = ["a", "b", "f"]
+DROPPED = {"c": ("identical", "a"), 4: ("lexical", "a"), "e": ("near", "b")}
+
+
+def jsonl(rows: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+
+
+def run(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def tree(path: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+def refused(capsys: pytest.CaptureFixture[str], code: int, *arguments: object) -> str:
+    """The message of a command that fails, without its prefix."""
+    try:
+        assert run(*arguments) == code
+    except SystemExit as stop:
+        assert stop.code == code
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+    return captured.err.partition("ndcore")[2].lstrip(": ").rstrip()
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(jsonl(ROWS))
+    return path
+
+
+# ---- dedup
+
+
+def test_kept_clusters_and_summary(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run("dedup", corpus, "-o", out) == 0
+    assert sorted(tree(out)) == ["clusters.jsonl", "kept/corpus.jsonl", "summary.json"]
+    assert (out / "kept" / "corpus.jsonl").read_bytes() == jsonl([row for row in ROWS if row["id"] in KEPT])
+    clusters = lines(out / "clusters.jsonl")
+    assert {line["id"]: (line["class"], line["representative"]) for line in clusters} == DROPPED
+    assert [set(line) for line in clusters] == [{"id", "class", "representative", "resemblance"}] * 3
+    near = clusters[2]["resemblance"]
+    assert near == ndcore.resemblance(text(2), text(2, 1))
+    assert 0.8 <= near < 1
+    summary = json.loads((out / "summary.json").read_bytes())
+    assert summary["counts"] == {
+        "read": 6,
+        "kept": 3,
+        "dropped": 3,
+        "dropped_by_class": {"identical": 1, "lexical": 1, "shingle": 0, "near": 1},
+        "rejected": 0,
+    }
+    assert summary["inputs"] == [
+        {"name": "corpus.jsonl", "read": 6, "rejected": 0, "kept": 3, "dropped": 3, "blank_lines": 0}
+    ]
+    assert summary["ndcore"] == ndcore.__version__
+    assert summary["filter"]["miss"] <= 1e-3
+    assert len(summary["recipe"]["id"]) == 32
+    report = capsys.readouterr().out
+    assert "read       6" in report
+    assert "2 dropped for a: 1 identical, 1 lexical" in report
+    assert str(out) in report
+
+
+@pytest.mark.parametrize("name", ["c.jsonl.gz", "c.jsonl.zst", "c.ndjson"])
+def test_same_format_and_compression(tmp_path: Path, name: str) -> None:
+    data = jsonl(ROWS)[:-1]
+    path = tmp_path / name
+    unpack = bytes
+    if name.endswith("gz"):
+        path.write_bytes(gzip.compress(data))
+        unpack = gzip.decompress
+    elif name.endswith("zst"):
+        zstandard = pytest.importorskip("zstandard")
+        path.write_bytes(zstandard.compress(data))
+        unpack = lambda packed: zstandard.ZstdDecompressor().decompressobj().decompress(packed)  # noqa: E731
+    else:
+        path.write_bytes(data)
+    assert run("dedup", path, "-o", tmp_path / "out", "-q") == 0
+    kept = unpack((tmp_path / "out" / "kept" / name).read_bytes())
+    assert kept == jsonl([row for row in ROWS if row["id"] in KEPT])[:-1]
+
+
+def test_nothing_to_drop_copies_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "a"}\r\n{"text": "b"}', 1))
+    assert run("dedup", path, "-o", tmp_path / "out", "-q") == 0
+    assert (tmp_path / "out" / "kept" / "c.jsonl.gz").read_bytes() == path.read_bytes()
+
+
+def test_directory_of_texts(tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    (folder / "sub").mkdir(parents=True)
+    contents = {"a": text(1), "b.txt": text(1), "sub/c": text(2) + "\r\n", "sub/e.html": text(3), "z": text(2, 1)}
+    for name, content in contents.items():
+        (folder / name).write_bytes(content.encode())
+    (folder / "x.jsonl").write_bytes(b'{"text": "%s"}\n{"text": "new"}\n' % text(3).encode())
+    assert run("dedup", folder, "-o", tmp_path / "out", "-q") == 0
+    kept = tree(tmp_path / "out" / "kept")
+    assert set(kept) == {"d/a", "d/sub/c", "d/sub/e.html", "d/x.jsonl"}
+    assert kept["d/sub/c"] == contents["sub/c"].encode()
+    assert kept["d/x.jsonl"] == b'{"text": "new"}\n'
+    dropped = {line["id"]: line["representative"] for line in lines(tmp_path / "out" / "clusters.jsonl")}
+    assert dropped == {"b.txt": "a", "x.jsonl:1": "sub/e.html", "z": "sub/c"}
+
+
+def test_licences_of_this_machine(tmp_path: Path) -> None:
+    folder = Path("/usr/share/common-licenses")
+    if not folder.is_dir():
+        pytest.skip("no /usr/share/common-licenses here")
+    assert run("dedup", folder, "-o", tmp_path / "out", "-q") == 0
+    assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["counts"]["read"] > 5
+
+
+def parquet(path: Path, rows: list[dict[str, Any]]) -> Any:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.Table.from_pylist([{**row, "id": str(row["id"])} for row in rows])
+    table = table.replace_schema_metadata({"note": "kept"})
+    pq.write_table(table, path, row_group_size=4, compression="zstd")
+    return table
+
+
+def test_parquet(tmp_path: Path) -> None:
+    table = parquet(tmp_path / "c.parquet", ROWS)
+    import pyarrow.parquet as pq
+
+    assert run("dedup", tmp_path / "c.parquet", "-o", tmp_path / "out", "-q") == 0
+    kept = pq.ParquetFile(tmp_path / "out" / "kept" / "c.parquet")
+    assert kept.read().equals(table.take([0, 1, 5]))
+    assert kept.schema_arrow.metadata[b"note"] == b"kept"
+    assert kept.metadata.num_row_groups == 2
+    assert kept.metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_parquet_annotated(tmp_path: Path) -> None:
+    table = parquet(tmp_path / "c.parquet", ROWS)
+    import pyarrow.parquet as pq
+
+    assert run("dedup", tmp_path / "c.parquet", "-o", tmp_path / "out", "-q", "--annotate") == 0
+    found = pq.read_table(tmp_path / "out" / "annotated" / "c.parquet")
+    assert found.select(table.column_names).equals(table)
+    assert found.schema.metadata[b"note"] == b"kept"
+    assert found["ndcore_class"].to_pylist() == ["kept", "kept", "identical", "lexical", "near", "kept"]
+    assert found["ndcore_representative"].to_pylist() == ["a", "b", "a", "a", "b", "f"]
+    assert found["ndcore_resemblance"].to_pylist()[:4] == [1.0, 1.0, 1.0, 1.0]
+    assert found.num_columns == table.num_columns + 3
+
+
+def test_parquet_all_dropped_keeps_the_schema(tmp_path: Path) -> None:
+    table = parquet(tmp_path / "c.parquet", ROWS)
+    import pyarrow.parquet as pq
+
+    (tmp_path / "known.jsonl").write_bytes(jsonl(ROWS))
+    known = tmp_path / "known.jsonl"
+    assert run("dedup", tmp_path / "c.parquet", "--against", known, "-o", tmp_path / "out", "-q") == 0
+    kept = pq.read_table(tmp_path / "out" / "kept" / "c.parquet")
+    assert (kept.num_rows, kept.schema.equals(table.schema)) == (0, True)
+
+
+def test_annotated_lines(corpus: Path, tmp_path: Path) -> None:
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--annotate", "-q") == 0
+    assert sorted(tree(tmp_path / "out")) == ["annotated/corpus.jsonl", "clusters.jsonl", "summary.json"]
+    written = (tmp_path / "out" / "annotated" / "corpus.jsonl").read_bytes().splitlines()
+    for line, row in zip(written, ROWS, strict=True):
+        assert line.startswith(json.dumps(row, ensure_ascii=False).encode()[:-1] + b',"ndcore":{')
+        added = json.loads(line).pop("ndcore")
+        assert (added["class"], added["representative"]) == DROPPED.get(row["id"], ("kept", row["id"]))
+
+
+@pytest.mark.parametrize("tail", [b"", b"\n", b" \r\n"])
+def test_splicing(tail: bytes) -> None:
+    assert spliced(b'{"a": "}" }' + tail, {"class": "kept"}) == b'{"a": "}" ,"ndcore":{"class": "kept"}}' + tail
+
+
+def test_against(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "old.jsonl").write_bytes(jsonl([{"id": "o1", "text": text(2)}, {"id": "o2", "text": text(2)}]))
+    assert run("dedup", corpus, "--against", tmp_path / "old.jsonl", "-o", tmp_path / "out", "-q") == 0
+    clusters = {line["id"]: line for line in lines(tmp_path / "out" / "clusters.jsonl")}
+    assert clusters["b"] == {
+        "id": "b", "class": "identical", "representative": "o1", "resemblance": 1.0, "against": True,
+    }  # fmt: skip
+    assert (clusters["e"]["class"], clusters["e"]["against"]) == ("near", True)
+    assert "against" not in clusters["c"]
+    assert set(tree(tmp_path / "out" / "kept")) == {"corpus.jsonl"}
+    summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
+    assert (summary["counts"]["read"], summary["counts"]["kept"], summary["against"]["read"]) == (6, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept"),
+    [
+        ("first", ["a", "b", "f"]),
+        ("longest", ["b", 4, "f"]),
+        ("score:desc", ["b", 4, "f"]),
+        ("score:asc", ["a", "e", "f"]),
+        ("lang:asc", ["a", "b", "f"]),
+    ],
+)
+def test_keep(corpus: Path, tmp_path: Path, rule: str, kept: list[object]) -> None:
+    expected = list(kept)
+    if rule == "longest":
+        longest = max(ROWS[1], ROWS[4], key=lambda row: len(row["text"]))
+        expected[0] = longest["id"]
+        expected = [row["id"] for row in ROWS if row["id"] in expected]
+    assert run("dedup", corpus, "-o", tmp_path / "out", "-q", "--keep", rule) == 0
+    assert [row["id"] for row in lines(tmp_path / "out" / "kept" / "corpus.jsonl")] == expected
+
+
+def test_by(corpus: Path, tmp_path: Path) -> None:
+    assert run("dedup", corpus, "-o", tmp_path / "out", "-q", "--by", "lang") == 0
+    assert [row["id"] for row in lines(tmp_path / "out" / "kept" / "corpus.jsonl")] == ["a", "b", "e", "f"]
+
+
+def test_fields_with_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(jsonl([{"url": i, "content": text(1)} for i in range(3)]))
+    arguments = ("dedup", path, "-o", tmp_path / "out", "-q", "--text-field", "content", "--id-field", "url")
+    assert run(*arguments) == 0
+    assert [line["id"] for line in lines(tmp_path / "out" / "clusters.jsonl")] == [1, 2]
+
+
+def test_inputs_of_the_same_name(tmp_path: Path) -> None:
+    for year in ("2024", "2025"):
+        (tmp_path / year).mkdir()
+        (tmp_path / year / "a.jsonl").write_bytes(jsonl([{"text": f"only in {year} and in no other year"}]))
+    paths = [tmp_path / year / "a.jsonl" for year in ("2024", "2025")]
+    assert run("dedup", *paths, "-o", tmp_path / "out", "-q") == 0
+    assert set(tree(tmp_path / "out" / "kept")) == {"2024/a.jsonl", "2025/a.jsonl"}
+
+
+def test_rejected_are_counted_and_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'{"text":"good one"}\n\n{"text":1}\n{"text":"other"}\nnot json\n')
+    assert run("dedup", path, "-o", tmp_path / "out", "--on-error", "skip") == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
+    assert summary["counts"]["read"] == 4
+    assert summary["blank_lines"] == 1
+    assert [(item["path"], item["line"]) for item in summary["rejected"]] == [(str(path), 3), (str(path), 5)]
+    assert summary["rejected"][0]["reason"] == "the text field 'text' is int 1, not a string"
+    assert (tmp_path / "out" / "kept" / "c.jsonl").read_bytes() == b'{"text":"good one"}\n{"text":"other"}\n'
+    assert "rejected   2" in capsys.readouterr().out
+
+
+def test_repeated_ids_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(jsonl([{"id": 1, "text": "a"}, {"id": 1, "text": "b"}]))
+    assert run("dedup", path, "-o", tmp_path / "out") == 0
+    assert "have the id of an earlier one" in capsys.readouterr().out
+
+
+def test_two_runs_are_identical_whatever_the_threads(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    words = np.array([f"w{i}" for i in range(300)])
+    rows, base = [], words[:80]
+    for i in range(600):
+        base = words[rng.integers(0, 300, 80)] if i % 3 == 0 else np.where(rng.random(80) < 0.02, "x", base)
+        rows.append({"id": i, "text": " ".join(base)})
+    path = tmp_path / "c.jsonl.gz"
+    path.write_bytes(gzip.compress(jsonl(rows)))
+    outputs = []
+    for threads in (1, 4, 4):
+        assert run("dedup", path, "-o", tmp_path / "out", "--overwrite", "--threads", threads, "-q") == 0
+        outputs.append(tree(tmp_path / "out"))
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert len(outputs[0]["clusters.jsonl"].splitlines()) > 150
+
+
+def test_memory_limit_does_not_change_the_result(corpus: Path, tmp_path: Path) -> None:
+    assert run("dedup", corpus, "-o", tmp_path / "a", "-q") == 0
+    assert run("dedup", corpus, "-o", tmp_path / "b", "-q", "--memory-limit", "1G", "--max-holders", 1000) == 0
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+
+
+# ---- the output directory
+
+
+def test_existing_output(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run("dedup", corpus, "-o", out, "-q") == 0
+    before = tree(out)
+    assert "exists already; give another name, or --overwrite" in refused(capsys, 2, "dedup", corpus, "-o", out)
+    (out / "old").write_text("from the run before")
+    assert run("dedup", corpus, "-o", out, "-q", "--overwrite") == 0
+    assert tree(out) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"corpus.jsonl", "out"}
+
+
+def test_overwrite_spares_what_is_not_ours(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").write_text("x")
+    message = refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "precious", "--overwrite")
+    assert "was not written by ndcore dedup" in message
+    assert "is not a directory" in refused(capsys, 2, "dedup", corpus, "-o", corpus, "--overwrite")
+    assert "make it first" in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "no" / "where")
+    (tmp_path / "empty").mkdir()
+    assert run("dedup", corpus, "-o", tmp_path / "empty", "--overwrite", "-q") == 0
+
+
+def test_input_inside_the_output(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("dedup", corpus, "-o", tmp_path / "out", "-q") == 0
+    kept = tmp_path / "out" / "kept" / "corpus.jsonl"
+    message = refused(capsys, 2, "dedup", kept, "-o", tmp_path / "out", "--overwrite")
+    assert "lies in the output" in message
+    assert kept.exists()
+
+
+def test_failure_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'{"text":"a"}\n{')
+    message = refused(capsys, 1, "dedup", path, "-o", tmp_path / "out")
+    assert message.startswith(f"{path}:2: invalid JSON at column 2")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["c.jsonl"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_leaves_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    (tmp_path / "in.jsonl").write_bytes(jsonl(ROWS))
+    (tmp_path / "tmp").mkdir()
+    os.mkfifo(tmp_path / "slow.jsonl")
+    command = [*RUN, "dedup", "in.jsonl", "slow.jsonl", "-o", "out"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with (tmp_path / "slow.jsonl").open("wb", buffering=0) as feed:  # opens when ndcore reads it
+        feed.write(jsonl(ROWS))
+        time.sleep(0.2)
+        assert any(entry.name.startswith(".out.") for entry in tmp_path.iterdir())
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (code, "", "ndcore: interrupted; nothing was written\n")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in.jsonl", "slow.jsonl", "tmp"]
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+# ---- streams and processes
+
+
+def test_standard_input_and_pipe(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    command = [*RUN, "dedup", "-", "-o", str(tmp_path / "out")]
+    done = subprocess.run(command, input=jsonl(ROWS), env=environment, capture_output=True, check=True)
+    assert done.stderr == b""
+    assert b"kept       3" in done.stdout
+    assert (tmp_path / "out" / "kept" / "stdin.jsonl").read_bytes() == jsonl([r for r in ROWS if r["id"] in KEPT])
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert subprocess.run([*command, "--overwrite", "-q"], input=b"", capture_output=True, check=True).stdout == b""
+
+
+def test_report_in_ascii(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_bytes(jsonl([{"id": f"é\x1b[2J{i}", "text": "a b c"} for i in range(2)]))
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [*RUN, "dedup", str(tmp_path / "c.jsonl"), "-o", str(tmp_path / "out")]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert b"\\xe9\\x1b[2J0" in done.stdout
+
+
+def test_broken_pipe(corpus: Path, tmp_path: Path) -> None:
+    command = [*RUN, "dedup", str(corpus), "-o", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 1
+    assert (tmp_path / "out" / "summary.json").exists()
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--threshold", "1.5"], "'1.5' is not a number above 0 and at most 1"),
+        (["--threshold", "0"], "'0' is not a number above 0"),
+        (["--threshold", "nan"], "'nan' is not a number"),
+        (["--width", "0"], "'0' is not a whole number above 0"),
+        (["--width", "100000"], "width must be 1 to 65536"),
+        (["--unit", "sentence"], "invalid choice: 'sentence'"),
+        (["--unit", "line", "--normalize", "NFKC"], "normalize='NFKC' is for the units word and char"),
+        (["--keep", "score"], "'score' is none of first, longest, FIELD:desc, FIELD:asc"),
+        (["--keep", "score:up"], "'score:up' is none of"),
+        (["--memory-limit", "lots"], "'lots' is not a size; write for instance 512M or 2G"),
+        (["--threads", "-1"], "'-1' is not a whole number above 0"),
+        (["--seed", "1.5"], "'1.5' is not a whole number from 0"),
+        (["--cluster", "best"], "invalid choice: 'best'"),
+        (["--threshold", "0.001"], "give num_perm of at least"),
+    ],
+)
+def test_usage(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert message in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "out", *arguments)
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "required: COMMAND" in refused(capsys, 2)
+    assert "required: -o" in refused(capsys, 2, "dedup", "x")
+
+
+def test_help_and_entry_point() -> None:
+    for command in ([], ["dedup"], ["sketch"], ["compare"], ["info"]):
+        done = subprocess.run([*RUN, *command, "--help"], capture_output=True, check=True, text=True)
+        assert done.stdout.startswith("usage: ndcore")
+
+
+def test_input_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert refused(capsys, 1, "dedup", tmp_path / "nope", "-o", out).endswith("nope: no such file or directory")
+    assert "given twice" in refused(capsys, 2, "dedup", corpus, corpus, "-o", out)
+    assert "lies inside the input" in refused(capsys, 2, "dedup", corpus, "--against", tmp_path, "-o", out)
+    assert "given twice" in refused(capsys, 2, "dedup", corpus, "--against", corpus, "-o", out)
+    (tmp_path / "old.txt").write_text("x")
+    message = refused(capsys, 2, "dedup", corpus, "--against", tmp_path / "old.txt", "-o", out, "--by", "lang")
+    assert "--by cannot be combined with --against" in message
+    assert "standard input (-) can be read once" in refused(capsys, 2, "dedup", "-", "--against", "-", "-o", out)
+    message = refused(capsys, 1, "dedup", corpus, "-o", out, "--text-field", "body")
+    assert "no text field 'body' (the record has: id, lang, score, text, é); use --text-field text" in message
+    message = refused(capsys, 1, "dedup", corpus, "-o", out, "--text-field", "body", "--on-error", "skip")
+    assert message.startswith(f"{corpus}:1: no text field 'body'")
+    assert "none of the other 5 documents" in message
+    assert "no id field 'key'" in refused(capsys, 1, "dedup", corpus, "-o", out, "--id-field", "key")
+    assert "no field 'rank'" in refused(capsys, 1, "dedup", corpus, "-o", out, "--keep", "rank:desc")
+    message = refused(capsys, 1, "dedup", corpus, "-o", out, "--keep", "é:asc")
+    assert message.startswith(f"{corpus}:2: no field 'é'")
+    (tmp_path / "d").mkdir()
+    assert "the directory holds no files" in refused(capsys, 1, "dedup", tmp_path / "d", "-o", out)
+    (tmp_path / "d" / "t.txt").write_text("a b c")
+    assert "--annotate needs records" in refused(capsys, 2, "dedup", tmp_path / "d", "-o", out, "--annotate")
+    assert "--by needs records with fields" in refused(capsys, 2, "dedup", tmp_path / "d", "-o", out, "--by", "x")
+    assert "--keep n:asc needs records" in refused(capsys, 2, "dedup", tmp_path / "d", "-o", out, "--keep", "n:asc")
+    (tmp_path / "n.jsonl").write_bytes(b'{"text":"a","ndcore":1}')
+    assert "a field 'ndcore' already" in refused(capsys, 1, "dedup", tmp_path / "n.jsonl", "-o", out, "--annotate")
+    assert not out.exists()
+
+
+# ---- sketch
+
+
+def test_sketches_instead_of_texts(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = tmp_path / "c.nds"
+    assert run("sketch", corpus, "-o", saved) == 0
+    assert "Sketched 6 documents" in capsys.readouterr().out
+    assert run("dedup", saved, "-o", tmp_path / "out") == 0
+    assert "estimated" in capsys.readouterr().out
+    clusters = {line["id"]: line for line in lines(tmp_path / "out" / "clusters.jsonl")}
+    assert {key: (line["class"], line["representative"]) for key, line in clusters.items()} == {
+        str(key): (verdict, kept) for key, (verdict, kept) in DROPPED.items()
+    }
+    assert clusters["e"]["estimated"] is True
+    assert "estimated" not in clusters["c"]
+    assert [line["id"] for line in lines(tmp_path / "out" / "kept" / "c.nds.jsonl")] == KEPT
+    assert run("dedup", corpus, "--against", saved, "-o", tmp_path / "out2", "-q") == 0
+    assert json.loads((tmp_path / "out2" / "summary.json").read_bytes())["counts"]["kept"] == 0
+    assert run("info", saved) == 0
+    report = capsys.readouterr().out
+    assert "documents" in report
+    assert "shingling.width" in report
+
+
+def test_sketch_is_independent_of_threads(corpus: Path, tmp_path: Path) -> None:
+    for threads in (1, 4):
+        assert run("sketch", corpus, "-o", tmp_path / f"{threads}.nds", "--threads", threads, "-q") == 0
+    assert (tmp_path / "1.nds").read_bytes() == (tmp_path / "4.nds").read_bytes()
+
+
+def test_sketch_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved, other, out = tmp_path / "c.nds", tmp_path / "d.nds", tmp_path / "out"
+    assert run("sketch", corpus, "-o", saved, "-q") == 0
+    assert run("sketch", corpus, "-o", other, "-q", "--width", 3) == 0
+    assert "exists already" in refused(capsys, 2, "sketch", corpus, "-o", saved)
+    assert run("sketch", corpus, "-o", saved, "-q", "--overwrite") == 0
+    assert "is a directory" in refused(capsys, 2, "sketch", corpus, "-o", tmp_path)
+    assert "holds sketches already" in refused(capsys, 2, "sketch", saved, "-o", out)
+    assert "mixes documents and saved sketches" in refused(capsys, 2, "dedup", saved, corpus, "-o", out)
+    assert "shingling.width is 5 here and 3 there" in refused(capsys, 1, "dedup", saved, other, "-o", out)
+    message = refused(capsys, 2, "dedup", saved, "-o", out, "--width", 4)
+    assert "were made with --width 5, not 4" in message
+    assert "--annotate needs records" in refused(capsys, 2, "dedup", saved, "-o", out, "--annotate")
+    assert "--keep longest needs the documents" in refused(capsys, 2, "dedup", saved, "-o", out, "--keep", "longest")
+    assert "--by needs the documents" in refused(capsys, 2, "dedup", saved, "-o", out, "--by", "lang")
+    damaged = bytearray(saved.read_bytes())
+    damaged[-1] ^= 1
+    saved.write_bytes(damaged)
+    assert str(saved) in refused(capsys, 1, "dedup", saved, "-o", out)
+    assert "not a file of ndcore" in refused(capsys, 1, "info", corpus)
+
+
+# ---- compare and info
+
+
+def test_compare(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").write_text(text(2))
+    (tmp_path / "b").write_text(text(2, 2))
+    assert run("compare", tmp_path / "a", tmp_path / "b", "--threshold", 0.5) == 0
+    report = capsys.readouterr().out
+    exact = ndcore.resemblance(text(2), text(2, 2))
+    assert f"resemblance        {exact:.4f}" in report
+    assert "Verdict: near-duplicates (threshold 0.5)" in report
+    assert "95 % interval" in report
+    assert f"containment of A   {ndcore.containment(text(2), text(2, 2)):.4f}" in report
+    assert "Only in B: 2, of 6 tokens\n  at token 1 (1): changed0\n  at token 6 (" not in report
+    assert "changed0" in report
+    assert "Shared passages" in report
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        (text(1), text(1), "identical, byte for byte"),
+        (text(1), text(1).upper(), "lexically equivalent"),
+        ("a b c a b c a b", "a b c a b c a b c", "shingle-equivalent"),
+        (text(1), text(2), "not near-duplicates"),
+        ("...", text(2), "cannot be compared: A has no shingles"),
+        ("...", "!!", "cannot be compared: A and B have no shingles"),
+        ("...", "...", "identical, byte for byte"),
+        ("", "", "identical, byte for byte"),
+    ],
+)
+def test_compare_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str, b: str, verdict: str) -> None:
+    (tmp_path / "a").write_text(a)
+    (tmp_path / "b").write_text(b)
+    assert run("compare", tmp_path / "a", tmp_path / "b", "--width", 3) == 0
+    assert f"Verdict: {verdict}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("unit", ["char", "byte", "line"])
+def test_compare_units(tmp_path: Path, capsys: pytest.CaptureFixture[str], unit: str) -> None:
+    (tmp_path / "a").write_text("one\ntwo\nthree é\nfour\n")
+    (tmp_path / "b").write_text("one\ntwo\nthree é\nfive\n")
+    assert run("compare", tmp_path / "a", tmp_path / "b", "--unit", unit, "--width", 2) == 0
+    assert "three é" in capsys.readouterr().out
+
+
+def test_compare_records(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("compare", f"{corpus}#a", f"{corpus}#4") == 0
+    assert "lexically equivalent" in capsys.readouterr().out
+    assert "no record has the id 'z'; ids are like a, b, c" in refused(
+        capsys, 1, "compare", f"{corpus}#a", f"{corpus}#z"
+    )
+    assert "holds many documents" in refused(capsys, 2, "compare", corpus, corpus)
+    assert "no such file" in refused(capsys, 1, "compare", tmp_path / "x", tmp_path / "y")
+    assert "is a directory; name one document" in refused(capsys, 1, "compare", tmp_path, tmp_path)
+    assert "can be read once" in refused(capsys, 2, "compare", "-", "-")
+
+
+def test_info(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("info") == 0
+    report = capsys.readouterr().out
+    assert report.startswith("ndcore")
+    assert ndcore.__version__ in report
+    assert "kernel" in report
+
+
+def test_printable() -> None:
+    assert printable("a\nb\x1b\udc80é") == "a\\nb\\x1b\\udc80é"
+    assert len(printable("x" * 1000, 60)) <= 60
+
+
+def test_output_streams_that_are_not_text(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert run("dedup", corpus, "-o", tmp_path / "out") == 0

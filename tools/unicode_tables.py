@@ -1,0 +1,391 @@
+"""Write the Unicode tables of the C core and of the reference from the Unicode Character Database.
+
+    python tools/unicode_tables.py --ucd DIR            write the three generated files
+    python tools/unicode_tables.py --ucd DIR --check    write nothing; exit 1 where a file differs
+
+DIR holds UnicodeData.txt, CaseFolding.txt, DerivedCoreProperties.txt, Scripts.txt, ScriptExtensions.txt and
+NormalizationTest.txt, each plain or compressed (`.txt.zst`, needs the package `zstandard`). The three files are
+
+* `src/ndcore/core/unicode_tables.h`: what the word segmenter asks about a code point (case folding and kind);
+* `src/ndcore/core/nfkc_tables.h`: combining classes, compatibility decompositions, compositions;
+* `src/ndcore/reference/unicode_tables.py`: the same facts for the reference, as properties and not as kinds.
+
+CompositionExclusions.txt is not needed: a character with a canonical decomposition is excluded from composition exactly
+where NormalizationTest.txt, which lists every such character, gives it an NFC form other than itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE_POINTS = 0x110000
+HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
+
+# Scripts written without spaces between words: the names of Scripts.txt and the codes of ScriptExtensions.txt.
+SPACELESS_SCRIPTS = {
+    "Han": "Hani", "Hiragana": "Hira", "Katakana": "Kana", "Bopomofo": "Bopo", "Yi": "Yiii", "Nushu": "Nshu",
+    "Tangut": "Tang", "Khitan_Small_Script": "Kits", "Thai": "Thai", "Lao": "Laoo", "Khmer": "Khmr",
+    "Myanmar": "Mymr", "Tai_Le": "Tale", "New_Tai_Lue": "Talu", "Tai_Tham": "Lana", "Tai_Viet": "Tavt",
+    "Ahom": "Ahom", "Javanese": "Java", "Balinese": "Bali",
+}  # fmt: skip
+
+KINDS = ("SEPARATOR", "IGNORABLE", "MARK", "WORD", "SPACELESS", "WORD_TAIL", "SPACELESS_TAIL")
+KIND_NOTES = (
+    "everything else, surrogates and unassigned code points included",
+    "Default_Ignorable_Code_Point (of the code point itself; all other kinds are those of the folded one)",
+    "category M: joins the word directly before it, else dropped",
+    "category L or N, none of the kinds below: goes on with the run it is in",
+    "a word of its own (category L or Nl, every script is one of those without spaces)",
+    "Lm, not spaceless, some script is one of those: joins a spaceless word directly before it, else a WORD",
+    "spaceless and Lm: joins a spaceless word directly before it, else begins one",
+)
+
+
+@dataclass
+class Ucd:
+    """The properties used here, one entry per code point, or only for those that have one."""
+
+    version: str
+    category: list[str]
+    fold: dict[int, int] = field(default_factory=dict)
+    ignorable: set[int] = field(default_factory=set)
+    spaceless: set[int] = field(default_factory=set)
+    tail: set[int] = field(default_factory=set)
+    combining: dict[int, int] = field(default_factory=dict)
+    compatibility: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    compositions: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def kind(self, c: int) -> str:
+        """The kind of `c` itself, before folding."""
+        if c in self.ignorable:
+            return "IGNORABLE"
+        if self.category[c].startswith("M"):
+            return "MARK"
+        if c in self.spaceless:
+            return "SPACELESS_TAIL" if c in self.tail else "SPACELESS"
+        if c in self.tail:
+            return "WORD_TAIL"
+        return "WORD" if self.category[c][0] in "LN" else "SEPARATOR"
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+def read_lines(directory: Path, name: str) -> list[str]:
+    """The lines of a UCD file, plain or `.zst`; FileNotFoundError naming both where neither exists."""
+    plain, compressed = directory / name, directory / f"{name}.zst"
+    if plain.exists():
+        return plain.read_text(encoding="utf-8").splitlines()
+    if not compressed.exists():
+        raise FileNotFoundError(f"neither {plain} nor {compressed} exists; give --ucd a Unicode Character Database")
+    import zstandard
+
+    with compressed.open("rb") as stream, zstandard.ZstdDecompressor().stream_reader(stream) as reader:
+        return reader.read().decode("utf-8").splitlines()
+
+
+def fields(lines: Iterable[str]) -> Iterator[list[str]]:
+    """The fields, stripped, of every line that is not a comment or a part heading."""
+    for line in lines:
+        content = line.split("#")[0].strip()
+        if content and not content.startswith("@"):
+            yield [part.strip() for part in content.split(";")]
+
+
+def code_range(text: str) -> range:
+    first, _, last = text.partition("..")
+    return range(int(first, 16), int(last or first, 16) + 1)
+
+
+def code_points(text: str) -> tuple[int, ...]:
+    return tuple(int(part, 16) for part in text.split())
+
+
+def read_unicode_data(directory: Path) -> tuple[list[str], dict[int, int], dict[int, tuple[bool, tuple[int, ...]]]]:
+    """Category and combining class per code point; one-step decompositions as (canonical, code points)."""
+    category, combining = ["Cn"] * CODE_POINTS, {}
+    decompositions: dict[int, tuple[bool, tuple[int, ...]]] = {}
+    start = 0
+    for row in fields(read_lines(directory, "UnicodeData.txt")):
+        c, name = int(row[0], 16), row[1]
+        if name.endswith(", First>"):
+            start = c
+            continue
+        for member in range(start if name.endswith(", Last>") else c, c + 1):
+            category[member] = row[2]
+        if row[3] != "0":
+            combining[c] = int(row[3])
+        if row[5]:
+            decompositions[c] = (not row[5].startswith("<"), code_points(re.sub("<.*>", "", row[5])))
+    return category, combining, decompositions
+
+
+def read_spaceless(directory: Path, category: list[str]) -> tuple[set[int], set[int]]:
+    """The spaceless code points, and the modifier letters with a spaceless script among theirs."""
+    codes = set(SPACELESS_SCRIPTS.values())
+    scripts: dict[int, set[str]] = {}
+    names_seen = set()
+    for where, name in fields(read_lines(directory, "Scripts.txt")):
+        names_seen.add(name)
+        scripts.update((c, {SPACELESS_SCRIPTS.get(name, name)}) for c in code_range(where))
+    for where, names in fields(read_lines(directory, "ScriptExtensions.txt")):
+        scripts.update((c, set(names.split())) for c in code_range(where))
+    unknown = SPACELESS_SCRIPTS.keys() - names_seen
+    if unknown:
+        raise ValueError(f"Scripts.txt has no script {sorted(unknown)}; correct SPACELESS_SCRIPTS")
+    spaceless = {c for c, names in scripts.items() if names <= codes and (category[c][0] == "L" or category[c] == "Nl")}
+    tail = {c for c, names in scripts.items() if names & codes and category[c] == "Lm"}
+    return spaceless, tail
+
+
+def read_excluded(directory: Path, decompositions: dict[int, tuple[bool, tuple[int, ...]]],
+                  combining: dict[int, int]) -> set[int]:  # fmt: skip
+    """Full_Composition_Exclusion among `decompositions`, from the NFC column of NormalizationTest.txt."""
+    nfc = {row[0]: row[1] for row in fields(read_lines(directory, "NormalizationTest.txt"))}
+    canonical = {c: target for c, (is_canonical, target) in decompositions.items() if is_canonical}
+    excluded = {c for c in canonical if nfc[f"{c:04X}"] != f"{c:04X}"}
+    implied = {c for c, to in canonical.items() if len(to) == 1 or c in combining or to[0] in combining}
+    if not implied <= excluded:
+        raise ValueError(f"singletons or non-starter decompositions that compose: {sorted(implied - excluded)}")
+    return excluded
+
+
+def expand(c: int, decompositions: dict[int, tuple[bool, tuple[int, ...]]]) -> tuple[int, ...]:
+    """The full compatibility decomposition, canonical ordering not applied."""
+    if c not in decompositions:
+        return (c,)
+    return tuple(part for member in decompositions[c][1] for part in expand(member, decompositions))
+
+
+def read_ucd(directory: Path) -> Ucd:
+    header = read_lines(directory, "CaseFolding.txt")[0]
+    version = re.fullmatch(r"# CaseFolding-(\d+\.\d+\.\d+)\.txt", header)
+    if not version:
+        raise ValueError(f"CaseFolding.txt begins with {header!r}, expected '# CaseFolding-<version>.txt'")
+    category, combining, decompositions = read_unicode_data(directory)
+    ucd = Ucd(version[1], category, combining=combining)
+    for row in fields(read_lines(directory, "CaseFolding.txt")):
+        if row[1] in ("C", "S"):
+            ucd.fold[int(row[0], 16)] = int(row[2], 16)
+    for row in fields(read_lines(directory, "DerivedCoreProperties.txt")):
+        if row[1] == "Default_Ignorable_Code_Point":
+            ucd.ignorable.update(code_range(row[0]))
+    ucd.spaceless, ucd.tail = read_spaceless(directory, category)
+    ucd.compatibility = {c: expand(c, decompositions) for c in decompositions}
+    excluded = read_excluded(directory, decompositions, combining)
+    ucd.compositions = sorted(
+        (to[0], to[1], c) for c, (canonical, to) in decompositions.items() if canonical and c not in excluded
+    )
+    check_assumptions(ucd)
+    return ucd
+
+
+def check_assumptions(ucd: Ucd) -> None:
+    """What the kernel and the reference rely on and the standard does not promise."""
+    appearing = set(ucd.fold.values()).union(*(to for c, to in ucd.compatibility.items() if c not in ucd.ignorable))
+    if appearing & ucd.ignorable or ucd.ignorable & ucd.fold.keys():
+        raise ValueError("an ignorable code point folds, or folding or NFKC makes one: remove them a second time")
+    if any(target in ucd.fold for target in ucd.fold.values()):
+        raise ValueError("simple case folding is not idempotent")
+    if any(c in HANGUL_SYLLABLES for to in ucd.compatibility.values() for c in to):
+        raise ValueError("a decomposition holds a Hangul syllable: expand it")
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+def two_stages(values: list[int]) -> tuple[list[int], list[list[int]]]:
+    """Blocks of 256: values[c] == blocks[stage1[c >> 8]][c & 255]."""
+    seen: dict[tuple[int, ...], int] = {}
+    stage1 = [seen.setdefault(tuple(values[i : i + 256]), len(seen)) for i in range(0, len(values), 256)]
+    return stage1, [list(block) for block in seen]
+
+
+def wrapped(items: Iterable[str], separator: str, width: int = 112, indent: str = "    ") -> str:
+    lines, line = [], ""
+    for item in items:
+        if line and len(line) + len(item) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += item + separator
+    return "\n".join(indent + text for text in [*lines, line.rstrip()])
+
+
+def c_array(declaration: str, values: Iterable[int]) -> str:
+    return f"static const {declaration} = {{\n{wrapped(map(str, values), ',')}\n}};\n"
+
+
+def c_two_stages(name: str, kind: str, values: list[int]) -> str:
+    stage1, blocks = two_stages(values)
+    limits = {"uint8_t": 256, "uint16_t": 65536}
+    if len(blocks) > 256 or max(values) >= limits[kind]:
+        raise ValueError(f"{name}: {len(blocks)} blocks, largest value {max(values)}: choose wider types")
+    rows = ",\n".join("    {\n" + wrapped(map(str, block), ",") + "\n    }" for block in blocks)
+    return (c_array(f"uint8_t {name}_STAGE1[0x{len(stage1):X}]", stage1)
+            + f"\nstatic const {kind} {name}_STAGE2[{len(blocks)}][256] = {{\n{rows}\n}};\n")  # fmt: skip
+
+
+def notice(ucd: Ucd, start: str, end: str) -> str:
+    lines = (
+        f"GENERATED by tools/unicode_tables.py from Unicode {ucd.version} data; do not edit",
+        "Unicode Character Database, Copyright (c) 1991-2025 Unicode, Inc., under the Unicode License v3",
+    )
+    return "".join(f"{start} {line}{end}\n" for line in lines)
+
+
+def write_code_points(ucd: Ucd) -> str:
+    """unicode_tables.h"""
+    records: dict[tuple[int, int], int] = {}
+    indexes = []
+    for c in range(CODE_POINTS):
+        folded = ucd.fold.get(c, c)
+        record = (folded - c, KINDS.index(ucd.kind(folded)))
+        indexes.append(records.setdefault(record, len(records)))
+    defines = "\n".join(
+        f"#define ND_KIND_{name} {value} /* {note} */"
+        for value, (name, note) in enumerate(zip(KINDS, KIND_NOTES, strict=True))
+    )
+    rows = wrapped((f"{{{fold}, {kind}}}" for fold, kind in records), ", ")
+    return f"""{notice(ucd, "/*", " */")}
+#ifndef ND_UNICODE_TABLES_H
+#define ND_UNICODE_TABLES_H
+
+#include <stdint.h>
+
+#define ND_UNICODE_VERSION "{ucd.version}"
+
+{defines}
+
+/* ND_CODE_POINTS[ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]], c < 0x110000:
+   c + fold is c after simple case folding, kind that of c + fold. */
+typedef struct {{
+    int32_t fold;
+    uint8_t kind;
+}} nd_code_point;
+
+static const nd_code_point ND_CODE_POINTS[{len(records)}] = {{
+{rows}
+}};
+
+{c_two_stages("ND_CODE_POINT", "uint8_t", indexes)}
+#endif
+"""
+
+
+def write_nfkc(ucd: Ucd) -> str:
+    """nfkc_tables.h"""
+    pool = [0]
+    offsets: dict[tuple[int, ...], int] = {}
+    for target in ucd.compatibility.values():
+        if target not in offsets:
+            offsets[target] = len(pool)
+            pool += [len(target), *target]
+    indexes = [offsets[ucd.compatibility[c]] if c in ucd.compatibility else 0 for c in range(CODE_POINTS)]
+    rows = wrapped((f"{{{a}, {b}, {c}}}" for a, b, c in ucd.compositions), ", ")
+    return f"""{notice(ucd, "/*", " */")}
+#ifndef ND_NFKC_TABLES_H
+#define ND_NFKC_TABLES_H
+
+#include <stdint.h>
+
+#define ND_DECOMPOSITIONS_LENGTH {len(pool)}
+#define ND_DECOMPOSITION_MAX {max(map(len, offsets))} /* code points in the longest decomposition */
+#define ND_COMPOSITIONS_LENGTH {len(ucd.compositions)}
+#define ND_FIRST_DECOMPOSABLE {min(ucd.compatibility)} /* code points below have no decomposition */
+#define ND_FIRST_COMBINING {min(ucd.combining)} /* code points below are starters (ccc 0) */
+#define ND_FIRST_SECOND {min(b for _, b, _ in ucd.compositions)} /* code points below are never `second` */
+
+/* Canonical_Combining_Class: ND_CCC_STAGE2[ND_CCC_STAGE1[c >> 8]][c & 255], c < 0x110000. */
+{c_two_stages("ND_CCC", "uint8_t", [ucd.combining.get(c, 0) for c in range(CODE_POINTS)])}
+/* Full compatibility decompositions, Hangul syllables excepted (they are algorithmic):
+   i = ND_DECOMPOSITION_STAGE2[ND_DECOMPOSITION_STAGE1[c >> 8]][c & 255]; 0: none; otherwise
+   ND_DECOMPOSITIONS[i] code points beginning at ND_DECOMPOSITIONS[i + 1], not yet in canonical order. */
+{c_two_stages("ND_DECOMPOSITION", "uint16_t", indexes)}
+{c_array("uint32_t ND_DECOMPOSITIONS[ND_DECOMPOSITIONS_LENGTH]", pool)}
+/* Primary composites, Hangul syllables excepted, ascending by (first, second). */
+typedef struct {{
+    uint32_t first, second, composite;
+}} nd_composition;
+
+static const nd_composition ND_COMPOSITIONS[ND_COMPOSITIONS_LENGTH] = {{
+{rows}
+}};
+
+#endif
+"""
+
+
+def ranges(members: Iterable[int]) -> Iterator[str]:
+    """Ascending code points as `41-5A`, `AA`, ..."""
+    first = last = -2
+    for c in [*sorted(members), CODE_POINTS + 1]:
+        if c != last + 1:
+            if first >= 0:
+                yield f"{first:X}-{last:X}" if last > first else f"{first:X}"
+            first = c
+        last = c
+
+
+def write_reference(ucd: Ucd) -> str:
+    """reference/unicode_tables.py"""
+    by_class: dict[int, list[int]] = {}
+    for c, ccc in ucd.combining.items():
+        by_class.setdefault(ccc, []).append(c)
+    sets = {
+        "IGNORABLE": ("Default_Ignorable_Code_Point", ucd.ignorable),
+        "MARK": ("General_Category M", (c for c, name in enumerate(ucd.category) if name[0] == "M")),
+        "LETTER_OR_NUMBER": ("General_Category L or N", (c for c, name in enumerate(ucd.category) if name[0] in "LN")),
+        "SPACELESS": ("L or Nl, every script (Script_Extensions) is one written without spaces", ucd.spaceless),
+        "TAIL": ("Lm, at least one script (Script_Extensions) is one written without spaces", ucd.tail),
+    }
+    texts = [(name, note, ranges(members)) for name, (note, members) in sets.items()]
+    texts += [
+        ("FOLD", "simple case folding (CaseFolding.txt, C and S): from:to",
+         (f"{c:X}:{to:X}" for c, to in sorted(ucd.fold.items()))),
+        ("COMBINING_CLASS", "Canonical_Combining_Class other than 0: class:ranges",
+         (f"{ccc}:{','.join(ranges(members))}" for ccc, members in sorted(by_class.items()))),
+        ("DECOMPOSITION", "full compatibility decompositions without Hangul syllables: from:to,to,...",
+         (f"{c:X}:{','.join(f'{part:X}' for part in to)}" for c, to in sorted(ucd.compatibility.items()))),
+        ("COMPOSITION", "primary composites without Hangul syllables: first,second:composite",
+         (f"{a:X},{b:X}:{c:X}" for a, b, c in ucd.compositions)),
+    ]  # fmt: skip
+    body = "\n".join(f'# {note}\n{name} = """\n{wrapped(items, " ", indent="")}\n"""\n' for name, note, items in texts)
+    return f'''{notice(ucd, "#", "")}\
+"""Unicode properties as text: hexadecimal code points and ranges, both ends included, between blanks."""
+
+UNICODE_VERSION = "{ucd.version}"
+
+{body}'''
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Write the Unicode tables of the C core and of the reference.")
+    parser.add_argument("--ucd", type=Path, required=True, metavar="DIR", help="the folder of the UCD files")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file differs")
+    arguments = parser.parse_args()
+    ucd = read_ucd(arguments.ucd)
+    package = ROOT / "src" / "ndcore"
+    files = {
+        package / "core" / "unicode_tables.h": write_code_points(ucd),
+        package / "core" / "nfkc_tables.h": write_nfkc(ucd),
+        package / "reference" / "unicode_tables.py": write_reference(ucd),
+    }
+    if not arguments.check:
+        for path, content in files.items():
+            path.write_bytes(content.encode("utf-8"))
+        return 0
+    stale = [p for p, content in files.items() if not p.exists() or p.read_bytes() != content.encode("utf-8")]
+    for path in stale:
+        print(f"{path.relative_to(ROOT)} is not what Unicode {ucd.version} data gives; "
+              "run tools/unicode_tables.py without --check", file=sys.stderr)  # fmt: skip
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

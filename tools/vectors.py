@@ -1,0 +1,542 @@
+"""Write the golden vectors tests/vectors/*.json from ndcore.reference.  Deterministic; --check only compares.
+
+    python tools/vectors.py [--check] [--output DIRECTORY] [STEM ...]
+
+Expectations flow reference -> vectors -> portable kernels -> variants, never back: run this only after a change of the
+reference that the contract asks for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ndcore.reference import clustering, features, gf2, minhash, rabin, shingling
+
+LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
+DEGREES = (1, 2, 8, 13, 16, 32, 53, 63, 64)
+LONG = 40
+P, Q, R = gf2.POLYNOMIAL, gf2.TOKEN_POLYNOMIAL, gf2.FEATURE_POLYNOMIAL
+OTHER = gf2.random_irreducible(64, 4)
+
+NUMBERS = (
+    "Values, seeds and polynomials (leading term included) are hexadecimal strings; counts, sizes and "
+    f"positions are numbers. A list of more than {LONG} values may stand as {{count, first, last, sha256}}, sha256 "
+    "over the values as u64 big-endian, one after another."
+)
+PATTERN = "pattern_n: n bytes, byte i is i mod 251"
+RANDOM = "random_n: the first n bytes of the outputs of SplitMix64(1000 + n), each big-endian"
+
+
+# ---------------------------------------------------------------------------------------------- inputs
+
+
+def pattern(n: int) -> bytes:
+    return bytes(i % 251 for i in range(n))
+
+
+def random_bytes(n: int, seed: int) -> bytes:
+    outputs = gf2.splitmix64(seed)
+    return b"".join(next(outputs).to_bytes(8, "big") for _ in range((n + 7) // 8))[:n]
+
+
+def random_values(n: int, seed: int) -> list[int]:
+    outputs = gf2.splitmix64(seed)
+    return [next(outputs) for _ in range(n)]
+
+
+def byte_inputs() -> dict[str, bytes]:
+    inputs = {f"pattern_{n}": pattern(n) for n in LENGTHS}
+    inputs |= {f"random_{n}": random_bytes(n, 1000 + n) for n in LENGTHS if n}
+    inputs |= {"zeros_9": bytes(9), "ones_16": b"\xff" * 16, "zeros_9_then_a": bytes(9) + b"a", "a": b"a"}
+    return inputs
+
+
+def random_words(n: int, seed: int) -> list[bytes]:
+    """n words of a to z, 1 to 20 letters, from one SplitMix64: length, then each letter."""
+    outputs = gf2.splitmix64(seed)
+    return [bytes(97 + next(outputs) % 26 for _ in range(1 + next(outputs) % 20)) for _ in range(n)]
+
+
+def inverse_permutation(z: int, seed: int) -> int:
+    """The fingerprint f with fmix64(f XOR key) = z."""
+    z ^= z >> 33
+    z = (z * pow(0xC4CEB9FE1A85EC53, -1, 2**64)) % 2**64
+    z ^= z >> 33
+    z = (z * pow(0xFF51AFD7ED558CCD, -1, 2**64)) % 2**64
+    z ^= z >> 33
+    return z ^ minhash.key_and_coefficients(seed, 0)[0]
+
+
+# ---------------------------------------------------------------------------------------------- forms
+
+
+def values(items: Sequence[int]) -> list[str] | dict[str, Any]:
+    if len(items) <= LONG:
+        return [hex(item) for item in items]
+    digest = hashlib.sha256(b"".join(item.to_bytes(8, "big") for item in items)).hexdigest()
+    return {"count": len(items), "first": hex(items[0]), "last": hex(items[-1]), "sha256": digest}
+
+
+def header(what: str, source: str, **rules: str) -> dict[str, str]:
+    return {"what": what, "numbers": NUMBERS, **rules, "source": source, "written_by": "tools/vectors.py"}
+
+
+def dump(document: dict[str, Any]) -> str:
+    """JSON with one line for each entry of a member, so that a difference shows which case moved."""
+    lines = []
+    for name, member in document.items():
+        if isinstance(member, dict):
+            entries = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in member.items()]
+        else:
+            entries = [json.dumps(value, ensure_ascii=False) for value in member]
+        opening, closing = "{}" if isinstance(member, dict) else "[]"
+        lines.append(f" {json.dumps(name)}: {opening}\n  " + ",\n  ".join(entries) + f"\n {closing}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+# ---------------------------------------------------------------------------------------------- gf2
+
+
+def gf2_vectors() -> dict[str, Any]:
+    operands = [0, 1, 2, 3, *(random_bits(n) for n in (3, 8, 9, 31, 32, 33, 63, 64, 65)), 1 << 63, 2**64 - 1, 1 << 64]
+    exponents = (0, 1, 2, 3, 7, 8, 63, 64, 65, 2**32, 2**63, 2**64 - 1)
+    candidates = [(1 << d) | (v % (1 << d)) for d in (13, 16, 32, 53, 63, 64) for v in random_values(24, 2000 + d)]
+    return {
+        "header": header(
+            "Arithmetic of polynomials over GF(2), irreducibility, SplitMix64, random irreducible polynomials",
+            "DESIGN.md section 3; Rabin 1981; Steele, Lea, Flood 2014 (SplitMix64)",
+            arithmetic="for all operands a, b: product a*b, and where b is not 0 quotient, remainder; gcd(a, b)",
+            powmod="x^exponent mod p, p the polynomials of random_irreducible(degree, 1)",
+            irreducible_up_to_degree_8="every irreducible polynomial from x to degree 8, ascending",
+            random_irreducible="degree, seed: the polynomial",
+        ),
+        "constants": {"P": hex(P), "Q": hex(Q), "R": hex(R)},
+        "splitmix64": [
+            {"seed": hex(seed), "outputs": values(random_values(8, seed))} for seed in (0, 1, 2, 3, 1234567, 2**64 - 1)
+        ],
+        "arithmetic": [arithmetic(a, b) for a in operands for b in operands],
+        "powmod": [
+            {"exponent": hex(e), "p": hex(p), "power": hex(gf2.powmod(gf2.X, e, p))}
+            for p in (gf2.random_irreducible(d, 1) for d in DEGREES)
+            for e in exponents
+        ],
+        "irreducible_up_to_degree_8": [hex(f) for f in range(512) if gf2.is_irreducible(f)],
+        "irreducible": [{"f": hex(f), "irreducible": gf2.is_irreducible(f)} for f in candidates],
+        "random_irreducible": [
+            {"degree": d, "seed": hex(seed), "polynomial": hex(gf2.random_irreducible(d, seed))}
+            for d in (*range(1, 65), 65, 127, 128, 129)
+            for seed in (1, 2, 3)
+        ],
+    }
+
+
+def random_bits(n: int) -> int:
+    """A polynomial of exactly n bits."""
+    return (1 << (n - 1)) | int.from_bytes(random_bytes((n + 7) // 8, 3000 + n), "big") % (1 << (n - 1))
+
+
+def arithmetic(a: int, b: int) -> dict[str, str]:
+    case = {"a": hex(a), "b": hex(b), "product": hex(gf2.mul(a, b)), "gcd": hex(gf2.gcd(a, b))}
+    if b:
+        quotient, remainder = gf2.divmod_(a, b)
+        case |= {"quotient": hex(quotient), "remainder": hex(remainder)}
+    return case
+
+
+# ---------------------------------------------------------------------------------------------- rabin
+
+
+def rabin_vectors() -> dict[str, Any]:
+    inputs = byte_inputs()
+    polynomials = [*(gf2.random_irreducible(d, 1) for d in DEGREES), Q, R, OTHER]
+    splits = [
+        ("pattern_0", "random_8"),
+        ("random_9", "pattern_0"),
+        ("random_3", "random_1"),
+        ("random_65", "random_64"),
+    ]
+    splits += [("random_1", "pattern_257"), ("pattern_257", "random_1"), ("a", "zeros_9"), ("zeros_9", "a")]
+    return {
+        "header": header(
+            "Rabin fingerprints of byte strings, of byte windows, of concatenations and of strings of 64-bit words",
+            "DESIGN.md section 3; Broder 1997, sections 4.1 and 4.3",
+            inputs=f"name: hexadecimal bytes. {PATTERN}; {RANDOM}",
+            sliding="fingerprint of input[i:i+window] for every i",
+            concat="fingerprint of a then b from the fingerprints of both; a_then_zeros: len_b zero bytes after a",
+            words="fingerprint of the words as 8 bytes big-endian each; the first outputs of SplitMix64(7)",
+        ),
+        "inputs": {name: data.hex() for name, data in inputs.items()},
+        "fingerprint": [
+            {"p": hex(p), "values": {name: hex(rabin.fingerprint(data, p)) for name, data in inputs.items()}}
+            for p in polynomials
+        ],
+        "sliding": list(sliding_cases(inputs, polynomials)),
+        "concat": [
+            {"p": hex(p), "a": a, "b": b, **concat_case(inputs[a], inputs[b], p)}
+            for p in polynomials
+            for a, b in splits
+        ],
+        "a_then_zeros": [
+            {"p": hex(p), "fa": hex(fa), "len_b": hex(n), "value": hex(rabin.concat(fa, 0, n, p))}
+            for p in polynomials
+            for fa in (rabin.fingerprint(b"a", p),)
+            for n in (0, 1, 2, 7, 8, 9, 4096, 2**20, 2**32 - 1, 2**32, 2**40 + 1, 2**61 - 1)
+        ],
+        "words": [
+            {"p": hex(p), "words": values(w), "value": hex(rabin.words(w, p))}
+            for p in polynomials
+            for w in (*(random_values(n, 7) for n in range(10)), [0], [0, 0], [0, 1], [1, 0], [2**64 - 1] * 3)
+        ],
+    }
+
+
+def sliding_cases(inputs: dict[str, bytes], polynomials: Sequence[int]) -> Iterator[dict[str, Any]]:
+    for p in polynomials:
+        full = p == P
+        for name in ("pattern_257", "random_129", "random_33", "random_8", "pattern_0") if full else ("random_33",):
+            for window in (1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 129, 257):
+                if full or window in (1, 7, 8, 9, 33, 63):
+                    found = rabin.sliding(inputs[name], window, p)
+                    yield {"p": hex(p), "input": name, "window": window, "values": values(found)}
+
+
+def concat_case(a: bytes, b: bytes, p: int) -> dict[str, Any]:
+    fa, fb = rabin.fingerprint(a, p), rabin.fingerprint(b, p)
+    return {"fa": hex(fa), "fb": hex(fb), "len_b": len(b), "value": hex(rabin.concat(fa, fb, len(b), p))}
+
+
+# ---------------------------------------------------------------------------------------------- shingling
+
+
+def odd_tokens() -> list[bytes]:
+    escape = b"\x01" + bytes(8)
+    odd = [b"", b"\x00", bytes(7), bytes(8), bytes(9), b"\x00a", b"\x00" + b"a" * 8, b"\x01", b"\x01" + bytes(7)]
+    odd += [escape, escape + b"a", escape + escape, b"\x02" + bytes(8), b"\x80" + bytes(7), b"\xff" * 8, b"\xff" * 9]
+    return [*odd, Q.to_bytes(9, "big"), P.to_bytes(9, "big"), R.to_bytes(9, "big"), "中文".encode(), "é".encode() * 5]
+
+
+def token_documents() -> dict[str, list[bytes]]:
+    documents = {
+        f"words_{n}": random_words(n, 5000 + n) for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33)
+    }
+    documents["words_257"] = random_words(257, 5257)
+    documents |= {f"bytes_{n}": [random_bytes(1 + (7 * i) % 40, 6000 + i) for i in range(n)] for n in (8, 41)}
+    documents["rose"] = b"a rose is a rose is a rose".split()
+    documents["flower"] = b"a rose is a flower which is a rose".split()
+    documents["same_300"] = [b"same"] * 300
+    documents["two_129"] = [b"yes", b"no"] * 64 + [b"yes"]
+    documents["odd"] = odd_tokens()
+    for first, second in ((b"cat", b"dogelephant"), (b"dog", b"catelephant")):
+        documents[f"{first.decode()}_{second.decode()}"] = [first, second]
+        documents[f"{second.decode()}_{first.decode()}"] = [second, first]
+        documents[f"the_{first.decode()}_{second.decode()}_ran"] = [b"the", first, second, b"ran"]
+        documents[f"the_{second.decode()}_{first.decode()}_ran"] = [b"the", second, first, b"ran"]
+    return documents
+
+
+def shingling_vectors() -> dict[str, Any]:
+    documents = token_documents()
+    inputs = byte_inputs()
+    sized = [pattern(n) for n in range(1, 41)] + [random_bytes(n, 4000 + n) for n in range(1, 41)]
+    return {
+        "header": header(
+            "Symbols of tokens, and fingerprints of the shingles of token lists and of byte strings",
+            "DESIGN.md section 3; Broder 1997, sections 2 and 4.3",
+            symbols="token in hexadecimal: its symbol",
+            documents="name: tokens in hexadecimal. words_n, rose, flower, same_300, two_129, cat_dogelephant and the "
+            "like are lower-case ASCII words: joined by blanks they are a text with these words. words_n: SplitMix64 "
+            "(5000 + n), for each word 1 + output mod 20 letters, each 97 + output mod 26. bytes_n: token i is "
+            "1 + 7i mod 40 bytes of SplitMix64(6000 + i)",
+            tokens="fingerprints in order with repeats; null: refused (short is error and the document is short)",
+            inputs=f"byte strings of the cases of unit byte: {PATTERN}; {RANDOM}",
+            labels="fingerprint of an occurrence",
+        ),
+        "symbols": {token.hex(): hex(shingling.symbol(token)) for token in [*sized, *odd_tokens()]},
+        "labels": [
+            {"f": hex(f), "occurrence": k, "value": hex(shingling.label(f, k))}
+            for f in (0, 1, 2**64 - 1, *random_values(2, 9))
+            for k in (1, 2, 3, 255, 256, 2**32 + 1)
+        ],
+        "documents": {name: [token.hex() for token in document] for name, document in documents.items()},
+        "tokens": [
+            token_case(name, document, *case) for name, document in documents.items() for case in cases(document)
+        ],
+        "inputs": {name: data.hex() for name, data in inputs.items()},
+        "bytes": [byte_case(name, data, *case) for name, data in inputs.items() for case in byte_cases(data)],
+    }
+
+
+Case = tuple[int, bool, str, int]
+
+
+def cases(document: Sequence[bytes]) -> Iterator[Case]:
+    """(width, labelled, short, polynomial) worth a vector for this document."""
+    for width in range(1, 9):
+        yield width, False, "whole", P
+        if len(document) >= 8:
+            yield width, True, "whole", P
+        elif len(document) < width:
+            yield width, False, "skip", P
+            yield width, False, "error", P
+    yield 5, False, "whole", OTHER
+
+
+def byte_cases(data: bytes) -> Iterator[Case]:
+    for width in (1, 2, 5, 7, 8, 9, 16, 33):
+        yield width, False, "whole", P
+        if 0 < len(data) < width:
+            yield width, False, "skip", P
+    yield 5, True, "whole", P
+    yield 5, False, "error", P
+    yield 8, False, "whole", OTHER
+
+
+def token_case(name: str, document: list[bytes], *case: Any) -> dict[str, Any]:
+    return {"document": name, **shingling_case(shingling.of_tokens, document, *case)}
+
+
+def byte_case(name: str, data: bytes, *case: Any) -> dict[str, Any]:
+    return {"input": name, **shingling_case(shingling.of_bytes, data, *case)}
+
+
+def shingling_case(
+    function: Callable[..., list[int]], document: Any, width: int, labelled: bool, short: str, polynomial: int
+) -> dict[str, Any]:
+    case = {"width": width, "labelled": labelled, "short": short, "polynomial": hex(polynomial)}
+    refused = short == "error" and 0 < len(document) < width
+    return case | {"fingerprints": None if refused else values(function(document, width, labelled, short, polynomial))}
+
+
+# ---------------------------------------------------------------------------------------------- minhash
+
+
+def fingerprint_sets() -> dict[str, list[int]]:
+    sets = {f"random_{n}": random_values(n, 8000 + n) for n in LENGTHS}
+    sets["small"] = list(range(300))
+    sets["repeats"] = [value for value in random_values(70, 8500) for _ in range(3)]
+    sets["zero"] = [0]
+    sets["ones"] = [2**64 - 1]
+    for name, zs in crafted_images().items():
+        sets[name] = [inverse_permutation(z, 1) for z in zs]
+    return sets
+
+
+def crafted_images() -> dict[str, list[int]]:
+    """Values of z under seed 1 that are awkward for a heap, for truncation or for a modulus."""
+    return {
+        "z_zero": [0],
+        "z_ones": [2**64 - 1],
+        "z_ascending": [i << 40 for i in range(1, 258)],
+        "z_descending": [i << 40 for i in range(257, 0, -1)],
+        "z_alternating": [(i if i % 2 else 600 - i) << 33 for i in range(300)],
+        "z_equal_above_bit_24": [(5 << 24) | i for i in range(129)] + [(7 << 24) | i for i in range(3)],
+        "z_equal_above_bit_32": [(5 << 32) | (i << 20) for i in range(129)] + [(3 << 32) | i for i in range(2)],
+        "z_powers": [1 << i for i in range(64)] * 2,
+    }
+
+
+def minhash_vectors() -> dict[str, Any]:
+    sets = fingerprint_sets()
+    seeds = (1, 2, 0, 2**64 - 1)
+    zs = (0, 1, 2, 2**32, 2**63, 2**64 - 1, *random_values(16, 11))
+    levels = (0, 1, 49, 50, 99, 100, 199, 200, 399, 400, 799, 800, 3199, 3200, 10**6)
+    return {
+        "header": header(
+            "The permutation, minhash signatures, bottom sketches, mod and adaptive samples",
+            "DESIGN.md section 3; Broder 1997, sections 3 and 4.1; Broder 2000, section 2",
+            sets="name: fingerprints, in order with repeats. random_n: the first n outputs of SplitMix64(8000 + n); "
+            "z_…: chosen so that the permuted values under seed 1 are awkward",
+            key="the key and the raw coefficients a_i, b_i (not reduced, not made odd)",
+            signatures="the first 200 minima: any num_perm from 1 to 200 is a prefix; in full for some sets",
+            bottoms="ascending",
+            mods="ascending",
+            adaptives="level i (modulus 2^i), members ascending",
+            levels="number of fingerprints, repeats included: level",
+        ),
+        "fmix64": {hex(z): hex(minhash.fmix64(z)) for z in zs},
+        "key": [
+            {"seed": hex(seed), "key": hex(key), "a": [hex(v) for v in a], "b": [hex(v) for v in b]}
+            for seed in seeds
+            for key, a, b in (minhash.key_and_coefficients(seed, 200 if seed == 1 else 4),)
+        ],
+        "sets": {name: [hex(f) for f in found] for name, found in sets.items()},
+        "permuted": [
+            {"set": name, "seed": hex(seed), "values": values(minhash.permute(sets[name], seed))}
+            for name in ("random_33", "small", "z_powers", "zero", "ones")
+            for seed in seeds
+        ],
+        "signatures": [
+            {"set": name, "bits": bits, "seed": hex(seed), **signature_case(name, found, bits, seed)}
+            for name, found in sets.items()
+            for bits in minhash.SIGNATURE_BITS
+            for seed in (seeds if name in ("random_0", "random_33", "repeats") else seeds[:1])
+        ],
+        "bottoms": [
+            {"set": name, "size": size, "bits": bits, "seed": hex(seed), "values": values(found)}
+            for name in sets
+            for bits in minhash.BOTTOM_BITS
+            for size in (1, 2, 3, 7, 8, 9, 64, 100, 128, 129, 200, 256, 1000)
+            for seed in (seeds if (name, size) == ("random_257", 100) else seeds[:1])
+            for found in (minhash.bottom(sets[name], size, bits, seed),)
+        ],
+        "mods": [
+            {"set": name, "modulus": hex(m), "seed": "0x1", "values": values(minhash.mod(sets[name], m, 1))}
+            for name in ("random_0", "random_1", "random_257", "small", "repeats", "z_zero", "z_ones", "z_powers")
+            for m in (1, 2, 3, 7, 8, 25, 64, 255, 2**32, 2**63, 2**64 - 1)
+        ],
+        "adaptives": [
+            {"set": name, "seed": "0x1", "level": level, "values": values(found)}
+            for name in sets
+            for level, found in (minhash.adaptive(sets[name], 1),)
+        ],
+        "levels": {str(n): minhash.adaptive_level(n) for n in levels},
+    }
+
+
+def signature_case(name: str, found: list[int], bits: int, seed: int) -> dict[str, Any]:
+    minima = minhash.signature(found, 200, bits, seed)
+    case: dict[str, Any] = {"num_perm": 200, "values": values(minima)}
+    if name in ("random_0", "random_1", "random_33", "z_ones"):
+        case["full"] = [hex(v) for v in minima]
+    return case
+
+
+# ---------------------------------------------------------------------------------------------- features
+
+
+def feature_vectors() -> dict[str, Any]:
+    signatures: dict[str, tuple[int, list[int]]] = {
+        f"minhash_{n}_{bits}": (bits, minhash.signature(random_values(n, 8000 + n), 200, bits, 1))
+        for n in (0, 1, 33)
+        for bits in minhash.SIGNATURE_BITS
+    }
+    signatures["zeros"] = (32, [0] * 200)
+    designs = [(6, 14), (1, 1), (2, 1), (200, 1), (1, 200), (7, 3), (12, 7), (100, 2), (25, 8)]
+    filters = [(6, 14, 2), (1, 1, 1), (6, 14, 1), (6, 14, 6), (25, 5, 1), (40, 4, 2), (200, 1, 100)]
+    resemblances = ("0", "0.1", "0.5", "0.77", "0.8", "0.9", "0.909", "0.975", "0.99", "1")
+    return {
+        "header": header(
+            "Features of signatures, and the probability that a filter lets a pair pass",
+            "DESIGN.md section 3; Broder 2000, section 3",
+            signatures="minhash_n_b: signature of b bits and 200 minima, seed 1, of the first n outputs of SplitMix64 "
+            "(8000 + n); use the first groups * group_size minima or more",
+            pass_probability="rho as a decimal; probability computed in fractions from the decimal, then rounded to 17 "
+            "significant digits: compare with a relative tolerance of 1e-12",
+        ),
+        "signatures": {
+            name: {"bits": bits, "minima": [hex(v) for v in minima]} for name, (bits, minima) in signatures.items()
+        },
+        "features": [
+            {"signature": name, "groups": k, "group_size": s, "values": values(features.features(minima, k, s))}
+            for name, (_, minima) in signatures.items()
+            for k, s in designs
+        ],
+        "feature": [
+            {"j": j, "minima": values(minima), "value": hex(features.feature(j, minima))}
+            for j in (0, 1, 255, 2**32)
+            for minima in ([0], [1], [2**64 - 1], random_values(14, 12))
+        ],
+        "pass_probability": [
+            {"rho": rho, "groups": k, "group_size": s, "need": r, "probability": f"{float(exact):.17g}"}
+            for k, s, r in filters
+            for rho in resemblances
+            for exact in (features.pass_probability(Fraction(rho), k, s, r),)
+        ],
+    }
+
+
+# ---------------------------------------------------------------------------------------------- clustering
+
+
+def random_graph(n: int, percent: int, seed: int) -> list[clustering.Pair]:
+    """Each pair a < b with probability percent/100; resemblance one of 0.5, 0.5625, … 1, so that ties are common."""
+    outputs = gf2.splitmix64(seed)
+    draws = [(a, b, next(outputs), next(outputs)) for a in range(n) for b in range(a + 1, n)]
+    return [(a, b, 0.5 + (second % 9) / 16) for a, b, first, second in draws if first % 100 < percent]
+
+
+def shuffled(n: int, seed: int) -> list[int]:
+    keys = random_values(n, seed)
+    return sorted(range(n), key=lambda i: keys[i])
+
+
+def graphs() -> Iterator[tuple[str, int, list[clustering.Pair]]]:
+    yield "empty", 0, []
+    yield "one", 1, []
+    yield "no pairs", 3, []
+    yield "chain", 5, [(i, i + 1, 0.75) for i in range(4)]
+    yield "best is not first", 3, [(0, 2, 0.8125), (1, 2, 0.875)]
+    yield "tie", 3, [(0, 2, 0.8125), (1, 2, 0.8125)]
+    yield "complete", 6, [(a, b, 1.0) for a in range(6) for b in range(a + 1, 6)]
+    for n in LENGTHS:
+        if 1 < n <= 65:
+            for percent in (5, 20, 60):
+                yield f"random_{n}_{percent}", n, random_graph(n, percent, 9000 + 100 * n + percent)
+
+
+def clustering_vectors() -> dict[str, Any]:
+    return {
+        "header": header(
+            "Clusters of documents 0 to n - 1 from pairs that resemble each other sufficiently",
+            "DESIGN.md section 5; Broder 1997, section 4.4; Broder et al. 1997, section 4.1",
+            graphs="pairs: [a, b, resemblance]",
+            cases="order: keep order; star, greedy, components: for each document the position of its representative",
+        ),
+        "graphs": {name: {"n": n, "pairs": pairs} for name, n, pairs in graphs()},
+        "cases": [
+            {
+                "graph": name,
+                "order": order,
+                "star": clustering.star(n, pairs, order),
+                "greedy": clustering.greedy(n, pairs, order),
+                "components": clustering.components(n, pairs, order),
+            }
+            for name, n, pairs in graphs()
+            for order in ([*range(n)], [*range(n)][::-1], shuffled(n, 77 + n))
+        ],
+    }
+
+
+WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
+    "gf2": gf2_vectors,
+    "rabin": rabin_vectors,
+    "shingling": shingling_vectors,
+    "minhash": minhash_vectors,
+    "features": feature_vectors,
+    "clustering": clustering_vectors,
+}
+
+
+def main() -> int:
+    """Write or check the files; the exit status is 1 if --check finds a difference."""
+    parser = argparse.ArgumentParser(description="Write the golden vectors from ndcore.reference.")
+    parser.add_argument("stems", nargs="*", metavar="STEM", help=f"some of {', '.join(WRITERS)} (default: all)")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file differs")
+    default = Path(__file__).resolve().parent.parent / "tests" / "vectors"
+    parser.add_argument("--output", type=Path, default=default, help="directory (default: tests/vectors)")
+    arguments = parser.parse_args()
+    unknown = [stem for stem in arguments.stems if stem not in WRITERS]
+    if unknown:
+        parser.error(f"unknown stem {unknown[0]!r}; give some of {', '.join(WRITERS)}")
+    different = 0
+    for stem in arguments.stems or WRITERS:
+        path = arguments.output / f"{stem}.json"
+        written = dump(WRITERS[stem]()).encode()
+        if not arguments.check:
+            arguments.output.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(written)
+        elif not path.exists() or path.read_bytes() != written:
+            print(f"{path} is not what the reference gives; run tools/vectors.py {stem}", file=sys.stderr)
+            different = 1
+    return different
+
+
+if __name__ == "__main__":
+    sys.exit(main())
