@@ -7,7 +7,6 @@ cdef extern from "nd.h" nogil:
     uint32_t nd_cpu_features()
     enum:
         ND_AVX2
-        ND_AVX512
 
 
 cdef uint32_t features() noexcept nogil:
@@ -17,4 +16,4 @@ cdef uint32_t features() noexcept nogil:
 def feature_names() -> list[str]:
     """Names of the instruction sets among those ndcore has variants for that may run here."""
     cdef uint32_t present = nd_cpu_features()
-    return [name for name, bit in (("avx2", ND_AVX2), ("avx512", ND_AVX512)) if present & bit]
+    return [name for name, bit in (("avx2", ND_AVX2),) if present & bit]

@@ -18,6 +18,7 @@ __all__ = ["Corpus", "ShingleSets", "TextCorpus", "indexed_texts"]
 
 BATCH = 8 << 20  # bytes of text that are in memory at a time
 SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time
+PAIRS = 256  # pairs that a thread compares at a time
 
 
 class Corpus(Protocol):
@@ -104,7 +105,8 @@ class ShingleSets:
         values, offsets = self._sets.gather(self._number[documents])
         sizes = np.diff(offsets)
         x, y = ends[: len(a)].astype(np.int64), ends[len(a) :].astype(np.int64)
-        shared = common(values, offsets, x, y)
+        parts = [slice(i, i + PAIRS) for i in range(0, len(x), PAIRS)]
+        shared = np.concatenate(list(map_pieces(lambda p: common(values, offsets, x[p], y[p]), parts, self.threads)))
         return shared.astype(np.float64) / (sizes[x] + sizes[y] - shared).astype(np.float64)
 
     def _batches(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:

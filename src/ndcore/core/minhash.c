@@ -19,20 +19,16 @@ typedef void minima_fn(const uint32_t *x, size_t n, const uint32_t *a, const uin
 #include "minhash_body.h"
 
 #if ND_X86
+/* 84 permutations: 4.5 ns a fingerprint, portable 19.4; Zen 4, gcc 12, 2026-11-20. The same body with 512-bit vectors
+ * takes 4.2: not the factor of 1.25 that a variant must bring. */
 #define ND_NAME minima_avx2
 #define ND_ATTR ND_TARGET("avx2")
 #define ND_LANES 32
-#include "minhash_body.h"
-
-#define ND_NAME minima_avx512
-#define ND_ATTR ND_TARGET("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")
-#define ND_LANES 64
 #include "minhash_body.h"
 #endif
 
 static const struct { nd_variant is; minima_fn *run; } VARIANTS[] = {
 #if ND_X86
-    {{"avx512", ND_AVX512}, minima_avx512},
     {{"avx2", ND_AVX2}, minima_avx2},
 #endif
     {{"portable", 0}, minima_portable},

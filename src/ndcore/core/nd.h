@@ -23,7 +23,7 @@
 #endif
 
 /* Instruction sets that a variant may need: what this CPU and its operating system run. */
-enum { ND_AVX2 = 1u << 0, ND_AVX512 = 1u << 1 };
+enum { ND_AVX2 = 1u << 0 };
 
 uint32_t nd_cpu_features(void);
 
