@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _pipeline
-from ndcore._pairs import Judge, sort_entries
+from ndcore._pairs import Judge, distinct, sort_entries
 from ndcore.filtering import FilterDesign
 from ndcore.progress import Progress
 from ndcore.shingling import FEATURE_POLYNOMIAL
@@ -121,7 +121,9 @@ def find_candidates(
             runs += long
             found += judge.expand(group, entries, max_holders)
         report("pairing", group + 1, design.groups)
-    pairs = np.unique(np.concatenate([np.empty(0, np.uint64), *found]))
+    together = np.concatenate([np.empty(0, np.uint64), *found])
+    found.clear()
+    pairs, _ = distinct(together, np.array([0, len(together)]))
     a, b = (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)
     if by is not None:  # two codes may have met in one key
         a, b = a[by[a] == by[b]], b[by[a] == by[b]]
