@@ -19,8 +19,8 @@ import pytest
 
 import ndcore
 from ndcore.cli import main
-from ndcore.summary import printable
-from ndcore.writing import spliced
+from ndcore.commands.summary import printable
+from ndcore.files.writing import spliced
 
 LOREM = re.findall(
     r"\w+",
@@ -189,6 +189,27 @@ def test_parquet(tmp_path: Path) -> None:
     assert kept.metadata.row_group(0).column(0).compression == "ZSTD"
 
 
+def test_parquet_of_many_types_and_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("ndcore.files.columnar._BATCH_BYTES", 2000)
+    monkeypatch.setattr("ndcore.files.columnar._GROUP_BYTES", 5000)
+    numbers = range(200)
+    table = pa.table(
+        {
+            "labels": pa.array([f"label {i % 7}" for i in numbers]).dictionary_encode(),
+            "nested": [{"a": [i, None], "b": {"text": "x"}} for i in numbers],
+            "when": pa.array([1_700_000_000_000_000_000 + i for i in numbers], pa.timestamp("ns", "UTC")),
+            "text": pa.array([text(i // 2) for i in numbers], pa.large_string()),
+            "maybe": [None if i % 3 else float(i) for i in numbers],
+        }
+    )
+    pq.write_table(table, tmp_path / "c.parquet", row_group_size=150)
+    assert run("dedup", tmp_path / "c.parquet", "-o", tmp_path / "out", "-q") == 0
+    kept = pq.read_table(tmp_path / "out" / "kept" / "c.parquet")
+    assert kept.equals(table.take(list(range(0, 200, 2))))
+    assert kept.schema.equals(pq.read_schema(tmp_path / "c.parquet"), check_metadata=True)
+
+
 def test_parquet_annotated(tmp_path: Path) -> None:
     table = parquet(tmp_path / "c.parquet", ROWS)
     import pyarrow.parquet as pq
@@ -302,7 +323,7 @@ def test_repeated_ids_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path = tmp_path / "c.jsonl"
     path.write_bytes(jsonl([{"id": 1, "text": "a"}, {"id": 1, "text": "b"}]))
     assert run("dedup", path, "-o", tmp_path / "out") == 0
-    assert "have the id of an earlier one" in capsys.readouterr().out
+    assert "note: 1 documents with the id of an earlier one" in capsys.readouterr().out
 
 
 def test_two_runs_are_identical_whatever_the_threads(tmp_path: Path) -> None:
@@ -525,6 +546,16 @@ def test_sketch_is_independent_of_threads(corpus: Path, tmp_path: Path) -> None:
     assert (tmp_path / "1.nds").read_bytes() == (tmp_path / "4.nds").read_bytes()
 
 
+def test_sketch_lists_what_it_rejects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'{"text":"good one"}\n{}\n')
+    assert refused(capsys, 1, "sketch", path, "-o", tmp_path / "c.nds").startswith(f"{path}:2: no text field 'text'")
+    assert not (tmp_path / "c.nds").exists()
+    assert run("sketch", path, "-o", tmp_path / "c.nds", "-q", "--on-error", "skip") == 0
+    assert f"rejected {path}:2: no text field" in capsys.readouterr().err
+    assert len(ndcore.load(tmp_path / "c.nds")) == 1
+
+
 def test_sketch_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved, other, out = tmp_path / "c.nds", tmp_path / "d.nds", tmp_path / "out"
     assert run("sketch", corpus, "-o", saved, "-q") == 0
@@ -532,6 +563,8 @@ def test_sketch_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "exists already" in refused(capsys, 2, "sketch", corpus, "-o", saved)
     assert run("sketch", corpus, "-o", saved, "-q", "--overwrite") == 0
     assert "is a directory" in refused(capsys, 2, "sketch", corpus, "-o", tmp_path)
+    assert "make it first" in refused(capsys, 2, "sketch", corpus, "-o", tmp_path / "no" / "where")
+    assert "holds no sketches" in refused(capsys, 2, "sketch", corpus, "-o", corpus, "--overwrite")
     assert "holds sketches already" in refused(capsys, 2, "sketch", saved, "-o", out)
     assert "mixes documents and saved sketches" in refused(capsys, 2, "dedup", saved, corpus, "-o", out)
     assert "shingling.width is 5 here and 3 there" in refused(capsys, 1, "dedup", saved, other, "-o", out)

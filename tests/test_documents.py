@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore.columns import Grouping, Ids, Ranking
 from ndcore.documents import DocumentError, Documents
-from ndcore.records import RecordError, RecordParser
-from ndcore.sources import UsageError, distinct_names, find
+from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.records import RecordError, RecordParser
+from ndcore.files.sources import UsageError, distinct_names, find
 
 ROWS = [{"id": f"d{i}", "text": f"text number {i}", "score": i % 3, "lang": "en" if i % 2 else "fr"} for i in range(25)]
 needs_msgspec = pytest.mark.skipif("not __import__('importlib.util').util.find_spec('msgspec')", reason="no msgspec")
@@ -341,6 +341,8 @@ def test_truncated(tmp_path: Path, name: str, cut: int) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), [("a.jsonl.gz", "gzip"), ("a.jsonl.zst", "zstd")])
 def test_damaged(tmp_path: Path, name: str, kind: str) -> None:
+    if kind == "zstd":
+        pytest.importorskip("zstandard")
     path = tmp_path / name
     path.write_bytes(b"this is not compressed at all, it only has the name")
     error = refusal(str(path))

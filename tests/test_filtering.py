@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 import pickle
-import time
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -13,13 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ndcore.designing import CANDIDATE_COST, COLLISION_COST, MAX_COLLISIONS_PER_DOCUMENT, design_filter
 from ndcore.filtering import (
     ALTAVISTA,
-    CANDIDATE_COST,
-    COLLISION_COST,
-    MAX_COLLISIONS_PER_DOCUMENT,
     FilterDesign,
-    design_filter,
     expected_spurious,
     fingerprint_bits,
     least_equal_minima,
@@ -122,7 +118,7 @@ def test_errors(arguments, error, message):
 
 
 def moments(background, count):
-    """E[rho^m] for m = 0 ... count under the model, by the recurrence of partial integration; call in high precision."""
+    """E[rho^m] for m = 0 ... count under the model, by partial integration; to be called in high precision."""
     mean = Decimal(background)
     edge = (-1 / mean).exp() / (1 - (-1 / mean).exp())
     values = [Decimal(1)]
@@ -141,7 +137,8 @@ def expected_pass(groups, group_size, need, background):
 
 
 @pytest.mark.parametrize("background", [1e-5, 0.001, 0.01, 0.1, 1.0])
-@pytest.mark.parametrize("groups, group_size", [(1, 84), (6, 14), (19, 4), (42, 2), (84, 1), (1, 200), (66, 3), (200, 1)])
+@pytest.mark.parametrize("groups, group_size", [(1, 84), (6, 14), (19, 4), (42, 2), (84, 1), (1, 200), (66, 3),
+                                                (200, 1)])
 def test_collisions_and_candidates_are_the_expectations(groups, group_size, background):
     with localcontext() as context:
         context.prec = 600
@@ -230,14 +227,16 @@ def test_num_perm_is_raised_where_it_is_too_short():
     assert design_filter(0.5, num_perm=4, documents=10).num_perm >= 10
 
 
-def test_larger_collections_never_get_more_collisions():
-    found = [design_filter(t, documents=10**n).collisions for t in (0.4, 0.6, 0.8) for n in range(1, 12)]
-    for falling in np.array_split(found, 3):
-        assert (np.diff(falling[:-1]) <= 0).all() or falling[0] < 1
+@pytest.mark.parametrize("threshold", [0.4, 0.6, 0.8])
+def test_larger_collections_never_get_more_collisions(threshold):
+    designs = [design_filter(threshold, documents=10**n) for n in range(1, 12)]
+    bearable = [d.collisions for d in designs if d.collisions * d.documents <= MAX_COLLISIONS_PER_DOCUMENT]
+    assert len(bearable) > 3
+    assert (np.diff(bearable) <= 0).all()
 
 
 def test_impossible_designs_say_what_would_do():
-    with pytest.raises(ValueError, match=r"num_perm=4 cannot find pairs at threshold=0.8 with miss=0.001.*at least 5"):
+    with pytest.raises(ValueError, match=r"num_perm=4 cannot find pairs at threshold=0\.8 with miss=0\.001.*least 5"):
         design_filter(0.8, num_perm=4, max_num_perm=4)
     assert design_filter(0.8, num_perm=5, max_num_perm=5).num_perm == 5
     with pytest.raises(ValueError, match=r"num_perm=84, raised to at most 200, cannot .* at least 688"):
@@ -260,20 +259,13 @@ def test_design_errors(options, error, message):
         design_filter(**{"threshold": 0.8, **options})
 
 
-def test_design_is_quick():
-    started = time.perf_counter()
-    for threshold in (0.61, 0.71, 0.81, 0.91):
-        design_filter(threshold)
-    assert time.perf_counter() - started < 2.0  # a few milliseconds each; the bound is for very busy machines
-
-
 def test_both_vocabularies():
     design = design_filter(0.8)
     assert (design.bands, design.rows) == (design.groups, design.group_size) == (19, 4)
     assert str(design) == (
         "groups=19, group_size=4, need=2 (bands=19, rows=4; 76 of num_perm=84): misses 0.00064 of the pairs at "
-        "resemblance 0.8; in 1,000,000 documents each is expected to share a feature with 4.6 unrelated ones and to be a "
-        "candidate with 0.00069")
+        "resemblance 0.8; in 1,000,000 documents each is expected to share a feature with 4.6 unrelated ones and to be "
+        "a candidate with 0.00069")
     assert design.pass_probability(0.8) == pass_probability(0.8, 19, 4, 2)
     assert design.candidates_per_document == design.candidates * 999_999
     assert pickle.loads(pickle.dumps(design)) == design
@@ -294,7 +286,7 @@ def test_of_checks():
         FilterDesign.of(6, 14, 2, threshold=0.8, num_perm=80)
     with pytest.raises(ValueError, match="need=3 of groups=2"):
         FilterDesign.of(2, 14, 3, threshold=0.8)
-    with pytest.raises(ValueError, match="threshold is 1.5"):
+    with pytest.raises(ValueError, match=r"threshold is 1.5"):
         FilterDesign.of(2, 14, 1, threshold=1.5)
 
 
@@ -318,19 +310,21 @@ def test_least_equal_minima_examples_and_errors():
     assert least_equal_minima(84, 0.8) == 48
     assert least_equal_minima(84, 1.0) == 84
     assert least_equal_minima(84, 0.0) == 0
-    for arguments, message in (((0, 0.5), "num_perm is 0"), ((84, 1.5), "1.5 does not"), ((84, 0.5, 0.0), "probability")):
+    for arguments, message in (((0, 0.5), "num_perm is 0"), ((84, 1.5), "1.5 does not"),
+                               ((84, 0.5, 0.0), "probability is 0.0")):
         with pytest.raises(ValueError, match=message):
             least_equal_minima(*arguments)
 
 
 def test_expected_spurious():
-    assert expected_spurious(2) == 2.0**-64
+    assert expected_spurious(2) == pytest.approx(2.0**-64, rel=1e-12)
     assert expected_spurious(0) == expected_spurious(1) == 0.0
     assert expected_spurious(200_000_000, 64, 6) == pytest.approx(2e8 * (2e8 - 1) / 2 * 6 * 2.0**-64, rel=1e-12)
     assert expected_spurious(10**9, 32, 6, 2) == pytest.approx(
         10**9 * (10**9 - 1) / 2 * float(exact_pass(Fraction(1, 2**32), 6, 1, 2)), rel=1e-11)
     assert expected_spurious(10**30, 64) > 1e40
-    for arguments, message in (((-1,), "documents is -1"), ((5, 0), "bits is 0"), ((5, 64, 2, 3), "need=3 of groups=2")):
+    for arguments, message in (((-1,), "documents is -1"), ((5, 0), "bits is 0"),
+                               ((5, 64, 2, 3), "need=3 of groups=2")):
         with pytest.raises(ValueError, match=message):
             expected_spurious(*arguments)
 

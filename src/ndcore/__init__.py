@@ -6,13 +6,14 @@ them. `near_duplicates` does the main job; the parts it is made of are public.
 
 from pathlib import Path
 
-from ndcore.dispatch import using, variants
 from ndcore._rabin import Rabin, is_irreducible, random_irreducible
 from ndcore.candidates import features
 from ndcore.container import CorruptFile
 from ndcore.dedup import near_duplicates
+from ndcore.designing import design_filter
+from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
-from ndcore.filtering import ALTAVISTA, FilterDesign, design_filter, pass_probability
+from ndcore.filtering import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
 from ndcore.shingling import POLYNOMIAL, Shingling

@@ -15,7 +15,7 @@ from ndcore.progress import Progress
 from ndcore.shingling import FEATURE_POLYNOMIAL
 from ndcore.sketches import Sketches
 
-__all__ = ["Candidates", "Run", "find_candidates", "features"]
+__all__ = ["Candidates", "Run", "features", "find_candidates"]
 
 ENTRY_BYTES = 40  # a key, an entry and its scratch
 

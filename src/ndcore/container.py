@@ -18,8 +18,8 @@ The arrays follow in the order of the table, in C order, each aligned to 64 byte
 aligned byte after the JSON text; ``checksum`` is BLAKE2b-128 of the array's bytes. Gaps are zero, nothing follows the
 last array. So every byte of a file is either under a checksum or known.
 
-Files are supposed to be damaged or hostile: sizes are checked against the size of the file before anything is allocated,
-only plain types are accepted, nothing is unpickled.
+Files are supposed to be damaged or hostile: sizes are checked against the size of the file before anything is
+allocated, only plain types are accepted, nothing is unpickled.
 """
 
 from __future__ import annotations

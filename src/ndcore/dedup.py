@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore.candidates import Candidates, find_candidates
 from ndcore.clustering import CLUSTERINGS, represent
-from ndcore.filtering import FilterDesign, design_filter, least_equal_minima
+from ndcore.designing import design_filter
+from ndcore.filtering import FilterDesign, least_equal_minima
 from ndcore.progress import Progress, reporting
 from ndcore.reading import Reading, as_corpus, read_corpus
 from ndcore.result import NearDuplicates, Pairs, Sources, conclude
@@ -169,10 +170,7 @@ def _plan(
         raise ValueError(f"filter must be 'auto' or a FilterDesign, got {filter!r}")
     elif given is None:
         num_perm = design_filter(threshold, num_perm=num_perm).num_perm
-    if given is None:
-        sketcher = MinHasher(num_perm, 32, seed, shingling)
-    else:
-        sketcher = MinHasher.from_recipe(given.recipe, shingling)
+    sketcher = MinHasher(num_perm, 32, seed, shingling) if given is None else MinHasher.from_recipe(given.recipe, shingling)
     if filter == "auto":
         return sketcher, design_filter(threshold, num_perm=sketcher.num_perm, max_num_perm=sketcher.num_perm)
     design = FilterDesign.of(
@@ -235,9 +233,8 @@ class _Job:
             memory_limit=memory_limit, report=report,
         )
         measure = _Measure(self.read, self._sets(found, tokens, threads, report))
-        resemblance, exact = measure(found.a, found.b, report)
-        enough = resemblance >= threshold
-        pairs = Pairs(found.a[enough], found.b[enough], resemblance[enough])
+        judged = Pairs(found.a, found.b, measure(found.a, found.b, report)[0])
+        pairs = judged.where(judged.resemblance >= threshold)
         fixed = np.arange(self.total) >= self.n
 
         def label(pairs: Pairs) -> NDArray[np.int64]:

@@ -7,21 +7,20 @@ a candidate if at least r of its k features are equal. In words: `groups` k, `gr
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .intervals import log_coefficient, lower_tail, upper_tail
+from ndcore.intervals import log_coefficient, lower_tail, upper_tail
+from ndcore.unrelated import BACKGROUND, Unrelated, log_complement
 
 __all__ = [
     "ALTAVISTA",
     "FilterDesign",
-    "design_filter",
     "expected_spurious",
     "fingerprint_bits",
     "least_equal_minima",
@@ -31,15 +30,6 @@ __all__ = [
 
 Float64 = NDArray[np.float64]
 
-BACKGROUND = 0.01  # mean resemblance of unrelated documents, where nothing better is known
-COLLISION_COST = 1.0  # work of a pair that shares a feature: its signatures are compared
-CANDIDATE_COST = 100.0  # work of a pair that shares enough of them: its texts are shingled again and compared
-MAX_COLLISIONS_PER_DOCUMENT = 1000.0  # pairs to enumerate per document beyond which more permutations are cheaper
-BLOCK = 32  # integrands evaluated at once
-EQUAL_WORK = 1e-9  # designs whose works differ by less than this part of them count as equal
-
-
-# ---- features of signatures (thin calls of the compiled kernel)
 
 
 # ---- the filter
@@ -94,7 +84,7 @@ def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float 
     rho = _checked_resemblance(rho)
     with np.errstate(divide="ignore", under="ignore"):
         log_p = group_size * np.log(rho)
-        log_q = _log_complement(log_p)
+        log_q = log_complement(log_p)
         total = np.zeros_like(rho)
         for i in counts:
             log_term = np.full_like(rho, log_coefficient(groups, i))
@@ -107,13 +97,6 @@ def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float 
     return total if total.ndim else float(total)
 
 
-def _log_complement(log_p: Float64) -> Float64:
-    """log(1 - exp(log_p)) for log_p <= 0, without cancellation."""
-    with np.errstate(divide="ignore", under="ignore"):
-        small = np.log1p(-np.exp(np.minimum(log_p, -math.log(2.0))))
-        return np.where(log_p < -math.log(2.0), small, np.log(-np.expm1(log_p)))
-
-
 def _checked_resemblance(rho: ArrayLike) -> Float64:
     array = np.asarray(rho, dtype=np.float64)
     outside = ~((array >= 0.0) & (array <= 1.0))
@@ -123,15 +106,15 @@ def _checked_resemblance(rho: ArrayLike) -> Float64:
 
 
 def _checked_shape(groups: int, group_size: int, need: int) -> tuple[int, int, int]:
-    groups = _positive("groups", groups)
-    group_size = _positive("group_size", group_size)
-    need = _positive("need", need)
+    groups = checked_positive("groups", groups)
+    group_size = checked_positive("group_size", group_size)
+    need = checked_positive("need", need)
     if need > groups:
         raise ValueError(f"need={need} of groups={groups} features can never be shared; need is at most groups")
     return groups, group_size, need
 
 
-def _positive(name: str, value: int) -> int:
+def checked_positive(name: str, value: int) -> int:
     value = operator.index(value)
     if value < 1:
         raise ValueError(f"{name} is {value}; it must be at least 1")
@@ -182,15 +165,15 @@ class FilterDesign:
            documents: int = 10**6, background: float = BACKGROUND) -> FilterDesign:
         """Describe a choice of one's own. num_perm=None: groups * group_size. Raises as `design_filter` does."""
         groups, group_size, need = _checked_shape(groups, group_size, need)
-        threshold, background, documents = _checked_setting(threshold, background, documents)
+        threshold, background, documents = checked_setting(threshold, background, documents)
         used = groups * group_size
-        num_perm = used if num_perm is None else _positive("num_perm", num_perm)
+        num_perm = used if num_perm is None else checked_positive("num_perm", num_perm)
         if num_perm < used:
             raise ValueError(f"groups={groups} of group_size={group_size} take {used} minima, and num_perm is "
                              f"{num_perm}; raise num_perm to {used} or take fewer or smaller groups")
-        model = _Unrelated(background, used)
+        model = Unrelated(background, used)
         return cls(groups, group_size, need, num_perm, threshold,
-                   _miss(threshold, groups, group_size, need),
+                   miss_of_design(threshold, groups, group_size, need),
                    float(model.collisions(group_size, np.array([groups]))[0]),
                    model.candidates(groups, group_size, need)[-1], documents)
 
@@ -226,208 +209,19 @@ class FilterDesign:
                 f"candidate with {self.candidates_per_document:.2g}")
 
 
-def design_filter(threshold: float, *, num_perm: int = 84, miss: float = 1e-3, documents: int = 10**6,
-                  background: float = BACKGROUND, max_num_perm: int = 200) -> FilterDesign:
-    """The cheapest filter that misses few pairs at the threshold.
-
-    Parameters
-    ----------
-    threshold : float in (0, 1]
-        Resemblance from which pairs are wanted.
-    num_perm : int
-        Length of the signatures to start with.
-    miss : float in (0, 1)
-        The largest probability allowed that a pair exactly at the threshold is not proposed.
-    documents : int
-        Size of the collection.
-    background : float in (0, 1]
-        Mean resemblance of unrelated documents.
-    max_num_perm : int
-        The largest length to raise num_perm to; no more than num_perm: it stays as it is.
-
-    Returns
-    -------
-    FilterDesign
-        Of the designs with groups * group_size <= num_perm, any need, a miss as small as asked for, and features
-        shared with at most `MAX_COLLISIONS_PER_DOCUMENT` unrelated documents per document: the one of least work per
-        unrelated pair, ``COLLISION_COST * collisions + CANDIDATE_COST * candidates``. Of designs of equal work (to
-        1e-9) the one that uses fewer minima, then needs less, then has fewer groups. Where there is no such design,
-        num_perm is raised to the smallest length that has one; where max_num_perm has none either, it is the design of
-        least work whatever it shares, and num_perm is raised to the minima it uses.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For parameters outside their ranges, and where no design up to max_num_perm meets `miss`; the message then
-        names the least num_perm that does.
-
-    Notes
-    -----
-    Model: the resemblance of two unrelated documents is exponential with mean `background`, conditioned on [0, 1]. It
-    is a model, good for comparing designs; boilerplate and near-duplicates come on top. Under it collisions are
-    E[1 - (1 - rho^s)^k] and candidates E[P_{k,s,r}(rho)], integrated by Gauss-Legendre quadrature to a relative error
-    below 1e-10. Milliseconds at usual thresholds, more for low thresholds and long signatures; results are cached.
-    """
-    threshold, background, documents = _checked_setting(threshold, background, documents)
-    num_perm = _positive("num_perm", num_perm)
-    max_num_perm = _positive("max_num_perm", max_num_perm)
-    if not 0.0 < miss < 1.0:
-        raise ValueError(f"miss is {miss}; it must lie strictly between 0 and 1, for example 1e-3")
-    return _designed(threshold, num_perm, max(num_perm, max_num_perm), float(miss), documents, background)
-
-
-def _checked_setting(threshold: float, background: float, documents: int) -> tuple[float, float, int]:
-    if not 0.0 < threshold <= 1.0:
-        raise ValueError(f"threshold is {threshold}; it must be above 0 and at most 1")
-    if not 0.0 < background <= 1.0:
-        raise ValueError(f"background is {background}; it is the mean resemblance of unrelated documents, "
-                         "above 0 and at most 1")
-    return float(threshold), float(background), _positive("documents", documents)
-
-
-class _Shape(NamedTuple):
-    """Groups of a size that can meet the miss, at least with need=1."""
-
-    collisions: float
-    groups: int
-    group_size: int
-
-    @property
-    def used(self) -> int:
-        return self.groups * self.group_size
-
-
-class _Option(NamedTuple):
-    """A design in the search."""
-
-    work: float
-    shape: _Shape
-    need: int
-    candidates: float
-
-
-@functools.lru_cache(maxsize=256)
-def _designed(threshold: float, num_perm: int, limit: int, miss: float, documents: int, background: float
-              ) -> FilterDesign:
-    model = _Unrelated(background, limit)
-    shapes = _shapes(threshold, miss, limit, model)
-    if not shapes:
-        raise ValueError(_hopeless(threshold, miss, num_perm, limit))
-    bearable = [shape for shape in shapes if shape.collisions * documents <= MAX_COLLISIONS_PER_DOCUMENT]
-    if bearable:
-        length = max(num_perm, min(shape.used for shape in bearable))
-        shapes = [shape for shape in bearable if shape.used <= length]
-    best = _least_work(shapes, threshold, miss, model)
-    groups, group_size = best.shape.groups, best.shape.group_size
-    return FilterDesign(groups, group_size, best.need, max(num_perm, best.shape.used), threshold,
-                        _miss(threshold, groups, group_size, best.need), best.shape.collisions, best.candidates,
-                        documents)
-
-
-def _miss(threshold: float, groups: int, group_size: int, need: int) -> float:
+def miss_of_design(threshold: float, groups: int, group_size: int, need: int) -> float:
     """`miss_probability` of one number, with fewer terms."""
     log_p = group_size * math.log(threshold)
     return lower_tail(need - 1, groups, math.exp(log_p), -math.expm1(log_p))
 
 
-def _shapes(threshold: float, miss: float, limit: int, model: _Unrelated) -> list[_Shape]:
-    """Every shape of at most `limit` minima that meets the miss with need=1."""
-    shapes = []
-    for group_size in range(1, limit + 1):
-        groups = [n for n in range(1, limit // group_size + 1) if _miss(threshold, n, group_size, 1) <= miss]
-        if not groups:  # nor will larger groups
-            break
-        collisions = model.collisions(group_size, np.array(groups)).tolist()
-        shapes += [_Shape(c, n, group_size) for c, n in zip(collisions, groups, strict=True)]
-    return shapes
-
-
-def _least_work(shapes: list[_Shape], threshold: float, miss: float, model: _Unrelated) -> _Option:
-    """The best option. Collisions alone are a bound of the work, so that few shapes are looked at closely."""
-    least = math.inf
-    options: list[_Option] = []
-    for shape in sorted(shapes):
-        if shape.collisions * COLLISION_COST > least * (1.0 + EQUAL_WORK):
-            break
-        fresh = _options(shape, threshold, miss, model)
-        options += fresh
-        least = min(least, *(option.work for option in fresh))
-    equal = [option for option in options if option.work <= least * (1.0 + EQUAL_WORK)]
-    return min(equal, key=lambda option: (option.shape.used, option.need, option.shape.groups))
-
-
-def _options(shape: _Shape, threshold: float, miss: float, model: _Unrelated) -> list[_Option]:
-    """One option for every need that meets the miss."""
-    most = 1
-    while most < shape.groups and _miss(threshold, shape.groups, shape.group_size, most + 1) <= miss:
-        most += 1
-    return [_Option(COLLISION_COST * shape.collisions + CANDIDATE_COST * candidates, shape, need, candidates)
-            for need, candidates in enumerate(model.candidates(shape.groups, shape.group_size, most), 1)]
-
-
-def _hopeless(threshold: float, miss: float, num_perm: int, limit: int) -> str:
-    """One equal minimum is the least any design asks for: it misses (1 - threshold)^num_perm."""
-    needed = math.log(miss) / math.log1p(-threshold)
-    least = f"{needed:.2g}"
-    if needed < 1e9:
-        length = math.ceil(needed)
-        while _miss(threshold, length, 1, 1) > miss:
-            length += 1
-        least = str(length)
-    upto = f"num_perm={num_perm}" if limit == num_perm else f"num_perm={num_perm}, raised to at most {limit},"
-    return (f"{upto} cannot find pairs at threshold={threshold:g} with miss={miss:g}, not even with need=1 and "
-            f"group_size=1; give num_perm of at least {least}, or a higher threshold or miss")
-
-
-class _Unrelated:
-    """Expectations over the resemblance of two unrelated documents: exponential, conditioned on [0, 1].
-
-    Gauss-Legendre quadrature with 24 nodes per panel. In units of the mean the panels widen like the square root, as
-    the peaks of y^m exp(-y) do; as resemblances none is wider than 1/25, nor than 24 / (largest number of minima). What
-    lies beyond 4 * (largest number of minima) + 100 means is left out: less than 1e-40 of any expectation.
-    """
-
-    def __init__(self, background: float, max_minima: int) -> None:
-        end = min(1.0 / background, 4.0 * max_minima + 100.0)
-        widest = min(1.0 / 25.0, 24.0 / max_minima) / background
-        edges = [0.0]
-        while edges[-1] < end:
-            edges.append(edges[-1] + min(2.0 * math.sqrt(edges[-1]) + 4.0, widest))
-        bounds = np.array(edges) * (end / edges[-1])
-        nodes, weights = np.polynomial.legendre.leggauss(24)
-        half = np.diff(bounds)[:, None] / 2.0
-        y = ((bounds[:-1, None] + half) + half * nodes).ravel()
-        self._weights: Float64 = (half * weights).ravel() * np.exp(-y) / -math.expm1(-1.0 / background)
-        self._log_rho: Float64 = np.log(y * background)
-
-    def collisions(self, group_size: int, groups: NDArray[np.int64]) -> Float64:
-        """E[1 - (1 - rho^group_size)^groups] for every number of groups."""
-        with np.errstate(under="ignore"):
-            log_q = _log_complement(group_size * self._log_rho)
-            blocks = [groups[i : i + BLOCK, None] for i in range(0, len(groups), BLOCK)]
-            return np.concatenate([-np.expm1(block * log_q) @ self._weights for block in blocks])
-
-    def candidates(self, groups: int, group_size: int, most: int) -> list[float]:
-        """E[P_{groups,group_size,need}(rho)] for need = 1 ... most.
-
-        The density falls, so that of rho^group_size does, and the terms fall with the number of equal groups: the sum
-        ends where what is left no longer counts.
-        """
-        terms: list[float] = []
-        with np.errstate(under="ignore"):
-            log_p = group_size * self._log_rho
-            log_q = _log_complement(log_p)
-            while len(terms) < most or (len(terms) < groups and terms[-1] * groups > 1e-17 * terms[most - 1]):
-                i = range(len(terms) + 1, min(len(terms) + BLOCK, groups) + 1)
-                column = np.array(i)[:, None]
-                coefficients = np.array([[log_coefficient(groups, n)] for n in i])
-                exponents = coefficients + column * log_p + (groups - column) * log_q
-                terms += (np.exp(exponents) @ self._weights).tolist()
-        sums: list[float] = np.cumsum(terms[::-1])[::-1][:most].tolist()
-        return sums
-
-
-# ---- signatures and fingerprints
+def checked_setting(threshold: float, background: float, documents: int) -> tuple[float, float, int]:
+    if not 0.0 < threshold <= 1.0:
+        raise ValueError(f"threshold is {threshold}; it must be above 0 and at most 1")
+    if not 0.0 < background <= 1.0:
+        raise ValueError(f"background is {background}; it is the mean resemblance of unrelated documents, "
+                         "above 0 and at most 1")
+    return float(threshold), float(background), checked_positive("documents", documents)
 
 
 def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-6) -> int:
@@ -446,7 +240,7 @@ def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-
     int
         The largest count c with P(Binomial(num_perm, threshold) < c) < probability; 0 where nothing may be rejected.
     """
-    num_perm = _positive("num_perm", num_perm)
+    num_perm = checked_positive("num_perm", num_perm)
     threshold = float(_checked_resemblance(threshold))
     if not 0.0 < probability < 1.0:
         raise ValueError(f"probability is {probability}; it must lie strictly between 0 and 1, for example 1e-6")
@@ -476,7 +270,7 @@ def expected_spurious(documents: int, bits: int = 64, groups: int = 1, need: int
         raise ValueError(f"documents is {documents}; a collection has at least 0")
     groups, _, need = _checked_shape(groups, 1, need)
     pairs = documents * (documents - 1) // 2
-    return pairs * upper_tail(need, groups, math.ldexp(1.0, -_positive("bits", bits)))
+    return pairs * upper_tail(need, groups, math.ldexp(1.0, -checked_positive("bits", bits)))
 
 
 def fingerprint_bits(documents: int) -> int:
@@ -484,7 +278,7 @@ def fingerprint_bits(documents: int) -> int:
 
     Broder 2000, §2. Then fewer than 2^-21 of such matches are expected per feature.
     """
-    return math.ceil(2.0 * math.log2(_positive("documents", documents))) + 20
+    return math.ceil(2.0 * math.log2(checked_positive("documents", documents))) + 20
 
 
 ALTAVISTA = FilterDesign.of(6, 14, 2, threshold=0.975, documents=200_000_000)

@@ -41,7 +41,7 @@ def resolve(progress: bool | Progress | None) -> Progress:
     if progress is True:
         if not _is_terminal(sys.stderr):
             return _silent
-        return _RichBar() if importlib.util.find_spec("rich") else _Line(sys.stderr)
+        return _RichBar(sys.stderr) if importlib.util.find_spec("rich") else _Line(sys.stderr)
     if callable(progress):
         return progress
     raise TypeError(f"progress is True, False, None or a callable of (stage, done, total), not {progress!r}")
@@ -142,8 +142,9 @@ class _Line(_Bar):
 class _RichBar(_Bar):
     """A bar of rich, drawn from the calling thread only: a refreshing thread would not survive a fork."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: TextIO) -> None:
         super().__init__()
+        self._stream = stream
         self._bar: Any = None
         self._task: Any = None
 
@@ -152,7 +153,7 @@ class _RichBar(_Bar):
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False)
+        self._bar = Progress(*columns, console=Console(file=self._stream), auto_refresh=False)
         self._task = self._bar.add_task(stage.replace("[", r"\["), total=None)
         self._bar.start()
 

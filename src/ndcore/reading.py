@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
@@ -15,7 +14,7 @@ from ndcore._pipeline import Batch
 from ndcore.progress import Progress
 from ndcore.sketches import Sketches, signature_sizes
 from ndcore.sketching import MinHasher
-from ndcore.spooled import SpooledArray
+from ndcore.spooled import SpooledArray, temporary_file
 from ndcore.texts import Text, as_texts, map_pieces, pieces
 from ndcore.verifying import BATCH, Corpus, TextCorpus
 
@@ -41,7 +40,7 @@ class SpooledCorpus:
 
     def __init__(self, texts: Iterable[Text]) -> None:
         self._source: Iterator[Text] | None = iter(texts)
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="ndcore-")
+        self._file: IO[bytes] = temporary_file(self)
 
     def batches(self) -> Iterator[Sequence[Text]]:
         if self._source is not None:

@@ -29,6 +29,10 @@ class Pairs(NamedTuple):
     b: NDArray[np.int64]
     resemblance: NDArray[np.float64]
 
+    def where(self, mask: NDArray[np.bool_]) -> Pairs:
+        """Those of the mask."""
+        return Pairs(self.a[mask], self.b[mask], self.resemblance[mask])
+
 
 @dataclass(frozen=True)
 class Sources:
@@ -222,7 +226,7 @@ class NearDuplicates:
             )
         enough = self.pairs.resemblance >= threshold
         return conclude(
-            self.sources, Pairs(*(column[enough] for column in self.pairs)), self.estimated[enough],
+            self.sources, self.pairs.where(enough), self.estimated[enough],
             replace(self, threshold=threshold),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -54,7 +55,7 @@ class Sketches:
     ) -> None:
         self.values, self.recipe, self.offsets = values, recipe, offsets
         self.sizes, self.sizes_exact, self.valid = sizes, sizes_exact, valid
-        self.ids = None if ids is None else list(ids)
+        self.ids: list[Any] | None = None if ids is None else list(ids)
         self.digests = digests
         n = len(self)
         for name in ("sizes", "sizes_exact", "valid", "ids", "digests"):
@@ -233,9 +234,11 @@ def _check_shapes(sketches: Sketches) -> None:
         if (values.shape, values.dtype.name) != wanted or offsets is not None:
             raise ValueError(f"values are {values.dtype.name} {values.shape}, not {wanted[1]} {wanted[0]}")
     elif recipe["kind"] == "bottom":
-        counts = np.diff(offsets) if offsets is not None and offsets.dtype == np.int64 and offsets.ndim == 1 else None
-        if counts is None or len(offsets) == 0 or values.dtype != np.uint64 or values.ndim != 1:
-            raise ValueError("a bottom sketch needs uint64 values and int64 offsets")
+        if offsets is None or offsets.dtype != np.int64 or offsets.ndim != 1 or len(offsets) == 0:
+            raise ValueError("a bottom sketch needs int64 offsets")
+        if values.dtype != np.uint64 or values.ndim != 1:
+            raise ValueError("a bottom sketch needs uint64 values")
+        counts = np.diff(offsets)
         if offsets[0] != 0 or offsets[-1] != len(values) or (counts < 0).any() or (counts > recipe["size"]).any():
             raise ValueError("offsets do not cut the values into sketches of at most the recipe's size")
     else:
@@ -260,7 +263,7 @@ def _unpacked_ids(arrays: dict[str, NDArray[Any]]) -> list[str] | list[int] | No
     data, ends = arrays["id_bytes"].tobytes(), arrays["id_offsets"].tolist()
     if not ends or ends[0] != 0 or ends[-1] != len(data) or sorted(ends) != ends:
         raise ValueError("the offsets of the ids do not fit")
-    return [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip(ends, ends[1:], strict=False)]
+    return [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)]
 
 
 def signature_sizes(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["SpooledArray", "SpooledSets"]
+__all__ = ["SpooledArray", "SpooledSets", "temporary_file"]
+
+
+def temporary_file(owner: object) -> IO[bytes]:
+    """An unnamed temporary file that is closed when its owner goes."""
+    file = tempfile.TemporaryFile(prefix="ndcore-")
+    weakref.finalize(owner, file.close)
+    return file
 
 
 class SpooledArray:
@@ -43,7 +51,7 @@ class SpooledArray:
 
     def _spill(self) -> None:
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="ndcore-")
+            self._file = temporary_file(self)
         for chunk in self._chunks:
             self._file.write(memoryview(chunk).cast("B") if chunk.size else b"")
         self._chunks.clear()
@@ -76,7 +84,7 @@ class SpooledSets:
         """Add the sets values[offsets[i] : offsets[i + 1]]."""
         self._ends.extend((offsets[1:] + self._ends[-1]).tolist())
         if self._file is None and 8 * self._ends[-1] > self.limit:
-            self._file = tempfile.TemporaryFile(prefix="ndcore-")
+            self._file = temporary_file(self)
             for chunk in self._chunks:
                 self._file.write(memoryview(chunk).cast("B"))
             self._chunks.clear()

@@ -1,0 +1,89 @@
+"""The command ``ndcore``: arguments, exit codes, and messages instead of tracebacks.
+
+Exit codes: 0 done, 1 an input or an output is at fault, 2 the command is at fault, 128 + signal when interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import NoReturn
+
+from ndcore.commands.arguments import parser
+from ndcore.commands.summary import printable
+from ndcore.files.sources import UsageError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is returned, never raised, save for errors in the arguments (2)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    arguments = parser().parse_args(argv)
+    try:
+        with _signals():
+            code: int = arguments.run(arguments)
+            sys.stdout.flush()
+            return code
+    except KeyboardInterrupt as stopped:
+        outcome = "the output is complete" if getattr(arguments, "written", False) else "nothing was written"
+        return _failed(f"interrupted; {outcome}", 128 + getattr(stopped, "signal", signal.SIGINT))
+    except UsageError as error:
+        return _failed(str(error), 2)
+    except BrokenPipeError:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _failed(f"{place}{error.strerror or error}", 1)
+    except MemoryError:
+        return _failed("out of memory; give --memory-limit, or make the inputs smaller", 1)
+    except (ValueError, ImportError) as error:
+        return _failed(str(error), 1)
+
+
+def _failed(message: str, code: int) -> int:
+    lines = [printable(line) for line in f"ndcore: {message}".splitlines()]
+    print("\n".join(lines), file=sys.stderr)
+    return code
+
+
+class _Stopped(KeyboardInterrupt):
+    """A signal asked the process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.signal = number
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    for name in _STOPPING:
+        signal.signal(name, signal.SIG_IGN)  # let what was begun be removed
+    raise _Stopped(number)
+
+
+_STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """SIGINT, SIGTERM and SIGHUP end the command in order: temporary files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = [(number, signal.getsignal(number)) for number in _STOPPING]
+    for number, handler in before:
+        if handler is not signal.SIG_IGN:  # nohup
+            signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)

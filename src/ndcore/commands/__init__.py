@@ -1,0 +1,1 @@
+"""What the command `ndcore` does, one module a subcommand."""

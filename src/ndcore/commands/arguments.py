@@ -1,0 +1,216 @@
+"""The command line of ``ndcore``: every option, its type and its help."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+from typing import TypeAlias
+
+from ndcore.commands.running import compare, dedup, info, sketch
+
+_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_UNITS = ("word", "char", "byte", "line")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of every command; ``run`` of the result is the function that does the work."""
+    top = argparse.ArgumentParser(prog="ndcore", description="Find, explain and remove near-duplicate documents.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_dedup(commands)
+    _add_sketch(commands)
+    _add_compare(commands)
+    _add_info(commands)
+    return top
+
+
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+_INPUTS = (
+    "Inputs: directories of text files (any suffix), text files, .jsonl or .ndjson (also .gz, .zst), .parquet, "
+    "- for JSONL on standard input, and files written by ndcore sketch."
+)
+
+
+def _add_dedup(commands: _Commands) -> None:
+    p = commands.add_parser(
+        "dedup",
+        help="keep one document of every cluster of near-duplicates",
+        description="Keep one document of every cluster of near-duplicates. " + _INPUTS,
+        epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Every dropped document resembles "
+        "the one that stands for it at or above the threshold, computed from the texts. (With saved sketches it is an "
+        "estimate; with --cluster components the two may be linked by others only.)",
+    )
+    p.set_defaults(run=dedup)
+    p.add_argument("inputs", nargs="+", metavar="IN", help="what to deduplicate")
+    p.add_argument("-o", "--output", required=True, metavar="OUTDIR", help="directory to write; it must not exist")
+    p.add_argument("--overwrite", action="store_true", help="replace OUTDIR if ndcore dedup wrote it")
+    p.add_argument(
+        "--against", nargs="+", default=[], metavar="IN", help="drop what is in these already; they stay as they are"
+    )
+    p.add_argument(
+        "--threshold",
+        type=_threshold,
+        default=0.8,
+        metavar="T",
+        help="resemblance from which documents are duplicates (default 0.8)",
+    )
+    _add_shingling(p)
+    p.add_argument(
+        "--cluster",
+        choices=("star", "components", "greedy"),
+        default="star",
+        help="how pairs become clusters (default star)",
+    )
+    p.add_argument(
+        "--max-holders",
+        type=_positive,
+        default=1000,
+        metavar="N",
+        help="length from which a run of equal features is compared by representatives (default 1000)",
+    )
+    _add_fields(p)
+    p.add_argument(
+        "--keep",
+        type=_keep,
+        default=("first", ""),
+        metavar="RULE",
+        help="which document of a cluster stays: first, longest, FIELD:desc or FIELD:asc (default first)",
+    )
+    p.add_argument("--by", metavar="FIELD", help="never compare documents that differ in this field")
+    p.add_argument(
+        "--annotate", action="store_true", help="write all records with their verdict to annotated/ instead of kept/"
+    )
+    _add_running(p)
+    p.add_argument("--memory-limit", type=_memory, metavar="SIZE", help="spill to disk past this, for instance 2G")
+
+
+def _add_sketch(commands: _Commands) -> None:
+    p = commands.add_parser(
+        "sketch",
+        help="sketch now, deduplicate later",
+        description="Save the sketches of documents, with their ids, for ndcore dedup. " + _INPUTS,
+    )
+    p.set_defaults(run=sketch)
+    p.add_argument("inputs", nargs="+", metavar="IN", help="what to sketch")
+    p.add_argument("-o", "--output", required=True, metavar="FILE.nds", help="file to write; it must not exist")
+    p.add_argument("--overwrite", action="store_true", help="replace the file")
+    p.add_argument(
+        "--threshold",
+        type=_threshold,
+        default=0.8,
+        metavar="T",
+        help="lowest threshold that the sketches are for; without --num-perm it decides their length (default 0.8)",
+    )
+    _add_shingling(p)
+    _add_fields(p)
+    _add_running(p)
+
+
+def _add_compare(commands: _Commands) -> None:
+    p = commands.add_parser(
+        "compare",
+        help="two documents side by side",
+        description="Resemblance, containment, and the passages that two documents share or do not. A document is a "
+        "file, FILE#ID for a record of a .jsonl or .parquet file, or - for standard input.",
+    )
+    p.set_defaults(run=compare)
+    p.add_argument("a", metavar="A")
+    p.add_argument("b", metavar="B")
+    p.add_argument(
+        "--threshold",
+        type=_threshold,
+        default=0.8,
+        metavar="T",
+        help="resemblance from which they are near-duplicates (default 0.8)",
+    )
+    _add_shingling(p)
+    p.add_argument(
+        "--text-field", default="text", metavar="FIELD", help="field of a record that holds the text (default text)"
+    )
+    p.add_argument("--id-field", metavar="FIELD", help="field that holds the id (default id)")
+    p.add_argument("--all", action="store_true", help="show every passage in full")
+
+
+def _add_info(commands: _Commands) -> None:
+    p = commands.add_parser(
+        "info",
+        help="this installation, or a file of sketches",
+        description="What is installed, or what a file of sketches holds.",
+    )
+    p.set_defaults(run=info)
+    p.add_argument("file", nargs="?", metavar="FILE")
+
+
+def _add_shingling(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--width", type=_positive, metavar="W", help="tokens per shingle (default 5)")
+    p.add_argument("--unit", choices=_UNITS, help="what a token is (default word)")
+    p.add_argument(
+        "--normalize", choices=("NFKC",), help="Unicode normalisation of words and characters (default none)"
+    )
+    p.add_argument(
+        "--num-perm",
+        type=_positive,
+        metavar="N",
+        help="length of a signature (default 84, or more if the threshold needs it)",
+    )
+    p.add_argument("--seed", type=_seed, metavar="N", help="of the permutations (default 1)")
+
+
+def _add_fields(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "--text-field", default="text", metavar="FIELD", help="field or column that holds the text (default text)"
+    )
+    p.add_argument(
+        "--id-field",
+        metavar="FIELD",
+        help="field or column that holds the id; records must have it (default id, or file:line where there is none)",
+    )
+    p.add_argument(
+        "--on-error",
+        choices=("stop", "skip"),
+        default="stop",
+        help="at a document that cannot be read: stop, or list it and go on (default stop)",
+    )
+
+
+def _add_running(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--threads", type=_positive, metavar="N", help="default: all cores; results do not depend on it")
+    p.add_argument("-q", "--quiet", action="store_true", help="no progress and no report")
+
+
+def _threshold(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        value = float(text)
+        if 0 < value <= 1:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and at most 1")
+
+
+def _positive(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+
+
+def _seed(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) < 1 << 64:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
+
+
+def _memory(text: str) -> int:
+    match = _MEMORY.fullmatch(text.strip())
+    size = int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
+    if size <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write for instance 512M or 2G")
+    return size
+
+
+def _keep(text: str) -> tuple[str, str]:
+    if text in ("first", "longest"):
+        return text, ""
+    field, colon, order = text.rpartition(":")
+    if colon and field and order in ("asc", "desc"):
+        return field, order
+    raise argparse.ArgumentTypeError(f"{text!r} is none of first, longest, FIELD:desc, FIELD:asc")

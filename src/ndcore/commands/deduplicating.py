@@ -1,0 +1,295 @@
+"""One run of ``ndcore dedup``: inputs to the engine, its result to files."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ndcore.commands import summary
+from ndcore.designing import design_filter
+from ndcore.documents import Documents
+from ndcore.files import writing
+from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.sources import DocumentError, Inputs, Source, UsageError
+from ndcore.files.verdicts import Verdicts
+from ndcore.progress import reporting
+from ndcore.recipe import Recipe
+
+_DEFAULTS: dict[str, Any] = {"unit": "word", "width": 5, "normalize": None}
+
+
+class Run:
+    """Inputs, parameters and result of one deduplication.
+
+    Parameters
+    ----------
+    args : Namespace
+        Of ``ndcore dedup``.
+    found, known : Inputs
+        What to deduplicate, and what it is deduplicated against (no sources: nothing).
+    stack : ExitStack
+        Gets what has to be closed at the end.
+    """
+
+    def __init__(self, args: argparse.Namespace, found: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
+        self.args = args
+        self.sketched, self.against_sketched = (
+            _all_sketches(found.sources, "IN"),
+            _all_sketches(known.sources, "--against"),
+        )
+        self._refuse(found.sources, known.sources)
+        rule, order = args.keep
+        self.ranking = Ranking(rule, order == "desc") if order else None
+        self.grouping = Grouping(args.by) if args.by else None
+        self.texts = self._open(
+            found, self.sketched, stack, keep=self.ranking, by=self.grouping, annotate=args.annotate
+        )
+        self.known = self._open(known, self.against_sketched, stack) if known.sources else None
+        self.sources = found.sources
+        self.verdicts: Verdicts
+        self.result: Any = None
+
+    def _refuse(self, sources: Sequence[Source], known: Sequence[Source]) -> None:
+        args = self.args
+        if not sources:
+            raise DocumentError(args.inputs[0], None, "no documents: the directory holds no files")
+        if args.by and known:
+            raise UsageError("--by cannot be combined with --against: run ndcore dedup once for each group")
+        if args.annotate:
+            plain = next(
+                (source.path for source in sources if source.kind != "jsonl" and source.kind != "parquet"), None
+            )
+            if plain is not None:
+                raise UsageError(f"--annotate needs records (.jsonl, .parquet): {plain} has no place for an annotation")
+        by_field = bool(args.keep[1] or args.by)
+        if by_field or args.keep[0] == "longest":
+            option = "--by" if args.by else "--keep " + ":".join(filter(None, args.keep))
+            if self.sketched:
+                raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
+            text = next((source.path for source in sources if source.kind == "text"), None)
+            if by_field and text is not None:
+                raise UsageError(f"{option} needs records with fields (.jsonl, .parquet): {text} is a text file")
+
+    def _open(self, found: Inputs, sketched: bool, stack: contextlib.ExitStack, **options: Any) -> Any:
+        if sketched:
+            return load_sketches([source.path for source in found.sources])
+        return stack.enter_context(open_documents(self.args, found, **options))
+
+    def find_duplicates(self) -> None:
+        """Run the engine; `result` and `verdicts` are there afterwards."""
+        from ndcore.dedup import near_duplicates
+
+        args = self.args
+        self.shingling, permutations = settings(
+            args, [x for x in (self.texts, self.known) if x is not None and not isinstance(x, Documents)]
+        )
+        _check_threshold(args.threshold, **permutations)
+        self.result = near_duplicates(
+            self.texts,
+            threshold=args.threshold,
+            shingling=self.shingling,
+            against=self.known,
+            keep=self._keep(),
+            by=self.grouping.codes if self.grouping is not None else None,
+            cluster=args.cluster,
+            max_holders=args.max_holders,
+            memory_limit=args.memory_limit,
+            threads=args.threads,
+            progress=not args.quiet,
+            **permutations,
+        )
+        self._refuse_nothing_read()
+        self.verdicts = Verdicts(
+            self.result,
+            ids_of(self.texts),
+            ids_of(self.known) if self.known is not None else (),
+            self.sketched,
+            self.against_sketched,
+            self.known is not None,
+        )
+
+    def _keep(self) -> str | Callable[[], Any]:
+        return self.ranking.priorities if self.ranking is not None else self.args.keep[0]
+
+    def _refuse_nothing_read(self) -> None:
+        texts = self.texts
+        if isinstance(texts, Documents) and not len(texts) and texts.rejected:
+            first = texts.rejected[0]
+            reason = f"{first.reason} (and none of the other {len(texts.rejected) - 1:,} documents could be read)"
+            raise DocumentError(first.path, first.number, reason if len(texts.rejected) > 1 else first.reason)
+
+    def write(self, output: writing.OutputDirectory) -> dict[str, Any]:
+        """Everything below the output directory; the summary is returned."""
+        with reporting(not self.args.quiet) as report:
+            if not isinstance(self.texts, Documents):
+                self._write_kept_ids(output)
+            elif self.args.annotate:
+                writing.write_annotated(output, self.texts, self.verdicts, report)
+            else:
+                writing.write_kept(output, self.texts, self.verdicts.kept, report)
+        writing.write_clusters(output, self.verdicts)
+        account = self.account()
+        writing.write_summary(output, account)
+        return account
+
+    def _write_kept_ids(self, output: writing.OutputDirectory) -> None:
+        name = self.sources[0].name if len(self.sources) == 1 else "sketches"
+        kept = np.flatnonzero(self.verdicts.kept)
+        writing.write_kept_ids(output, name, (self.verdicts.name(int(position)) for position in kept))
+
+    def account(self) -> dict[str, Any]:
+        """The content of ``summary.json``."""
+        from ndcore import __version__
+
+        texts, known, result = self.texts, self.known, self.result
+        from_files = isinstance(texts, Documents)
+        rejected = texts.rejected if from_files else []
+        recipe = getattr(result.sketches, "recipe", None)
+        return {
+            "ndcore": __version__,
+            "counts": summary.counts(len(self.verdicts) + len(rejected), len(rejected), self.verdicts),
+            "clusters": self.verdicts.clusters(),
+            "parameters": self._parameters(recipe),
+            "recipe": {"id": recipe.id, "parameters": json.loads(recipe.to_json())} if recipe is not None else None,
+            "estimated": self.sketched or self.against_sketched,
+            "filter": summary.plain(result.filter),
+            "common": summary.plain(result.common),
+            "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),
+            "invalid_utf8_bytes": int(result.invalid_bytes),
+            "blank_lines": texts.blank if from_files else 0,
+            "repeated_ids": repeated(texts),
+            "inputs": summary.input_counts(texts, self.verdicts) if from_files else _sketch_counts(self.sources, texts),
+            "against": None if known is None else self._against(known),
+            "rejected": summary.rejected_list(rejected),
+            "ignored": texts.ignored if from_files else [],
+        }
+
+    def _against(self, known: Any) -> dict[str, Any]:
+        if not isinstance(known, Documents):
+            return {"read": len(known), "sketches": True}
+        return {
+            "read": known.read,
+            "inputs": summary.input_counts(known, None),
+            "rejected": summary.rejected_list(known.rejected),
+            "ignored": known.ignored,
+        }
+
+    def _parameters(self, recipe: Any) -> dict[str, Any]:
+        args, shingling = self.args, self.shingling
+        permutations = {name: recipe[name] for name in ("num_perm", "seed") if recipe is not None and name in recipe}
+        return {
+            "inputs": args.inputs,
+            "against": args.against,
+            "threshold": args.threshold,
+            "unit": shingling.unit,
+            "width": shingling.width,
+            "normalize": shingling.normalize,
+            **permutations,
+            "cluster": args.cluster,
+            "max_holders": args.max_holders,
+            "keep": ":".join(filter(None, args.keep)),
+            "by": args.by,
+            "text_field": args.text_field,
+            "id_field": args.id_field or "id",
+            "on_error": args.on_error,
+            "annotate": args.annotate,
+        }
+
+
+def _all_sketches(sources: Sequence[Source], what: str) -> bool:
+    kinds = {source.kind == "sketches" for source in sources}
+    if kinds == {True, False}:
+        sketches = next(source.path for source in sources if source.kind == "sketches")
+        raise UsageError(f"{what} mixes documents and saved sketches ({sketches}); sketch all of it, or none")
+    return kinds == {True}
+
+
+def _sketch_counts(sources: Sequence[Source], sketches: Any) -> list[dict[str, Any]]:
+    return (
+        [{"name": source.name} for source in sources]
+        if len(sources) > 1
+        else [{"name": sources[0].name, "read": len(sketches)}]
+    )
+
+
+def open_documents(args: argparse.Namespace, found: Inputs, **options: Any) -> Documents:
+    """Documents read as the command line says."""
+    return Documents(
+        found,
+        text_field=args.text_field,
+        id_field=args.id_field or "id",
+        require_id=args.id_field is not None,
+        on_error=args.on_error,
+        **options,
+    )
+
+
+def _check_threshold(threshold: float, num_perm: int = 84, seed: int = 1) -> None:
+    """Raise UsageError, before anything is read, where no filter finds pairs at `threshold`."""
+    try:
+        design_filter(threshold, num_perm=num_perm)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def load_sketches(paths: Sequence[str]) -> Any:
+    """The sketches of some files, one after another. Raises RecipeMismatch where they cannot be compared."""
+    from ndcore.sketches import load
+
+    sketches = load(paths[0])
+    for path in paths[1:]:
+        sketches = sketches.concat(load(path))
+    return sketches
+
+
+def ids_of(collection: Any) -> Sequence[str | int] | Ids:
+    """Ids of documents or sketches; positions where sketches were saved without."""
+    if isinstance(collection, Documents):
+        return collection.ids
+    ids: Sequence[str | int] | None = collection.ids
+    return range(len(collection)) if ids is None else ids
+
+
+def repeated(collection: Any) -> int:
+    """Documents with the id of an earlier one."""
+    if isinstance(collection, Documents):
+        return collection.ids.repeated()
+    ids = ids_of(collection)
+    return len(ids) - len(set(ids))
+
+
+def settings(args: argparse.Namespace, sketches: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
+    """The Shingling, and num_perm and seed where known: of saved sketches, of the command line, or by default.
+
+    Raises
+    ------
+    UsageError
+        The command line asks for something else than the sketches were made with, or for what no Shingling can be.
+    """
+    from ndcore.shingling import Shingling
+
+    asked = {name: getattr(args, name) for name in _DEFAULTS}
+    numbers = {name: getattr(args, name) for name in ("num_perm", "seed") if getattr(args, name) is not None}
+    if sketches:
+        recipe = sketches[0].recipe
+        for other in sketches[1:]:
+            recipe.check(other.recipe)
+        made = recipe["shingling"]
+        for name, value in {**asked, **numbers}.items():
+            there = made[name] if name in made else recipe[name]
+            if value is not None and value != there:
+                option = "--" + name.replace("_", "-")
+                raise UsageError(
+                    f"the saved sketches were made with {option} {there}, not {value}; leave the option out"
+                )
+        return Shingling.from_recipe(Recipe(made)), {name: recipe[name] for name in ("num_perm", "seed")}
+    chosen = {name: _DEFAULTS[name] if value is None else value for name, value in asked.items()}
+    try:
+        return Shingling(**chosen), numbers
+    except ValueError as error:
+        raise UsageError(str(error)) from error

@@ -1,0 +1,173 @@
+"""What the subcommands of ``ndcore`` do. Each takes the parsed arguments and returns the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ndcore.commands import comparing, summary
+from ndcore.commands.deduplicating import Run, ids_of, load_sketches, settings
+from ndcore.commands.summary import printable
+from ndcore.container import MAGIC
+from ndcore.files import writing
+from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps, starts_with
+
+EXTRAS = {"msgspec": "cli", "rich": "cli", "zstandard": "cli", "pyarrow": "parquet"}
+
+
+def dedup(args: argparse.Namespace) -> int:
+    """``ndcore dedup``."""
+    begun = time.monotonic()
+    output = writing.OutputDirectory(args.output, args.overwrite)
+    found, known = _find(args)
+    output.refuse_overlap([*found.sources, *known.sources])
+    with contextlib.ExitStack() as stack:
+        run = Run(args, found, known, stack)
+        stack.enter_context(output)
+        run.find_duplicates()
+        account = run.write(output)
+        output.commit()
+        args.written = True
+    if not args.quiet:
+        summary.report(account, run.verdicts, args.output, sys.stdout)
+        if sys.stderr.isatty():
+            print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
+    return 0
+
+
+def _find(args: argparse.Namespace) -> tuple[Inputs, Inputs]:
+    if [*args.inputs, *args.against].count(STDIN) > 1:
+        raise UsageError("standard input (-) can be read once; name it once")
+    found, known = find(args.inputs, MAGIC), find(args.against, MAGIC)
+    refuse_overlaps([*args.inputs, *args.against])
+    return found, known
+
+
+def sketch(args: argparse.Namespace) -> int:
+    """``ndcore sketch``."""
+    from ndcore.commands.saving import sketch_documents
+
+    _check_output_file(args.output, args.overwrite)
+    found = find(args.inputs, MAGIC)
+    documents, sketches = sketch_documents(args, found)
+    args.written = True
+    for item in documents.rejected:  # no other file lists them
+        place = item.path if item.number is None else f"{item.path}:{item.number}"
+        print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=sys.stderr)
+    if not args.quiet:
+        size = Path(args.output).stat().st_size
+        print(f"Sketched {len(sketches):,} documents to {printable(args.output)} ({size:,} bytes)")
+        name = printable(args.output)
+        print(f"Next: ndcore dedup {name} -o OUTDIR, or ndcore dedup IN -o OUTDIR --against {name}")
+    return 0
+
+
+def _check_output_file(name: str, overwrite: bool) -> None:
+    """UsageError where ``ndcore sketch`` cannot write `name`, or should not."""
+    path = Path(name)
+    if path.is_dir():
+        raise UsageError(f"the output {name} is a directory; name a file")
+    if not path.resolve().parent.is_dir():
+        raise UsageError(f"cannot write {name}: there is no directory {path.resolve().parent}; make it first")
+    if not path.exists():
+        return
+    if not overwrite:
+        raise UsageError(f"the output {name} exists already; give another name, or --overwrite to replace it")
+    if not starts_with(name, MAGIC):
+        raise UsageError(f"the output {name} exists and holds no sketches; --overwrite replaces only such files")
+
+
+def compare(args: argparse.Namespace) -> int:
+    """``ndcore compare``."""
+    if args.a == args.b == STDIN:
+        raise UsageError("standard input (-) can be read once; name it once")
+    shingling, numbers = settings(args, ())
+    a, b = (comparing.load(name, args.text_field, args.id_field) for name in (args.a, args.b))
+    found = comparing.compare(a, b, shingling, args.threshold, **numbers)
+    comparing.report(found, (args.a, args.b), args.threshold, shingling.unit, sys.stdout, args.all)
+    return 0
+
+
+def info(args: argparse.Namespace) -> int:
+    """``ndcore info``."""
+    lines = _installation() if args.file is None else _sketches(args.file)
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        print(f"{name:<{width}}  {value}")
+    return 0
+
+
+def _installation() -> list[tuple[str, str]]:
+    import ndcore
+
+    lines = [
+        (
+            "ndcore",
+            f"{ndcore.__version__} (Python {platform.python_version()}, {platform.system()} {platform.machine()})",
+        ),
+        ("processor", _processor()),
+        ("cores", str(_cores())),
+    ]
+    variants: dict[str, Any] = ndcore.variants()
+    lines += [(f"kernel {name}", _variant(value)) for name, value in variants.items()]
+    for package, extra in EXTRAS.items():
+        try:
+            lines.append((package, metadata.version(package)))
+        except metadata.PackageNotFoundError:
+            lines.append((package, f"not installed: pip install 'ndcore[{extra}]'"))
+    return lines
+
+
+def _variant(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in value.items())
+    return ", ".join(str(item) for item in value) if isinstance(value, Sequence) else str(value)
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine() or "unknown"
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _sketches(path: str) -> list[tuple[str, str]]:
+    sketches = load_sketches([path])
+    recipe = sketches.recipe
+    ids = ids_of(sketches)
+    lines = [
+        ("file", f"{printable(path)} ({Path(path).stat().st_size:,} bytes)"),
+        ("documents", f"{len(sketches):,}"),
+        ("without shingles", f"{int((~sketches.valid).sum()):,}"),
+        ("ids", f"{printable(str(ids[0]), 60)} to {printable(str(ids[-1]), 60)}" if len(ids) else "none"),
+        ("recipe id", recipe.id),
+    ]
+    return lines + [(f"  {name}", value) for name, value in _flat(recipe.parameters)]
+
+
+def _flat(parameters: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for name, value in parameters.items():
+        if isinstance(value, dict):
+            found += _flat(value, f"{prefix}{name}.")
+        else:
+            shown = hex(value) if isinstance(value, int) and abs(value) >= 1 << 32 else str(value)
+            found.append((f"{prefix}{name}", shown))
+    return found

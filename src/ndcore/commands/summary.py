@@ -1,0 +1,158 @@
+"""The account of a run: ``summary.json`` for programs (equal runs, equal bytes: no times), a report for people."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TextIO
+
+import numpy as np
+
+from ndcore.documents import Documents, Rejected
+from ndcore.files.verdicts import CLASSES, Verdicts
+
+_MEANING = {
+    "identical": "byte for byte equal to its representative",
+    "lexical": "the same words in the same order",
+    "shingle": "the same set of shingles",
+    "near": "resemblance at or above the threshold",
+}
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold: dataclasses and named tuples as objects, arrays as lists, nan as null."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else None
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def input_counts(documents: Documents, verdicts: Verdicts | None) -> list[dict[str, Any]]:
+    """A line for each file of records, and one for all text files of a collection together."""
+    found: list[dict[str, Any]] = []
+    texts: dict[str, Any] | None = None
+    for index, source in enumerate(documents.sources):
+        span = documents.span(index)
+        accepted, rejected, blank = documents.counts(index)
+        line: dict[str, Any] = {"read": accepted + rejected, "rejected": rejected}
+        if verdicts is not None:
+            kept = int(verdicts.kept[span.start : span.stop].sum())
+            line |= {"kept": kept, "dropped": accepted - kept}
+        if source.kind == "text":
+            texts = texts or {"name": "text files", "files": 0}
+            texts["files"] += 1
+            for key, number in line.items():
+                texts[key] = texts.get(key, 0) + number
+        else:
+            found.append({"name": source.name, **line, "blank_lines": blank})
+    return [*found, texts] if texts else found
+
+
+def rejected_list(rejected: list[Rejected]) -> list[dict[str, Any]]:
+    """Every rejected document: path, line (row in Parquet; null for a whole file), reason."""
+    return [{"path": item.path, "line": item.number, "reason": item.reason} for item in rejected]
+
+
+def counts(read: int, rejected: int, verdicts: Verdicts) -> dict[str, Any]:
+    """Totals; read = kept + dropped + rejected, or an AssertionError says that ndcore has a bug."""
+    dropped = verdicts.counts()
+    kept = int(verdicts.kept.sum())
+    if read != kept + sum(dropped.values()) + rejected:
+        raise AssertionError(f"{read} read, {kept} kept, {dropped} dropped and {rejected} rejected do not add up")
+    return {
+        "read": read,
+        "kept": kept,
+        "dropped": sum(dropped.values()),
+        "dropped_by_class": dropped,
+        "rejected": rejected,
+    }
+
+
+def report(summary: dict[str, Any], verdicts: Verdicts, output: str, stream: TextIO) -> None:
+    """A page for people: how many, which clusters, where, what next."""
+    totals = summary["counts"]
+    rows = [("read", totals["read"], ""), ("kept", totals["kept"], "")]
+    rows += [(name, totals["dropped_by_class"][name], f"dropped: {_MEANING[name]}") for name in CLASSES]
+    rows.append(
+        ("rejected", totals["rejected"], "could not be read; listed in summary.json" if totals["rejected"] else "")
+    )
+    width = max(len(f"{number:,}") for _, number, _ in rows)
+    print(_headline(summary), file=stream)
+    for name, number, meaning in rows:
+        print(f"  {name:<10} {number:>{width},}  {meaning}".rstrip(), file=stream)
+    _notes(summary, stream)
+    _clusters(verdicts, stream)
+    _where(summary, output, stream)
+
+
+def _headline(summary: dict[str, Any]) -> str:
+    parameters = summary["parameters"]
+    shingling = f"{parameters['unit']} shingles of {parameters['width']}"
+    kind = "estimated from sketches" if summary["estimated"] else "exact"
+    return f"Near-duplicates at resemblance {parameters['threshold']:g} or more ({shingling}, {kind})"
+
+
+def _notes(summary: dict[str, Any], stream: TextIO) -> None:
+    common = summary["common"]
+    cut = sum(int(run.get("cut", 0)) for run in common)
+    notes = {
+        "without shingles (empty, or only punctuation), kept unless identical": summary["without_shingles"],
+        "bytes that are not UTF-8, which separate words": summary["invalid_utf8_bytes"],
+        "blank lines passed over": summary["blank_lines"],
+        "documents with the id of an earlier one, ambiguous in clusters.jsonl": summary["repeated_ids"],
+        "links to directories, and special files, passed over; listed in summary.json": len(summary["ignored"]),
+        "features so common that their documents were compared with representatives only": len(common),
+        "documents not compared with all of these; see common in summary.json": cut,
+    }
+    for note, number in notes.items():
+        if number:
+            print(f"  note: {number:,} {note}", file=stream)
+
+
+def _clusters(verdicts: Verdicts, stream: TextIO) -> None:
+    largest = verdicts.largest(5)
+    if not largest:
+        return
+    total = verdicts.clusters()
+    print("The only cluster" if total == 1 else f"Largest of {total:,} clusters", file=stream)
+    for cluster in largest:
+        classes = ", ".join(f"{number:,} {name}" for name, number in cluster.classes.items())
+        place = " (in --against)" if cluster.against else ""
+        name = printable(str(cluster.representative), 60)
+        print(f"  {cluster.dropped:>6,} dropped for {name}{place}: {classes}; lowest {cluster.lowest:.3f}", file=stream)
+
+
+def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
+    folder = "annotated" if summary["parameters"]["annotate"] else "kept"
+    print(
+        f"Output in {printable(output)}: {folder}/, clusters.jsonl (what was dropped, and for what), summary.json",
+        file=stream,
+    )
+    miss = (summary["filter"] or {}).get("miss")
+    if miss:
+        print(
+            f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often.",
+            file=stream,
+        )
+    if summary["counts"]["dropped"]:
+        print("Look at a pair with: ndcore compare A B   (files, or FILE#ID for a record)", file=stream)
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """`text` on one line and without what a terminal would obey or cannot show; long ones lose their middle."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if limit is not None and len(shown) > limit:
+        shown = f"{shown[: limit // 2 - 2]}...{shown[len(shown) - limit // 2 + 1 :]}"
+    return shown

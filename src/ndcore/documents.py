@@ -1,0 +1,275 @@
+"""Documents on disk as a corpus that can be read again and again: text files, JSONL(.gz/.zst), Parquet, streams."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from ndcore.files import columnar
+from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.records import Record, RecordError, RecordParser, is_blank
+from ndcore.files.sources import DocumentError, Inputs, Source, find, stamp
+from ndcore.files.spool import WorkDirectory, spool
+from ndcore.files.streams import lines
+
+__all__ = ["DocumentError", "Documents", "Rejected"]
+
+BATCH_BYTES = 8 << 20
+BATCH_DOCUMENTS = 1 << 16
+ANNOTATION = "ndcore"
+ANNOTATION_COLUMNS = ("ndcore_class", "ndcore_representative", "ndcore_resemblance", "ndcore_against")
+
+
+class Rejected(NamedTuple):
+    """A document left out: where it is and why. `number` is its line or row, None for a whole file."""
+
+    path: str
+    number: int | None
+    reason: str
+
+
+class Documents:
+    """The documents of some files, as ``near_duplicates`` reads them: every pass the same, in the same order.
+
+    What a pass needs to remember of each document (id, fields) is collected on the first complete pass.
+
+    Parameters
+    ----------
+    inputs : sequence of str, or Inputs
+        Files, directories, ``-`` for JSONL on standard input (DESIGN section 4).
+    text_field, id_field : str
+        Fields of JSONL records and columns of Parquet files.
+    require_id : bool
+        Records without `id_field` are errors. Otherwise their id is ``<label>:<line>``.
+    keep : Ranking or None
+        Collects the field that orders documents.
+    by : Grouping or None
+        Collects the field that groups documents.
+    on_error : {"stop", "skip"}
+        Raise DocumentError at the first document that cannot be read, or list it in `rejected` and go on.
+    annotate : bool
+        Refuse records that have the fields which annotation adds.
+
+    Attributes
+    ----------
+    sources : list of Source
+    ids : Ids
+    rejected : list of Rejected
+    read : int
+        Documents read, rejected ones included.
+    blank : int
+        Lines of white space in JSONL files; they are not records.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[str] | Inputs,
+        *,
+        text_field: str = "text",
+        id_field: str = "id",
+        require_id: bool = False,
+        keep: Ranking | None = None,
+        by: Grouping | None = None,
+        on_error: str = "stop",
+        annotate: bool = False,
+        fast: bool = True,
+    ) -> None:
+        if on_error not in ("stop", "skip"):
+            raise ValueError(f"on_error must be 'stop' or 'skip', not {on_error!r}")
+        found = inputs if isinstance(inputs, Inputs) else find(inputs)
+        self.sources, self.ignored = found.sources, found.ignored
+        self._keep, self._by, self._skip, self._annotate = keep, by, on_error == "skip", annotate
+        self._columns: list[Ranking | Grouping] = [column for column in (keep, by) if column is not None]
+        fields = [column.field for column in self._columns]
+        self._parser = RecordParser(text_field, id_field, require_id, fields, ANNOTATION if annotate else None, fast)
+        self._work = WorkDirectory()
+        self._complete = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self.ids = Ids()
+        for column in self._columns:
+            column.clear()
+        self.rejected: list[Rejected] = []
+        self._rejected_numbers: dict[int, set[int | None]] = {}
+        self._stamps = array("q", [0, 0, -1]) * len(self.sources)
+        self._firsts = array("q", [0])
+        self._blanks = array("q")
+
+    def __enter__(self) -> Documents:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the temporary copies of streams."""
+        self._work.close()
+
+    def __len__(self) -> int:
+        """Documents, rejected ones left out. Reads everything where no pass has been made yet."""
+        self.scan()
+        return len(self.ids)
+
+    @property
+    def read(self) -> int:
+        """Documents met, rejected ones included."""
+        return len(self.ids) + len(self.rejected)
+
+    @property
+    def blank(self) -> int:
+        """Blank lines met in JSONL files."""
+        return sum(self._blanks)
+
+    def scan(self) -> None:
+        """Make the first pass, unless it has been made."""
+        if not self._complete:
+            for _ in self.batches():
+                pass
+
+    def span(self, index: int) -> range:
+        """Positions of the documents of ``sources[index]``."""
+        return range(self._firsts[index], self._firsts[index + 1])
+
+    def counts(self, index: int) -> tuple[int, int, int]:
+        """Documents, rejected documents and blank lines of ``sources[index]``."""
+        return len(self.span(index)), len(self._rejected_numbers.get(index, ())), self._blanks[index]
+
+    def is_rejected(self, index: int, number: int | None) -> bool:
+        """Whether the first pass left out line or row `number` of ``sources[index]``."""
+        return number in self._rejected_numbers.get(index, ())
+
+    def batches(self) -> Iterator[list[str | bytes]]:
+        """Texts in lists of about 8 MiB; a single longer document is a batch of its own.
+
+        Raises
+        ------
+        DocumentError
+            A document cannot be read (see `on_error`), or a file is no longer what it was on the first pass.
+        """
+        first = not self._complete
+        if first:
+            self._reset()
+        batch: list[str | bytes] = []
+        size = 0
+        for index in range(len(self.sources)):
+            for record in self._records(index, first):
+                if batch and (size + record.size > BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS):
+                    yield batch
+                    batch, size = [], 0
+                batch.append(record.text)
+                size += record.size
+        if batch:
+            yield batch
+        self._complete = True
+
+    def _records(self, index: int, first: bool) -> Iterator[Record]:
+        """Documents of one source; the first pass collects, later ones repeat."""
+        source = self.sources[index]
+        blanks = 0
+        try:
+            spool(source, self._work)
+            self.check_unchanged(index)
+            for item in self._items(source, index, first):
+                if item is None:
+                    blanks += 1
+                elif isinstance(item, Record):
+                    if not first or self._collect(source, index, item):
+                        yield item
+                elif first:
+                    self._reject(index, DocumentError(source.path, *item))
+                elif not self.is_rejected(index, item[0]):
+                    raise DocumentError(source.path, *item)
+        except DocumentError as error:
+            if not first and not self.is_rejected(index, error.number):
+                raise
+            if first:
+                self._reject(index, error)
+        if first:
+            self._firsts.append(len(self.ids))
+            self._blanks.append(blanks)
+        if self._stamps[3 * index + 2] != -1:
+            self.check_unchanged(index)
+
+    def _collect(self, source: Source, index: int, record: Record) -> bool:
+        try:
+            for column, value in zip(self._columns, record.values, strict=True):
+                column.check(value)
+        except RecordError as error:
+            self._reject(index, DocumentError(source.path, record.number, str(error)))
+            return False
+        for column, value in zip(self._columns, record.values, strict=True):
+            column.append(value)
+        ident = record.id
+        if ident is None:
+            ident = source.label if record.number is None else f"{source.label}:{record.number}"
+        self.ids.append(ident)
+        return True
+
+    def _reject(self, index: int, error: DocumentError) -> None:
+        if not self._skip:
+            raise error
+        self.rejected.append(Rejected(error.path, error.number, error.reason))
+        self._rejected_numbers.setdefault(index, set()).add(error.number)
+
+    def _items(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int | None, str] | None]:
+        """Records, (number, reason) of what is none, and None for each blank line."""
+        if source.kind == "jsonl":
+            return self._lines(source, index, first)
+        if source.kind == "parquet":
+            return self._rows(source, index, first)
+        return iter([self._whole(source)])
+
+    def _lines(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int, str] | None]:
+        rejected = self._rejected_numbers.get(index, set()) if not first else set()
+        parse = self._parser.parse
+        for number, line in lines(source):
+            if is_blank(line):
+                yield None
+            elif number not in rejected:
+                try:
+                    record: Record | tuple[int, str] = parse(number, line)
+                except RecordError as error:
+                    record = (number, str(error))
+                yield record
+
+    def _rows(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int, str]]:
+        parser = self._parser
+        forbidden = ANNOTATION_COLUMNS if self._annotate else ()
+        items = columnar.rows(source, parser.text_field, parser.id_field, parser.require_id, parser.fields, forbidden)
+        if first:
+            return items
+        rejected = self._rejected_numbers.get(index, set())
+        return (item for item in items if (item.number if isinstance(item, Record) else item[0]) not in rejected)
+
+    def _whole(self, source: Source) -> Record | tuple[None, str]:
+        if self._columns:
+            return None, f"a text file has no field {self._columns[0].field!r}; --keep FIELD and --by need records"
+        try:
+            with Path(source.location).open("rb") as file:
+                data = file.read()
+        except OSError as error:
+            return None, f"cannot be read: {error.strerror or error}"
+        return Record(None, data, None, (), len(data))
+
+    def check_unchanged(self, index: int) -> None:
+        """Raise DocumentError where the file of ``sources[index]`` is not the one that was read first."""
+        source = self.sources[index]
+        try:
+            now = stamp(Path(source.location).stat())
+        except OSError as error:
+            raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+        before = tuple(self._stamps[3 * index : 3 * index + 3])
+        if before[2] == -1:
+            self._stamps[3 * index : 3 * index + 3] = array("q", now)
+        elif before != now:
+            change = (
+                f"from {before[0]} to {now[0]} bytes" if before[0] != now[0] else "its date or its place on the disk"
+            )
+            reason = f"changed while ndcore was reading it ({change}); run again when nothing writes to it"
+            raise DocumentError(source.path, None, reason)

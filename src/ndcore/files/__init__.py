@@ -1,0 +1,1 @@
+"""Documents in files: finding, reading and writing them, for the command line."""

@@ -1,0 +1,211 @@
+"""Parquet: rows to documents in bounded batches, and rows filtered or annotated with schema and metadata kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ndcore.files.records import MISSING, Record, RecordError, check_id
+from ndcore.files.sources import DocumentError, Source
+
+_BATCH_BYTES = 8 << 20
+_GROUP_BYTES = 64 << 20
+_MAX_ROWS = 16384
+
+
+def open_file(source: Source) -> Any:
+    """The ``pyarrow.parquet.ParquetFile`` of `source`; DocumentError where pyarrow or a readable file is missing."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise DocumentError(
+            source.path, None, "reading .parquet needs pyarrow: pip install 'ndcore[parquet]'"
+        ) from error
+    try:
+        return pq.ParquetFile(source.location)
+    except (pa.ArrowException, OSError) as error:
+        raise DocumentError(source.path, None, f"not a readable Parquet file: {_first_line(error)}") from error
+
+
+def rows(
+    source: Source,
+    text_field: str,
+    id_field: str,
+    require_id: bool,
+    fields: Sequence[str],
+    forbidden: Sequence[str] = (),
+) -> Iterator[Record | tuple[int, str]]:
+    """Every row as a Record, or as (row number, reason) where it cannot be a document. Rows count from 1.
+
+    Raises
+    ------
+    DocumentError
+        A column is missing or of a type that cannot be used, or the file is damaged.
+    """
+    with open_file(source) as file:
+        _check_columns(source, file.schema_arrow, text_field, id_field, require_id, fields, forbidden)
+        has_id = id_field in file.schema_arrow.names
+        wanted = list(dict.fromkeys([text_field, *([id_field] if has_id else []), *fields]))
+        number = 0
+        for batch in batches(source, file, wanted):
+            columns = [_column(batch, name) for name in (text_field, *fields)]
+            idents = _column(batch, id_field) if has_id else [MISSING] * len(batch)
+            for text, ident, *values in zip(columns[0], idents, *columns[1:], strict=True):
+                number += 1
+                try:
+                    yield _record(
+                        number, text, check_id(_valid(ident), id_field, require_id), tuple(values), text_field
+                    )
+                except RecordError as error:
+                    yield number, str(error)
+
+
+def _record(number: int, text: Any, ident: str | int | None, values: tuple[Any, ...], field: str) -> Record:
+    if text is None:
+        raise RecordError(f"the text column {field!r} is null")
+    return Record(number, _valid(text), ident, tuple([_valid(v) for v in values]), len(text))
+
+
+class _NotUtf8(bytes):
+    """Bytes of a string column that are not UTF-8."""
+
+
+def _valid(value: Any) -> Any:
+    if isinstance(value, _NotUtf8):
+        raise RecordError("a string of the row is not UTF-8; store the column as binary to have it read as bytes")
+    return value
+
+
+def _column(batch: Any, name: str) -> list[Any]:
+    """Python values of a column, one by one where a string of it is not UTF-8."""
+    column = batch.column(batch.schema.get_field_index(name))
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        if hasattr(column, "dictionary_decode"):
+            column = column.dictionary_decode()
+        return [_scalar(value) for value in column]
+
+
+def _scalar(value: Any) -> Any:
+    try:
+        return value.as_py()
+    except UnicodeDecodeError:
+        return _NotUtf8(value.as_buffer().to_pybytes())
+
+
+def batches(source: Source, file: Any, columns: list[str] | None = None, group: int | None = None) -> Iterator[Any]:
+    """Record batches of about 8 MiB, of the whole file or of one row group."""
+    import pyarrow as pa
+
+    groups = range(file.metadata.num_row_groups) if group is None else [group]
+    try:
+        for index in groups:
+            meta = file.metadata.row_group(index)
+            if meta.num_rows:
+                size = min(_MAX_ROWS, max(1, _BATCH_BYTES * meta.num_rows // max(1, meta.total_byte_size)))
+                yield from file.iter_batches(batch_size=size, row_groups=[index], columns=columns)
+    except (pa.ArrowException, OSError) as error:
+        raise DocumentError(source.path, None, f"damaged Parquet file: {_first_line(error)}") from error
+
+
+def _check_columns(
+    source: Source,
+    schema: Any,
+    text_field: str,
+    id_field: str,
+    require_id: bool,
+    fields: Sequence[str],
+    forbidden: Sequence[str],
+) -> None:
+    names = list(schema.names)
+    present = f"the file has: {', '.join(names)}"
+    for name in dict.fromkeys([text_field, *([id_field] if require_id else []), *fields]):
+        if name not in names:
+            option = "--text-field " if name == text_field else "--id-field " if name == id_field else ""
+            hint = f"; name the right one with {option.strip()}" if option else ""
+            raise DocumentError(source.path, None, f"no column {name!r} ({present}){hint}")
+        if names.count(name) > 1:
+            raise DocumentError(source.path, None, f"{names.count(name)} columns are called {name!r}")
+    for name in forbidden:
+        if name in names:
+            raise DocumentError(source.path, None, f"has a column {name!r} already; rename it, or leave out --annotate")
+    kind = schema.field(text_field).type
+    if not _is_text(kind):
+        raise DocumentError(source.path, None, f"the text column {text_field!r} holds {kind}, not strings or binary")
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    names = ("is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary", "is_binary_view")
+    return any(getattr(types, name)(kind) for name in names if hasattr(types, name))
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def rewrite(
+    source: Source, target: Path, keep: Callable[[int], bool], added: Callable[[list[int]], Any] | None
+) -> None:
+    """Write the rows of `source` for which ``keep(row number)`` holds to a new file `target`.
+
+    Schema, metadata and compression are those of `source`; row groups stay apart and are at most about 64 MiB each.
+
+    Parameters
+    ----------
+    added : callable or None
+        From the numbers of the rows written to a ``pyarrow.Table`` of columns to append.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with open_file(source) as file:
+        schema = file.schema_arrow
+        if added is not None:
+            for extra in added([]).schema:
+                schema = schema.append(extra)
+        with pq.ParquetWriter(target, schema, compression=_codec(file)) as writer:
+            number = 0
+            for group in range(file.metadata.num_row_groups):
+                pending: list[Any] = []
+                for batch in batches(source, file, group=group):
+                    numbers = [n for n in range(number + 1, number + len(batch) + 1) if keep(n)]
+                    table = _select(pa, batch, [n - number - 1 for n in numbers])
+                    number += len(batch)
+                    if added is not None:
+                        table = _join(table, added(numbers))
+                    pending.append(table.cast(schema))
+                    pending = _flush(pa, writer, pending, _GROUP_BYTES)
+                _flush(pa, writer, pending, 1)
+
+
+def _codec(file: Any) -> str:
+    if file.metadata.num_row_groups and file.metadata.num_columns:
+        codec = str(file.metadata.row_group(0).column(0).compression)
+        return "none" if codec == "UNCOMPRESSED" else codec
+    return "snappy"
+
+
+def _select(pa: Any, batch: Any, indices: list[int]) -> Any:
+    table = pa.Table.from_batches([batch])
+    return table if len(indices) == len(batch) else table.take(pa.array(indices, pa.int64()))
+
+
+def _join(table: Any, extra: Any) -> Any:
+    for name in extra.column_names:
+        table = table.append_column(extra.schema.field(name), extra.column(name))
+    return table
+
+
+def _flush(pa: Any, writer: Any, pending: list[Any], enough: int) -> list[Any]:
+    rows = sum(len(table) for table in pending)
+    if not rows or sum(table.nbytes for table in pending) < enough:
+        return pending
+    writer.write_table(pa.concat_tables(pending), row_group_size=rows)
+    return []

@@ -1,0 +1,129 @@
+"""What is remembered of every document while its text goes by: ids, and the fields that order or group documents."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ndcore.files.records import RecordError, describe
+
+Int64 = npt.NDArray[np.int64]
+
+
+class Ids:
+    """A list of ids (str or int) in about the bytes of their text and nine more each.
+
+    ``len``, indexing by a non-negative position, and iteration.
+    """
+
+    def __init__(self) -> None:
+        self._text = bytearray()
+        self._ends = array("q")
+        self._is_int = bytearray()
+
+    def append(self, value: str | int) -> None:
+        """Add one id."""
+        self._text += str(value).encode("utf-8", "surrogatepass")
+        self._ends.append(len(self._text))
+        self._is_int.append(isinstance(value, int))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, position: int) -> str | int:
+        if not 0 <= position < len(self._ends):
+            raise IndexError(f"no document {position}; there are {len(self)}")
+        start = self._ends[position - 1] if position else 0
+        text = self._text[start : self._ends[position]].decode("utf-8", "surrogatepass")
+        return int(text) if self._is_int[position] else text
+
+    def __iter__(self) -> Iterator[str | int]:
+        return (self[position] for position in range(len(self)))
+
+    def repeated(self) -> int:
+        """How many documents have the id of an earlier one (1 and "1" differ). O(n log n)."""
+        hashes = np.fromiter((hash((type(x), x)) for x in self), np.int64, len(self))
+        order = np.argsort(hashes, kind="stable")
+        same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+        suspects = sorted({int(order[i + d]) for i in same for d in (0, 1)})
+        seen = {(type(self[i]), self[i]) for i in suspects}
+        return len(suspects) - len(seen)
+
+
+class Ranking:
+    """Values of the field that decides which document of a cluster is kept (``--keep FIELD:desc``).
+
+    Numbers, strings or dates, all of one kind.
+    """
+
+    def __init__(self, field: str, descending: bool) -> None:
+        self.field, self.descending = field, descending
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all values."""
+        self._values: list[Any] = []
+        self._kind = ""
+
+    def check(self, value: Any) -> None:
+        """Raise RecordError where `value` cannot be ordered among those before it."""
+        kind = _kind(value)
+        if not kind:
+            raise RecordError(f"the field {self.field!r} is {describe(value)}; --keep needs numbers, strings or dates")
+        if self._kind and kind != self._kind:
+            raise RecordError(
+                f"the field {self.field!r} is {describe(value)}, but a {self._kind} in the records before; "
+                "--keep needs one type throughout"
+            )
+
+    def append(self, value: Any) -> None:
+        """Add one value, which `check` has passed."""
+        self._kind = _kind(value)
+        self._values.append(value)
+
+    def priorities(self) -> Int64:
+        """Shape (n,): the smallest is kept first; equal values have equal priorities. O(n log n)."""
+        rank = {value: i for i, value in enumerate(sorted(set(self._values), reverse=self.descending))}
+        return np.fromiter((rank[value] for value in self._values), np.int64, len(self._values))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, (bool, int, float)):
+        return "" if isinstance(value, float) and math.isnan(value) else "number"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, datetime.datetime):
+        return "date and time with a zone" if value.tzinfo else "date and time"
+    return "date" if isinstance(value, datetime.date) else ""
+
+
+class Grouping:
+    """Values of the field whose groups are kept apart (``--by FIELD``): strings, integers, truth values or dates."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all values."""
+        self._table: dict[Any, int] = {}
+        self._codes = array("q")
+
+    def check(self, value: Any) -> None:
+        """Raise RecordError where `value` cannot name a group."""
+        if not isinstance(value, (str, int, datetime.date)):
+            raise RecordError(f"the field {self.field!r} is {describe(value)}; --by needs strings or integers")
+
+    def append(self, value: Any) -> None:
+        """Add one value, which `check` has passed."""
+        self._codes.append(self._table.setdefault((type(value), value), len(self._table)))
+
+    def codes(self) -> Int64:
+        """Shape (n,): the number of each document's group, groups numbered in order of first appearance."""
+        return np.array(self._codes, np.int64)

@@ -1,0 +1,211 @@
+"""One line of JSON to one record: its text, its id, the fields that were asked for.
+
+``msgspec`` makes this up to four times faster on short records where it is installed. What it refuses is decided by the
+standard ``json`` module, and what it does not look at (UTF-8 in fields that nobody asked for) is checked here, so both
+installations accept the same lines. The one exception is nesting deeper than about a thousand levels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+BOM = b"\xef\xbb\xbf"
+MISSING: Any = object()
+_BLANK = b" \t\r\n"
+
+
+class Record(NamedTuple):
+    """A document as read: `number` is its line or row (None for a text file), `size` its bytes, about."""
+
+    number: int | None
+    text: str | bytes
+    id: str | int | None
+    values: tuple[Any, ...]
+    size: int
+
+
+class RecordError(ValueError):
+    """A record that is not what was asked for; the message is the reason alone."""
+
+
+def is_blank(line: bytes) -> bool:
+    """Whether `line` holds white space only; such lines are not records."""
+    return not line.strip(_BLANK)
+
+
+def without_bom(number: int, line: bytes) -> bytes:
+    """`line`, without the byte order mark that some programs put before the first line."""
+    return line[3:] if number == 1 and line.startswith(BOM) else line
+
+
+def check_id(value: Any, field: str, required: bool) -> str | int | None:
+    """`value` if it can be an id, None where there is none and that is allowed.
+
+    Raises
+    ------
+    RecordError
+        It is missing and `required`, or neither a string nor an integer.
+    """
+    if value is MISSING:
+        if required:
+            raise RecordError(f"no id field {field!r}")
+        return None
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise RecordError(f"the id field {field!r} is {describe(value)}; an id is a string or an integer")
+
+
+def describe(value: Any) -> str:
+    """A JSON value in a few words, for messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "an array"
+    shown = repr(value)
+    return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:37] + '...'}"
+
+
+class RecordParser:
+    """Lines of JSON to records.
+
+    Parameters
+    ----------
+    text_field, id_field : str
+    require_id : bool
+        Whether a record without `id_field` is an error.
+    fields : sequence of str
+        Other fields to return; each must be there.
+    forbidden : str or None
+        A field that no record may have (the one that annotation adds).
+    fast : bool
+        Use ``msgspec`` where it is installed. Results do not depend on it.
+    """
+
+    def __init__(
+        self,
+        text_field: str,
+        id_field: str,
+        require_id: bool = False,
+        fields: Sequence[str] = (),
+        forbidden: str | None = None,
+        fast: bool = True,
+    ) -> None:
+        self.text_field, self.id_field, self.require_id = text_field, id_field, require_id
+        self.fields, self.forbidden = tuple(fields), forbidden
+        self._names = list(dict.fromkeys([id_field, *fields, *([forbidden] if forbidden else [])]))
+        self._decode = self._fast_decoder() if fast else None
+
+    def parse(self, number: int, line: bytes) -> Record:
+        """The record of one line.
+
+        Raises
+        ------
+        RecordError
+            The line is no JSON object, is not UTF-8, or a field is missing or of another type.
+        """
+        body = without_bom(number, line)
+        found = self._decode(body) if self._decode is not None else None
+        text, others = found if found is not None else self._slow(body)
+        if self.forbidden is not None and others[self.forbidden] is not MISSING:
+            raise RecordError(f"the record has a field {self.forbidden!r} already; rename it, or leave out --annotate")
+        try:
+            ident = check_id(others[self.id_field], self.id_field, self.require_id)
+            values = tuple([self._value(others, field) for field in self.fields])
+        except RecordError as error:
+            raise RecordError(f"{error}{self._hint(body)}") from None
+        return Record(number, text, ident, values, len(line))
+
+    def _value(self, others: dict[str, Any], field: str) -> Any:
+        value = others[field]
+        if value is MISSING:
+            raise RecordError(f"no field {field!r}")
+        return value
+
+    def _hint(self, body: bytes) -> str:
+        return f" ({_fields_of(_load(body))})"
+
+    def _slow(self, body: bytes) -> tuple[str, dict[str, Any]]:
+        record = _load(body)
+        if not isinstance(record, dict):
+            raise RecordError(f"{describe(record)}, not a JSON object; one object per line is expected")
+        text = record.get(self.text_field, MISSING)
+        if text is MISSING:
+            raise RecordError(f"no text field {self.text_field!r} ({_fields_of(record)}){_suggestion(record)}")
+        if not isinstance(text, str):
+            raise RecordError(f"the text field {self.text_field!r} is {describe(text)}, not a string")
+        return text, {name: record.get(name, MISSING) for name in self._names}
+
+    def _fast_decoder(self) -> Callable[[bytes], tuple[str, dict[str, Any]] | None] | None:
+        try:
+            import msgspec
+        except ImportError:
+            return None
+        names = [name for name in self._names if name != self.text_field]
+        attributes = [f"f{i}" for i in range(len(names))]
+        layout: list[Any] = [("text", str), *((name, Any, MISSING) for name in attributes)]
+        rename = {"text": self.text_field, **dict(zip(attributes, names, strict=True))}
+        struct = msgspec.defstruct("Line", layout, rename=rename, gc=False)
+        decode = msgspec.json.Decoder(struct).decode
+        pairs = tuple(zip(names, attributes, strict=True))
+        same = self.text_field if self.text_field in self._names else None
+
+        def fast(body: bytes) -> tuple[str, dict[str, Any]] | None:
+            try:
+                if not body.isascii():
+                    body.decode()
+                line: Any = decode(body)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                return None
+            others = {name: getattr(line, attribute) for name, attribute in pairs}
+            if same is not None:
+                others[same] = line.text
+            return line.text, others
+
+        return fast
+
+
+def _load(body: bytes) -> Any:
+    """The verdict of the standard module on one line."""
+    try:
+        text = body.rstrip(b"\r\n").decode()
+    except UnicodeDecodeError as error:
+        raise RecordError(f"invalid UTF-8 at byte {error.start + 1} of the line") from None
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RecordError(f"invalid JSON at column {error.colno}: {error.msg}{_whole_file(text)}") from None
+    except RecursionError:
+        raise RecordError("invalid JSON: nested too deeply") from None
+    except ValueError:  # more digits than int() takes; msgspec does not mind where nobody asked for the field
+        return json.loads(text, parse_int=_lenient_int)
+
+
+def _lenient_int(digits: str) -> int | float:
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
+def _whole_file(text: str) -> str:
+    if text.strip() in ("{", "[", "[{"):
+        return " (one JSON object per line is expected, not one document over many lines)"
+    return ""
+
+
+def _fields_of(record: Any) -> str:
+    names = sorted(str(name) for name in record) if isinstance(record, dict) else []
+    if not names:
+        return "the record has no fields"
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"the record has: {', '.join(names[:12])}{more}"
+
+
+def _suggestion(record: dict[str, Any]) -> str:
+    """The longest string of a record is most likely its text, if it is more than a word."""
+    strings = [(len(value), name) for name, value in record.items() if isinstance(value, str) and " " in value.strip()]
+    return f"; use --text-field {max(strings)[1]}" if strings else ""

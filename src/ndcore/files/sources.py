@@ -1,0 +1,254 @@
+"""Where documents come from: files, directories and streams, how they are named, and whether they stay as they are.
+
+A *source* is one file (or one spooled stream). A directory becomes one source per regular file in it, sorted by path.
+Every source has a name, which is its path below ``kept/`` in the output of ``ndcore dedup``.
+"""
+
+# Paths stay the strings that the user gave, and a large directory has no Path for each of its files.
+# ruff: noqa: PTH100, PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH206
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+STDIN = "-"
+STDIN_NAME = "stdin.jsonl"
+_RECORD_SUFFIXES = {
+    ".jsonl": ("jsonl", ""),
+    ".ndjson": ("jsonl", ""),
+    ".jsonl.gz": ("jsonl", "gz"),
+    ".ndjson.gz": ("jsonl", "gz"),
+    ".jsonl.zst": ("jsonl", "zst"),
+    ".ndjson.zst": ("jsonl", "zst"),
+    ".parquet": ("parquet", ""),
+}
+
+
+class UsageError(ValueError):
+    """The command or the arguments ask for something that cannot be done; nothing has been read."""
+
+
+class DocumentError(ValueError):
+    """A document that cannot be read.
+
+    Attributes
+    ----------
+    path : str
+        The file, as the user named it.
+    number : int or None
+        Line of a JSONL file, row of a Parquet file (both counted from 1), or None for a whole file.
+    reason : str
+        What is wrong and what to do about it.
+    """
+
+    def __init__(self, path: str, number: int | None, reason: str) -> None:
+        self.path, self.number, self.reason = path, number, reason
+        place = path if number is None else f"{path}:{number}"
+        super().__init__(f"{place}: {reason}")
+
+
+@dataclass(slots=True)
+class Source:
+    """One file of documents.
+
+    Attributes
+    ----------
+    path : str
+        What messages call it: the path as the user gave it.
+    name : str
+        Its path below ``kept/``; unique among the sources of a collection.
+    label : str
+        What ids are made of: the id of a text document, and ``<label>:<line>`` for records without an id.
+    kind : str
+        ``text`` (one document), ``jsonl``, ``parquet`` or ``sketches``.
+    compression : str
+        Empty, ``gz`` or ``zst``.
+    location : str
+        The file to open: `path`, or the spool file of a stream.
+    stored : str
+        How `location` is compressed: like `compression`, save for spooled streams.
+    """
+
+    path: str
+    name: str
+    label: str
+    kind: str
+    compression: str
+    location: str
+    stored: str
+
+
+@dataclass(slots=True)
+class Inputs:
+    """What a list of inputs stands for: the sources in reading order, and what was found and is not a document."""
+
+    sources: list[Source]
+    ignored: list[str] = field(default_factory=list)
+
+
+def classify(name: str) -> tuple[str, str]:
+    """Kind and compression that a file name's suffix stands for; any other suffix is one text document."""
+    lowered = name.lower()
+    for suffix, meaning in _RECORD_SUFFIXES.items():
+        if lowered.endswith(suffix):
+            return meaning
+    return "text", ""
+
+
+def is_stream(path: str) -> bool:
+    """Whether `path` can be read only once: standard input, a FIFO, a socket, a terminal."""
+    if path == STDIN:
+        return True
+    mode = os.stat(path).st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def find(inputs: Sequence[str], magic: bytes | None = None) -> Inputs:
+    """The sources that `inputs` name, in the order given; directories are walked and sorted by path.
+
+    Symbolic links to files are followed, links to directories are not (they are listed as ignored, like sockets and
+    devices). A file that begins with `magic` is a file of saved sketches.
+
+    Raises
+    ------
+    DocumentError
+        An input does not exist or a directory cannot be listed.
+    UsageError
+        An input is given twice, or lies inside another one.
+    """
+    for path in inputs:
+        if path != STDIN and not os.path.exists(path):
+            raise DocumentError(path, None, _missing(path))
+    refuse_overlaps(inputs)
+    names = distinct_names(inputs)
+    found = Inputs([])
+    for path, name in zip(inputs, names, strict=True):
+        if path != STDIN and os.path.isdir(path):
+            prefix = f"{name}/" if len(inputs) > 1 else ""
+            _find_in_directory(path, name, prefix, found)
+        else:
+            found.sources.append(_single(path, name, magic))
+    return found
+
+
+def _missing(path: str) -> str:
+    if os.path.islink(path):
+        return f"symbolic link to {os.readlink(path)}, which does not exist"
+    return "no such file or directory"
+
+
+def _single(path: str, name: str, magic: bytes | None) -> Source:
+    if is_stream(path):
+        kind, compression = classify(name)
+        return Source(path, name, name, kind, compression, "", compression)
+    kind, compression = classify(path)
+    if magic and kind == "text" and starts_with(path, magic):
+        kind = "sketches"
+    return Source(path, name, name, kind, compression, path, compression)
+
+
+def starts_with(path: str, magic: bytes) -> bool:
+    """Whether a file begins with `magic`. Raises DocumentError."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(magic)) == magic
+    except OSError as error:
+        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
+
+
+def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs) -> None:
+    for relative, ignored in sorted(_walk(directory)):
+        path = os.path.join(directory, relative)
+        if ignored:
+            found.ignored.append(path)
+            continue
+        kind, compression = classify(relative)
+        found.sources.append(
+            Source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, compression, path, compression)
+        )
+
+
+def _walk(directory: str) -> Iterator[tuple[str, bool]]:
+    """Relative path, and whether it is ignored, of every file below `directory`, in no particular order."""
+    pending = [""]
+    while pending:
+        below = pending.pop()
+        here = os.path.join(directory, below) if below else directory
+        try:
+            entries = list(os.scandir(here))
+        except OSError as error:
+            raise DocumentError(here, None, f"cannot be listed: {error.strerror or error}") from error
+        for entry in entries:
+            relative = f"{below}/{entry.name}" if below else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(relative)
+            else:
+                yield relative, not (entry.is_file() or _dangling(entry))
+
+
+def _dangling(entry: os.DirEntry[str]) -> bool:
+    """A link to nothing is a document that cannot be read, not something to pass over in silence."""
+    return entry.is_symlink() and not os.path.exists(entry.path)
+
+
+def refuse_overlaps(inputs: Sequence[str]) -> None:
+    """Raise UsageError where an input is given twice or lies inside another: its documents would be read twice."""
+    real = [path if path == STDIN else os.path.realpath(path) for path in inputs]
+    seen: dict[str, str] = {}
+    for path, resolved in zip(inputs, real, strict=True):
+        if resolved in seen:
+            raise UsageError(f"the input {path!r} is given twice (also as {seen[resolved]!r}); name it once")
+        seen[resolved] = path
+    for path, resolved in zip(inputs, real, strict=True):
+        parent = "" if path == STDIN else os.path.dirname(resolved)
+        while parent and parent != os.path.dirname(parent):
+            if parent in seen:
+                raise UsageError(f"the input {path!r} lies inside the input {seen[parent]!r}; name only one of them")
+            parent = os.path.dirname(parent)
+
+
+def distinct_names(inputs: Sequence[str]) -> list[str]:
+    """One name per input: the shortest trailing path that tells it from the others, and below none of them.
+
+    >>> distinct_names(["2024/a.jsonl", "2025/a.jsonl", "b.jsonl"])
+    ['2024/a.jsonl', '2025/a.jsonl', 'b.jsonl']
+    """
+    parts = [_parts(path) for path in inputs]
+    depth = [1] * len(parts)
+    while True:
+        names = [tuple(p[-d:]) for p, d in zip(parts, depth, strict=True)]
+        clashes = _clashes(names)
+        grown = [i for i in clashes if depth[i] < len(parts[i])]
+        if not grown:
+            return ["/".join(name) for name in names]
+        for i in grown:
+            depth[i] += 1
+
+
+def _parts(path: str) -> list[str]:
+    if path == STDIN:
+        return [STDIN_NAME]
+    parts = [part for part in os.path.abspath(path).split(os.sep) if part] or ["root"]
+    if not os.path.isdir(path) and os.path.exists(path) and is_stream(path) and classify(path)[0] == "text":
+        parts[-1] += ".jsonl"
+    return parts
+
+
+def _clashes(names: list[tuple[str, ...]]) -> list[int]:
+    owners: dict[tuple[str, ...], list[int]] = {}
+    for i, name in enumerate(names):
+        owners.setdefault(name, []).append(i)
+    clashing = {i for group in owners.values() if len(group) > 1 for i in group}
+    for i, name in enumerate(names):
+        for length in range(1, len(name)):
+            if name[:length] in owners:
+                clashing.update(owners[name[:length]], [i])
+    return sorted(clashing)
+
+
+def stamp(status: os.stat_result) -> tuple[int, int, int]:
+    """What tells that a file is still the one that was read first: size, modification time (ns), inode."""
+    return status.st_size, status.st_mtime_ns, status.st_ino & (2**63 - 1)

@@ -1,0 +1,100 @@
+"""A private work directory, and streams copied into it so that they can be read again."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from ndcore.files.sources import STDIN, DocumentError, Source, is_stream
+
+_CHUNK = 1 << 20
+
+
+class WorkDirectory:
+    """A temporary directory, made when first needed and removed by `close`.
+
+    It lies where ``tempfile`` puts temporary files (``TMPDIR``); the names of its files carry no meaning.
+    """
+
+    def __init__(self) -> None:
+        self._path: str | None = None
+        self._files = 0
+
+    def new_file(self, suffix: str) -> str:
+        """Path of a file that does not exist yet."""
+        if self._path is None:
+            self._path = tempfile.mkdtemp(prefix="ndcore-")
+        self._files += 1
+        return str(Path(self._path, f"{self._files}{suffix}"))
+
+    def close(self) -> None:
+        """Remove the directory and everything in it; harmless when repeated."""
+        if self._path is not None:
+            shutil.rmtree(self._path, ignore_errors=True)
+            self._path = None
+
+
+def spool(source: Source, work: WorkDirectory) -> None:
+    """Copy the stream of `source`, compressed, into `work`, and point ``source.location`` at the copy.
+
+    Sources that are files already are left alone. A stream whose name says that it is compressed is copied as it is.
+
+    Raises
+    ------
+    DocumentError
+        The stream cannot be read, is a Parquet file (which needs seeking), or the copy cannot be written.
+    """
+    if source.location:
+        return
+    if source.kind == "parquet":
+        raise DocumentError(source.path, None, "a Parquet file cannot be read from a stream; save it to a file first")
+    source.stored = source.compression or "gz"
+    location = work.new_file("." + source.stored)
+    try:
+        with _open_stream(source.path) as stream, Path(location).open("wb") as target:
+            if source.compression:
+                shutil.copyfileobj(stream, target, _CHUNK)
+            else:
+                with gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as packed:
+                    shutil.copyfileobj(stream, packed, _CHUNK)
+    except OSError as error:
+        reason = f"cannot be copied to a temporary file: {error.strerror or error}; set TMPDIR to a directory with room"
+        raise DocumentError(source.path, None, reason) from error
+    source.location = location
+
+
+def _open_stream(path: str) -> IO[bytes]:
+    if path == STDIN:
+        return open(sys.stdin.fileno(), "rb", closefd=False) if _has_fileno() else sys.stdin.buffer
+    return Path(path).open("rb")
+
+
+def _has_fileno() -> bool:
+    try:
+        sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError):
+        return False
+    return True
+
+
+def read_whole(path: str) -> bytes:
+    """The bytes of one text document: a file, or a stream read to its end.
+
+    Raises
+    ------
+    DocumentError
+        It does not exist, is a directory, or cannot be read.
+    """
+    try:
+        if path != STDIN and Path(path).is_dir():
+            raise DocumentError(path, None, "is a directory; name one document")
+        if path == STDIN or is_stream(path):
+            with _open_stream(path) as stream:
+                return stream.read()
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,126 @@
+"""What was decided about each document, with ids instead of positions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ndcore.files.columns import Ids
+
+CLASSES = ("identical", "lexical", "shingle", "near")
+
+
+class Result(Protocol):
+    """The part of ``NearDuplicates`` that is needed here."""
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def classes(self) -> npt.NDArray[Any]: ...
+    @property
+    def resemblance(self) -> npt.NDArray[np.float64]: ...
+
+
+class Cluster(NamedTuple):
+    """A representative with those that it stands for."""
+
+    representative: str | int
+    against: bool
+    dropped: int
+    classes: dict[str, int]
+    lowest: float
+
+
+class Verdicts:
+    """The result of ``near_duplicates`` over documents with ids.
+
+    Parameters
+    ----------
+    result : NearDuplicates
+    ids, against : sequences of ids
+        Of the texts and of the documents of ``against=`` (empty without).
+    sketched, against_sketched : bool
+        Whether only sketches were at hand, so that resemblances are estimates.
+
+    Attributes
+    ----------
+    kept : bool array, shape (n,)
+    """
+
+    def __init__(
+        self,
+        result: Result,
+        ids: Sequence[str | int] | Ids,
+        against: Sequence[str | int] | Ids = (),
+        sketched: bool = False,
+        against_sketched: bool = False,
+        has_against: bool = False,
+    ) -> None:
+        self.ids, self.against = ids, against
+        self.labels, self.classes, self.resemblance = result.labels, result.classes, result.resemblance
+        self.has_against = has_against or len(against) > 0
+        self._sketched, self._against_sketched = sketched, against_sketched
+        self.kept: npt.NDArray[np.bool_] = self.labels == np.arange(len(self.labels))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def name(self, position: int) -> str | int:
+        """Id of a document; positions from n on are those of ``against``."""
+        n = len(self.labels)
+        return self.ids[position] if position < n else self.against[position - n]
+
+    def describe(self, position: int) -> dict[str, Any]:
+        """class, representative and resemblance of one document, as ``clusters.jsonl`` and annotations have them."""
+        label, verdict = int(self.labels[position]), str(self.classes[position])
+        found: dict[str, Any] = {
+            "class": verdict,
+            "representative": self.name(label),
+            "resemblance": finite(self.resemblance[position]),
+        }
+        beyond = label >= len(self.labels)
+        if beyond:
+            found["against"] = True
+        if verdict in ("shingle", "near") and (self._sketched or (beyond and self._against_sketched)):
+            found["estimated"] = True
+        return found
+
+    def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
+        """Dropped documents of each class among the positions of a range."""
+        names, numbers = np.unique(self.classes[start:stop], return_counts=True)
+        found = dict(zip([str(name) for name in names], numbers.tolist(), strict=True))
+        return {name: found.get(name, 0) for name in CLASSES}
+
+    def largest(self, limit: int) -> list[Cluster]:
+        """The `limit` representatives that stand for most documents; of equals, the first."""
+        dropped = np.flatnonzero(~self.kept)
+        labels, numbers = np.unique(self.labels[dropped], return_counts=True)
+        best = np.lexsort((labels, -numbers))[:limit]
+        return [self._cluster(int(labels[i]), dropped) for i in best]
+
+    def clusters(self) -> int:
+        """How many representatives stand for more than themselves."""
+        return len(np.unique(self.labels[~self.kept]))
+
+    def _cluster(self, label: int, dropped: npt.NDArray[np.intp]) -> Cluster:
+        members = dropped[self.labels[dropped] == label]
+        classes = Counter(str(name) for name in self.classes[members])
+        lowest = self.resemblance[members]
+        known = lowest[~np.isnan(lowest)]
+        return Cluster(
+            self.name(label),
+            label >= len(self.labels),
+            len(members),
+            {name: classes[name] for name in CLASSES if classes[name]},
+            float(known.min()) if len(known) else 1.0,
+        )
+
+
+def finite(value: Any) -> float | None:
+    """A float for JSON: None for nan, which stands for a document without shingles."""
+    number = float(value)
+    return number if np.isfinite(number) else None

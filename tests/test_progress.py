@@ -1,0 +1,138 @@
+"""Progress: what is reported where."""
+
+import builtins
+import importlib.util
+import io
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from ndcore import progress
+from ndcore.progress import reporting, resolve
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))  # pytest replaces sys.stderr itself
+    return stream
+
+
+@pytest.fixture
+def without_rich(monkeypatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "rich" else real(name, *rest))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Time that the test moves."""
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize("choice", [None, False])
+def test_silence(choice, capsys):
+    report = resolve(choice)
+    report("sketch", 1, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_callable_is_used_as_it_is():
+    calls = []
+
+    def report(*call):
+        calls.append(call)
+
+    assert resolve(report) is report
+    with reporting(report) as given:
+        given("sketch", 1, None)
+    assert calls == [("sketch", 1, None)]
+
+
+def test_true_is_silent_where_there_is_no_terminal(monkeypatch, capsys):
+    resolve(True)("sketch", 1, 2)
+    assert capsys.readouterr() == ("", "")
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, closed, io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        resolve(True)("sketch", 1, 2)
+
+
+def test_a_line_without_rich(terminal, without_rich, clock):
+    report = resolve(True)
+    report("sketch", 0, 2000)
+    clock[0] += 0.05
+    report("sketch", 500, 2000)  # too soon to be drawn
+    clock[0] += 0.2
+    report("sketch", 1000, 2000)
+    report("sketch", 2000, 2000)
+    assert terminal.getvalue().split("\r") == [
+        "", "sketch: 0 of 2,000 (0%)", "sketch: 1,000 of 2,000 (50%)", "sketch: 2,000 of 2,000 (100%)\n"]
+
+
+def test_a_stage_of_unknown_length_ends_with_the_next(terminal, without_rich, clock):
+    report = resolve(True)
+    report("read", 1, None)
+    report("read", 7, None)
+    report("verify", 1, 1)
+    assert terminal.getvalue() == "\rread: 1\rread: 7\n\rverify: 1 of 1 (100%)\n"
+
+
+def test_a_shorter_line_covers_the_longer(terminal, without_rich, clock):
+    report = resolve(True)
+    report("read", 1000, 2000)
+    clock[0] += 1
+    report("read", 5, None)
+    assert terminal.getvalue().endswith("\r" + "read: 5".ljust(len("read: 1,000 of 2,000 (50%)")))
+
+
+def test_an_empty_stage(terminal, without_rich):
+    resolve(True)("read", 0, 0)
+    assert terminal.getvalue() == "\rread: 0\n"
+
+
+def test_reporting_ends_the_bar_on_an_exception(terminal, without_rich):
+    with pytest.raises(RuntimeError), reporting(True) as report:
+        report("read", 1, 3)
+        report("read", 2, 3)
+        raise RuntimeError
+    assert terminal.getvalue() == "\rread: 1 of 3 (33%)\rread: 2 of 3 (67%)\n"
+
+
+def test_with_rich(terminal, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setenv("TERM", "xterm")
+    with reporting(True) as report:
+        report("read [red]", 3, None)
+        report("sketch", 1, 2)
+        report("sketch", 2, 2)
+    text = terminal.getvalue()
+    assert "read [red]" in text and "sketch" in text and "2/2" in text
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is shown again
+
+
+def test_rich_is_imported_only_for_a_terminal(monkeypatch, capsys):
+    real = builtins.__import__
+
+    def no_rich(name, *rest):
+        assert not name.startswith("rich")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", no_rich)
+    for choice in (None, False, True, print):
+        resolve(choice)
+
+
+@pytest.mark.parametrize("wrong", [3, "yes", 1, 0, []])
+def test_anything_else_is_refused(wrong):
+    with pytest.raises(TypeError, match=r"progress is True, False, None or a callable of \(stage, done, total\), not"):
+        resolve(wrong)
