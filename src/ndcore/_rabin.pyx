@@ -2,10 +2,12 @@
 """Polynomials over GF(2) and Rabin fingerprints."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_GetBuffer, PyBuffer_Release
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 import numpy as np
+
+from ndcore cimport _cpu
 
 
 cdef extern from "gf2.h" nogil:
@@ -25,6 +27,9 @@ cdef extern from "rabin.h" nogil:
     void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, size_t window)
     void nd_rabin_symbols(
         const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window, const uint64_t *s, size_t n, uint64_t *out)
+    size_t nd_rabin_variants(const char **names, int *runnable, size_t room, uint32_t features)
+    int nd_rabin_use(const char *name, uint32_t features)
+    int nd_rabin_chosen()
 
 
 cdef void rabin_init(nd_rabin *r, uint64_t low, unsigned degree) noexcept nogil:
@@ -51,6 +56,25 @@ cdef void rabin_symbols(
     const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window, const uint64_t *s, size_t n, uint64_t *out
 ) noexcept nogil:
     nd_rabin_symbols(r, w, window, s, n, out)
+
+
+def variants() -> dict[str, bool]:
+    """Names of the forms of the symbol windows, best first, each with whether it runs here."""
+    cdef const char *names[8]
+    cdef int runnable[8]
+    cdef size_t n = nd_rabin_variants(names, runnable, 8, _cpu.features())
+    return {names[i].decode(): bool(runnable[i]) for i in range(n)}
+
+
+def use(name: str | None) -> bool:
+    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
+    cdef bytes wanted = b"" if name is None else name.encode()
+    return nd_rabin_use(NULL if name is None else <const char *> wanted, _cpu.features()) >= 0
+
+
+def chosen() -> str:
+    """Name of the variant that runs."""
+    return list(variants())[nd_rabin_chosen()]
 
 
 MAX_DEGREE = 1 << 16

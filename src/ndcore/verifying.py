@@ -107,7 +107,8 @@ class ShingleSets:
         x, y = ends[: len(a)].astype(np.int64), ends[len(a) :].astype(np.int64)
         parts = [slice(i, i + PAIRS) for i in range(0, len(x), PAIRS)]
         shared = np.concatenate(list(map_pieces(lambda p: common(values, offsets, x[p], y[p]), parts, self.threads)))
-        return shared.astype(np.float64) / (sizes[x] + sizes[y] - shared).astype(np.float64)
+        exact: NDArray[np.float64] = shared.astype(np.float64) / (sizes[x] + sizes[y] - shared).astype(np.float64)
+        return exact
 
     def _batches(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """(pairs done, which pairs): batches whose sets fit in memory; pairs of one component of candidates together."""

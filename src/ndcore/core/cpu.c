@@ -13,12 +13,36 @@ static uint64_t saved_registers(void)   /* XCR0 */
 
 uint32_t nd_cpu_features(void)
 {
-    const uint32_t osxsave = 1u << 27, avx2 = 1u << 5, ymm_state = 0x06;
-    uint32_t a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & osxsave) || (saved_registers() & ymm_state) != ymm_state)
+    const uint32_t pclmul = 1u << 1, osxsave = 1u << 27, avx2 = 1u << 5, vpclmul = 1u << 10;
+    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;   /* F, DQ, BW, VL */
+    const uint64_t ymm_state = 0x06, zmm_state = 0xE6;
+    uint32_t a, b, c, d, features = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d))
         return 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & avx2) ? ND_AVX2 : 0;
+    if (c & pclmul)
+        features |= ND_PCLMUL;
+    const uint64_t saved = c & osxsave ? saved_registers() : 0;
+    if ((saved & ymm_state) != ymm_state || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & avx2))
+        return features;
+    features |= ND_AVX2;
+    if (c & vpclmul)
+        features |= ND_VPCLMUL;
+#if !defined(__APPLE__)   /* withheld: early Darwin kernels with AVX-512 corrupted the mask registers */
+    if ((saved & zmm_state) == zmm_state && (b & avx512) == avx512)
+        features |= ND_AVX512;
+#endif
+    return features;
 }
+#elif ND_ARM64 && defined(__linux__)
+#include <sys/auxv.h>
+
+uint32_t nd_cpu_features(void)
+{
+    const unsigned long pmull = 1ul << 4;   /* HWCAP_PMULL */
+    return getauxval(AT_HWCAP) & pmull ? ND_PMULL : 0;
+}
+#elif ND_ARM64 && defined(__APPLE__)
+uint32_t nd_cpu_features(void) { return ND_PMULL; }   /* every Apple processor has it */
 #else
 uint32_t nd_cpu_features(void) { return 0; }
 #endif

@@ -33,27 +33,7 @@ static const struct { nd_variant is; minima_fn *run; } VARIANTS[] = {
 #endif
     {{"portable", 0}, minima_portable},
 };
-enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS };
-static int chosen = VARIANT_COUNT - 1;
-
-size_t nd_minhash_variants(const char **names, int *runnable, size_t room, uint32_t features)
-{
-    for (size_t i = 0; i < VARIANT_COUNT && i < room; i++) {
-        names[i] = VARIANTS[i].is.name;
-        runnable[i] = (VARIANTS[i].is.needs & ~features) == 0;
-    }
-    return VARIANT_COUNT;
-}
-
-int nd_minhash_use(const char *name, uint32_t features)
-{
-    const int picked = nd_pick(&VARIANTS[0].is, VARIANT_COUNT, sizeof *VARIANTS, name, features);
-    if (picked >= 0)
-        chosen = picked;
-    return picked;
-}
-
-int nd_minhash_chosen(void) { return chosen; }
+ND_CHOICE(nd_minhash, VARIANTS)
 
 enum { BLOCK = 512 };
 

@@ -22,8 +22,20 @@
 #  define ND_X86 0
 #endif
 
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__aarch64__) && defined(__AARCH64EL__)
+#  define ND_ARM64 1
+#else
+#  define ND_ARM64 0
+#endif
+
 /* Instruction sets that a variant may need: what this CPU and its operating system run. */
-enum { ND_AVX2 = 1u << 0 };
+enum {
+    ND_AVX2 = 1u << 0,
+    ND_AVX512 = 1u << 1,
+    ND_PCLMUL = 1u << 2,
+    ND_VPCLMUL = 1u << 3,
+    ND_PMULL = 1u << 4,
+};
 
 uint32_t nd_cpu_features(void);
 
@@ -45,6 +57,63 @@ static inline int nd_pick(const nd_variant *first, size_t n, size_t stride, cons
             return (int)i;
     }
     return -1;
+}
+
+/* The choice among the rows of a table of variants: stem_variants, stem_use, stem_chosen, and `chosen`, which is the
+ * last row until somebody calls stem_use. */
+#define ND_CHOICE(stem, TABLE)                                                                                 \
+    enum { VARIANT_COUNT = sizeof TABLE / sizeof *TABLE };                                                     \
+    static int chosen = VARIANT_COUNT - 1;                                                                     \
+    size_t stem##_variants(const char **names, int *runnable, size_t room, uint32_t features)                  \
+    {                                                                                                          \
+        for (size_t i = 0; i < VARIANT_COUNT && i < room; i++) {                                               \
+            names[i] = TABLE[i].is.name;                                                                       \
+            runnable[i] = (TABLE[i].is.needs & ~features) == 0;                                                \
+        }                                                                                                      \
+        return VARIANT_COUNT;                                                                                  \
+    }                                                                                                          \
+    int stem##_use(const char *name, uint32_t features)                                                        \
+    {                                                                                                          \
+        const int picked = nd_pick(&TABLE[0].is, VARIANT_COUNT, sizeof *TABLE, name, features);                \
+        if (picked >= 0)                                                                                       \
+            chosen = picked;                                                                                   \
+        return picked;                                                                                         \
+    }                                                                                                          \
+    int stem##_chosen(void) { return chosen; }
+
+/* Eight bytes as a number, the first highest or the first lowest. Any alignment. */
+static inline uint64_t nd_load64(const uint8_t *at)
+{
+    uint64_t v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+static inline uint64_t nd_swap64(uint64_t v)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_bswap64(v);
+#else
+    v = (v & UINT64_C(0x00FF00FF00FF00FF)) << 8 | (v >> 8 & UINT64_C(0x00FF00FF00FF00FF));
+    v = (v & UINT64_C(0x0000FFFF0000FFFF)) << 16 | (v >> 16 & UINT64_C(0x0000FFFF0000FFFF));
+    return v << 32 | v >> 32;
+#endif
+}
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+static inline uint64_t nd_load_be64(const uint8_t *at) { return nd_load64(at); }
+static inline uint64_t nd_load_le64(const uint8_t *at) { return nd_swap64(nd_load64(at)); }
+#else
+static inline uint64_t nd_load_be64(const uint8_t *at) { return nd_swap64(nd_load64(at)); }
+static inline uint64_t nd_load_le64(const uint8_t *at) { return nd_load64(at); }
+#endif
+
+static inline void nd_store_be64(uint8_t *at, uint64_t v)
+{
+    uint8_t bytes[8];
+    memcpy(bytes, &v, sizeof v);
+    v = nd_load_be64(bytes);
+    memcpy(at, &v, sizeof v);
 }
 
 /* The finaliser of MurmurHash3 (Appleby): a bijection of 64-bit words with full avalanche. */

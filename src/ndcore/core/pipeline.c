@@ -10,10 +10,8 @@ static nd_shingled symbol_windows(const nd_shingling *s, nd_text *text, nd_sink 
     const size_t width = s->width, room = BLOCK + width - 1;
     uint64_t *symbols = scratch, *fingerprints = scratch + BLOCK + width;
     nd_shingled done = {0};
-    size_t held = 0, asked, got;
-    do {
-        asked = room - held;
-        got = s->run.symbols(text, symbols + held, asked);
+    size_t held = 0, got;
+    while ((got = s->run.symbols(text, symbols + held, room - held))) {
         held += got;
         done.tokens += got;
         if (held >= width) {
@@ -24,7 +22,7 @@ static nd_shingled symbol_windows(const nd_shingling *s, nd_text *text, nd_sink 
             held = width - 1;
             memmove(symbols, symbols + windows, held * sizeof *symbols);
         }
-    } while (got == asked);
+    }
     if (s->short_whole && done.tokens && done.tokens < width) {
         const uint64_t whole = s->run.words(&s->rabin, symbols, done.tokens);
         take(to, &whole, 1);

@@ -41,18 +41,10 @@ void nd_rabin_init(nd_rabin *r, uint64_t low, unsigned degree)
         m = fill(r->push[j], m, r->low);
 }
 
-static uint64_t load_be64(const uint8_t *b)
-{
-    uint64_t v = 0;
-    for (int i = 0; i < 8; i++)
-        v = v << 8 | b[i];
-    return v;
-}
-
 uint64_t nd_rabin_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n)
 {
     for (; n >= 8; b += 8, n -= 8)
-        state = nd_rabin_push64(r->push, state ^ load_be64(b));
+        state = nd_rabin_push64(r->push, state ^ nd_load_be64(b));
     for (; n; b++, n--)
         state = state << 8 ^ r->push[0][state >> 56 ^ *b];
     return state;
@@ -94,15 +86,32 @@ void nd_rabin_sliding(const nd_rabin *r, const nd_rabin_byte_window *w, size_t w
     }
 }
 
+/* ⌊x^128 / (x^64 + low)⌋ − x^64: the quotient of low·x^64, by long division. */
+static uint64_t inverse_of(uint64_t low)
+{
+    uint64_t quotient = 0, rest = low;
+    for (int i = 0; i < 64; i++) {
+        quotient = quotient << 1 | rest >> 63;
+        rest = times_x(rest, low);
+    }
+    return quotient;
+}
+
 void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, size_t window)
 {
     uint64_t m = power_of_x(64 * ((uint64_t)window + 1), r->low);
     for (int j = 0; j < 8; j++)
         m = fill(w->drop[j], m, r->low);
+    w->inverse = inverse_of(r->low);
+    for (size_t j = 0; j < window && window <= ND_RABIN_FACTORS; j++)
+        w->factor[j] = power_of_x(64 * (uint64_t)(window - j), r->low);
 }
 
-void nd_rabin_symbols(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
-                      const uint64_t *s, size_t n, uint64_t *out)
+typedef void symbols_fn(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
+                        const uint64_t *s, size_t n, uint64_t *out);
+
+static void symbols_portable(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
+                             const uint64_t *s, size_t n, uint64_t *out)
 {
     uint64_t f = 0;
     for (size_t i = 0; i < window; i++)
@@ -112,4 +121,86 @@ void nd_rabin_symbols(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t
         f = nd_rabin_push64(r->push, f ^ s[i]) ^ nd_rabin_push64(w->drop, s[i - window]);
         out[i - window + 1] = f;
     }
+}
+
+#if ND_X86
+#include <immintrin.h>
+
+/* Width 5, ns a shingle: vpclmul 1.0, vpclmul256 1.9, pclmul 3.8, portable 6.5; width 9: 1.5, 3.0, 6.0, 6.5. Zen 4,
+ * gcc 12, 2026-11-20. */
+#define ND_NAME symbols_vpclmul
+#define ND_ATTR ND_TARGET("avx512f,vpclmulqdq")
+#define ND_VEC __m512i
+#define ND_EACH(word) _mm512_set1_epi64((long long)(word))
+#define ND_LOAD(at) _mm512_loadu_si512((const void *)(at))
+#define ND_XOR _mm512_xor_si512
+#define ND_CLMUL_LOW(v, k) _mm512_clmulepi64_epi128(v, k, 0x00)
+#define ND_CLMUL_HIGH(v, k) _mm512_clmulepi64_epi128(v, k, 0x01)
+#define ND_LOWER_HALVES _mm512_unpacklo_epi64
+#define ND_STORE(at, v) _mm512_storeu_si512((void *)(at), v)
+#include "rabin_clmul.h"
+
+#define ND_NAME symbols_vpclmul256
+#define ND_ATTR ND_TARGET("avx2,vpclmulqdq")
+#define ND_VEC __m256i
+#define ND_EACH(word) _mm256_set1_epi64x((long long)(word))
+#define ND_LOAD(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define ND_XOR _mm256_xor_si256
+#define ND_CLMUL_LOW(v, k) _mm256_clmulepi64_epi128(v, k, 0x00)
+#define ND_CLMUL_HIGH(v, k) _mm256_clmulepi64_epi128(v, k, 0x01)
+#define ND_LOWER_HALVES _mm256_unpacklo_epi64
+#define ND_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#include "rabin_clmul.h"
+
+#define ND_NAME symbols_pclmul
+#define ND_ATTR ND_TARGET("sse2,pclmul")
+#define ND_VEC __m128i
+#define ND_EACH(word) _mm_set1_epi64x((long long)(word))
+#define ND_LOAD(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define ND_XOR _mm_xor_si128
+#define ND_CLMUL_LOW(v, k) _mm_clmulepi64_si128(v, k, 0x00)
+#define ND_CLMUL_HIGH(v, k) _mm_clmulepi64_si128(v, k, 0x01)
+#define ND_LOWER_HALVES _mm_unpacklo_epi64
+#define ND_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#include "rabin_clmul.h"
+#endif
+
+#if ND_ARM64
+#include <arm_neon.h>
+
+/* Not timed: tested under emulation only. */
+#define ND_NAME symbols_pmull
+#define ND_ATTR ND_TARGET("+crypto")
+#define ND_VEC uint64x2_t
+#define ND_EACH(word) vdupq_n_u64(word)
+#define ND_LOAD(at) vld1q_u64(at)
+#define ND_XOR veorq_u64
+#define ND_CLMUL_LOW(v, k) \
+    vreinterpretq_u64_p128(vmull_p64((poly64_t)vgetq_lane_u64(v, 0), (poly64_t)vgetq_lane_u64(k, 0)))
+#define ND_CLMUL_HIGH(v, k) \
+    vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(v), vreinterpretq_p64_u64(k)))
+#define ND_LOWER_HALVES vzip1q_u64
+#define ND_STORE(at, v) vst1q_u64(at, v)
+#include "rabin_clmul.h"
+#endif
+
+/* widest: the window up to which a variant is at least as fast as the portable form, which takes over beyond it. */
+static const struct { nd_variant is; symbols_fn *run; size_t widest; } VARIANTS[] = {
+#if ND_X86
+    {{"vpclmul", ND_AVX512 | ND_VPCLMUL}, symbols_vpclmul, ND_RABIN_FACTORS},
+    {{"vpclmul256", ND_AVX2 | ND_VPCLMUL}, symbols_vpclmul256, 20},
+    {{"pclmul", ND_PCLMUL}, symbols_pclmul, 9},
+#endif
+#if ND_ARM64
+    {{"pmull", ND_PMULL}, symbols_pmull, 9},
+#endif
+    {{"portable", 0}, symbols_portable, SIZE_MAX},
+};
+ND_CHOICE(nd_rabin, VARIANTS)
+
+void nd_rabin_symbols(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
+                      const uint64_t *s, size_t n, uint64_t *out)
+{
+    const int fits = window <= VARIANTS[chosen].widest;
+    (fits ? VARIANTS[chosen].run : symbols_portable)(r, w, window, s, n, out);
 }

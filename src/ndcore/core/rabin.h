@@ -13,9 +13,14 @@ typedef struct {
     uint64_t push[8][256];     /* push[j][v] = v·x^(64+8j) mod P', v a byte */
 } nd_rabin;
 
-/* Tables that take the oldest byte, or the oldest 64-bit symbol, out of a window. */
+/* Tables that take the oldest byte, or the oldest 64-bit symbol, out of a window; and what the variants by carry-less
+ * multiplication need, whose cost grows with the window. */
 typedef struct { uint64_t drop[256]; } nd_rabin_byte_window;
-typedef struct { uint64_t drop[8][256]; } nd_rabin_symbol_window;
+enum { ND_RABIN_FACTORS = 32 };
+typedef struct {
+    uint64_t drop[8][256];
+    uint64_t inverse, factor[ND_RABIN_FACTORS];
+} nd_rabin_symbol_window;
 
 /* low: P without its leading term. */
 void nd_rabin_init(nd_rabin *r, uint64_t low, unsigned degree);
@@ -49,5 +54,10 @@ void nd_rabin_sliding(const nd_rabin *r, const nd_rabin_byte_window *w, size_t w
 void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, size_t window);
 void nd_rabin_symbols(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
                       const uint64_t *s, size_t n, uint64_t *out);
+
+/* Variants of the symbol windows, best first; see nd.h. */
+size_t nd_rabin_variants(const char **names, int *runnable, size_t room, uint32_t features);
+int nd_rabin_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
+int nd_rabin_chosen(void);
 
 #endif
