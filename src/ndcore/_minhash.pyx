@@ -22,16 +22,12 @@ cdef extern from "minhash.h" nogil:
 
 def variants() -> dict[str, bool]:
     """Names of the forms of the 32-bit minima, best first, each with whether it runs here."""
-    cdef const char *names[8]
-    cdef int runnable[8]
-    cdef size_t n = nd_minhash_variants(names, runnable, 8, _cpu.features())
-    return {names[i].decode(): bool(runnable[i]) for i in range(n)}
+    return _cpu.listed(nd_minhash_variants)
 
 
 def use(name: str | None) -> bool:
     """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
-    cdef bytes wanted = b"" if name is None else name.encode()
-    return nd_minhash_use(NULL if name is None else <const char *> wanted, _cpu.features()) >= 0
+    return _cpu.used(nd_minhash_use, name)
 
 
 def chosen() -> str:

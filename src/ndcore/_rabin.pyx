@@ -60,16 +60,12 @@ cdef void rabin_symbols(
 
 def variants() -> dict[str, bool]:
     """Names of the forms of the symbol windows, best first, each with whether it runs here."""
-    cdef const char *names[8]
-    cdef int runnable[8]
-    cdef size_t n = nd_rabin_variants(names, runnable, 8, _cpu.features())
-    return {names[i].decode(): bool(runnable[i]) for i in range(n)}
+    return _cpu.listed(nd_rabin_variants)
 
 
 def use(name: str | None) -> bool:
     """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
-    cdef bytes wanted = b"" if name is None else name.encode()
-    return nd_rabin_use(NULL if name is None else <const char *> wanted, _cpu.features()) >= 0
+    return _cpu.used(nd_rabin_use, name)
 
 
 def chosen() -> str:

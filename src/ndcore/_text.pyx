@@ -4,6 +4,8 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from ndcore cimport _cpu
+
 cdef extern from "unicode_tables.h":
     const char *ND_UNICODE_VERSION
 
@@ -11,6 +13,9 @@ cdef extern from "text.h" nogil:
     void nd_text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape)
     size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
     uint64_t nd_text_symbol(const uint8_t *token, size_t n)
+    size_t nd_text_variants(const char **names, int *runnable, size_t room, uint32_t features)
+    int nd_text_use(const char *name, uint32_t features)
+    int nd_text_chosen()
 
 cdef extern from "nfkc.h" nogil:
     size_t nd_nfkc_scratch_size(size_t n)
@@ -28,6 +33,21 @@ cdef size_t text_symbols(nd_text *t, uint64_t *out, size_t cap) noexcept nogil:
 UNICODE_VERSION = ND_UNICODE_VERSION.decode()
 
 cdef size_t PIECE = 1 << 16
+
+
+def variants() -> dict[str, bool]:
+    """Names of the forms of the words of ASCII text, best first, each with whether it runs here."""
+    return _cpu.listed(nd_text_variants)
+
+
+def use(name: str | None) -> bool:
+    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
+    return _cpu.used(nd_text_use, name)
+
+
+def chosen() -> str:
+    """Name of the variant that runs."""
+    return list(variants())[nd_text_chosen()]
 
 
 def symbol(token: bytes) -> int:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Protocol
 
-from ndcore import _minhash, _rabin
+from ndcore import _minhash, _rabin, _text
 
 __all__ = ["using", "variants"]
 
@@ -31,7 +31,7 @@ class _OneForm:
         return "portable"
 
 
-KERNELS: dict[str, _Kernel] = {"minhash": _minhash, "pairs": _OneForm(), "rabin": _rabin, "text": _OneForm()}
+KERNELS: dict[str, _Kernel] = {"minhash": _minhash, "pairs": _OneForm(), "rabin": _rabin, "text": _text}
 
 
 def variants() -> dict[str, dict[str, str]]:

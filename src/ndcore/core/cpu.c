@@ -13,7 +13,8 @@ static uint64_t saved_registers(void)   /* XCR0 */
 
 uint32_t nd_cpu_features(void)
 {
-    const uint32_t pclmul = 1u << 1, osxsave = 1u << 27, avx2 = 1u << 5, vpclmul = 1u << 10;
+    const uint32_t pclmul = 1u << 1, movbe = 1u << 22, osxsave = 1u << 27;
+    const uint32_t avx2 = 1u << 5, bmi = 1u << 3 | 1u << 8, vpclmul = 1u << 10;
     const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;   /* F, DQ, BW, VL */
     const uint64_t ymm_state = 0x06, zmm_state = 0xE6;
     uint32_t a, b, c, d, features = 0;
@@ -22,9 +23,12 @@ uint32_t nd_cpu_features(void)
     if (c & pclmul)
         features |= ND_PCLMUL;
     const uint64_t saved = c & osxsave ? saved_registers() : 0;
+    const int has_movbe = (c & movbe) != 0;
     if ((saved & ymm_state) != ymm_state || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & avx2))
         return features;
     features |= ND_AVX2;
+    if (has_movbe && (b & bmi) == bmi)
+        features |= ND_BMI;
     if (c & vpclmul)
         features |= ND_VPCLMUL;
 #if !defined(__APPLE__)   /* withheld: early Darwin kernels with AVX-512 corrupted the mask registers */

@@ -35,6 +35,7 @@ enum {
     ND_PCLMUL = 1u << 2,
     ND_VPCLMUL = 1u << 3,
     ND_PMULL = 1u << 4,
+    ND_BMI = 1u << 5,
 };
 
 uint32_t nd_cpu_features(void);

@@ -12,9 +12,13 @@ static ND_ATTR void ND_NAME(const nd_rabin *r, const nd_rabin_symbol_window *w, 
 {
     enum { WORDS = sizeof(ND_VEC) / 8 };
     const size_t windows = n - window + 1;
+    if (windows < WORDS) {
+        symbols_portable(r, w, window, s, n, out);
+        return;
+    }
     const ND_VEC low = ND_EACH(r->low), inverse = ND_EACH(w->inverse);
-    size_t i = 0;
-    for (; i + WORDS <= windows; i += WORDS) {
+    for (size_t done = 0; done < windows; done += WORDS) {
+        const size_t i = done + WORDS <= windows ? done : windows - WORDS;   /* the last vector overlaps */
         ND_VEC even = ND_EACH(0), odd = even;
         for (size_t j = 0; j < window; j++) {
             const ND_VEC v = ND_LOAD(s + i + j), factor = ND_EACH(w->factor[j]);
@@ -27,8 +31,6 @@ static ND_ATTR void ND_NAME(const nd_rabin *r, const nd_rabin_symbol_window *w, 
         odd = ND_XOR(odd, ND_CLMUL_HIGH(odd_quotient, low));
         ND_STORE(out + i, ND_LOWER_HALVES(even, odd));
     }
-    if (i < windows)
-        symbols_portable(r, w, window, s + i, n - i, out + i);
 }
 #undef ND_NAME
 #undef ND_ATTR

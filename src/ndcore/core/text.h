@@ -42,4 +42,9 @@ int nd_text_is_ignorable(uint32_t code_point);
 /* UTF-8 of a code point, 1 to 4 bytes. */
 size_t nd_text_encode(uint32_t code_point, uint8_t *out);
 
+/* Variants of the ASCII words, best first; see nd.h. */
+size_t nd_text_variants(const char **names, int *runnable, size_t room, uint32_t features);
+int nd_text_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
+int nd_text_chosen(void);
+
 #endif

@@ -1,0 +1,43 @@
+/* The ASCII words at *at, span by span of 64 bytes, until other text, fewer than SPAN_READS bytes left, or no room for the
+ * words of a span. Returns their number; *at moves to where they end, or to a word that goes on. ND_LETTERS sets the bits
+ * of letters and digits, and `others` where a byte is not ASCII. Included once per variant. */
+static ND_ATTR size_t ND_NAME(nd_text *t, const uint8_t **at, uint64_t *out, size_t cap, int taped)
+{
+    const uint8_t *p = *at;
+    size_t n = 0;
+    while (t->end - p >= SPAN_READS && cap - n >= SPAN_WORDS) {
+        uint64_t letters = 0, others = 0;
+        ND_LETTERS(p, letters, others);
+        uint64_t edges = letters ^ letters << 1;
+        unsigned span = SPAN;
+        if (ND_UNLIKELY(others)) {
+            for (span = 0; p[span] < 0x80; span++) {}
+            edges &= (UINT64_C(1) << span) - 1;    /* a word that ends at other text may go on in it */
+        }
+        const uint8_t *next = p + span;
+        while (edges) {
+            const unsigned begin = lowest(edges);
+            edges &= edges - 1;
+            if (ND_UNLIKELY(!edges)) {
+                next = p + begin;
+                break;
+            }
+            const size_t length = lowest(edges) - begin;
+            edges &= edges - 1;
+            const uint8_t *word = p + begin;
+            const uint64_t head = nd_load_be64(word) | EACH(0x20);
+            out[n++] = ND_LIKELY(length <= 8) ? head >> (64 - 8 * length) : long_word(head, word, length);
+            if (taped)
+                tape_word(t, head, word, length);
+        }
+        const size_t moved = (size_t)(next - p);
+        p = next;
+        if (moved < SPAN_WORTH || span < SPAN)
+            break;
+    }
+    *at = p;
+    return n;
+}
+#undef ND_NAME
+#undef ND_ATTR
+#undef ND_LETTERS
