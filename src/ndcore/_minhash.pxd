@@ -18,10 +18,12 @@ cdef extern from "minhash.h" nogil:
         size_t size
         size_t count
         size_t table_size
+        size_t early_size
         uint64_t key
         unsigned shift
-        uint64_t *heap
+        uint64_t *members
         uint64_t *table
+        uint64_t *early
 
 
 cdef class Sink:

@@ -104,29 +104,34 @@ cdef class Signatures64(Sink):
         self.state.minima = &self.minima[row, 0]
 
 
+EARLY = 4096  # values that a bottom sketch collects before it becomes a heap
+
+
 cdef class Bottoms(Sink):
     """rows (n, size) uint64: MIN_s of document i ascending in rows[i, : counts[i]]."""
     cdef nd_bottom state
     cdef uint64_t[:, ::1] members
-    cdef uint64_t[::1] table
+    cdef uint64_t[::1] table, early
     cdef int64_t[::1] filled
     cdef readonly object rows, counts
 
     def __init__(self, n: int, size: int, bits: int, seed: int):
         key, _, _ = coefficients(seed, 0)
         cdef size_t table_size = 1 << (4 * size - 1).bit_length()
+        cdef size_t early_size = max(EARLY, 2 * size)
         self.table = np.empty(table_size, np.uint64)
+        self.early = np.empty(3 * early_size, np.uint64)
         self.rows = np.empty((n, size), np.uint64)
         self.counts = np.zeros(n, np.int64)
         self.members, self.filled = self.rows, self.counts
         self.state.size, self.state.table_size = size, table_size
         self.state.key, self.state.shift = key, 64 - bits
-        self.state.table = &self.table[0]
+        self.state.table, self.state.early, self.state.early_size = &self.table[0], &self.early[0], early_size
         self.take = nd_bottom_take
         self.to = &self.state
 
     cdef void start(self, size_t row) noexcept nogil:
-        self.state.heap = &self.members[row, 0]
+        self.state.members = &self.members[row, 0]
         nd_bottom_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:

@@ -16,20 +16,22 @@ typedef struct { size_t k; uint64_t key; const uint64_t *a, *b; uint64_t *minima
 void nd_minima32_take(void *to, const uint64_t *f, size_t n);
 void nd_minima64_take(void *to, const uint64_t *f, size_t n);
 
-/* MIN_s (Broder 1997 §3, §4.1): the `size` smallest distinct π(f) >> shift, in a heap whose root is the largest, with
- * a hash table against repeats. table: table_size = a power of two >= 4·size words. */
+/* MIN_s (Broder 1997 §3, §4.1): the `size` smallest distinct π(f) >> shift. The first values are collected and selected
+ * from at once; those after them meet a heap whose root is the largest, with a hash table against repeats.
+ * members: size words, the result; table: table_size = a power of two >= 4·size words; early: 3·early_size words,
+ * early_size >= size. */
 typedef struct {
-    size_t size, count, table_size;
+    size_t size, count, table_size, early_size, early_count;
     uint64_t key;
     unsigned shift;
-    int has_zero;
-    uint64_t *heap, *table;
+    int in_heap, has_zero;
+    uint64_t *members, *table, *early;
 } nd_bottom;
 
 void nd_bottom_open(nd_bottom *b);
-/* Expected O(n + size·log(size)·log(n / size)). */
+/* Expected O(n + size·log(size)·log(n / early_size)). */
 void nd_bottom_take(void *to, const uint64_t *f, size_t n);
-/* Sorts heap[0 : count] ascending. */
+/* members[0 : count] ascending. */
 void nd_bottom_close(nd_bottom *b);
 
 /* Variants of the 32-bit minima, best first. */
