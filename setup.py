@@ -1,11 +1,13 @@
 """The extension list; everything else is in pyproject.toml."""
 
 import sys
+from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 CORE = "src/ndcore/core"
+HEADERS = sorted(path.as_posix() for path in Path(CORE).glob("*.h"))  # any of them may be included by any C file
 FLAGS = [] if sys.platform == "win32" else ["-O3", "-std=c11", "-Wall", "-Werror=ignored-attributes"]
 
 # Each C file is linked into exactly one extension; the others reach it through that extension's .pxd.
@@ -13,7 +15,7 @@ C_FILES = {
     "_cpu": ["cpu"],
     "_rabin": ["gf2", "rabin"],
     "_text": ["text", "nfkc"],
-    "_minhash": ["minhash"],
+    "_minhash": ["minhash", "fastsketch"],
     "_pairs": ["pairs"],
     "_pipeline": ["pipeline"],
 }
@@ -24,9 +26,12 @@ def extension(name: str, c_files: list[str]) -> Extension:
         f"ndcore.{name}",
         [f"src/ndcore/{name}.pyx", *(f"{CORE}/{stem}.c" for stem in c_files)],
         include_dirs=[CORE],
-        depends=[f"{CORE}/{header}.h" for header in ("nd", "gf2", "rabin", "text", "nfkc", "minhash", "pairs", "pipeline")],
+        depends=HEADERS,
         extra_compile_args=FLAGS,
     )
 
 
-setup(ext_modules=cythonize([extension(name, c_files) for name, c_files in C_FILES.items()], include_path=["src"]))
+setup(
+    ext_modules=cythonize([extension(name, c_files) for name, c_files in C_FILES.items()], include_path=["src"]),
+    include_package_data=False,  # wheels hold what pyproject.toml lists, not all that MANIFEST.in gives to the sdist
+)

@@ -26,8 +26,23 @@ cdef extern from "minhash.h" nogil:
         uint64_t *early
 
 
+cdef extern from "fastsketch.h" nogil:
+    ctypedef struct nd_fastsketch:
+        size_t t
+        size_t distinct
+        uint64_t key
+        uint64_t *slots
+        uint64_t *kept
+        size_t room
+        uint32_t *coordinates
+
+
 cdef class Sink:
-    """What takes the fingerprints of one document after another: take(to, …) between start(row) and finish(row)."""
+    """What takes the fingerprints of one document after another: take(to, …) between start(row) and finish(row).
+
+    `prepare` is told first how many fingerprints a document may have.
+    """
+    cdef prepare(self, size_t most)
     cdef void (*take)(void *, const uint64_t *, size_t) noexcept nogil
     cdef void *to
     cdef void start(self, size_t row) noexcept nogil

@@ -20,6 +20,12 @@ cdef extern from "minhash.h" nogil:
     int nd_minhash_chosen()
 
 
+cdef extern from "fastsketch.h" nogil:
+    void nd_fastsketch_open(nd_fastsketch *s)
+    void nd_fastsketch_take(void *to, const uint64_t *f, size_t n)
+    void nd_fastsketch_close(nd_fastsketch *s)
+
+
 def variants() -> dict[str, bool]:
     """Names of the forms of the 32-bit minima, best first, each with whether it runs here."""
     return _cpu.listed(nd_minhash_variants)
@@ -45,6 +51,9 @@ def coefficients(seed: int, num_perm: int):
 
 
 cdef class Sink:
+    cdef prepare(self, size_t most):
+        pass
+
     cdef void start(self, size_t row) noexcept nogil:
         pass
 
@@ -55,6 +64,7 @@ cdef class Sink:
         """Sketch ready sets: set i is values[offsets[i] : offsets[i + 1]], offsets checked by the caller."""
         cdef size_t row, n = offsets.shape[0] - 1
         cdef const uint64_t *base = &values[0] if values.shape[0] else NULL
+        self.prepare(int(np.diff(offsets).max(initial=0)))
         with nogil:
             for row in range(n):
                 self.start(row)
@@ -102,6 +112,37 @@ cdef class Signatures64(Sink):
 
     cdef void start(self, size_t row) noexcept nogil:
         self.state.minima = &self.minima[row, 0]
+
+
+cdef class FastSignatures(Sink):
+    """rows (n, num_perm) uint32 by fast similarity sketching; distinct int64 (n,): shingles of small sets, else 0."""
+    cdef nd_fastsketch state
+    cdef uint64_t[::1] slots, kept
+    cdef uint32_t[:, ::1] coordinates
+    cdef int64_t[::1] counted
+    cdef readonly object rows, distinct
+
+    def __init__(self, n: int, num_perm: int, seed: int):
+        key, _, _ = coefficients(seed, 0)
+        self.rows = np.empty((n, num_perm), np.uint32)
+        self.distinct = np.zeros(n, np.int64)
+        self.coordinates, self.counted = self.rows, self.distinct
+        self.slots = np.empty(num_perm, np.uint64)
+        self.state.t, self.state.key, self.state.slots = num_perm, key, &self.slots[0]
+        self.take = nd_fastsketch_take
+        self.to = &self.state
+
+    cdef prepare(self, size_t most):
+        self.kept = np.empty(2 * max(most, 1), np.uint64)
+        self.state.kept, self.state.room = &self.kept[0], max(most, 1)
+
+    cdef void start(self, size_t row) noexcept nogil:
+        self.state.coordinates = &self.coordinates[row, 0]
+        nd_fastsketch_open(&self.state)
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        nd_fastsketch_close(&self.state)
+        self.counted[row] = <int64_t> self.state.distinct
 
 
 EARLY = 4096  # values that a bottom sketch collects before it becomes a heap

@@ -178,6 +178,7 @@ cdef class Shingler:
         cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
         cdef nd_shingled done
         cdef Work work = Work(self, batch)
+        sink.prepare(self._most(batch.longest))
         with nogil:
             for i in range(batch.count):
                 sink.start(i)

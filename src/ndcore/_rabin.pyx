@@ -204,7 +204,7 @@ cdef class Rabin:
             raise ValueError(f"{polynomial:#x} is not irreducible; random_irreducible({degree}, seed) makes one that is")
         self.polynomial = polynomial
         self.state = 0
-        nd_rabin_init(&self.tables, <uint64_t> (polynomial ^ (1 << degree)), degree)
+        nd_rabin_init(&self.tables, <uint64_t> (polynomial ^ (<object> 1 << degree)), degree)
 
     def __reduce__(self):
         return _restore, (self.polynomial, self.state)

@@ -84,7 +84,8 @@ def _reading(
                 run.left_out = len(run.documents) - at
                 return
             yield compared(run, document)
-        matched.update(run.pivots[document].tolist())
+        if labels[document] == document:
+            matched.update(run.pivots[document].tolist())
 
 
 def _compared(

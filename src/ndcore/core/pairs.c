@@ -1,42 +1,11 @@
 /* A pair of documents must come out once though it meets in many groups: it is written in the first group that it
  * shares, judged by looking at the two rows, so nothing is stored and nothing counted twice. */
 #include "pairs.h"
+#include "sort.h"
 
-enum { DIGITS = 8, RADIX = 256 };
-
-static unsigned digit(uint64_t key, int d) { return key >> 8 * d & (RADIX - 1); }
-
-/* Counts of all digits in one reading; then each pass is a stable scatter. Defined once for entries, once for keys. */
-#define ND_SORT(name, type, KEY)                                                        \
-    void name(type *e, type *scratch, size_t n)                                         \
-    {                                                                                   \
-        size_t count[DIGITS][RADIX] = {{0}};                                            \
-        for (size_t i = 0; i < n; i++)                                                  \
-            for (int d = 0; d < DIGITS; d++)                                            \
-                count[d][digit(KEY(e[i]), d)]++;                                        \
-        type *from = e, *to = scratch;                                                  \
-        for (int d = 0; d < DIGITS && n; d++) {                                         \
-            if (count[d][digit(KEY(from[0]), d)] == n)                                  \
-                continue;                                                               \
-            size_t total = 0;                                                           \
-            for (unsigned v = 0; v < RADIX; v++) {                                      \
-                const size_t here = count[d][v];                                        \
-                count[d][v] = total;                                                    \
-                total += here;                                                          \
-            }                                                                           \
-            for (size_t i = 0; i < n; i++)                                              \
-                to[count[d][digit(KEY(from[i]), d)]++] = from[i];                       \
-            type *done = to;                                                            \
-            to = from;                                                                  \
-            from = done;                                                                \
-        }                                                                               \
-        if (from != e)                                                                  \
-            memcpy(e, from, n * sizeof *e);                                             \
-    }
 #define KEY_OF_ENTRY(x) ((x).key)
-#define KEY_OF_KEY(x) (x)
-ND_SORT(nd_pairs_sort, nd_entry, KEY_OF_ENTRY)
-ND_SORT(nd_pairs_sort_keys, uint64_t, KEY_OF_KEY)
+ND_SORT(, nd_pairs_sort, nd_entry, KEY_OF_ENTRY)
+ND_SORT(, nd_pairs_sort_keys, uint64_t, ND_KEY_ITSELF)
 
 void nd_pairs_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
 {

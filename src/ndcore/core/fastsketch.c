@@ -1,0 +1,87 @@
+/* A slot holds round << 32 | value, so that the smallest wins and an earlier round always does. Elements are kept while
+ * slots are empty; a set that fills them all in round 0, as every large one does, is never looked at again. */
+#include "fastsketch.h"
+#include "sort.h"
+
+#define EMPTY UINT64_MAX
+
+void nd_fastsketch_open(nd_fastsketch *s)
+{
+    s->unfilled = s->t;
+    s->kept_count = s->distinct = 0;
+    for (size_t j = 0; j < s->t; j++)
+        s->slots[j] = EMPTY;
+}
+
+void nd_fastsketch_take(void *to, const uint64_t *f, size_t n)
+{
+    nd_fastsketch *s = to;
+    uint64_t *const slots = s->slots;
+    const uint64_t t = s->t, key = s->key;
+    size_t i = 0;
+    for (; i < n && s->unfilled; i++) {
+        const uint64_t z = nd_fmix64(f[i] ^ key), value = z & UINT32_MAX;
+        uint64_t *slot = slots + ((z >> 32) * t >> 32);
+        s->kept[s->kept_count++] = z;
+        s->unfilled -= *slot == EMPTY;
+        *slot = value < *slot ? value : *slot;
+    }
+    for (; i < n; i++) {
+        const uint64_t z = nd_fmix64(f[i] ^ key), value = z & UINT32_MAX;
+        uint64_t *slot = slots + ((z >> 32) * t >> 32);
+        if (ND_UNLIKELY(value < *slot))
+            *slot = value;
+    }
+}
+
+ND_SORT(static, sort_words, uint64_t, ND_KEY_ITSELF)
+
+enum { FEW = 48 };
+
+static void insertion_sort(uint64_t *v, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const uint64_t value = v[i];
+        size_t j = i;
+        for (; j && v[j - 1] > value; j--)
+            v[j] = v[j - 1];
+        v[j] = value;
+    }
+}
+
+static size_t make_distinct(uint64_t *v, size_t n, uint64_t *scratch)
+{
+    if (n <= FEW)
+        insertion_sort(v, n);
+    else
+        sort_words(v, scratch, n);
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (m == 0 || v[i] != v[m - 1])
+            v[m++] = v[i];
+    return m;
+}
+
+/* Rounds after the first, until no slot is empty. */
+static void fill(nd_fastsketch *s)
+{
+    const uint64_t t = s->t;
+    for (uint64_t i = 1; i < 2 * t && s->unfilled; i++)
+        for (size_t e = 0; e < s->distinct; e++) {
+            const uint64_t r = nd_fmix64(s->kept[e] + i * UINT64_C(0x9E3779B97F4A7C15));
+            uint64_t *slot = s->slots + (i < t ? (r >> 32) * t >> 32 : i - t);
+            const uint64_t value = i << 32 | (r & UINT32_MAX);
+            s->unfilled -= *slot == EMPTY;
+            *slot = value < *slot ? value : *slot;
+        }
+}
+
+void nd_fastsketch_close(nd_fastsketch *s)
+{
+    if (s->unfilled && s->kept_count) {
+        s->distinct = make_distinct(s->kept, s->kept_count, s->kept + s->room);
+        fill(s);
+    }
+    for (size_t j = 0; j < s->t; j++)
+        s->coordinates[j] = (uint32_t)s->slots[j];
+}
