@@ -17,7 +17,8 @@ C_FILES = {
     "_text": ["text", "nfkc"],
     "_minhash": ["minhash", "fastsketch"],
     "_pairs": ["pairs"],
-    "_pipeline": ["pipeline"],
+    "_arrow": ["arrow"],
+    "_pipeline": ["pipeline", "utf8"],
 }
 
 

@@ -541,7 +541,7 @@ def test_signature_estimates_by_hand():
 
 def test_estimates_are_unbiased_over_seeds():
     """100 seeds, J = 1/3: the mean lies within five standard errors of each estimator's binomial bound."""
-    a, b = list(range(0, 200)), list(range(100, 300))
+    a, b = list(range(200)), list(range(100, 300))
     bottoms, signatures, mods = [], [], []
     for seed in range(100):
         pair = [minhash.bottom(fs, 50, 64, seed) for fs in (a, b)]

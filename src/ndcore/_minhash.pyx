@@ -1,7 +1,7 @@
 # cython: embedsignature=True, overflowcheck=True
 """Sketches: what takes fingerprints and keeps minima."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 import numpy as np
 

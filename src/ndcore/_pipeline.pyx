@@ -1,14 +1,14 @@
 # cython: embedsignature=True, overflowcheck=True
 """Documents to tokens, fingerprints and sketches: the loop over documents runs without the GIL."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_AsEncodedString
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
 
 from ndcore cimport _rabin, _text
+from ndcore._arrow cimport ArrowTexts
 from ndcore._minhash cimport Sink
 from ndcore._rabin cimport nd_rabin, nd_rabin_byte_window, nd_rabin_symbol_window
 from ndcore._text cimport ND_BYTE, ND_CHAR, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_tape_size, nd_unit
@@ -17,8 +17,16 @@ from ndcore._text import normalize
 
 
 cdef extern from "Python.h":
-    bint PyUnicode_IS_COMPACT_ASCII(object text)
-    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    int PyUnicode_READY(object text) except -1
+    bint PyUnicode_IS_ASCII(object text)
+    int PyUnicode_KIND(object text)
+    void *PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+
+
+cdef extern from "utf8.h" nogil:
+    size_t nd_utf8_size(unsigned unit, const void *points, size_t n)
+    size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out)
 
 
 cdef extern from "pipeline.h" nogil:
@@ -78,38 +86,95 @@ cdef void connect(nd_kernels *run) noexcept:
 
 
 cdef class Batch:
-    """Documents as bytes that stay where they are while this object lives; str by UTF-8 with surrogatepass."""
-    cdef list alive
+    """Documents as bytes that stay where they are while this object lives; str by UTF-8 with surrogatepass.
+
+    bytes, ASCII str and texts of Arrow are read in place; other str, and all of them with `normal`, from buffers of this
+    object, so that nothing is cached in the caller's objects.
+    """
+    cdef object alive
     cdef const uint8_t **texts
     cdef size_t *sizes
+    cdef const uint8_t **own_texts
+    cdef size_t *own_sizes
+    cdef uint8_t *utf8
     cdef readonly size_t count
     cdef readonly size_t longest
     cdef readonly size_t total
 
     def __cinit__(self, documents, *, normal=False, remove=False):
-        self.count = len(documents)
-        self.alive = []
-        self.texts = <const uint8_t **> allocate(self.count * sizeof(uint8_t *))
-        self.sizes = <size_t *> allocate(self.count * sizeof(size_t))
         cdef size_t i
-        for i, document in enumerate(documents):
-            self._hold(i, document, normal, remove)
-
-    cdef _hold(self, size_t i, object document, bint normal, bint remove):
-        cdef Py_ssize_t size
-        if isinstance(document, str) and PyUnicode_IS_COMPACT_ASCII(document) and not normal:
-            self.texts[i] = <const uint8_t *> PyUnicode_AsUTF8AndSize(document, &size)
+        if isinstance(documents, ArrowTexts):
+            self._borrow(documents)
         else:
-            if isinstance(document, str):
-                document = PyUnicode_AsEncodedString(document, "utf-8", "surrogatepass")
-            if normal:
-                document = normalize(document, remove)
-            self.texts[i] = <const uint8_t *> PyBytes_AS_STRING(document)
-            size = PyBytes_GET_SIZE(document)
-        self.alive.append(document)
-        self.sizes[i] = <size_t> size
-        self.longest = max(self.longest, self.sizes[i])
-        self.total += self.sizes[i]
+            self._hold(list(documents))
+        if normal:
+            self._normalize(remove)
+        for i in range(self.count):
+            self.longest = max(self.longest, self.sizes[i])
+            self.total += self.sizes[i]
+
+    cdef _borrow(self, ArrowTexts documents):
+        self.alive, self.count = documents, <size_t> documents.n
+        self.texts, self.sizes = documents.starts, documents.sizes
+
+    cdef _own(self):
+        self.texts = self.own_texts = <const uint8_t **> allocate(self.count * sizeof(uint8_t *))
+        self.sizes = self.own_sizes = <size_t *> allocate(self.count * sizeof(size_t))
+
+    cdef _hold(self, list documents):
+        cdef size_t i
+        cdef uint8_t *units
+        cdef bint encode = False
+        self.alive, self.count = documents, <size_t> len(documents)
+        self._own()
+        units = <uint8_t *> allocate(self.count)
+        try:
+            for i, document in enumerate(documents):
+                units[i] = 0
+                if isinstance(document, bytes):
+                    self.texts[i] = <const uint8_t *> PyBytes_AS_STRING(document)
+                    self.sizes[i] = <size_t> PyBytes_GET_SIZE(document)
+                elif isinstance(document, str):
+                    PyUnicode_READY(document)
+                    self.texts[i] = <const uint8_t *> PyUnicode_DATA(document)
+                    self.sizes[i] = <size_t> PyUnicode_GET_LENGTH(document)
+                    if not PyUnicode_IS_ASCII(document):
+                        units[i] = <uint8_t> PyUnicode_KIND(document)
+                        encode = True
+                else:
+                    raise TypeError(f"document {i} is of type {type(document).__name__}; texts are str or bytes")
+            if encode:
+                self._encode(units)
+        finally:
+            free(units)
+
+    cdef _encode(self, const uint8_t *units):
+        """Documents in units of 1, 2 or 4 bytes, where that is not 0, to UTF-8."""
+        cdef size_t i, room = 0
+        cdef uint8_t *at
+        with nogil:
+            for i in range(self.count):
+                if units[i]:
+                    room += nd_utf8_size(units[i], self.texts[i], self.sizes[i])
+        self.utf8 = at = <uint8_t *> allocate(room)
+        with nogil:
+            for i in range(self.count):
+                if units[i]:
+                    self.sizes[i] = nd_utf8(units[i], self.texts[i], self.sizes[i], at)
+                    self.texts[i] = at
+                    at += self.sizes[i]
+
+    cdef _normalize(self, bint remove):
+        cdef const uint8_t **texts = self.texts
+        cdef size_t *sizes = self.sizes
+        cdef size_t i
+        results = [normalize(PyBytes_FromStringAndSize(<const char *> texts[i], <Py_ssize_t> sizes[i]), remove)
+                   for i in range(self.count)]
+        free(self.own_texts)
+        free(self.own_sizes)
+        free(self.utf8)
+        self.own_texts, self.own_sizes, self.utf8 = NULL, NULL, NULL
+        self._hold(results)
 
     def hashed(self, hashing):
         """[hashing(memoryview of the bytes)] of every document, in order."""
@@ -121,8 +186,9 @@ cdef class Batch:
         return np.array([self.sizes[i] for i in range(self.count)], np.int64)
 
     def __dealloc__(self):
-        free(self.texts)
-        free(self.sizes)
+        free(self.own_texts)
+        free(self.own_sizes)
+        free(self.utf8)
 
 
 cdef class Shingler:

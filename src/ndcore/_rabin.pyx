@@ -1,9 +1,11 @@
-# cython: embedsignature=True, overflowcheck=True
+# cython: embedsignature=True, overflowcheck=True, annotation_typing=False
 """Polynomials over GF(2) and Rabin fingerprints."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_GetBuffer, PyBuffer_Release
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
+
+from operator import index
 
 import numpy as np
 
@@ -76,10 +78,16 @@ def chosen() -> str:
 MAX_DEGREE = 1 << 16
 
 
-def _words(polynomial) -> bytes:
+def _integer(name: str, value) -> int:
+    """The value as an int; TypeError for bools, floats and whatever else is none."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is an int, got {value!r} of type {type(value).__name__}")
+    return index(value)
+
+
+def _words(polynomial: int) -> bytes:
     """Little-endian u64 words of a polynomial given as an int with its leading term."""
-    if not isinstance(polynomial, int) or isinstance(polynomial, bool):
-        raise TypeError(f"a polynomial is an int, bit i the coefficient of x^i; got {type(polynomial).__name__}")
+    polynomial = _integer("a polynomial (bit i the coefficient of x^i)", polynomial)
     if polynomial < 0:
         raise ValueError(f"a polynomial is a non-negative int, its leading term included; got {polynomial}")
     if polynomial.bit_length() > MAX_DEGREE + 1:
@@ -155,6 +163,7 @@ def random_irreducible(degree: int, seed: int) -> int:
     >>> hex(random_irreducible(64, 1))
     '0x1fd845ef300ce2d0b'
     """
+    degree, seed = _integer("degree", degree), _integer("seed", seed)
     if not 1 <= degree <= MAX_DEGREE:
         raise ValueError(f"degree must be 1 to {MAX_DEGREE}, got {degree}")
     if not 0 <= seed < 1 << 64:
@@ -196,7 +205,8 @@ cdef class Rabin:
     cdef readonly object polynomial
 
     def __init__(self, polynomial: int = 0x1FD845EF300CE2D0B):
-        words = _words(polynomial)
+        polynomial = _integer("a polynomial (bit i the coefficient of x^i)", polynomial)
+        _words(polynomial)
         cdef int degree = polynomial.bit_length() - 1
         if not 1 <= degree <= 64:
             raise ValueError(f"the polynomial has degree {degree}; fingerprints need 1 to 64")
@@ -245,6 +255,7 @@ cdef class Rabin:
         ndarray of uint64, shape (max(0, n − window + 1),)
             [i] is the fingerprint of data[i : i + window]. O(n), whatever the window (Broder 1997, §4.3).
         """
+        window = _integer("window", window)
         if window < 1:
             raise ValueError(f"window must be at least 1 byte, got {window}")
         cdef const uint8_t[::1] text = memoryview(data).cast("B")
@@ -260,6 +271,7 @@ cdef class Rabin:
 
     def concat(self, fa: int, fb: int, len_b: int) -> int:
         """Fingerprint of a + b from those of a and b and the length of b in bytes. O(log len_b)."""
+        fa, fb, len_b = _integer("fa", fa), _integer("fb", fb), _integer("len_b", len_b)
         for name, value in (("fa", fa), ("fb", fb)):
             if not 0 <= value < 1 << self.degree:
                 raise ValueError(f"{name} = {value} is no fingerprint of {self.degree} bits")

@@ -64,7 +64,7 @@ def near_duplicates(
     shingling : Shingling, optional
         None: words, 5 to a shingle; with sketches, that of their recipe.
     num_perm, seed : int
-        Of the signatures. filter="auto" raises num_perm where it must.
+        Of the signatures. filter="auto" raises num_perm where it must. Where sketches are given, theirs count.
     filter : "auto" or FilterDesign
         "auto": design_filter(threshold) with a miss of at most 0.001 at the threshold.
     against : as texts, optional
@@ -98,7 +98,7 @@ def near_duplicates(
     TypeError, ValueError
         A parameter, or a text, is not what is accepted.
     RecipeMismatch
-        Sketches were made by another recipe than the other sketches or parameters.
+        Sketches were made by another recipe than the other sketches, or by another shingling than the one given.
 
     Notes
     -----
@@ -213,6 +213,7 @@ class _Job:
     ) -> None:
         sides = [new] if old is None else [new, old]
         self.corpora = (new.corpus, old.corpus if old else None)
+        self.given = new.sketches
         self.n = len(readings[0].rows)
         self.read = _joined(readings, sides)
         self.total = len(self.read.rows)
@@ -265,10 +266,9 @@ class _Job:
 
     def _draft(self, threshold: float, ids: Sequence[Any] | None, common: list[dict[str, int]]) -> NearDuplicates:
         rows, valid = self.read.rows[: self.n], self.read.valid[: self.n]
-        known = bool(self.read.known[: self.n].all())
-        sketches = Sketches(
+        sketches = self.given if self.given is not None else Sketches(
             rows, self.sketcher.recipe, sizes=signature_sizes(rows, valid), sizes_exact=~valid, valid=valid,
-            digests=self.read.digests[: self.n] if known else None,
+            digests=self.read.digests[: self.n],
         )
         nothing = np.empty(0, np.int64)
         return NearDuplicates(

@@ -113,12 +113,14 @@ def _digest(data: Any) -> bytes:
 
 
 def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]]) -> _PieceReading:
-    texts = piece[1]
-    done = sketcher.sketch_piece(piece)
-    raw = Batch(texts)
+    first, texts = piece
+    shingling = sketcher.shingling
+    batch = shingling.batch(texts)
+    done = sketcher.sketch_batch(batch, first)
+    raw = batch if shingling.reads_bytes else Batch(texts)
     digests = np.empty((len(texts), 2, 16), np.uint8)
     digests[:, 0] = np.frombuffer(b"".join(raw.hashed(_digest)), np.uint8).reshape(-1, 16)
-    canonical = sketcher.shingling.shingler.canonical(sketcher.shingling.batch(texts), _digest)
+    canonical = shingling.shingler.canonical(batch, _digest)
     digests[:, 1] = np.frombuffer(b"".join(canonical), np.uint8).reshape(-1, 16)
     return _PieceReading(done.sink.rows, digests.reshape(-1, 32), raw.lengths(), done.valid, done.invalid_bytes)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._pipeline import Shingler
+from ndcore._pipeline import Batch, Shingler
 from ndcore._rabin import is_irreducible
 from ndcore._text import UNICODE_VERSION
 from ndcore.recipe import Recipe
@@ -103,6 +103,8 @@ class Shingling:
             raise ValueError(f"normalize must be None or 'NFKC', got {self.normalize!r}")
         if self.normalize and self.unit not in ("word", "char"):
             raise ValueError(f"normalize={self.normalize!r} is for the units word and char, not for {self.unit!r}")
+        if isinstance(self.polynomial, bool) or not isinstance(self.polynomial, int):
+            raise TypeError(f"polynomial is an int, bit i the coefficient of x^i; got {self.polynomial!r}")
         if self.polynomial in (TOKEN_POLYNOMIAL, FEATURE_POLYNOMIAL):
             raise ValueError(f"polynomial {self.polynomial:#x} is that of tokens or of features; shingles need another")
         if self.polynomial.bit_length() != 65 or not is_irreducible(self.polynomial):
@@ -188,7 +190,7 @@ class Shingling:
 
         Parameters
         ----------
-        texts : iterable of str or bytes, or a column of them
+        texts : iterable of str or bytes, NumPy array of them, or a column (Arrow)
         threads : int, optional
             None: one per CPU. The result does not depend on it.
 
@@ -219,11 +221,16 @@ class Shingling:
             np.cumsum(np.concatenate(counts), out=offsets[1:])
         return np.concatenate(values) if values else np.empty(0, np.uint64), offsets
 
-    def batch(self, texts: Sequence[Text]) -> Any:
+    def batch(self, texts: Sequence[Text]) -> Batch:
         """Documents as the extension reads them; a callable unit is applied here."""
         if callable(self.unit):
             return self._shingler.batch([_tape(self.unit(text)) for text in texts])
         return self._shingler.batch(texts)
+
+    @property
+    def reads_bytes(self) -> bool:
+        """Whether `batch` holds the bytes of the documents as they are given."""
+        return not callable(self.unit) and self.normalize is None
 
     @property
     def shingler(self) -> Shingler:

@@ -109,7 +109,7 @@ class Sketches:
         if not self._both_valid(i, j):
             return float("nan"), float("nan")
         equal, trials = self._counts(i, j)
-        if self.offsets is not None and self.sizes_exact[[i, j]].all():
+        if self._holds_whole_set(i) and self._holds_whole_set(j):
             return (ratio(equal, trials),) * 2
         return interval(equal, trials, confidence, method)
 
@@ -131,6 +131,9 @@ class Sketches:
         self._row(i), self._row(j)  # IndexError names the document
         return bool(self.valid[i] and self.valid[j])
 
+    def _holds_whole_set(self, i: int) -> bool:
+        return self.offsets is not None and bool(self.sizes_exact[i]) and len(self._row(i)) == self.sizes[i]
+
     def _counts(self, i: int, j: int) -> tuple[int, int]:
         if self.offsets is None:
             return signature_counts(self._row(i), self._row(j))
@@ -151,8 +154,13 @@ class Sketches:
         return Sketches(np.concatenate([self.values, other.values]), self.recipe, **joined)
 
     def union(self, i: int, j: int) -> Sketches:
-        """The sketch of the union of the shingle sets of documents i and j, as Sketches of length 1."""
+        """The sketch of the union of the shingle sets of documents i and j, as Sketches of length 1.
+
+        ValueError for signatures by method="fast": a coordinate does not tell the round that filled it.
+        """
         a, b = self._row(i), self._row(j)
+        if self.offsets is None and self.recipe["method"] == "fast":
+            raise ValueError("the union of signatures by method='fast' is not known; use method='permutations' for unions")
         valid = np.array([bool(self.valid[i] or self.valid[j])])
         if self.offsets is None:
             values = np.minimum(a, b)[None, :]
@@ -215,6 +223,8 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Sketches:
     header, arrays = container.read(path, KIND, mmap)
     try:
         recipe = Recipe.from_json(header["recipe"])
+        if recipe.id != header["recipe_id"]:
+            raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
         loaded = Sketches(
             arrays["values"], recipe, offsets=arrays.get("offsets"), sizes=arrays["sizes"],
             sizes_exact=arrays["sizes_exact"], valid=arrays["valid"], ids=_unpacked_ids(arrays),
@@ -229,6 +239,19 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Sketches:
 def _check_shapes(sketches: Sketches) -> None:
     """ValueError where the arrays of a file are not what its recipe says."""
     recipe, values, offsets = sketches.recipe, sketches.values, sketches.offsets
+    for name in ("num_perm", "size", "bits", "seed"):
+        if name in recipe and (isinstance(recipe[name], bool) or not isinstance(recipe[name], int) or recipe[name] < 0):
+            raise ValueError(f"the recipe's {name} is {recipe[name]!r}")
+    if not isinstance(recipe["shingling"], dict):
+        raise ValueError("the recipe has no shingling")
+    n = len(values) if offsets is None else len(offsets) - 1
+    wanted_columns = {
+        "sizes": ("float64", (n,)), "sizes_exact": ("bool", (n,)), "valid": ("bool", (n,)), "digests": ("uint8", (n, 32)),
+    }
+    for name, wanted_column in wanted_columns.items():
+        column = getattr(sketches, name)
+        if column is not None and (column.dtype.name, column.shape) != wanted_column:
+            raise ValueError(f"{name} is {column.dtype.name} {column.shape}, not {wanted_column[0]} {wanted_column[1]}")
     if recipe["kind"] == "minhash":
         wanted = ((len(values), recipe["num_perm"]), f"uint{recipe['bits']}")
         if (values.shape, values.dtype.name) != wanted or offsets is not None:
@@ -267,13 +290,28 @@ def _unpacked_ids(arrays: dict[str, NDArray[Any]]) -> list[str] | list[int] | No
 
 
 def signature_sizes(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Numbers of distinct shingles, estimated: the minimum of n uniform numbers is exponential with rate n, and the
-    rate of k exponentials is estimated without bias by (k − 1) / their sum. Relative error about 1 / √k."""
+    """Numbers of distinct shingles, estimated: of the minimum u of n uniform numbers, −log(1 − u) is exponential with rate
+    n, and the rate of k exponentials is estimated without bias by (k − 1) / their sum. Relative error about 1 / √k."""
     k = values.shape[1]
     scale = float(1 << 8 * values.dtype.itemsize)
-    sums = (values.astype(np.float64) + 0.5).sum(axis=1) / scale
+    with np.errstate(divide="ignore"):  # a signature of all ones has no size
+        sums = -np.log1p((values.astype(np.float64) + 0.5) / -scale).sum(axis=1)
     sizes = np.maximum(1.0, max(1, k - 1) / sums)
     return np.where(valid, sizes, 0.0)
+
+
+def fast_sizes(values: NDArray[Any], counted: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Numbers of distinct shingles from fast sketches: as counted, where they were (0: they were not), else estimated.
+
+    Where one round fills all t coordinates, a coordinate's value is the first point of a Poisson process of rate n / t in
+    [0, 1], given that there is one: of mean 1/λ − 1/(e^λ − 1). Relative error about 1 / √t.
+    """
+    t = values.shape[1]
+    mean = (values.astype(np.float64) + 0.5).sum(axis=1) / (max(1, t - 1) * 2.0**32)
+    rate = 1.0 / mean
+    for _ in range(30):
+        rate = 1.0 / (mean + 1.0 / np.expm1(np.minimum(rate, 700.0)))
+    return np.where(counted > 0, counted, rate * t)
 
 
 def bottom_sizes(values: NDArray[np.uint64], offsets: NDArray[np.int64], recipe: Recipe) -> NDArray[np.float64]:

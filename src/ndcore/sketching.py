@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore._minhash import Bottoms, FastSignatures, Signatures32, Signatures64
 from ndcore._pairs import distinct
+from ndcore._pipeline import Batch
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling
-from ndcore.sketches import Sketches, bottom_sizes, signature_sizes
+from ndcore.sketches import Sketches, bottom_sizes, fast_sizes, signature_sizes
 from ndcore.texts import Text, as_texts, map_pieces, pieces
 
 __all__ = ["BottomSketcher", "MinHasher"]
@@ -65,7 +66,8 @@ class _Sketcher(ABC):
 
         Parameters
         ----------
-        texts : iterable of str or bytes, or a NumPy, pandas, polars or pyarrow column of them
+        texts : iterable of str or bytes, NumPy array of them, or a column (Arrow: pyarrow, polars, pandas …)
+            Columns are read in their buffers, without an object per document.
         threads : int, optional
             None: one per CPU. The result does not depend on it.
         progress : bool or callable, optional
@@ -91,8 +93,12 @@ class _Sketcher(ABC):
     def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> _Piece:
         """Sketch consecutive documents, given with the position of the first, on this thread."""
         first, texts = piece
-        sink = self._sink(len(texts))
-        shingles, tokens, invalid = self.shingling.shingler.sketch(self.shingling.batch(texts), sink)
+        return self.sketch_batch(self.shingling.batch(texts), first)
+
+    def sketch_batch(self, batch: Batch, first: int = 0) -> _Piece:
+        """Sketch documents as `Shingling.batch` gives them; `first` is the position of the first."""
+        sink = self._sink(batch.count)
+        shingles, tokens, invalid = self.shingling.shingler.sketch(batch, sink)
         self.shingling.refuse_short(tokens, first)
         return _Piece(sink, shingles > 0, invalid)
 
@@ -197,10 +203,11 @@ class MinHasher(_Sketcher):
 
     def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Sketches:
         values = np.concatenate([piece.sink.rows for piece in done])
-        sizes, exact = signature_sizes(values, valid), ~valid
-        if self.method == "fast":  # a coordinate is the least of n / num_perm elements; small sets were counted
+        if self.method == "permutations":
+            sizes, exact = signature_sizes(values, valid), ~valid
+        else:
             counted = np.concatenate([piece.sink.distinct for piece in done])
-            sizes, exact = np.where(counted > 0, counted, sizes * self.num_perm), exact | (counted > 0)
+            sizes, exact = np.where(valid, fast_sizes(values, counted), 0.0), ~valid | (counted > 0)
         return Sketches(values, self.recipe, sizes=sizes, sizes_exact=exact, valid=valid)
 
     def sketch_many(
@@ -209,11 +216,19 @@ class MinHasher(_Sketcher):
         listed = as_texts(texts)
         sketches = super().sketch_many(listed, threads, progress)
         if self.exact_sizes:
-            _, offsets = distinct(*self.shingling.fingerprints_many(listed, threads))
-            sketches.sizes, sketches.sizes_exact = np.diff(offsets).astype(np.float64), np.ones(len(listed), np.bool_)
+            _count(sketches, *self.shingling.fingerprints_many(listed, threads))
         return sketches
 
     sketch_many.__doc__ = _Sketcher.sketch_many.__doc__
+
+    def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
+        sketches = super().sketch_hashes(values, offsets)
+        if self.exact_sizes:
+            hashes, ends = _checked_sets(values, offsets)
+            _count(sketches, hashes.copy(), ends)
+        return sketches
+
+    sketch_hashes.__doc__ = _Sketcher.sketch_hashes.__doc__
 
 
 class BottomSketcher(_Sketcher):
@@ -255,7 +270,14 @@ class BottomSketcher(_Sketcher):
         inside = np.arange(self.size)
         values = np.concatenate([piece.sink.rows[inside < piece.sink.counts[:, None]] for piece in done])
         sizes = bottom_sizes(values, offsets, self.recipe)
-        return Sketches(values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=counts < self.size, valid=valid)
+        exact = (counts < self.size) & ((self.bits == 64) | ~valid)  # fewer bits may have made two shingles one
+        return Sketches(values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=exact, valid=valid)
+
+
+def _count(sketches: Sketches, values: NDArray[np.uint64], offsets: NDArray[np.int64]) -> None:
+    """Set the sizes to the exact numbers of distinct values; `values` is overwritten."""
+    _, ends = distinct(values, offsets)
+    sketches.sizes, sketches.sizes_exact = np.diff(ends).astype(np.float64), np.ones(len(sketches), np.bool_)
 
 
 def _checked_count(name: str, value: int) -> int:

@@ -10,8 +10,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Text", "as_texts", "map_pieces", "pieces", "thread_count"]
+from ndcore._arrow import ArrowTexts, read_arrow
+
+__all__ = ["Text", "as_texts", "lengths", "map_pieces", "pieces", "take", "thread_count"]
 
 Text = str | bytes
 Item = TypeVar("Item")
@@ -21,15 +24,27 @@ PIECE = 1 << 20  # about so many bytes of text are one piece of work
 
 
 def as_texts(texts: Iterable[Text]) -> Sequence[Text]:
-    """A list of str and bytes from a list, an iterable, a NumPy array, or a pandas, polars or pyarrow column.
+    """A list of str and bytes, or texts in the buffers of Arrow arrays.
+
+    Parameters
+    ----------
+    texts : iterable of str or bytes, NumPy array of them, or a column
+        A column is anything with `__arrow_c_stream__` or `__arrow_c_array__`: of pyarrow, polars, pandas, nanoarrow … It
+        is read where it lies and kept alive by what is returned. pandas columns whose items are Python objects are lists.
 
     Raises
     ------
     TypeError
-        A single str or bytes, or an element that is neither; its position is named.
+        A single str or bytes, a table, or an element that is neither str nor bytes; its position is named.
+    ValueError
+        A column breaks the rules of Arrow.
     """
+    if isinstance(texts, ArrowTexts):
+        return texts
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"texts is one {type(texts).__name__}; give a list of documents, [text] for a single one")
+    if _has_arrow_buffers(texts):
+        return read_arrow(texts)
     listed = _listed(texts)
     if not set(map(type, listed)) <= {str, bytes}:
         for position, text in enumerate(listed):
@@ -42,25 +57,41 @@ def _named(value: object) -> str:
     return "None (a missing value)" if value is None else f"{value!r:.40} of type {type(value).__name__}"
 
 
+def _has_arrow_buffers(texts: object) -> bool:
+    """Whether texts speaks the Arrow PyCapsule protocol, and would not have to make the buffers of Python objects."""
+    if not hasattr(texts, "__arrow_c_stream__") and not hasattr(texts, "__arrow_c_array__"):
+        return False
+    dtype = getattr(texts, "dtype", None)  # of pandas: NumPy's, or one that says where its texts are
+    return not isinstance(dtype, np.dtype) and getattr(dtype, "storage", None) != "python"
+
+
 def _listed(texts: Any) -> list[Text]:
     if isinstance(texts, list):
         return texts
-    for method in ("to_pylist", "to_list", "tolist"):  # pyarrow; polars and pandas; NumPy
+    for method in ("to_list", "tolist"):  # pandas; NumPy
         if hasattr(texts, method):
-            return list(getattr(texts, method)())
-    if hasattr(texts, "__arrow_c_stream__") or hasattr(texts, "__arrow_c_array__"):
-        import pyarrow
-
-        return list(pyarrow.chunked_array(texts).to_pylist())
+            found = getattr(texts, method)()
+            if isinstance(found, list):
+                return found
     try:
         return list(texts)
     except TypeError:
         raise TypeError(f"texts is {_named(texts)}; give a list or another iterable of str or bytes") from None
 
 
+def lengths(texts: Sequence[Text]) -> NDArray[np.int64]:
+    """About how long each text is: in bytes or, of a str, in code points."""
+    return texts.lengths if isinstance(texts, ArrowTexts) else np.fromiter(map(len, texts), np.int64, len(texts))
+
+
+def take(texts: Sequence[Text], positions: NDArray[np.int64]) -> Sequence[Text]:
+    """The texts at these positions, in their order."""
+    return texts.take(positions) if isinstance(texts, ArrowTexts) else [texts[i] for i in positions.tolist()]
+
+
 def pieces(texts: Sequence[Text], size: int = PIECE) -> Iterator[tuple[int, Sequence[Text]]]:
     """Consecutive pieces (position of the first, texts) of about `size` bytes each; a longer text is one of its own."""
-    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+    ends = np.cumsum(lengths(texts))
     start = 0
     while start < len(texts):
         before = int(ends[start - 1]) if start else 0

@@ -12,7 +12,7 @@ from ndcore._pairs import common, components, distinct
 from ndcore.progress import Progress
 from ndcore.shingling import Shingling
 from ndcore.spooled import SpooledSets
-from ndcore.texts import Text, map_pieces, pieces
+from ndcore.texts import Text, map_pieces, pieces, take
 
 __all__ = ["Corpus", "ShingleSets", "TextCorpus", "indexed_texts"]
 
@@ -39,7 +39,7 @@ class TextCorpus:
 
 
 def indexed_texts(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
-                  ) -> Iterator[tuple[NDArray[np.int64], list[Text]]]:
+                  ) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
     """(positions, texts) of the wanted documents, batch by batch; corpus i begins at position starts[i]."""
     for corpus, start in zip(corpora, starts, strict=True):
         if corpus is None:
@@ -47,7 +47,7 @@ def indexed_texts(corpora: Iterable[Corpus | None], starts: Iterable[int], wante
         for batch in corpus.batches():
             inside = np.flatnonzero(wanted[start : start + len(batch)])
             if len(inside):
-                yield start + inside, [batch[i] for i in inside.tolist()]
+                yield start + inside, take(batch, inside)
             start += len(batch)
 
 
@@ -68,7 +68,7 @@ class ShingleSets:
         self._sets = SpooledSets(limit)
         self._known: dict[tuple[Any, ...], int] | None = {} if tokens else None
 
-    def read(self, documents: Iterable[tuple[NDArray[np.int64], list[Text]]], total: int, report: Progress) -> None:
+    def read(self, documents: Iterable[tuple[NDArray[np.int64], Sequence[Text]]], total: int, report: Progress) -> None:
         """Form the sets of these documents."""
         for positions, texts in documents:
             work = self._tuple_sets if self._known is not None else self._fingerprint_sets

@@ -1,0 +1,202 @@
+"""The main job on a large corpus (32,000 documents, 280 MB): near_duplicates on a list, and `ndcore dedup` on JSONL.
+
+Every run is a process of its own, so that its peak memory is its own; runs of all kinds take turns. All runs must keep
+the same documents, and the resemblances of a sample of dropped documents are recomputed from the texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from corpus import LARGE_BYTES, LARGE_DOCUMENTS, Corpus, add_options, data_folder, large
+from measure import Report, Times, memory_now, options, peak_memory, usable_cpus
+
+THRESHOLD = 0.8
+JUDGED = 300
+
+
+class Setting(NamedTuple):
+    """One kind of run."""
+
+    how: str  # list or cli
+    variant: str  # value of NDCORE_VARIANT
+    threads: int
+
+    def __str__(self) -> str:
+        what = "near_duplicates(list)" if self.how == "list" else "ndcore dedup"
+        return f"{what}, {self.variant or 'best'}, {self.threads} threads"
+
+
+# ---- in the child
+
+
+class Stages:
+    """A progress callback that adds up the time of each stage, from the report before to its own."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.last = time.perf_counter()
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        self.last = now
+
+
+def run_list(path: Path, threads: int) -> dict[str, Any]:
+    """near_duplicates on the texts of a JSONL file, which are read beforehand."""
+    import ndcore as nd
+
+    with path.open(encoding="utf-8") as file:
+        texts = [json.loads(line)["text"] for line in file]
+    before = memory_now()
+    stages = Stages()
+    start = time.perf_counter()
+    result = nd.near_duplicates(texts, threshold=THRESHOLD, threads=threads, progress=stages)
+    seconds = time.perf_counter() - start
+    stages("concluding", 1, 1)
+    peak = peak_memory()
+    dropped = result.duplicates[:: max(1, len(result.duplicates) // JUDGED)].tolist()
+    exact = [nd.resemblance(texts[i], texts[int(result.labels[i])]) for i in dropped]
+    wrong = sum(r != result.resemblance[i] or r < THRESHOLD for i, r in zip(dropped, exact, strict=True) if r == r)
+    return {
+        "seconds": seconds, "before": before, "peak": peak, "kept": len(result.kept), "wrong": wrong,
+        "labels": hashlib.sha256(result.labels.tobytes()).hexdigest(), "stages": stages.seconds,
+        "judged": len(dropped), "result": repr(result),
+    }
+
+
+def run_cli(path: Path, threads: int) -> dict[str, Any]:
+    """`ndcore dedup` on a JSONL file, in this process."""
+    from ndcore.cli import main as ndcore_main
+
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        out = Path(folder) / "out"
+        before = memory_now()
+        start = time.perf_counter()
+        code = ndcore_main(["dedup", str(path), "-o", str(out), "--threshold", str(THRESHOLD),
+                            "--threads", str(threads), "--quiet"])
+        seconds, peak = time.perf_counter() - start, peak_memory()
+        kept = sum(1 for file in (out / "kept").rglob("*") if file.is_file() for _ in file.open("rb"))
+    return {"seconds": seconds, "before": before, "peak": peak, "kept": kept, "wrong": int(code != 0), "stages": {}}
+
+
+def child(arguments: argparse.Namespace) -> int:
+    """Run one setting and print what it found as JSON."""
+    run = run_list if arguments.child == "list" else run_cli
+    print(json.dumps(run(Path(arguments.work), arguments.threads)))
+    return 0
+
+
+# ---- in the parent
+
+
+def write(corpus: Corpus, path: Path) -> None:
+    """The corpus as JSONL with the fields id and text."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for name, text in zip(corpus.ids, corpus.texts, strict=True):
+            file.write(json.dumps({"id": name, "text": text}) + "\n")
+
+
+def spawn(setting: Setting, path: Path) -> dict[str, Any]:
+    """A run in a fresh process; {"error": …} where it failed."""
+    command = [sys.executable, __file__, "--child", setting.how, "--work", str(path), "--threads", str(setting.threads)]
+    environment = {**os.environ, "NDCORE_VARIANT": setting.variant}
+    start = time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {"error": done.stderr.strip()[-2000:] or f"exit code {done.returncode}"}
+    return {**json.loads(done.stdout.splitlines()[-1]), "process": time.perf_counter() - start}
+
+
+def settings(arguments: argparse.Namespace) -> Iterator[Setting]:
+    """Everything that is compared."""
+    most = min(2, len(usable_cpus()))
+    for how in arguments.how:
+        yield Setting(how, "", most)
+        yield Setting(how, "portable", most)
+        if most > 1:
+            yield Setting(how, "", 1)
+
+
+def make_corpus(arguments: argparse.Namespace, report: Report, path: Path) -> None:
+    """Write the input and note its facts; it is not kept in memory."""
+    corpus = large(data_folder(arguments.data), arguments.seed, arguments.documents, arguments.bytes)
+    report.inputs.append(corpus.facts())
+    write(corpus, path)
+
+
+def measure(report: Report, path: Path, arguments: argparse.Namespace) -> None:
+    """All settings in turns, then the tables."""
+    runs: dict[Setting, list[dict[str, Any]]] = {setting: [] for setting in settings(arguments)}
+    for _ in range(arguments.repeats):
+        for setting, done in runs.items():
+            print(setting, file=sys.stderr, flush=True)
+            found = spawn(setting, path)
+            report.require("error" not in found, f"{setting}: {found.get('error')}")
+            if "error" not in found:
+                report.require(found["wrong"] == 0, f"{setting}: {found['wrong']} dropped documents are wrong")
+                done.append(found)
+    every = [found for done in runs.values() for found in done]
+    for what in ("kept", "labels"):
+        seen = {found[what] for found in every if what in found}
+        report.require(len(seen) <= 1, f"{what} depends on variant, threads or program: {sorted(map(str, seen))}")
+    report.details["runs"] = [{"setting": str(setting), **found} for setting, done in runs.items() for found in done]
+    tabulate(report, {setting: done for setting, done in runs.items() if done})
+
+
+def tabulate(report: Report, runs: dict[Setting, list[dict[str, Any]]]) -> None:
+    """Seconds, memory and stages, by setting."""
+    facts = report.inputs[0]
+    size = int(str(facts["bytes"]))
+    table = report.table("job", f"{facts['documents']} documents, {size / 1e6:.0f} MB, to verified clusters", [
+        "program", "variants", "threads", "seconds", "least", "IQR %", "MB/s", "peak MB", "over the start MB",
+        "bytes/document over", "kept"])
+    stages = report.table("job-stages", "Seconds by stage of near_duplicates", ["variants", "threads", "stage", "seconds"])
+    for setting, done in runs.items():
+        taken = Times([found["seconds"] for found in done])
+        peak = max(found["peak"] for found in done)
+        over = max(found["peak"] - found["before"] for found in done)
+        table.add("near_duplicates" if setting.how == "list" else "ndcore dedup", setting.variant or "best",
+                  setting.threads, taken.median, taken.least, 100 * taken.spread, size / taken.median / 1e6,
+                  peak / 1e6, over / 1e6, over / int(str(facts["documents"])), done[0]["kept"])
+        for stage in done[0]["stages"]:
+            seconds = Times([found["stages"].get(stage, 0.0) for found in done]).median
+            stages.add(setting.variant or "best", setting.threads, stage, seconds)
+
+
+def main() -> int:
+    parser = options(__doc__, repeats=3)
+    add_options(parser)
+    parser.add_argument("--documents", type=int, default=LARGE_DOCUMENTS)
+    parser.add_argument("--bytes", type=int, default=LARGE_BYTES)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--how", nargs="+", choices=("list", "cli"), default=["list", "cli"], help="which programs")
+    parser.add_argument("--work", metavar="FOLDER", help="where the input is written (default: the temporary folder)")
+    parser.add_argument("--child", choices=("list", "cli"), help=argparse.SUPPRESS)
+    parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        return child(arguments)
+    if arguments.quick:
+        arguments.documents, arguments.bytes, arguments.repeats = 1_500, 12_000_000, 1
+    report = Report("job", arguments)
+    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
+        path = Path(folder) / "corpus.jsonl"
+        make_corpus(arguments, report, path)
+        measure(report, path, arguments)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

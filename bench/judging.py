@@ -1,0 +1,91 @@
+"""Resemblances a second time, by plain Python tokens and without fingerprints: what quality.py judges the engine by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore import NearDuplicates
+from ndcore.reference import text as reference
+
+WIDTH = 5
+
+
+class Dropped(NamedTuple):
+    """What is wrong with the documents that a result drops; all counts should be 0."""
+
+    below: int  # resemble their representative less than the threshold
+    wrong_resemblance: int  # the result says another number
+    wrong_class: int  # the result says identical, lexical or shingle, and it is not so
+    not_kept: int  # the representative is itself dropped
+
+
+class TokenSets:
+    """Sets of shingles of documents as runs of WIDTH token numbers, made when asked for.
+
+    Tokens are those of `ndcore.reference`; equal tokens get equal numbers from a dictionary, so that nothing can
+    collide and nothing of the compiled kernels is used.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self._numbers: dict[bytes, int] = {}
+        self._lines: dict[str, list[int]] = {}
+        self._tokens: dict[int, NDArray[np.int32]] = {}
+        self._sets: dict[int, NDArray[np.void]] = {}
+
+    def tokens(self, i: int) -> NDArray[np.int32]:
+        """The canonical words of document i, each as its number; no word goes on past a line, and lines repeat."""
+        if i not in self._tokens:
+            words = [word for line in self.texts[i].split("\n") for word in self._line(line)]
+            self._tokens[i] = np.array(words, np.int32)
+        return self._tokens[i]
+
+    def _line(self, line: str) -> list[int]:
+        if line not in self._lines:
+            known = self._numbers
+            self._lines[line] = [known.setdefault(word, len(known)) for word in reference.tokens(line)]
+        return self._lines[line]
+
+    def members(self, i: int) -> NDArray[np.void]:
+        """The distinct shingles of document i, sorted; a short document is one shingle, filled up with -1."""
+        if i not in self._sets:
+            tokens = self.tokens(i)
+            if 0 < len(tokens) < WIDTH:
+                tokens = np.append(tokens, np.full(WIDTH - len(tokens), -1, np.int32))
+            rows = np.lib.stride_tricks.sliding_window_view(tokens, WIDTH) if len(tokens) else np.empty((0, WIDTH), np.int32)
+            self._sets[i] = np.unique(np.ascontiguousarray(rows).view(f"V{4 * WIDTH}").ravel())
+        return self._sets[i]
+
+    def resemblance(self, i: int, j: int) -> float:
+        """|A∩B| / |A∪B|; nan where either is empty."""
+        a, b = self.members(i), self.members(j)
+        if not (len(a) and len(b)):
+            return float("nan")
+        shared = len(np.intersect1d(a, b, assume_unique=True))
+        return float(np.float64(shared) / np.float64(len(a) + len(b) - shared))
+
+    def holds(self, verdict: str, i: int, j: int) -> bool:
+        """Whether the verdict on documents i and j is true; "near" is for the threshold to say."""
+        if verdict == "identical":
+            return self.texts[i] == self.texts[j]
+        if verdict == "lexical":
+            return self.texts[i] != self.texts[j] and np.array_equal(self.tokens(i), self.tokens(j))
+        return (self.resemblance(i, j) == 1.0) == (verdict == "shingle")
+
+
+def judge_dropped(result: NearDuplicates, sets: TokenSets) -> Dropped:
+    """Recompute everything that the result says of the documents it drops."""
+    below = wrong_resemblance = wrong_class = not_kept = 0
+    for i in result.duplicates.tolist():
+        label, verdict = int(result.labels[i]), str(result.classes[i])
+        exact = sets.resemblance(i, label)
+        empty = verdict == "identical" and np.isnan(exact)
+        below += not (empty or exact >= result.threshold)
+        wrong_resemblance += not (exact == result.resemblance[i] or (empty and np.isnan(result.resemblance[i])))
+        wrong_class += not sets.holds(verdict, i, label)
+        not_kept += int(result.labels[label]) != label
+    return Dropped(below, wrong_resemblance, wrong_class, not_kept)

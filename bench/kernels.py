@@ -1,0 +1,312 @@
+"""Every kernel × variant × size: the result checked against the reference first, then ns per item and GB/s.
+
+The C functions are called through ctypes; a call costs some 0.3 µs, which the smallest sizes show. Texts and
+byte strings begin at a random offset. The peers at the end of the table do a neighbouring job (not the same one), to
+show where the time of others stands, also where we lose.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import native
+import numpy as np
+from generating import base_words, generated
+from measure import Report, interleaved, loops, options, pinned
+from native import WORD, address, opaque
+from numpy.typing import NDArray
+
+import ndcore
+from ndcore import _pipeline
+from ndcore.reference import features as reference_features
+from ndcore.reference import minhash as reference_minhash
+from ndcore.reference import rabin as reference_rabin
+from ndcore.reference import shingling as reference_shingling
+
+P, R = ndcore.POLYNOMIAL, ndcore.shingling.FEATURE_POLYNOMIAL
+LOW = (1 << 64) - 1
+CHECKED = 60  # items compared with the reference
+
+
+class Kernel(NamedTuple):
+    """One kernel on one input. `run` does the work once and returns an array; `expected` is what its head must be.
+
+    stem: whose variants it has, as `ndcore.variants` names them; "" where it has one form, "peer" where it is not ours.
+    """
+
+    stem: str
+    name: str
+    item: str
+    items: int
+    bytes: int
+    run: Callable[[], Any]
+    expected: Callable[[], Any]
+
+
+def minima_by_numpy(fingerprints: NDArray[np.uint64], key: int, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Permutation minima once more, for inputs that are long for the reference; checked against it on a short one."""
+    z = fingerprints ^ np.uint64(key)
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        z = (z ^ (z >> np.uint64(33))) * np.uint64(factor)
+    z ^= z >> np.uint64(33)
+    x = z if a.dtype == np.uint64 else (z >> np.uint64(32)).astype(np.uint32)
+    return np.array([(x * factor + term).min() for factor, term in zip(a, b, strict=True)], a.dtype)
+
+
+class Bench:
+    """The library and the inputs."""
+
+    def __init__(self, library: Any, seed: int) -> None:
+        self.c = library
+        self.rng = np.random.default_rng(seed)
+        self.text = "".join(generated(seed, 20, 1_500_000, base_words(self.rng)))
+        self.alive: list[Any] = []
+        self.rabin = self.at(opaque())
+        library.nd_rabin_init(self.rabin, P & LOW, 64)
+
+    def at(self, array: NDArray[Any]) -> int:
+        """Address of an array, which lives as long as this object."""
+        self.alive.append(array)
+        return address(array)
+
+    def of(self, structure: ctypes.Structure) -> int:
+        """Address of a structure, which lives as long as this object."""
+        self.alive.append(structure)
+        return ctypes.addressof(structure)
+
+    def placed(self, data: bytes) -> NDArray[np.uint8]:
+        """The bytes at a random offset from a 64-byte boundary."""
+        room = np.empty(len(data) + 128, np.uint8)
+        start = -address(room) % 64 + int(self.rng.integers(0, 64))
+        room[start : start + len(data)] = np.frombuffer(data, np.uint8)
+        return room[start : start + len(data)]
+
+    def words64(self, n: int) -> NDArray[np.uint64]:
+        """Random words."""
+        return self.rng.integers(0, 1 << 64, n, np.uint64)
+
+    # ---- text and Rabin
+
+    def tokenise(self, name: str, text: str, size: int) -> Kernel:
+        """Text to symbols of its words."""
+        data = self.placed((text * (1 + size // len(text)))[:size].encode())
+        out, state = np.empty(len(data) // 2 + 2, np.uint64), opaque()
+        at, to, reading = self.at(data), self.at(out), self.at(state)
+
+        def run() -> NDArray[np.uint64]:
+            self.c.nd_text_open(reading, WORD, at, len(data), None)
+            return out[: self.c.nd_text_symbols(reading, to, len(out))]
+
+        def expected() -> list[int]:
+            tokens = reference_shingling.tokens(data.tobytes()[: 40 * CHECKED].decode(errors="ignore"))
+            return [reference_shingling.symbol(token) for token in tokens[:CHECKED]]
+
+        return Kernel("text", f"tokenise, {name}", "word", len(run()), len(data), run, expected)
+
+    def windows(self, n: int) -> Kernel:
+        """Shingles of 5 symbols."""
+        symbols, out, table = self.words64(n + 4), np.empty(n, np.uint64), opaque()
+        rabin, drop, at, to = self.rabin, self.at(table), self.at(symbols), self.at(out)
+        self.c.nd_rabin_symbol_window_init(drop, rabin, 5)
+
+        def run() -> NDArray[np.uint64]:
+            self.c.nd_rabin_symbols(rabin, drop, 5, at, n + 4, to)
+            return out
+
+        def expected() -> list[int]:
+            return [reference_rabin.words(symbols[i : i + 5].tolist(), P) for i in range(min(n, CHECKED))]
+
+        return Kernel("rabin", "Rabin, 5 symbols", "shingle", n, 8 * n, run, expected)
+
+    def sliding(self, n: int) -> Kernel:
+        """Byte windows of 48."""
+        data, out, table = self.placed(self.rng.bytes(n)), np.empty(n, np.uint64), opaque()
+        rabin, drop, at, to = self.rabin, self.at(table), self.at(data), self.at(out)
+        self.c.nd_rabin_byte_window_init(drop, rabin, 48)
+
+        def run() -> NDArray[np.uint64]:
+            self.c.nd_rabin_sliding(rabin, drop, 48, at, n, to)
+            return out[: n - 47]
+
+        def expected() -> list[int]:
+            return reference_rabin.sliding(data.tobytes()[: CHECKED + 47], 48, P)
+
+        return Kernel("", "Rabin, sliding 48 bytes", "byte", n, n, run, expected)
+
+    def whole(self, n: int) -> Kernel:
+        """A string of n bytes."""
+        data = self.placed(self.rng.bytes(n))
+        rabin, at = self.rabin, self.at(data)
+
+        def run() -> list[int]:
+            return [self.c.nd_rabin_bytes(rabin, 0, at, n)]
+
+        return Kernel("", "Rabin, whole string", "byte", n, n, run,
+                      lambda: [reference_rabin.fingerprint(data.tobytes(), P)])
+
+    # ---- sketches
+
+    def minima(self, n: int, count: int, bits: int) -> Kernel:
+        """Permutation minima of n fingerprints; the reference sees the first few of them."""
+        key, a, b = native.coefficients(self.c, 1, count)
+        word = np.uint32 if bits == 32 else np.uint64
+        a, b = a.astype(word), b.astype(word)
+        fingerprints, out = self.words64(n), np.empty(count, word)
+        state = native.Minima(count, key, self.at(a), self.at(b), self.at(out))
+        take = self.c.nd_minima32_take if bits == 32 else self.c.nd_minima64_take
+        to, at = self.of(state), self.at(fingerprints)
+
+        def run(n: int = n) -> Any:
+            out.fill(np.iinfo(word).max)
+            take(to, at, n)
+            return out
+
+        def expected() -> list[int]:
+            head = reference_minhash.signature(fingerprints[:CHECKED].tolist(), count, bits)
+            known = minima_by_numpy(fingerprints[:CHECKED], key, a, b)
+            return minima_by_numpy(fingerprints, key, a, b).tolist() if known.tolist() == head else head
+
+        return Kernel("minhash" if bits == 32 else "", f"{count} minima, {bits} bits", "shingle", n, 8 * n, run, expected)
+
+    def bottom(self, n: int, size: int = 200) -> Kernel:
+        """MIN_s of n fingerprints."""
+        key, _, _ = native.coefficients(self.c, 1, 1)
+        heap, table = np.empty(size, np.uint64), np.empty(1 << (4 * size - 1).bit_length(), np.uint64)
+        fingerprints = self.words64(n)
+        state = native.Bottom(size, 0, len(table), key, 0, 0, self.at(heap), self.at(table))
+
+        to, at = self.of(state), self.at(fingerprints)
+
+        def run() -> NDArray[np.uint64]:
+            self.c.nd_bottom_open(to)
+            self.c.nd_bottom_take(to, at, n)
+            self.c.nd_bottom_close(to)
+            return heap[: state.count]
+
+        return Kernel("", f"bottom {size}", "shingle", n, 8 * n, run,
+                      lambda: reference_minhash.bottom(fingerprints[:100_000].tolist(), size) if n <= 100_000 else run())
+
+    # ---- pairs
+
+    def sort(self, n: int) -> Kernel:
+        """Entries (random key, id), copied and sorted; the copy is timed too."""
+        entries = np.stack([self.words64(n), np.arange(n, dtype=np.uint64)], axis=1)
+        work, scratch = entries.copy(), entries.copy()
+        at, beside = self.at(work), self.at(scratch)
+
+        def run() -> NDArray[np.uint64]:
+            work[:] = entries
+            self.c.nd_pairs_sort(at, beside, n)
+            return work.ravel()
+
+        def expected() -> NDArray[np.uint64]:
+            return np.ascontiguousarray(entries[np.argsort(entries[:, 0], kind="stable")]).ravel()
+
+        return Kernel("pairs", "radix sort, 16-byte entries", "entry", n, 16 * n, run, expected)
+
+    def features(self, n: int) -> Kernel:
+        """6 features of 14 minima of n signatures."""
+        rows = self.rng.integers(0, 1 << 32, (n, 84), np.uint32)
+
+        def run() -> NDArray[np.uint64]:
+            return np.asarray(_pipeline.features(rows, 14, 0, 6, R)).ravel()
+
+        def expected() -> list[int]:
+            return [feature for row in rows[:5].tolist() for feature in reference_features.features(row)]
+
+        return Kernel("", "features 6×14", "feature", 6 * n, 84 * 4 * n, run, expected)
+
+
+def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
+    """All kernels on all sizes."""
+    scripts = {
+        "ASCII": bench.text.encode("ascii", "ignore").decode(),
+        "Russian": "Первый документ похож на второй, но не совсем; слова повторяются редко. ",
+        "Hindi": "पहला दस्तावेज़ दूसरे जैसा है, पर बिल्कुल वैसा नहीं; शब्द कम दोहराए जाते हैं। ",
+        "Chinese": "第一份文件与第二份文件大致相同，但并不完全一样；词语很少重复。",
+    }
+    for name, text in scripts.items():
+        for size in (4_000,) if quick else (4_000, 300_000):
+            yield bench.tokenise(name, text, size)
+    for n in (1_000,) if quick else (1_000, 100_000):
+        yield bench.windows(n)
+        yield bench.sliding(n)
+        yield bench.whole(n)
+        for bits in (32, 64):
+            for count in (84, 128):
+                yield bench.minima(n, count, bits)
+        yield bench.bottom(n)
+    for n in (10_000,) if quick else (100_000, 4_000_000):
+        yield bench.sort(n)
+    yield bench.features(1_000 if quick else 50_000)
+
+
+def peers(bench: Bench, quick: bool) -> Iterator[Kernel]:
+    """What others do with the same input: not the same result, a neighbouring job."""
+    n = 1_000 if quick else 100_000
+    data = bench.rng.bytes(n)
+    words = bench.words64(n)
+    for name, run in {
+        "zlib.crc32": lambda: [zlib.crc32(data)],
+        "hashlib.blake2b, 16 bytes": lambda: [hashlib.blake2b(data, digest_size=16).digest()],
+    }.items():
+        yield Kernel("peer", name, "byte", n, n, run, run)
+    yield Kernel("peer", "numpy.sort of keys, unstable, no ids", "key", n, 8 * n, lambda: np.sort(words),
+                 lambda: sorted(words.tolist()))
+    yield Kernel("peer", "numpy.partition, 200 smallest", "key", n, 8 * n, lambda: np.partition(words, 199)[199:200],
+                 lambda: sorted(words.tolist())[199:200])
+
+
+def forms(kernel: Kernel) -> list[str]:
+    """The variants of a kernel that run here."""
+    known = ndcore.variants().get(kernel.stem, {"–" if kernel.stem == "peer" else "portable": "running"})
+    return [name for name, state in known.items() if state != "not on this CPU"]
+
+
+def measured(report: Report, bench: Bench, kernel: Kernel, arguments: Any) -> Iterator[list[Any]]:
+    """Rows of the table: check each variant, then time them in turns."""
+    cases = {}
+    for form in forms(kernel):
+        if kernel.stem != "peer" and not native.use(bench.c, kernel.stem, form):
+            report.require(False, f"{kernel.name}: the variant {form} cannot be chosen")
+            continue
+        expected = list(kernel.expected())
+        found = list(kernel.run())[: len(expected)]
+        report.require(found == expected, f"{kernel.name}, {kernel.items} items, {form}: not what the reference says")
+        run = loops(kernel.run, 0.0005 if arguments.quick else 0.02)
+        cases[form] = (run, lambda run=run, form=form: (native.use(bench.c, kernel.stem, form), run()))
+    times = interleaved({form: case for form, (_, case) in cases.items()}, arguments.repeats, arguments.warm_up)
+    native.use(bench.c, kernel.stem, None)
+    for form, taken in times.items():
+        count = cases[form][0].count  # type: ignore[attr-defined]
+        items, size = kernel.items * count, kernel.bytes * count
+        yield [kernel.name, form, kernel.items, kernel.item, 1e9 * taken.median / items, 1e9 * taken.least / items,
+               100 * taken.spread, size / taken.median / 1e9]
+
+
+def main() -> int:
+    arguments = options(__doc__, repeats=20).parse_args()
+    if arguments.quick:
+        arguments.repeats = min(arguments.repeats, 3)
+    library, command = native.compiled()
+    report = Report("kernels", arguments)
+    report.details["compiled"] = command
+    table = report.table("kernels", "Kernels, one core", [
+        "kernel", "variant", "items", "item", "ns/item", "least", "IQR %", "GB/s"])
+    bench = Bench(library, seed=1)
+    with pinned():
+        for make in (kernels, peers):
+            for kernel in make(bench, arguments.quick):
+                print(f"{kernel.name}, {kernel.items} items", file=sys.stderr, flush=True)
+                for row in measured(report, bench, kernel, arguments):
+                    table.add(*row)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

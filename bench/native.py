@@ -1,0 +1,105 @@
+"""The C core as a shared library of its own, compiled for the occasion and called through ctypes.
+
+The flags are those of setup.py, so that the code is the one the extensions run. Structures whose fields no caller
+touches are opaque memory here: only their size is guessed, generously.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sysconfig
+import tempfile
+from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ndcore
+
+FLAGS = ["-O3", "-std=c11", "-fPIC", "-shared"]
+OPAQUE = 1 << 16  # bytes; the largest table is 16 KiB
+WORD = 0
+
+
+class Minima(Structure):
+    """nd_minima32 and nd_minima64 of minhash.h."""
+
+    _fields_ = (("k", c_size_t), ("key", c_uint64), ("a", c_void_p), ("b", c_void_p), ("minima", c_void_p))
+
+
+class Bottom(Structure):
+    """nd_bottom of minhash.h."""
+
+    _fields_ = (
+        ("size", c_size_t), ("count", c_size_t), ("table_size", c_size_t), ("key", c_uint64), ("shift", ctypes.c_uint),
+        ("has_zero", c_int), ("heap", c_void_p), ("table", c_void_p),
+    )
+
+
+SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "nd_text_open": (None, [c_void_p, c_int, c_void_p, c_size_t, c_void_p]),
+    "nd_text_symbols": (c_size_t, [c_void_p, c_void_p, c_size_t]),
+    "nd_rabin_init": (None, [c_void_p, c_uint64, ctypes.c_uint]),
+    "nd_rabin_bytes": (c_uint64, [c_void_p, c_uint64, c_void_p, c_size_t]),
+    "nd_rabin_byte_window_init": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_rabin_sliding": (None, [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
+    "nd_rabin_symbol_window_init": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_rabin_symbols": (None, [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
+    "nd_minhash_coefficients": (None, [c_uint64, c_size_t, POINTER(c_uint64), c_void_p, c_void_p]),
+    "nd_minima32_take": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_minima64_take": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_bottom_open": (None, [c_void_p]),
+    "nd_bottom_take": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_bottom_close": (None, [c_void_p]),
+    "nd_pairs_sort": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_cpu_features": (c_uint32, []),
+}
+
+
+def compiled() -> tuple[Any, str]:
+    """(library, the command that made it). SystemExit where there is no C compiler."""
+    core = Path(ndcore.get_include())
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "core.so"
+        command = [compiler, *FLAGS, "-o", str(target), *map(str, sorted(core.glob("*.c")))]
+        if not list(core.glob("*.c")):
+            raise SystemExit(f"{core} has headers only; install ndcore editable, from its source, to time the C functions")
+        try:
+            subprocess.run(command, check=True, timeout=600)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise SystemExit(f"the C core could not be compiled: {error}") from None
+        library = ctypes.CDLL(str(target))
+    for name, (result, arguments) in SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library, " ".join([compiler, *FLAGS])
+
+
+def use(library: Any, stem: str, name: str | None) -> bool:
+    """Run this variant of a kernel in the library; False where there is no such choice or it cannot run here."""
+    choose = getattr(library, f"nd_{stem}_use", None)
+    if choose is None:
+        return name in (None, "portable")
+    choose.restype, choose.argtypes = c_int, [c_char_p, c_uint32]
+    return bool(choose(None if name is None else name.encode(), library.nd_cpu_features()) >= 0)
+
+
+def address(array: NDArray[Any]) -> int:
+    """Where an array begins; it must be kept alive by the caller."""
+    return int(array.ctypes.data)
+
+
+def opaque() -> NDArray[np.uint8]:
+    """Memory for a structure of the core."""
+    return np.zeros(OPAQUE, np.uint8)
+
+
+def coefficients(library: Any, seed: int, count: int) -> tuple[int, NDArray[np.uint64], NDArray[np.uint64]]:
+    """(key, a, b) of nd_minhash_coefficients."""
+    key, a, b = c_uint64(), np.empty(count, np.uint64), np.empty(count, np.uint64)
+    library.nd_minhash_coefficients(seed, count, byref(key), address(a), address(b))
+    return key.value, a, b

@@ -1,0 +1,235 @@
+"""Are the results of near_duplicates right? Judged on real corpora, at several thresholds, against the exact join.
+
+Required, else the exit code is 1:
+- no document is dropped whose exact resemblance to its representative is below the threshold, and every resemblance
+  and class that the result states is true: recomputed from plain Python tokens, without fingerprints (judging.py);
+- fewer than 0.5 % of the pairs of the exact join survive as two kept documents, and none that the filter proposes;
+- every pair of the result is in the exact join, with the same resemblance;
+- the exact join itself (joining.py) equals brute force on a sample of each corpus.
+
+Reported besides: what the filter proposed and missed, and the labels and published pairs of the corpora, which are
+about other sets (3 words, other tokens) or about origin, so that they need not agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from corpus import QUALITY, Corpus, add_options, data_folder, lines, load, names, natural
+from joining import Join, Sets, brute_force, exact_join, shingle_sets
+from judging import Dropped, TokenSets, judge_dropped
+from measure import Report, Table, options
+from numpy.typing import NDArray
+
+import ndcore as nd
+
+SURVIVORS = 0.005
+COLUMNS = [
+    "corpus", "threshold", "documents", "kept", "dropped", "dropped below", "exact pairs", "survive", "survive %",
+    "of distinct", "distinct survive", "candidates", "found", "miss", "filter",
+]
+
+
+class Case(NamedTuple):
+    """One corpus with its exact sets, ready to be judged."""
+
+    corpus: Corpus
+    sets: Sets
+    tokens: TokenSets
+    folder: Path | None
+
+
+class Survival(NamedTuple):
+    """Pairs of the exact join, and those of them whose two documents are kept."""
+
+    pairs: int
+    survive: int
+    distinct: int  # pairs of documents that are the first with their canonical text
+    distinct_survive: int
+    found: int  # distinct pairs that the result lists
+
+    @property
+    def share(self) -> float:
+        return self.survive / self.pairs if self.pairs else 0.0
+
+
+def run_engine(case: Case, threshold: float, max_holders: int) -> tuple[nd.NearDuplicates, int, float]:
+    """(result, candidates compared exactly, seconds)."""
+    candidates = 0
+
+    def progress(stage: str, done: int, total: int | None) -> None:
+        nonlocal candidates
+        candidates = max(candidates, total or 0) if stage == "verifying" else candidates
+
+    start = time.perf_counter()
+    result = nd.near_duplicates(case.corpus.texts, threshold=threshold, max_holders=max_holders, progress=progress)
+    return result, candidates, time.perf_counter() - start
+
+
+def survival(result: nd.NearDuplicates, join: Join) -> Survival:
+    """Which pairs of the exact join survive."""
+    n = len(result)
+    kept = np.zeros(n, np.bool_)
+    kept[result.kept] = True
+    both = kept[join.a] & kept[join.b]
+    first = first_of_equals(result)
+    distinct = first[join.a] & first[join.b]
+    listed = np.isin(join.a * n + join.b, result.pairs.a * n + result.pairs.b)
+    counts = (np.ones(len(both), np.bool_), both, distinct, distinct & both, distinct & listed)
+    return Survival(*(int(np.count_nonzero(which)) for which in counts))
+
+
+def survivors(result: nd.NearDuplicates, join: Join) -> list[tuple[int, int, float, int]]:
+    """(a, b, resemblance, shared features) of the pairs of the exact join whose two documents are kept."""
+    kept = np.isin(join.a, result.kept) & np.isin(join.b, result.kept)
+    a, b = join.a[kept], join.b[kept]
+    features = nd.features(result.sketches, result.filter.groups, result.filter.group_size)
+    shared = np.count_nonzero(features[a] == features[b], axis=1)
+    return list(zip(a.tolist(), b.tolist(), join.resemblance[kept].tolist(), shared.tolist(), strict=True))
+
+
+def first_of_equals(result: nd.NearDuplicates) -> NDArray[np.bool_]:
+    """Which documents are the first with their canonical text."""
+    assert result.sketches.digests is not None
+    canonical = np.ascontiguousarray(result.sketches.digests[:, 16:]).view("V16").ravel()
+    first = np.zeros(len(result), np.bool_)
+    first[np.unique(canonical, return_index=True)[1]] = True
+    return first
+
+
+def check_join(report: Report, case: Case, join: Join, threshold: float, count: int) -> None:
+    """The join against brute force on documents of its pairs and evenly spaced others."""
+    n = len(case.corpus)
+    paired = np.unique(np.concatenate([join.a, join.b]))
+    some = paired[:: max(1, 2 * len(paired) // count)]
+    chosen = np.unique(np.concatenate([some, np.arange(0, n, max(1, 2 * n // count))]))
+    place = {int(document): i for i, document in enumerate(chosen)}
+    inside = np.isin(join.a, chosen) & np.isin(join.b, chosen)
+    ours = {
+        (place[a], place[b]): r
+        for a, b, r in zip(join.a[inside].tolist(), join.b[inside].tolist(), join.resemblance[inside].tolist(), strict=True)
+    }
+    brute = brute_force([case.corpus.texts[i] for i in chosen], threshold)
+    message = f"{case.corpus.name} at {threshold}: the join has {len(ours)} pairs in a sample, brute force {len(brute)}"
+    report.require(ours == brute, message)
+    report.details.setdefault("brute force", []).append([case.corpus.name, threshold, len(chosen), len(brute)])
+
+
+def check(
+    report: Report, name: str, result: nd.NearDuplicates, dropped: Dropped, join: Join, survived: Survival
+) -> None:
+    """What is required of one result."""
+    where = f"{name} at {result.threshold}"
+    for what, count in dropped._asdict().items():
+        report.require(count == 0, f"{where}: {count} dropped documents: {what.replace('_', ' ')}")
+    share = f"{where}: {survived.survive} of {survived.pairs} exact pairs survive"
+    report.require(survived.survive == 0 or survived.share < SURVIVORS, share)
+    exact = dict(zip(zip(join.a.tolist(), join.b.tolist(), strict=True), join.resemblance.tolist(), strict=True))
+    wrong = sum(exact.get((a, b)) != r for a, b, r in zip(*(column.tolist() for column in result.pairs), strict=True))
+    report.require(wrong == 0, f"{where}: {wrong} pairs are not in the exact join, or with another resemblance")
+    if not any(run["cut"] for run in result.common):
+        proposed = [pair for pair in survivors(result, join) if pair[3] >= result.filter.need]
+        report.require(not proposed, f"{where}: pairs survive that the filter proposes: {proposed[:5]}")
+    report.require(len(result.kept) + len(result.duplicates) == len(result), f"{where}: kept and dropped do not add up")
+
+
+def judge(
+    report: Report, case: Case, join: Join, threshold: float, main: Table, other: Table, arguments: argparse.Namespace
+) -> None:
+    """One corpus at one threshold."""
+    result, candidates, seconds = run_engine(case, threshold, arguments.max_holders)
+    dropped, survived = judge_dropped(result, case.tokens), survival(result, join)
+    check(report, case.corpus.name, result, dropped, join, survived)
+    check_join(report, case, join, threshold, arguments.sample)
+    design = result.filter
+    main.add(
+        case.corpus.name, threshold, len(result), len(result.kept), len(result.duplicates), dropped.below,
+        survived.pairs, survived.survive, 100 * survived.share, survived.distinct, survived.distinct_survive,
+        candidates, survived.found, design.miss, f"{design.groups}×{design.group_size}, need {design.need}",
+    )
+    other.add(case.corpus.name, threshold, *labelled(case, result), *published(case, result))
+    report.details.setdefault("runs", []).append({
+        "corpus": case.corpus.name, "threshold": threshold, "seconds": seconds, "repr": repr(result),
+        "common": result.common, "num_perm": design.num_perm, "dropped": dropped._asdict(),
+        "join compared": join.compared, "survivors": survivors(result, join)[:20],
+    })
+
+
+def labelled(case: Case, result: nd.NearDuplicates) -> tuple[int | None, float | None]:
+    """(groups left with more than one kept document, % of dropped ones whose representative has their label)."""
+    groups = np.array([group or "" for group in case.corpus.groups], np.object_)
+    if not len(groups) or not groups.astype(bool).any():
+        return None, None
+    kept = groups[result.kept]
+    _, counts = np.unique(kept[kept != ""].astype(str), return_counts=True)
+    dropped = result.duplicates
+    same = groups[dropped] == groups[result.labels[dropped]]
+    return int(np.count_nonzero(counts > 1)), 100 * float(same.mean()) if len(dropped) else 0.0
+
+
+def published(case: Case, result: nd.NearDuplicates) -> tuple[int | None, float | None]:
+    """(published pairs at or above the threshold by their own sets, % of them that survive)."""
+    path = case.folder / case.corpus.name / "exact_pairs.tsv.zst" if case.folder else None
+    if path is None or not path.is_file():
+        return None, None
+    place = {name: i for i, name in enumerate(case.corpus.ids)}
+    kept = set(result.kept.tolist())
+    rows = [line.split("\t") for line in lines(path)][1:]
+    high = [row for row in rows if float(row[5]) >= result.threshold and row[0] in place and row[1] in place]
+    pairs = [(place[row[0]], place[row[1]]) for row in high]
+    survive = sum(a in kept and b in kept for a, b in pairs)
+    return len(pairs), 100 * survive / len(pairs) if pairs else 0.0
+
+
+def judge_corpus(report: Report, case: Case, main: Table, other: Table, arguments: argparse.Namespace) -> None:
+    """One corpus at all thresholds; the joins must agree with one another as well."""
+    thresholds = arguments.thresholds
+    lowest = exact_join(case.sets, min(thresholds))
+    for threshold in thresholds:
+        join = exact_join(case.sets, threshold)
+        above = lowest.resemblance >= threshold
+        same = np.array_equal(join.a, lowest.a[above]) and np.array_equal(join.b, lowest.b[above])
+        report.require(same, f"{case.corpus.name}: the joins at {min(thresholds)} and {threshold} disagree")
+        judge(report, case, join, threshold, main, other, arguments)
+
+
+def corpora(arguments: argparse.Namespace) -> list[Any]:
+    """Functions that load the corpora asked for; generated text where there is no folder."""
+    folder = data_folder(arguments.data)
+    if folder is None:
+        size = (400, 2_000_000) if arguments.quick else (3_000, 20_000_000)
+        return [lambda: (natural(1, *size), None)]
+    chosen = arguments.corpora or (names(folder) if arguments.all else QUALITY)
+    limit = 300 if arguments.quick else None
+    return [lambda name=name: (load(name, folder, limit), folder) for name in chosen]
+
+
+def main() -> int:
+    parser = options(__doc__, repeats=1)
+    add_options(parser)
+    parser.add_argument("--corpora", nargs="+", metavar="NAME", help="these only")
+    parser.add_argument("--all", action="store_true", help="all corpora of the folder")
+    parser.add_argument("--thresholds", nargs="+", type=float, default=[0.5, 0.8, 0.9], metavar="T")
+    parser.add_argument("--max-holders", type=int, default=1000, metavar="N", help="of near_duplicates (default 1000)")
+    parser.add_argument("--sample", type=int, default=250, help="documents joined by brute force too")
+    arguments = parser.parse_args()
+    report = Report("quality", arguments)
+    table = report.table("quality", "near_duplicates against the exact join of word 5-shingles", COLUMNS)
+    other = report.table("quality-labels", "Against labels and published pairs (other sets; for information)", [
+        "corpus", "threshold", "labels kept twice", "dropped, same label %", "published pairs", "survive %"])
+    for make in corpora(arguments):
+        corpus, folder = make()
+        report.inputs.append(corpus.facts())
+        print(f"{corpus.name}: {len(corpus)} documents", file=sys.stderr, flush=True)
+        case = Case(corpus, shingle_sets(corpus.texts), TokenSets(corpus.texts), folder)
+        judge_corpus(report, case, table, other, arguments)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

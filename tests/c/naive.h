@@ -1,0 +1,232 @@
+/* What the kernels compute, written once more, as slowly and plainly as the definitions read. Shared by the tests and
+ * the fuzz targets. Only the generated Unicode tables are common with the core. */
+#ifndef ND_NAIVE_H
+#define ND_NAIVE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+#include "unicode_tables.h"
+
+#define NAIVE_P UINT64_C(0xFD845EF300CE2D0B)   /* x^64 + this: the polynomial of shingles */
+#define NAIVE_Q UINT64_C(0x02FC1EFE0FCCD72D)   /* of tokens */
+#define NAIVE_R UINT64_C(0x5F9968BB90FD8193)   /* of features */
+
+/* b(x)·x^zeros mod x^degree + low: long division, one bit at a time. */
+static inline uint64_t naive_mod(uint64_t low, unsigned degree, const uint8_t *b, size_t n, size_t zeros)
+{
+    uint64_t rest = 0;
+    for (size_t i = 0; i < 8 * n + zeros; i++) {
+        const uint64_t bit = i < 8 * n ? b[i / 8] >> (7 - i % 8) & 1 : 0;
+        const uint64_t carry = rest >> (degree - 1) & 1;
+        rest = rest << 1 | bit;
+        if (degree < 64)
+            rest &= (UINT64_C(1) << degree) - 1;
+        if (carry)
+            rest ^= low;
+    }
+    return rest;
+}
+
+static inline void naive_put64(uint8_t *at, uint64_t v)
+{
+    for (int i = 0; i < 8; i++)
+        at[i] = (uint8_t)(v >> (56 - 8 * i));
+}
+
+/* Rabin fingerprint, degree 64, of n u64 in big-endian order. */
+static inline uint64_t naive_words(uint64_t low, const uint64_t *words, size_t n)
+{
+    uint8_t *b = malloc(8 * n + 1);
+    for (size_t i = 0; i < n; i++)
+        naive_put64(b + 8 * i, words[i]);
+    const uint64_t value = naive_mod(low, 64, b, 8 * n, 64);
+    free(b);
+    return value;
+}
+
+static inline uint64_t naive_symbol(const uint8_t *token, size_t n)
+{
+    static const uint8_t prefix[9] = {1};
+    const int ambiguous = n == 0 || token[0] == 0 || (n >= 9 && memcmp(token, prefix, 9) == 0);
+    uint8_t *b = malloc(n + 9);
+    const size_t before = ambiguous ? 9 : 0;
+    memcpy(b, prefix, before);
+    if (n)
+        memcpy(b + before, token, n);
+    const uint64_t value = naive_mod(NAIVE_Q, 64, b, before + n, 0);
+    free(b);
+    return value;
+}
+
+/* The Unicode Standard, table 3-7, as it is printed: lead bytes, second byte, length. */
+static inline size_t naive_decode(const uint8_t *p, size_t room, uint32_t *c)
+{
+    static const uint8_t ROWS[9][5] = {
+        {0x00, 0x7F, 0x00, 0x00, 1}, {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+        {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
+        {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
+    };
+    for (int r = 0; r < 9; r++) {
+        const uint8_t *row = ROWS[r];
+        const size_t length = row[4];
+        if (p[0] < row[0] || p[0] > row[1] || room < length)
+            continue;
+        if (length > 1 && (p[1] < row[2] || p[1] > row[3]))
+            continue;
+        *c = length == 1 ? p[0] : p[0] & (0xFFu >> (length + 1));
+        for (size_t i = 1; i < length; i++) {
+            if (p[i] < 0x80 || p[i] > 0xBF)
+                return 0;
+            *c = *c * 64 + (p[i] - 0x80u);
+        }
+        return length;
+    }
+    return 0;
+}
+
+static inline size_t naive_encode(uint32_t c, uint8_t *out)
+{
+    const size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const uint8_t LEAD[5] = {0, 0, 0xC0, 0xE0, 0xF0};
+    for (size_t i = n; i-- > 1; c /= 64)
+        out[i] = (uint8_t)(0x80 + c % 64);
+    out[0] = (uint8_t)(LEAD[n] + c);
+    return n;
+}
+
+/* All that is to be known about the tokens of a text. */
+typedef struct {
+    uint64_t *symbols;
+    uint8_t *tape;           /* each token: its length as u64 big-endian, its bytes */
+    size_t count, taped, invalid;
+} naive_text;
+
+static inline void naive_token(naive_text *t, const uint8_t *token, size_t n)
+{
+    t->symbols = realloc(t->symbols, (t->count + 1) * sizeof *t->symbols);
+    t->symbols[t->count++] = naive_symbol(token, n);
+    t->tape = realloc(t->tape, t->taped + 8 + n);
+    naive_put64(t->tape + t->taped, n);
+    memcpy(t->tape + t->taped + 8, token, n);
+    t->taped += 8 + n;
+}
+
+/* Kinds and bytes of the folded code points, ignorable ones left out; then the longest runs that a word may be. */
+static inline void naive_words_of(naive_text *t, const uint8_t *text, size_t n)
+{
+    typedef struct { int kind; size_t length; uint8_t bytes[4]; } item;
+    item *items = malloc((n + 1) * sizeof *items);
+    uint8_t *word = malloc(4 * n + 1);
+    size_t m = 0;
+    for (size_t i = 0; i < n;) {
+        uint32_t c;
+        const size_t taken = naive_decode(text + i, n - i, &c);
+        i += taken ? taken : 1;
+        if (taken == 0) {
+            t->invalid++;
+            items[m++] = (item){.kind = ND_KIND_SEPARATOR};
+            continue;
+        }
+        const nd_code_point as = ND_CODE_POINTS[ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]];
+        if (as.kind == ND_KIND_IGNORABLE)
+            continue;
+        items[m].kind = as.kind;
+        items[m].length = naive_encode((uint32_t)((int32_t)c + as.fold), items[m].bytes);
+        m++;
+    }
+    for (size_t i = 0; i < m;) {
+        const int first = items[i].kind;
+        const int spaceless = first == ND_KIND_SPACELESS || first == ND_KIND_SPACELESS_TAIL;
+        if (!spaceless && first != ND_KIND_WORD && first != ND_KIND_WORD_TAIL) {
+            i++;
+            continue;
+        }
+        size_t length = 0, j = i;
+        do {
+            memcpy(word + length, items[j].bytes, items[j].length);
+            length += items[j++].length;
+        } while (j < m && (items[j].kind == ND_KIND_MARK || items[j].kind == ND_KIND_WORD_TAIL
+                           || items[j].kind == (spaceless ? ND_KIND_SPACELESS_TAIL : ND_KIND_WORD)));
+        naive_token(t, word, length);
+        i = j;
+    }
+    free(items);
+    free(word);
+}
+
+static inline void naive_chars_of(naive_text *t, const uint8_t *text, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        uint32_t c;
+        uint8_t bytes[4];
+        const size_t taken = naive_decode(text + i, n - i, &c);
+        i += taken ? taken : 1;
+        t->invalid += taken == 0;
+        if (taken) {
+            const nd_code_point as = ND_CODE_POINTS[ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]];
+            naive_token(t, bytes, naive_encode((uint32_t)((int32_t)c + as.fold), bytes));
+        }
+    }
+}
+
+static inline int naive_blank(uint8_t c) { return c == ' ' || (c >= 9 && c <= 13); }
+
+static inline void naive_lines_of(naive_text *t, const uint8_t *text, size_t n)
+{
+    for (size_t i = 0; i <= n; i++) {
+        size_t from = i;
+        while (i < n && text[i] != '\n' && text[i] != '\r')
+            i++;
+        size_t to = i;
+        while (to > from && naive_blank(text[to - 1]))
+            to--;
+        while (from < to && naive_blank(text[from]))
+            from++;
+        if (from < to)
+            naive_token(t, text + from, to - from);
+    }
+}
+
+static inline naive_text naive_read(nd_unit unit, const uint8_t *text, size_t n)
+{
+    naive_text t = {0};
+    if (unit == ND_WORD)
+        naive_words_of(&t, text, n);
+    else if (unit == ND_CHAR)
+        naive_chars_of(&t, text, n);
+    else if (unit == ND_LINE)
+        naive_lines_of(&t, text, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            naive_token(&t, text + i, 1);
+    return t;
+}
+
+static inline void naive_close(naive_text *t)
+{
+    free(t->symbols);
+    free(t->tape);
+}
+
+static inline int naive_order(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Ascending, without repeats; returns how many are left. */
+static inline size_t naive_set(uint64_t *values, size_t n)
+{
+    size_t kept = 0;
+    if (n)
+        qsort(values, n, sizeof *values, naive_order);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || values[kept - 1] != values[i])
+            values[kept++] = values[i];
+    return kept;
+}
+
+#endif

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Builds and runs the tests of the C core with every compiler that is here: optimised, then under AddressSanitizer and
+# UndefinedBehaviorSanitizer. Checks that the core compiles by one plain command and exports nd_* only.
+#
+#     tests/c/run.sh [compiler ...]        default: those of cc, gcc and clang that are installed
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+core=src/ndcore/core
+strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror "-I$core")
+sanitizers=(-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if [ $# -gt 0 ]; then
+    compilers=("$@")
+else
+    compilers=()
+    for name in cc gcc clang; do
+        if ! command -v "$name" > "$work/where"; then
+            echo "skipped: $name is not installed"
+            continue
+        fi
+        real=$(readlink -f "$(cat "$work/where")")
+        if [[ " ${seen:-} " == *" $real "* ]]; then      # cc is one of the others
+            continue
+        fi
+        seen="${seen:-} $real"
+        compilers+=("$name")
+    done
+fi
+[ ${#compilers[@]} -gt 0 ] || { echo "no C compiler: install gcc or clang" >&2; exit 2; }
+
+for compiler in "${compilers[@]}"; do
+    echo "== $compiler: $("$compiler" --version | head -n 1)"
+    root=$PWD
+    (cd "$work" && "$compiler" -O3 -c "$root/$core"/*.c)
+    nm -g "$work"/*.o | awk 'NF == 3 && $2 ~ /^[A-TV-Z]$/ { sub(/^_/, "", $3); if ($3 !~ /^nd_/) { print "exported without nd_: " $3; bad = 1 } else n++ }
+        END { if (bad || !n) exit 1; print n " exported symbols, all nd_*" }'
+    rm -f "$work"/*.o
+    echo "-- -O3"
+    "$compiler" -O3 "${strict[@]}" tests/c/test_core.c "$core"/*.c -o "$work/optimised"
+    "$work/optimised"
+    echo "-- address and undefined-behaviour sanitizers"
+    "$compiler" "${sanitizers[@]}" "${strict[@]}" tests/c/test_core.c "$core"/*.c -o "$work/sanitized"
+    UBSAN_OPTIONS=print_stacktrace=1 "$work/sanitized"
+done
+
+if command -v aarch64-linux-gnu-gcc > /dev/null && command -v qemu-aarch64-static > /dev/null; then
+    echo "== AArch64, emulated"
+    aarch64-linux-gnu-gcc -O3 -static "${strict[@]}" tests/c/test_core.c "$core"/*.c -o "$work/aarch64"
+    qemu-aarch64-static "$work/aarch64"
+fi

@@ -1,0 +1,977 @@
+/* The C core against its definitions: every length × offset between guard pages, every variant, every seam.
+ * Expectations come from literals and from naive.h, never from another kernel. Prints "N passed, N failed". */
+#include "check.h"
+
+#include "gf2.h"
+#include "minhash.h"
+#include "naive.h"
+#include "nfkc.h"
+#include "nfkc_tables.h"
+#include "pairs.h"
+#include "pipeline.h"
+
+static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
+
+/* ---- nd.h */
+
+/* Runs a test under every variant of a kernel that runs here; the others are named. */
+static void each_variant(const char *stem, size_t (*variants)(const char **, int *, size_t, uint32_t),
+                         int (*use)(const char *, uint32_t), int (*chosen)(void), void (*test)(const char *variant))
+{
+    const char *names[8] = {NULL};
+    int runnable[8];
+    const size_t count = variants(names, runnable, 8, nd_cpu_features());
+    CHECK(count >= 1 && count <= 8 && strcmp(names[count - 1], "portable") == 0, "%s: portable is the last one", stem);
+    CHECK(chosen() == (int)count - 1, "%s: portable until somebody chooses", stem);
+    CHECK(use(NULL, 0) == (int)count - 1, "%s: without features the portable form runs", stem);
+    CHECK(use("no such variant", ~UINT32_C(0)) == -1 && chosen() == (int)count - 1,
+          "%s: a demand that cannot be met changes nothing", stem);
+    for (size_t v = 0; v < count && v < 8; v++) {
+        CHECK(v + 1 == count || use(names[v], 0) == -1, "%s=%s needs something", stem, names[v]);
+        if (!runnable[v])
+            printf("skipped: %s=%s does not run on this CPU\n", stem, names[v]);
+        else {
+            CHECK(use(names[v], nd_cpu_features()) == (int)v && chosen() == (int)v, "%s=%s", stem, names[v]);
+            test(names[v]);
+        }
+    }
+    CHECK(use(NULL, nd_cpu_features()) >= 0, "%s: something runs here", stem);
+}
+
+static void test_mixers(void)
+{
+    uint64_t state = 1234567;
+    CHECK(nd_splitmix64(&state) == UINT64_C(6457827717110365317), "SplitMix64, first output of 1234567");
+    CHECK(nd_splitmix64(&state) == UINT64_C(3203168211198807973), "SplitMix64, second output of 1234567");
+    CHECK(nd_fmix64(0) == 0, "fmix64(0)");
+    CHECK(nd_fmix64(1) == UINT64_C(0xB456BCFC34C2CB2C), "fmix64(1)");
+}
+
+/* ---- gf2 */
+
+static uint64_t naive_irreducible(uint64_t p, int degree)   /* trial division, degree < 32 */
+{
+    for (uint64_t d = 2; d < UINT64_C(1) << (degree / 2 + 1); d++) {
+        uint64_t rest = p;
+        int dd = 0;
+        while (d >> (dd + 1))
+            dd++;
+        for (int i = degree; i >= dd; i--)
+            if (rest >> i & 1)
+                rest ^= d << (i - dd);
+        if (rest == 0)
+            return 0;
+    }
+    return degree > 0;
+}
+
+static void test_gf2(void)
+{
+    for (size_t n = 0; n <= 5; n++)
+        for (int side = FRONT; side <= BACK; side++) {
+            uint64_t *a = guarded(0, side, 8 * n, 0), *b = guarded(1, side, 8 * n, 0);
+            uint64_t *product = guarded(2, side, 16 * n, 0), *square = guarded(3, side, 16 * n, 0);
+            for (size_t i = 0; i < n; i++) {
+                a[i] = random64();
+                b[i] = random64();
+            }
+            uint64_t expected[10] = {0}, spread[10] = {0};
+            for (size_t i = 0; i < 64 * n; i++)
+                for (size_t j = 0; j < 64 * n; j++) {
+                    const uint64_t bit = a[i / 64] >> (i % 64) & 1;
+                    expected[(i + j) / 64] ^= (bit & b[j / 64] >> (j % 64)) << ((i + j) % 64);
+                    spread[(i + j) / 64] ^= (bit & a[j / 64] >> (j % 64)) << ((i + j) % 64);
+                }
+            nd_gf2_mul(a, b, n, product);
+            nd_gf2_sqr(a, n, square);
+            CHECK(memcmp(product, expected, 16 * n) == 0, "product of %zu words", n);
+            CHECK(memcmp(square, spread, 16 * n) == 0, "square of %zu words", n);
+            CHECK(n || nd_gf2_degree(a, n) == -1, "degree of nothing");
+            if (n == 0)
+                continue;
+            uint64_t *gcd = guarded(4, side, 16 * n, 0), *other = guarded(5, side, 16 * n, 0);
+            memcpy(gcd, product, 16 * n);          /* gcd(a·b, a²) is a multiple of a */
+            memcpy(other, square, 16 * n);
+            nd_gf2_gcd(gcd, other, 2 * n);
+            nd_gf2_mod(gcd, 2 * n, a, n);
+            CHECK(nd_gf2_degree(gcd, 2 * n) == -1, "a divides gcd(ab, aa), %zu words", n);
+            CHECK(untouched_around(2, product, 16 * n), "nd_gf2_mul keeps to its array");
+        }
+    for (int degree = 1; degree <= 12; degree++)
+        for (uint64_t p = UINT64_C(1) << degree; p < UINT64_C(2) << degree; p++) {
+            uint64_t *scratch = guarded(0, BACK, 32, 0);
+            CHECK((uint64_t)nd_gf2_irreducible(&p, 1, scratch) == naive_irreducible(p, degree),
+                  "irreducibility of %llx", (unsigned long long)p);
+        }
+    static const uint64_t constants[] = {0, 1};
+    for (int i = 0; i < 2; i++)
+        CHECK(nd_gf2_irreducible(&constants[i], 1, guarded(0, BACK, 32, 0)) == 0, "%d is not irreducible", i);
+    static const uint64_t published[3] = {NAIVE_P, NAIVE_Q, NAIVE_R};
+    for (uint64_t seed = 1; seed <= 3; seed++) {    /* P, Q and R are the first irreducible ones of seeds 1, 2, 3 */
+        uint64_t *p = guarded(0, BACK, 16, 0), *scratch = guarded(1, BACK, 64, 0), state = seed;
+        do
+            nd_gf2_candidate(&state, 64, p);
+        while (!nd_gf2_irreducible(p, 2, scratch));
+        CHECK(p[0] == published[seed - 1] && p[1] == 1, "the polynomial of seed %d", (int)seed);
+    }
+    for (int i = 0; i < 200; i++) {
+        const uint64_t a = random64(), b = random64();
+        uint64_t wide[4] = {0}, x[2] = {a, 0}, y[2] = {b, 0}, p[2] = {NAIVE_P, 1};
+        nd_gf2_mul(x, y, 2, wide);
+        nd_gf2_mod(wide, 4, p, 2);
+        CHECK(nd_gf2_mulmod64(a, b, NAIVE_P) == wide[0] && !wide[1] && !wide[2] && !wide[3], "mulmod64");
+    }
+}
+
+/* ---- rabin */
+
+static uint64_t irreducible_low(unsigned degree)
+{
+    uint64_t p[2], scratch[8], state = degree;
+    const size_t n = degree / 64 + 1;
+    do
+        nd_gf2_candidate(&state, degree, p);
+    while (!nd_gf2_irreducible(p, n, scratch));
+    return degree == 64 ? p[0] : p[0] ^ UINT64_C(1) << degree;
+}
+
+static void check_whole_strings(const nd_rabin *r, uint64_t low)
+{
+    for (int l = 0; l < LENGTH_COUNT; l++)
+        for (size_t offset = 0; offset < (LENGTHS[l] <= 130 ? 64 : 9); offset++)
+            for (int side = FRONT; side <= BACK; side++) {
+                const size_t n = LENGTHS[l];
+                uint8_t *b = guarded(0, side, n, offset);
+                memcpy(b, input[side], n);
+                static uint64_t expected[2][LENGTH_COUNT][65], known[2][LENGTH_COUNT][65];
+                if (known[side][l][r->degree] != low + 1) {
+                    known[side][l][r->degree] = low + 1;
+                    expected[side][l][r->degree] = naive_mod(low, r->degree, b, n, r->degree);
+                }
+                const uint64_t value = nd_rabin_value(r, nd_rabin_bytes(r, 0, b, n));
+                CHECK(value == expected[side][l][r->degree], "degree %u, %zu bytes at %zu", r->degree, n, offset);
+                const size_t cut = n ? random_below(n + 1) : 0;
+                const uint64_t first = nd_rabin_bytes(r, 0, b, cut), rest = nd_rabin_bytes(r, 0, b + cut, n - cut);
+                CHECK(nd_rabin_value(r, nd_rabin_bytes(r, first, b + cut, n - cut)) == value, "in two parts");
+                CHECK((nd_rabin_shift(r, nd_rabin_value(r, first), n - cut) ^ nd_rabin_value(r, rest)) == value,
+                      "concat, degree %u, %zu + %zu bytes", r->degree, cut, n - cut);
+                CHECK(nd_rabin_state(r, value) == nd_rabin_bytes(r, 0, b, n), "a value is a state");
+            }
+}
+
+static void check_sliding(const nd_rabin *r, uint64_t low)
+{
+    static const size_t windows[] = {1, 2, 7, 8, 9, 48, 64, 255, 256, 257};
+    for (int l = 1; l < LENGTH_COUNT; l++)
+        for (size_t k = 0; k < 11; k++) {
+            const size_t n = LENGTHS[l], window = k < 10 ? windows[k] : n;
+            if (window > n || (n > 600 && window > 9))
+                continue;
+            for (size_t offset = 0; offset < 3; offset++)
+                for (int side = FRONT; side <= BACK; side++) {
+                    const size_t m = n - window + 1;
+                    uint8_t *b = guarded(0, side, n, offset);
+                    uint64_t *out = guarded(1, side, 8 * m, 0);
+                    memcpy(b, input[side], n);
+                    nd_rabin_byte_window w;
+                    nd_rabin_byte_window_init(&w, r, window);
+                    nd_rabin_sliding(r, &w, window, b, n, out);
+                    for (size_t i = 0; i < m; i += n > 200 ? 1 + random_below(n / 20) : 1)
+                        CHECK(out[i] == naive_mod(low, r->degree, b + i, window, r->degree),
+                              "degree %u, window %zu at %zu of %zu", r->degree, window, i, n);
+                    CHECK(untouched_around(1, out, 8 * m), "nd_rabin_sliding keeps to its array");
+                }
+        }
+}
+
+static void test_symbol_windows(const char *variant)
+{
+    static nd_rabin r[1];
+    const uint64_t low = NAIVE_P;
+    nd_rabin_init(r, low, 64);
+    static const size_t windows[] = {1, 2, 3, 5, 8, 9, 10, 20, 21, 31, 32, 33};
+    for (int l = 1; l < LENGTH_COUNT && LENGTHS[l] <= 1025; l++)
+        for (size_t k = 0; k < 13; k++)
+            for (int side = FRONT; side <= BACK; side++) {
+                const size_t n = LENGTHS[l], window = k < 12 ? windows[k] : n;
+                if (window > n || (window > 64 && n > 257))
+                    continue;
+                const size_t m = n - window + 1;
+                uint64_t *s = guarded(0, side, 8 * n, 8 * (n % 5)), *out = guarded(1, side, 8 * m, 0);
+                for (size_t i = 0; i < n; i++)
+                    s[i] = random64() >> 8 * random_below(8);
+                nd_rabin_symbol_window w;
+                nd_rabin_symbol_window_init(&w, r, window);
+                nd_rabin_symbols(r, &w, window, s, n, out);
+                for (size_t i = 0; i < m; i += n > 64 ? 1 + random_below(n / 16) : 1)
+                    CHECK(out[i] == naive_words(low, s + i, window), "%s: symbol window %zu at %zu of %zu", variant, window, i, n);
+                CHECK(nd_rabin_words(r, s, n) == naive_words(low, s, n), "%zu words", n);
+                CHECK(untouched_around(1, out, 8 * m), "nd_rabin_symbols keeps to its array");
+            }
+}
+
+static void test_rabin(void)
+{
+    static const unsigned degrees[] = {1, 2, 7, 8, 9, 31, 32, 53, 63, 64};
+    static nd_rabin r;
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        const uint64_t low = irreducible_low(degrees[i]);
+        nd_rabin_init(&r, low, degrees[i]);
+        for (unsigned j = 0; j < 8; j++)           /* the tables: v·x^(64+8j) mod P·x^(64−d), top bits d */
+            for (unsigned v = 0; v < 256; v += 1 + v / 16) {
+                uint8_t b[9] = {(uint8_t)v};
+                CHECK(nd_rabin_value(&r, r.push[j][v]) == naive_mod(low, degrees[i], b, j + 1, degrees[i]),
+                      "push[%u][%u], degree %u", j, v, degrees[i]);
+            }
+        check_whole_strings(&r, low);
+        check_sliding(&r, low);
+    }
+    CHECK(nd_rabin_words(&r, NULL, 0) == 0, "no words");
+}
+
+/* ---- text */
+
+static size_t read_all(nd_unit unit, const uint8_t *text, size_t n, size_t cap, uint64_t *out, uint8_t *tape,
+                       nd_text *reading)
+{
+    size_t count = 0, got;
+    uint64_t *some = guarded(7, BACK, 8 * cap, 0);
+    nd_text_open(reading, unit, text, n, tape);
+    while ((got = nd_text_symbols(reading, some, cap))) {
+        CHECK(got <= cap && count + got <= n + 1, "%zu symbols where %zu are asked for", got, cap);
+        if (got > cap || count + got > n + 1)
+            break;
+        memcpy(out + count, some, 8 * got);
+        count += got;
+    }
+    CHECK(nd_text_symbols(reading, some, cap) == 0, "nothing comes after the end");
+    return count;
+}
+
+/* However it is cut into calls, and with or without a tape: the naive tokens. */
+static void check_reading(nd_unit unit, const uint8_t *given, size_t n, int side, int every_cap)
+{
+    static uint64_t out[2 * LONGEST];
+    uint8_t *text = guarded(0, side, n, 0);
+    memcpy(text, given, n);
+    naive_text expected = naive_read(unit, text, n);
+    CHECK(expected.taped <= nd_text_tape_size(n), "tape of %zu bytes of unit %d: %zu", n, unit, expected.taped);
+    CHECK(unit != ND_WORD || expected.count <= n / 2 + 1, "two words of a byte each have one between");
+    const size_t most = expected.count + 2;
+    for (size_t cap = 1; cap <= most; cap += every_cap ? 1 : cap < 30 ? 1 + cap : cap < 36 ? 1 : 2 * cap)
+        for (int taped = 0; taped < 2; taped++) {
+            nd_text reading;
+            uint8_t *tape = taped ? guarded(1, BACK, nd_text_tape_size(n), 0) : NULL;
+            const size_t count = read_all(unit, text, n, cap, out, tape, &reading);
+            CHECK(count == expected.count, "unit %d, %zu bytes, cap %zu: %zu of %zu", unit, n, cap, count, expected.count);
+            CHECK(count == expected.count && (!count || memcmp(out, expected.symbols, 8 * count) == 0),
+                  "symbols of unit %d, %zu bytes, cap %zu", unit, n, cap);
+            CHECK(reading.invalid == expected.invalid, "invalid bytes");
+            if (!taped)
+                continue;
+            const size_t length = (size_t)(reading.tape - tape);
+            CHECK(length == expected.taped && (!length || memcmp(tape, expected.tape, length) == 0), "tape");
+            const size_t again = read_all(ND_TOKENS, tape, length, cap, out, NULL, &reading);
+            CHECK(again == expected.count && (!again || memcmp(out, expected.symbols, 8 * again) == 0), "the tape read");
+        }
+    naive_close(&expected);
+}
+
+static const char *const TEXTS[] = {
+    "", "a", " ", "_", "a_b", "don't STOP", "\xC3\x89t\xC3\xA9", "3\xE4\xBA\xBA""abc", "\xE7\xAC\xAC""3\xE7\xAB\xA0",
+    "a\xCC\x81\xCC\x81 \xCC\x81""b", "\xE4\xBA\xBA\xCC\x81\xE3\x80\x85\xE4\xBA\xBA", "\xE3\x81\x82\xE3\x83\xBC\xE3\x83\xBC""a",
+    "a\xE2\x80\x8B""b\xC2\xAD""c", "\xEF\xBB\xBF""bom", "a\xFF""b", "\xC0\x80\xED\xA0\x80\xF4\x90\x80\x80\xE2\x82", "x\xF0\x9F",
+    "\xC8\xBA\xC8\xBA\xC8\xBA\xC8\xBA", "\xE1\xBA\x9E\xC4\xB0\xE2\x84\xAA", "\xF0\x90\x90\x80\xF0\x9D\x9F\x98",
+    " a \r\n\r\n\tb\v\n\fc\r", "\n\r\n\r", "aaaaaaaa aaaaaaaaa aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "\xE0\xB8\x81\xE0\xB8\xB2\xE0\xB8\xA3", "\xE3\x80\x85""a\xE3\x80\x85\xE3\x80\x85", "\xCB\x87\xE4\xBA\xBA\xCB\x87""b\xCB\x87",
+};
+
+static size_t random_text(uint8_t *out, size_t n)   /* pieces of TEXTS, code points, bytes; may end within a sequence */
+{
+    size_t length = 0;
+    while (length < n) {
+        uint8_t piece[64];
+        size_t size;
+        const char *some = TEXTS[random_below(sizeof TEXTS / sizeof *TEXTS)];
+        switch (random_below(5)) {
+        case 0:  size = naive_encode((uint32_t)random_below(0x110000), piece); break;
+        case 1:  size = naive_encode((uint32_t)random_below(0x3100), piece); break;
+        case 2:  piece[0] = (uint8_t)random64(); size = 1; break;
+        case 3:  piece[0] = "aB 0,_"[random_below(6)]; size = 1; break;
+        default: size = strlen(some); memcpy(piece, some, size); break;
+        }
+        size = size < n - length ? size : n - length;
+        memcpy(out + length, piece, size);
+        length += size;
+    }
+    return length;
+}
+
+static void random_prose(uint8_t *out, size_t n)   /* ASCII words of all lengths, now and then something else */
+{
+    for (size_t i = 0; i < n;) {
+        const size_t length = random_below(8) ? 1 + random_below(9) : 1 + random_below(90);
+        for (size_t j = 0; j < length && i < n; j++)
+            out[i++] = (uint8_t)"etaoinSHRDLU0123456789zZ"[random_below(24)];
+        if (i < n && random_below(12) == 0)
+            i += random_text(out + i, n - i < 7 ? n - i : random_below(7));
+        else if (i < n)
+            out[i++] = (uint8_t)" \n.,'_@[`{/:\x7F"[random_below(14)];
+    }
+}
+
+static const nd_unit UNITS[] = {ND_WORD, ND_CHAR, ND_LINE, ND_BYTE};
+
+static void test_reading(const char *variant)
+{
+    static uint8_t text[LONGEST];
+    const size_t failed = checks_failed;
+    for (size_t u = 0; u < 4; u++)
+        for (int side = FRONT; side <= BACK; side++) {
+            for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
+                check_reading(UNITS[u], (const uint8_t *)TEXTS[i], strlen(TEXTS[i]), side, 1);
+            check_reading(UNITS[u], (const uint8_t *)"\0a\0\0\x01\0\0\0\0\0\0\0\0", 13, side, 1);
+            for (int l = 0; l < LENGTH_COUNT; l++)
+                for (int kind = 0; kind < 8; kind++) {
+                    const size_t n = LENGTHS[l];
+                    if (kind < 2)
+                        memcpy(text, input[kind & 1] + l, n);
+                    else if (kind < 4)
+                        random_text(text, n);
+                    else
+                        random_prose(text, n);
+                    check_reading(UNITS[u], text, n, side, n <= 65 || (UNITS[u] == ND_WORD && n <= 257));
+                }
+        }
+    CHECK(checks_failed == failed, "the checks above failed under text=%s", variant);
+}
+
+static void test_code_points(void)
+{
+    for (uint32_t c = 0; c < 0x110000; c++) {       /* every code point: coding, folding, tape, bounds */
+        uint8_t b[4] = {0}, e[4] = {0}, pair[16];
+        uint32_t back = 0, naive_back = 0;
+        const int surrogate = c - 0xD800 < 0x800;
+        const size_t n = nd_text_encode(c, b), m = naive_encode(c, e);
+        const size_t taken = nd_text_decode(b, b + n, &back), naive_taken = naive_decode(b, n, &naive_back);
+        if (n != m || memcmp(b, e, 4) || taken != (surrogate ? 0 : n) || taken != naive_taken || (taken && back != c))
+            CHECK(0, "coding of U+%04X", (unsigned)c);
+        for (size_t cut = 1; cut < n; cut++)
+            if (nd_text_decode(b, b + cut, &back))
+                CHECK(0, "U+%04X cut to %zu bytes", (unsigned)c, cut);
+        if (surrogate)
+            continue;
+        const nd_code_point as = ND_CODE_POINTS[ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]];
+        const int spaceless = as.kind == ND_KIND_SPACELESS || as.kind == ND_KIND_SPACELESS_TAIL;
+        if (nd_text_fold(c) >= 0x110000 || nd_text_fold(nd_text_fold(c)) != nd_text_fold(c) || (spaceless && n < 3))
+            CHECK(0, "table of U+%04X", (unsigned)c);
+        memcpy(pair, b, n);
+        memcpy(pair + n, b, n);
+        for (size_t u = 0; u < 2 && (c < 0x3400 || c % 97 == 0); u++) {
+            uint64_t out[4];
+            uint8_t *tape = guarded(1, BACK, nd_text_tape_size(2 * n), 0);
+            nd_text t;
+            naive_text expected = naive_read(UNITS[u], pair, 2 * n);
+            nd_text_open(&t, UNITS[u], pair, 2 * n, tape);
+            size_t count = 0, got;
+            while ((got = nd_text_symbols(&t, out, 4)))
+                count += got;
+            if (count != expected.count || (size_t)(t.tape - tape) != expected.taped
+                || (count && memcmp(tape, expected.tape, expected.taped)))
+                CHECK(0, "U+%04X twice, unit %d", (unsigned)c, (int)UNITS[u]);
+            naive_close(&expected);
+        }
+    }
+    CHECK(1, "all code points");
+    for (uint32_t s = 0; s < 1 << 16; s++)           /* all 3-byte strings on the edges of table 3-7 */
+        for (size_t n = 1; n <= 4; n++) {
+            static const uint8_t EDGES[16] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF,
+                                              0xC1, 0xC2, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5};
+            uint32_t c = 0, d = 0;
+            uint8_t b[4] = {EDGES[s >> 12], EDGES[s >> 8 & 15], EDGES[s >> 4 & 15], EDGES[s & 15]};
+            const size_t a = nd_text_decode(b, b + n, &c), e = naive_decode(b, n, &d);
+            if (a != e || (a && c != d))
+                CHECK(0, "%02x %02x %02x %02x", b[0], b[1], b[2], b[3]);
+        }
+    for (int l = 0; l < LENGTH_COUNT && LENGTHS[l] <= 257; l++)
+        for (int kind = 0; kind < 4; kind++) {
+            const size_t n = LENGTHS[l];
+            uint8_t *token = guarded(0, BACK, n, 0);
+            memcpy(token, input[kind & 1] + kind, n);
+            if (kind == 2 && n)
+                memset(token, 0, n);
+            if (kind >= 2 && n)
+                token[0] = kind == 2;
+            CHECK(nd_text_symbol(token, n) == naive_symbol(token, n), "symbol of %zu bytes, %d", n, kind);
+        }
+}
+
+/* ---- nfkc */
+
+static size_t normal(const uint8_t *text, size_t n, int remove, int side, uint8_t **out)
+{
+    uint8_t *in = guarded(0, side, n, 0);
+    const size_t half = nd_nfkc_scratch_size(n);
+    uint32_t *scratch = guarded(1, side, 8 * half, 0);
+    memcpy(in, text, n);
+    *out = guarded(2, side, nd_nfkc_out_size(n), 0);
+    const size_t length = nd_nfkc(in, n, remove, scratch, *out);
+    CHECK(length <= nd_nfkc_out_size(n) && untouched_around(2, *out, nd_nfkc_out_size(n)),
+          "normal form of %zu bytes: %zu", n, length);
+    int has_mark = 0;      /* the second half of scratch is for runs of marks, not for what overflows the first */
+    for (size_t i = 0; i < n; i++)
+        has_mark |= in[i] == 0xCC;
+    CHECK(has_mark || n > 900 || scratch[half] == 0xA5A5A5A5, "the scratch of %zu bytes overflows", n);
+    return length;
+}
+
+static void check_normal(const char *text, const char *expected, int remove)
+{
+    uint8_t *out;
+    const size_t n = normal((const uint8_t *)text, strlen(text), remove, BACK, &out);
+    CHECK(n == strlen(expected) && memcmp(out, expected, n) == 0, "normal form of %s: %.*s", text, (int)n, (char *)out);
+}
+
+/* Cut before any ASCII byte, the parts give the whole; as many 0xFF come out as invalid bytes went in. */
+static void check_cuts(const uint8_t *text, size_t n, int remove)
+{
+    static uint8_t whole[12 * LONGEST + 36];
+    uint8_t *out;
+    size_t marks = 0, invalid = 0;
+    const size_t length = normal(text, n, remove, BACK, &out);
+    memcpy(whole, out, length);
+    for (size_t i = 0; i < length; i++)
+        marks += whole[i] == 0xFF;
+    for (size_t i = 0; i < n;) {
+        uint32_t c;
+        const size_t taken = naive_decode(text + i, n - i, &c);
+        invalid += taken == 0;
+        i += taken ? taken : 1;
+    }
+    CHECK(marks == invalid, "invalid bytes of a text of %zu: %zu, %zu", n, invalid, marks);
+    for (size_t cut = 0, tried = 0; cut < n && tried < 12; cut++) {
+        if (text[cut] >= 0x80)
+            continue;
+        tried++;
+        const size_t first = normal(text, cut, remove, FRONT, &out);
+        const int same = first <= length && memcmp(out, whole, first) == 0;
+        const size_t second = normal(text + cut, n - cut, remove, BACK, &out);
+        CHECK(same && first + second == length && memcmp(out, whole + first, second) == 0, "cut at %zu of %zu", cut, n);
+    }
+}
+
+static uint8_t class_of(uint32_t c) { return ND_CCC_STAGE2[ND_CCC_STAGE1[c >> 8]][c & 255]; }
+
+static void check_marks(size_t n)   /* q and marks that compose with nothing: sorted stably by class */
+{
+    static uint8_t text[4 * 600], expected[4 * 600];
+    static uint32_t marks[600];
+    for (size_t i = 0; i < n; i++)
+        do
+            marks[i] = 0x300 + (uint32_t)random_below(0x70);
+        while ((marks[i] >= 0x340 && marks[i] <= 0x345) || marks[i] == 0x34F || class_of(marks[i]) == 0);
+    size_t length = 1, sorted = 1;
+    text[0] = expected[0] = 'q';
+    for (size_t i = 0; i < n; i++)
+        length += naive_encode(marks[i], text + length);
+    for (size_t pass = 0; pass < n; pass++)
+        for (size_t i = 1; i < n; i++)
+            if (class_of(marks[i - 1]) > class_of(marks[i])) {
+                const uint32_t swap = marks[i];
+                marks[i] = marks[i - 1];
+                marks[i - 1] = swap;
+            }
+    for (size_t i = 0; i < n; i++)
+        sorted += naive_encode(marks[i], expected + sorted);
+    uint8_t *out;
+    const size_t got = normal(text, length, 0, BACK, &out);
+    CHECK(got == sorted && memcmp(out, expected, got) == 0, "a run of %zu marks", n);
+}
+
+static void test_nfkc(void)
+{
+    check_normal("", "", 0);
+    check_normal("\xE2\x84\xAB\xEF\xAC\x81", "\xC3\xA5" "fi", 0);                    /* U+212B U+FB01 */
+    check_normal("A\xCC\x8A", "\xC3\xA5", 0);                                       /* A and ring above */
+    check_normal("\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8", "\xEA\xB0\x81", 0);         /* L V T: one syllable */
+    check_normal("q\xCC\x87\xCC\xA3", "q\xCC\xA3\xCC\x87", 0);                       /* dots: below before above */
+    check_normal("a\xCC\x85\xCC\x81", "a\xCC\x85\xCC\x81", 0);                       /* an overline blocks the acute */
+    check_normal("a\xCC\xA7\xCC\x81", "\xC3\xA1\xCC\xA7", 0);                       /* a cedilla does not */
+    check_normal("a\xFF\xCC\x81", "a\xFF\xCC\x81", 0);                               /* an invalid byte bounds */
+    check_normal("a\xC2\xAD\xCC\x81", "\xC3\xA1", 1);                                /* soft hyphen removed, or kept */
+    check_normal("a\xC2\xAD\xCC\x81", "a\xC2\xAD\xCC\x81", 0);
+    static uint8_t text[LONGEST];
+    for (uint32_t c = 0; c < 0x110000; c++) {
+        uint8_t b[8], *out;
+        const size_t n = naive_encode(c, b);
+        if (c - 0xD800 < 0x800 || (c > 0x30000 && c % 61))
+            continue;
+        memcpy(b + n, b, n);
+        const size_t once = normal(b, n, 0, BACK, &out);
+        if (nd_nfkc_out_size(n) - 36 < once)
+            CHECK(0, "U+%04X takes %zu bytes: the bound is not per byte", (unsigned)c, once);
+        if (c < 0x3400)
+            normal(b, 2 * n, 1, BACK, &out);
+    }
+    for (int side = FRONT; side <= BACK; side++)
+        for (size_t n = 0; n <= 300; n += n < 6 ? 1 : 49) {  /* the longest decomposition, n times */
+            uint8_t *out;
+            for (size_t i = 0; i < n; i++)
+                memcpy(text + 3 * i, "\xEF\xB7\xBA", 3);
+            CHECK(normal(text, 3 * n, 0, side, &out) == 33 * n, "%zu times U+FDFA", n);
+        }
+    for (size_t n = 0; n <= 40; n++)
+        check_marks(n);
+    check_marks(599);
+    for (int l = 0; l < LENGTH_COUNT; l++)
+        for (int remove = 0; remove < 2; remove++) {
+            random_text(text, LENGTHS[l]);
+            check_cuts(text, LENGTHS[l], remove);
+            check_cuts(input[1], LENGTHS[l], remove);
+        }
+}
+
+/* ---- minhash */
+
+static void test_minima(const char *variant)
+{
+    static const size_t ks[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 84, 128, 257};
+    static uint64_t a[300], b[300], expected[300];
+    for (size_t q = 0; q < sizeof ks / sizeof *ks; q++)
+        for (int l = 0; l < LENGTH_COUNT; l++) {
+            const size_t k = ks[q], n = LENGTHS[l], offset = (size_t)l % 8;
+            if (n > 600 && k > 84)
+                continue;
+            uint64_t key, state = 1 + n, check_key;
+            nd_minhash_coefficients(1 + n, k, &key, a, b);
+            check_key = nd_splitmix64(&state);
+            for (size_t i = 0; i < k; i++) {
+                const uint64_t ai = nd_splitmix64(&state) | 1, bi = nd_splitmix64(&state);
+                if (a[i] != ai || b[i] != bi || key != check_key)
+                    CHECK(0, "coefficient %zu", i);
+            }
+            uint64_t *f = guarded(0, l % 2, 8 * n, 8 * offset);
+            uint32_t *a32 = guarded(1, BACK, 4 * k, 4 * offset), *b32 = guarded(2, BACK, 4 * k, 0);
+            uint32_t *out32 = guarded(3, BACK, 4 * k, 4 * (offset / 2)), *front32 = guarded(4, FRONT, 4 * k, 4 * offset);
+            uint64_t *out64 = guarded(5, BACK, 8 * k, 0);
+            for (size_t i = 0; i < n; i++)
+                f[i] = random64();
+            if (k) {
+                memset(out32, 0xFF, 4 * k);
+                memset(front32, 0xFF, 4 * k);
+                memset(out64, 0xFF, 8 * k);
+            }
+            for (size_t i = 0; i < k; i++) {
+                a32[i] = (uint32_t)a[i];
+                b32[i] = (uint32_t)b[i];
+            }
+            const size_t cut = n ? random_below(n + 1) : 0;
+            nd_minima32 in_one = {k, key, a32, b32, out32}, in_two = {k, key, a32, b32, front32};
+            nd_minima64 wide = {k, key, a, b, out64};
+            nd_minima32_take(&in_one, f, n);
+            nd_minima32_take(&in_two, f, cut);
+            nd_minima32_take(&in_two, f + cut, n - cut);
+            nd_minima64_take(&wide, f, n);
+            for (size_t i = 0; i < k; i++) {
+                uint32_t least = UINT32_MAX;
+                expected[i] = UINT64_MAX;
+                for (size_t j = 0; j < n; j++) {
+                    const uint64_t z = nd_fmix64(f[j] ^ key), h = a[i] * z + b[i];
+                    const uint32_t h32 = (uint32_t)a[i] * (uint32_t)(z >> 32) + (uint32_t)b[i];
+                    expected[i] = h < expected[i] ? h : expected[i];
+                    least = h32 < least ? h32 : least;
+                }
+                if (out32[i] != least || front32[i] != least || out64[i] != expected[i])
+                    CHECK(0, "%s: minimum %zu of %zu, %zu values", variant, i, k, n);
+            }
+            CHECK(untouched_around(3, out32, 4 * k) && untouched_around(4, front32, 4 * k)
+                  && untouched_around(5, out64, 8 * k), "%s keeps to its array, k = %zu", variant, k);
+        }
+}
+
+static void test_bottom(void)
+{
+    static const size_t sizes[] = {1, 2, 3, 7, 64, 200, 1000};
+    static const unsigned shifts[] = {0, 24, 32, 56};
+    static uint64_t expected[LONGEST];
+    for (size_t q = 0; q < sizeof sizes / sizeof *sizes; q++)
+        for (size_t h = 0; h < 4; h++)
+            for (int l = 0; l < LENGTH_COUNT; l++)
+                for (int order = 0; order < 4; order++) {
+                    const size_t size = sizes[q], n = LENGTHS[l];
+                    const uint64_t key = UINT64_C(0x123456789ABCDEF) * (1 + size);
+                    size_t table_size = 1;
+                    while (table_size < 4 * size)
+                        table_size *= 2;
+                    const size_t early = size + (size_t)l % 5 * size / 2;
+                    nd_bottom b = {.size = size, .table_size = table_size, .early_size = early, .key = key, .shift = shifts[h],
+                                   .members = guarded(0, l % 2, 8 * size, 0), .table = guarded(1, BACK, 8 * table_size, 0),
+                                   .early = guarded(3, l % 3 % 2, 24 * early, 0)};
+                    uint64_t *f = guarded(2, BACK, 8 * n, 0);
+                    for (size_t i = 0; i < n; i++)          /* repeats; key itself, whose permuted value is 0 */
+                        f[i] = order == 0 ? random64() : order == 1 ? random_below(n) : i && i % 3 == 0 ? f[i / 2] : random64();
+                    if (order == 3 && n)
+                        f[n / 2] = f[n - 1] = key;
+                    for (size_t i = 0; i < n; i++)
+                        expected[i] = nd_fmix64(f[i] ^ key) >> shifts[h];
+                    size_t kept = naive_set(expected, n);
+                    kept = kept < size ? kept : size;
+                    const size_t cut = n ? random_below(n + 1) : 0;
+                    nd_bottom_open(&b);
+                    nd_bottom_take(&b, f, cut);
+                    nd_bottom_take(&b, f + cut, n - cut);
+                    nd_bottom_close(&b);
+                    CHECK(b.count == kept && (!kept || memcmp(b.members, expected, 8 * kept) == 0),
+                          "MIN_%zu of %zu values, shift %u, order %d", size, n, shifts[h], order);
+                    CHECK(untouched_around(0, b.members, 8 * size), "the heap keeps to its array");
+                }
+}
+
+/* ---- pairs */
+
+static int entry_order(const void *a, const void *b)
+{
+    const nd_entry *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->id > y->id) - (x->id < y->id);
+}
+
+static void test_sorting(void)
+{
+    static const uint64_t masks[] = {~UINT64_C(0), 0, 0xFF, UINT64_C(0xFF) << 56, UINT64_C(0xFF0000FF00), 3, UINT64_C(1) << 63};
+    for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
+        for (int l = 0; l < LENGTH_COUNT; l++)
+            for (int side = FRONT; side <= BACK; side++) {
+                const size_t n = LENGTHS[l];
+                nd_entry *e = guarded(0, side, n * sizeof *e, 0), *scratch = guarded(1, side, n * sizeof *e, 0);
+                nd_entry *expected = guarded(2, side, n * sizeof *e, 0);
+                uint64_t *keys = guarded(3, side, 8 * n, 0), *spare = guarded(4, side, 8 * n, 0);
+                uint64_t *expected_keys = guarded(5, side, 8 * n, 0);
+                for (size_t i = 0; i < n; i++) {
+                    e[i] = (nd_entry){random64() & masks[m], i};
+                    keys[i] = expected_keys[i] = e[i].key;
+                }
+                if (n) {
+                    memcpy(expected, e, n * sizeof *e);
+                    qsort(expected, n, sizeof *e, entry_order);
+                    qsort(expected_keys, n, 8, naive_order);
+                }
+                nd_pairs_sort(e, scratch, n);
+                nd_pairs_sort_keys(keys, spare, n);
+                CHECK(!n || memcmp(e, expected, n * sizeof *e) == 0, "%zu entries sorted stably, mask %zu", n, m);
+                CHECK(!n || memcmp(keys, expected_keys, 8 * n) == 0, "%zu keys sorted, mask %zu", n, m);
+            }
+}
+
+static void test_sets(void)
+{
+    for (int round = 0; round < 300; round++) {
+        const size_t bags = random_below(12);
+        int64_t *offsets = guarded(0, BACK, 8 * (bags + 1), 0), *out = guarded(1, BACK, 8 * (bags + 1), 0);
+        size_t largest = 0;
+        offsets[0] = 0;
+        for (size_t i = 0; i < bags; i++) {
+            const size_t size = random_below(3) ? random_below(40) : 0;
+            offsets[i + 1] = offsets[i] + (int64_t)size;
+            largest = size > largest ? size : largest;
+        }
+        const size_t total = (size_t)offsets[bags];
+        uint64_t *values = guarded(2, BACK, 8 * total, 0), *scratch = guarded(3, BACK, 8 * largest, 0);
+        uint64_t *bag = guarded(4, BACK, 8 * total, 0);
+        for (size_t i = 0; i < total; i++)
+            values[i] = bag[i] = random_below(20) ? random_below(30) : UINT64_MAX - random_below(2);
+        nd_pairs_distinct(values, offsets, bags, scratch, out);
+        CHECK(out[0] == 0, "the first set begins at 0");
+        size_t kept[12];
+        for (size_t i = 0; i < bags; i++) {
+            kept[i] = naive_set(bag + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));
+            CHECK(out[i + 1] - out[i] == (int64_t)kept[i]
+                  && (!kept[i] || memcmp(values + out[i], bag + offsets[i], 8 * kept[i]) == 0), "set %zu of %zu", i, bags);
+        }
+        for (size_t i = 0; i < bags; i++)
+            for (size_t j = 0; j < bags; j++) {
+                size_t common = 0;
+                for (size_t x = 0; x < kept[i]; x++)
+                    for (size_t y = 0; y < kept[j]; y++)
+                        common += bag[offsets[i] + (int64_t)x] == bag[offsets[j] + (int64_t)y];
+                CHECK(nd_pairs_common(values + out[i], kept[i], values + out[j], kept[j]) == common, "intersection");
+            }
+    }
+}
+
+enum { MOST_DOCUMENTS = 60, MOST_GROUPS = 6 };
+
+/* Entries of one group sorted by key: the key is the first document with the same minima there, mixed. */
+static void group_entries(const nd_judge *j, size_t group, size_t n, nd_entry *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t first = 0;
+        while (memcmp(j->rows + first * j->row_size + group * j->group_size,
+                      j->rows + i * j->row_size + group * j->group_size, j->group_size))
+            first++;
+        e[i] = (nd_entry){nd_fmix64(first + 1), i};
+    }
+    qsort(e, n, sizeof *e, entry_order);
+}
+
+static size_t run_of(const nd_entry *e, size_t n, size_t document)
+{
+    uint64_t key = 0;
+    size_t run = 0;
+    for (size_t i = 0; i < n; i++)
+        if (e[i].id == document)
+            key = e[i].key;
+    for (size_t i = 0; i < n; i++)
+        run += e[i].key == key;
+    return run;
+}
+
+static void check_expansion(size_t n, size_t groups, size_t size, size_t item_size, size_t letters, size_t max_run)
+{
+    static uint8_t came[MOST_DOCUMENTS][MOST_DOCUMENTS], wanted[MOST_DOCUMENTS][MOST_DOCUMENTS];
+    const size_t items = groups * size + random_below(3), row_size = items * item_size;
+    uint8_t *rows = guarded(0, BACK, n * row_size, 0), *cut = guarded(1, BACK, n * groups, 0);
+    for (size_t i = 0; i < n * items; i++) {
+        const uint64_t letter = random_below(letters);
+        if (item_size == 4)
+            ((uint32_t *)rows)[i] = (uint32_t)letter;
+        else
+            ((uint64_t *)rows)[i] = letter << 32;
+    }
+    if (n)
+        memset(cut, 0, n * groups);
+    const nd_judge j = {.rows = rows, .row_size = row_size, .group_size = size * item_size, .groups = groups,
+                        .item_size = item_size, .items = items, .need = random_below(4), .least = random_below(items + 1),
+                        .cut = random_below(4) ? cut : NULL, .first_fixed = random_below(n + 2)};
+    const size_t longest = j.cut ? max_run : n + 1;          /* without cut marks every run is expanded */
+    memset(came, 0, sizeof came);
+    memset(wanted, 0, sizeof wanted);
+    for (size_t g = 0; g < groups; g++) {
+        nd_entry *e = guarded(2, BACK, n * sizeof *e, 0);
+        group_entries(&j, g, n, e);
+        for (size_t i = 0; i < n; i++)
+            cut[i * groups + g] = run_of(e, n, i) > longest;
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = a + 1; b < n; b++) {
+                size_t shared = 0, equal = 0;
+                for (size_t x = 0; x < groups; x++)
+                    shared += !memcmp(rows + a * row_size + x * j.group_size, rows + b * row_size + x * j.group_size, j.group_size);
+                for (size_t x = 0; x < items; x++)
+                    equal += !memcmp(rows + a * row_size + x * item_size, rows + b * row_size + x * item_size, item_size);
+                CHECK(nd_pairs_shared_groups(&j, a, b) == shared && nd_pairs_shared_items(&j, a, b) == equal, "shared");
+                const int here = !memcmp(rows + a * row_size + g * j.group_size, rows + b * row_size + g * j.group_size, j.group_size);
+                if (here && !cut[a * groups + g] && a < j.first_fixed && shared >= j.need && equal >= j.least)
+                    wanted[a][b] = 1;
+            }
+        const size_t room = longest + random_below(2 * n + 1);
+        uint64_t *out = guarded(3, BACK, 8 * room, 0);
+        size_t at = 0, within = 0, calls = 0;
+        while (at < n && calls++ < n * n + 2) {
+            const size_t written = nd_pairs_expand(&j, g, e, n, longest, &at, &within, out, room);
+            for (size_t i = 0; i < written && i < room; i++) {
+                const uint64_t a = out[i] >> 32, b = out[i] & UINT32_MAX;
+                CHECK(a < b && b < n, "a pair is a < b");
+                if (a < n && b < n)
+                    came[a][b]++;
+            }
+        }
+        CHECK(at == n && within == 0, "expansion of %zu entries ends", n);
+    }
+    CHECK(memcmp(came, wanted, sizeof came) == 0, "every pair once: n = %zu, %zu groups of %zu, runs to %zu", n, groups, size, longest);
+}
+
+static void test_expansion(void)
+{
+    for (int round = 0; round < 400; round++) {
+        const size_t n = random_below(MOST_DOCUMENTS + 1), groups = 1 + random_below(MOST_GROUPS);
+        const size_t size = 1 + random_below(3), letters = 1 + random_below(4);
+        check_expansion(n, groups, size, round % 2 ? 4 : 8, letters, 1 + random_below(20));
+    }
+}
+
+static void test_clusters(void)
+{
+    static double weight[MOST_DOCUMENTS][MOST_DOCUMENTS];
+    for (int round = 0; round < 400; round++) {
+        const size_t n = random_below(MOST_DOCUMENTS + 1);
+        const int best = round & 1;
+        size_t m = 0;
+        memset(weight, 0, sizeof weight);
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = a + 1; b < n; b++)
+                if (random_below(n) < 3)
+                    weight[a][b] = weight[b][a] = 0.5 + (double)random_below(4) / 8;
+        int64_t *from = guarded(0, BACK, 8 * (n + 1), 0), *order = guarded(2, BACK, 8 * n, 0), *rank = guarded(3, BACK, 8 * n, 0);
+        int64_t *label = guarded(4, BACK, 8 * n, 0), *to = guarded(1, BACK, 8 * n * n, 0);
+        double *weights = guarded(5, BACK, 8 * n * n, 0);
+        uint8_t *fixed = guarded(6, BACK, n, 0);
+        from[0] = 0;
+        for (size_t a = 0; a < n; a++) {
+            for (size_t b = 0; b < n; b++)
+                if (weight[a][b] > 0) {
+                    to[m] = (int64_t)b;
+                    weights[m++] = weight[a][b];
+                }
+            from[a + 1] = (int64_t)m;
+            fixed[a] = random_below(8) == 0;
+            const size_t swap = random_below(a + 1);   /* a random permutation */
+            order[a] = order[swap];
+            order[swap] = (int64_t)a;
+        }
+        int64_t expected[MOST_DOCUMENTS];
+        for (size_t i = 0; i < n; i++) {
+            const int64_t v = order[i];
+            expected[v] = v;
+            double most = 0;
+            for (size_t k = 0; k < i && !fixed[v]; k++) {
+                const int64_t u = order[k];
+                if (expected[u] == u && weight[v][u] > most) {
+                    expected[v] = u;
+                    most = best ? weight[v][u] : 2;
+                }
+            }
+        }
+        nd_pairs_star(n, from, to, weights, order, fixed, best, rank, label);
+        CHECK(!n || memcmp(label, expected, 8 * n) == 0, "star, %zu documents, best %d", n, best);
+        int64_t *x = guarded(1, BACK, 8 * (m / 2), 0), *y = guarded(5, BACK, 8 * (m / 2), 0), *parent = guarded(4, BACK, 8 * n, 0);
+        size_t pairs = 0;
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = a + 1; b < n; b++)
+                if (weight[a][b] > 0) {
+                    x[pairs] = (int64_t)(random_below(2) ? a : b);
+                    y[pairs] = (int64_t)a + (int64_t)b - x[pairs];
+                    pairs++;
+                }
+        for (size_t i = 0; i < n; i++) {
+            parent[i] = expected[i] = (int64_t)i;
+            rank[order[i]] = (int64_t)i;
+        }
+        for (size_t pass = 0; pass < n; pass++)        /* the first in rank spreads to its neighbours */
+            for (size_t i = 0; i < pairs; i++) {
+                const int64_t first = rank[expected[x[i]]] < rank[expected[y[i]]] ? expected[x[i]] : expected[y[i]];
+                expected[x[i]] = expected[y[i]] = first;
+            }
+        nd_pairs_components(n, x, y, pairs, rank, parent);
+        CHECK(!n || memcmp(parent, expected, 8 * n) == 0, "components, %zu documents, %zu pairs", n, pairs);
+    }
+}
+
+/* ---- pipeline */
+
+static void test_shingles(void)
+{
+    static const size_t widths[] = {1, 2, 5, 64, 1024, 1500};
+    static nd_shingling s;
+    static uint8_t text[LONGEST];
+    s.run = (nd_kernels){nd_text_open, nd_text_symbols, nd_rabin_symbols, nd_rabin_sliding, nd_rabin_bytes, nd_rabin_words};
+    nd_rabin_init(&s.rabin, NAIVE_P, 64);
+    for (size_t q = 0; q < 6; q++) {
+        const size_t width = widths[q];
+        s.width = width;
+        nd_rabin_symbol_window_init(&s.symbol_window, &s.rabin, width);
+        nd_rabin_byte_window_init(&s.byte_window, &s.rabin, width);
+        for (size_t u = 0; u < 4; u++)
+            for (int l = 0; l < LENGTH_COUNT; l++) {
+                const size_t n = LENGTHS[l];
+                if (l % 2)
+                    random_text(text, n);
+                else
+                    for (size_t i = 0; i < n; i++)
+                        text[i] = " a"[i & 1];
+                s.unit = UNITS[u];
+                s.short_whole = (l & 3) != 0;
+                naive_text expected = naive_read(s.unit, text, n);
+                const size_t tokens = expected.count, full = tokens >= width ? tokens - width + 1 : 0;
+                const size_t shingles = full ? full : s.short_whole && tokens;
+                uint8_t *given = guarded(0, BACK, n, 0), *tape = guarded(1, BACK, nd_text_tape_size(n), 0);
+                uint64_t *scratch = guarded(2, BACK, 8 * nd_shingle_scratch_size(width), 0);
+                nd_collected all = {guarded(3, BACK, 8 * shingles, 0), 0};
+                size_t taped;
+                memcpy(given, text, n);
+                const nd_shingled done = nd_shingle(&s, given, n, nd_collect, &all, scratch, l % 3 ? tape : NULL, &taped);
+                CHECK(done.tokens == tokens && done.shingles == shingles && all.n == shingles && done.invalid == expected.invalid,
+                      "unit %d, width %zu, %zu bytes: %zu tokens, %zu shingles", s.unit, width, n, done.tokens, done.shingles);
+                CHECK(taped == (l % 3 ? expected.taped : 0) && (!taped || memcmp(tape, expected.tape, taped) == 0), "tape");
+                for (size_t i = 0; i < all.n && i < shingles; i += 1 + (n > 100 ? random_below(n / 8) : 0)) {
+                    const size_t held = full ? width : tokens;
+                    uint64_t value = naive_words(NAIVE_P, expected.symbols + i, held);
+                    if (s.unit == ND_BYTE && full)
+                        value = naive_mod(NAIVE_P, 64, text + i, width, 64);
+                    if (s.unit == ND_BYTE && !full) {      /* 0x01, width zero bytes, the text */
+                        uint8_t *whole = calloc(1, 1 + width + n);
+                        whole[0] = 1;
+                        memcpy(whole + 1 + width, text, n);
+                        value = naive_mod(NAIVE_P, 64, whole, 1 + width + n, 64);
+                        free(whole);
+                    }
+                    CHECK(all.values[i] == value, "unit %d, width %zu: shingle %zu of %zu", s.unit, width, i, shingles);
+                }
+                naive_close(&expected);
+            }
+    }
+}
+
+static void test_labels_and_features(void)
+{
+    for (int l = 0; l < LENGTH_COUNT && LENGTHS[l] <= 513; l++) {
+        const size_t n = LENGTHS[l];
+        size_t table_size = 1;
+        while (table_size < 2 * n)
+            table_size *= 2;
+        uint64_t *f = guarded(0, BACK, 8 * n, 0), *before = guarded(1, BACK, 8 * n, 0);
+        uint64_t (*table)[2] = guarded(2, BACK, 16 * table_size, 0);
+        for (size_t i = 0; i < n; i++)
+            f[i] = before[i] = random_below(1 + n / 3);
+        nd_label(f, n, table, table_size);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t occurrence = 0;
+            for (size_t j = 0; j <= i; j++)
+                occurrence += before[j] == before[i];
+            const uint64_t expected = occurrence == 1 ? before[i] : nd_fmix64(before[i] + occurrence * UINT64_C(0x9E3779B97F4A7C15));
+            if (f[i] != expected)
+                CHECK(0, "label %zu of %zu", i, n);
+        }
+        CHECK(1, "labels");
+    }
+    static nd_rabin r;
+    nd_rabin_init(&r, NAIVE_R, 64);
+    const nd_kernels run = {nd_text_open, nd_text_symbols, nd_rabin_symbols, nd_rabin_sliding, nd_rabin_bytes, nd_rabin_words};
+    for (size_t item_size = 4; item_size <= 8; item_size += 4)
+        for (size_t size = 1; size <= 5; size++) {
+            const size_t n = 7, items = 31, groups = items / size;
+            uint8_t *rows = guarded(0, BACK, n * items * item_size, 0);
+            uint64_t *group = guarded(1, BACK, 8 * (size + 1), 0), *out = guarded(2, BACK, 8 * n * (groups - 1), 0);
+            fill_random(rows, n * items * item_size);
+            nd_features(&run, &r, rows, n, items, item_size, size, 1, groups, group, out);
+            for (size_t i = 0; i < n; i++)
+                for (size_t j = 1; j < groups; j++) {
+                    uint64_t words[6] = {j};
+                    for (size_t x = 0; x < size; x++)
+                        words[1 + x] = item_size == 4 ? ((uint32_t *)rows)[i * items + j * size + x]
+                                                      : ((uint64_t *)rows)[i * items + j * size + x];
+                    CHECK(out[i * (groups - 1) + j - 1] == naive_words(NAIVE_R, words, size + 1), "feature %zu of %zu", j, i);
+                }
+            nd_features(&run, &r, rows, 0, items, item_size, size, 0, groups, group, out);
+        }
+}
+
+int main(void)
+{
+    fill_pattern(input[0], sizeof input[0]);
+    fill_random(input[1], sizeof input[1]);
+    test_mixers();
+    test_gf2();
+    test_rabin();
+    each_variant("rabin", nd_rabin_variants, nd_rabin_use, nd_rabin_chosen, test_symbol_windows);
+    each_variant("text", nd_text_variants, nd_text_use, nd_text_chosen, test_reading);
+    test_code_points();
+    test_nfkc();
+    each_variant("minhash", nd_minhash_variants, nd_minhash_use, nd_minhash_chosen, test_minima);
+    test_bottom();
+    test_sorting();
+    test_sets();
+    test_expansion();
+    test_clusters();
+    test_shingles();
+    test_labels_and_features();
+    return report();
+}

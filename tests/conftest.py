@@ -1,0 +1,106 @@
+"""What the tests share: variants of kernels, golden vectors, published data, a reproducible hypothesis.
+
+A module of tests that has ``KERNEL = "minhash"`` runs every test that takes `variant` once per form of that kernel;
+without KERNEL, once per form of every kernel. A form that cannot run on this CPU is a visible skip.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from ndcore import dispatch
+
+settings.register_profile(
+    "ndcore",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+settings.load_profile("ndcore")
+
+VECTORS = Path(__file__).parent / "vectors"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "variant" in metafunc.fixturenames:
+        kernel = getattr(metafunc.module, "KERNEL", None)
+        forms = [
+            (stem, name)
+            for stem, each in dispatch.KERNELS.items()
+            if kernel in (None, stem)
+            for name in each.variants()
+        ]
+        assert forms, f"no kernel is called {kernel!r}"
+        metafunc.parametrize("variant", forms, indirect=True, ids=[f"{stem}={name}" for stem, name in forms])
+
+
+@pytest.fixture
+def variant(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    """(kernel, form), and that form runs during the test."""
+    stem, name = request.param
+    if not dispatch.KERNELS[stem].variants()[name]:
+        pytest.skip(f"this CPU cannot run {stem}={name}")
+    with dispatch.using(**{stem: name}):
+        assert dispatch.KERNELS[stem].chosen() == name
+        yield stem, name
+
+
+@functools.cache
+def _vectors(stem: str) -> Any:
+    return json.loads((VECTORS / f"{stem}.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Callable[[str], Any]:
+    """vectors("rabin") is the content of vectors/rabin.json, which the reference wrote."""
+    return _vectors
+
+
+@pytest.fixture(scope="session")
+def published() -> Callable[[str], Any]:
+    """published("crc_catalogue.json") is a file of vectors by others, in the folder that NDCORE_DATA names."""
+
+    def load(name: str) -> Any:
+        folder = os.environ.get("NDCORE_DATA")
+        if not folder:
+            pytest.skip(f"NDCORE_DATA is not set: {name} is not available")
+        path = Path(folder) / "vectors" / name
+        if not path.exists():
+            pytest.skip(f"NDCORE_DATA has no vectors/{name}")
+        return json.loads(path.read_text("utf-8"))
+
+    return load
+
+
+def _short(values: Iterable[int]) -> Any:
+    listed = [int(value) for value in values]
+    joined = b"".join(value.to_bytes(8, "big") for value in listed)
+    return {
+        "count": len(listed),
+        "first": hex(listed[0]) if listed else None,
+        "last": hex(listed[-1]) if listed else None,
+        "sha256": hashlib.sha256(joined).hexdigest(),
+    }
+
+
+@pytest.fixture(scope="session")
+def same_as() -> Callable[[Iterable[int], Any], None]:
+    """same_as(values, stored): assert that values are those of a vector, which stand as a list or as count and SHA-256."""
+
+    def check(values: Iterable[int], stored: Any) -> None:
+        if isinstance(stored, dict):
+            assert _short(values) == stored
+        else:
+            assert [hex(int(value)) for value in values] == stored
+
+    return check

@@ -1,0 +1,90 @@
+/* Text: any bytes, every unit. Against the naive reading; cut into calls; the tape; the normal form NFKC.
+ * Input: two bytes of choices, then the text. */
+#include "naive.h"
+#include "nfkc.h"
+
+#define REQUIRE(ok) do { if (!(ok)) abort(); } while (0)
+
+/* Reads on in calls of `cap` symbols each; exact allocations, for AddressSanitizer to watch. */
+static void compare(nd_unit unit, const uint8_t *text, size_t n, size_t cap, const naive_text *expected, int taped)
+{
+    uint64_t *out = malloc(8 * cap);
+    uint8_t *tape = taped ? malloc(nd_text_tape_size(n)) : NULL;
+    size_t count = 0, got;
+    nd_text t;
+    nd_text_open(&t, unit, text, n, tape);
+    while ((got = nd_text_symbols(&t, out, cap))) {
+        REQUIRE(got <= cap && count + got <= expected->count);
+        REQUIRE(memcmp(out, expected->symbols + count, 8 * got) == 0);
+        count += got;
+    }
+    REQUIRE(count == expected->count);
+    REQUIRE(unit == ND_TOKENS || t.invalid == expected->invalid);
+    if (taped) {
+        const size_t length = (size_t)(t.tape - tape);
+        REQUIRE(length == expected->taped && (!length || memcmp(tape, expected->tape, length) == 0));
+        compare(ND_TOKENS, tape, length, cap, expected, 0);
+    }
+    free(out);
+    free(tape);
+}
+
+static uint8_t *normal(const uint8_t *text, size_t n, int remove, size_t *length)
+{
+    uint32_t *scratch = malloc(8 * nd_nfkc_scratch_size(n));
+    uint8_t *out = malloc(nd_nfkc_out_size(n));
+    *length = nd_nfkc(text, n, remove, scratch, out);
+    REQUIRE(*length <= nd_nfkc_out_size(n));
+    free(scratch);
+    return out;
+}
+
+/* As many invalid bytes come out as went in, as 0xFF; cut before an ASCII byte, the parts give the whole. */
+static void check_normal(const uint8_t *text, size_t n, int remove, size_t near)
+{
+    size_t length, first, second, cut = n ? near % n : 0;
+    uint8_t *whole = normal(text, n, remove, &length);
+    naive_text before = naive_read(ND_CHAR, text, n), after = naive_read(ND_CHAR, whole, length);
+    REQUIRE(before.invalid == after.invalid);
+    for (size_t i = 0; i < length; i++)
+        after.invalid -= whole[i] == 0xFF;
+    REQUIRE(after.invalid == 0);
+    while (cut < n && text[cut] >= 0x80)
+        cut++;
+    uint8_t *head = normal(text, cut, remove, &first), *tail = normal(text + cut, n - cut, remove, &second);
+    REQUIRE(first + second == length && memcmp(head, whole, first) == 0 && memcmp(tail, whole + first, second) == 0);
+    naive_close(&before);
+    naive_close(&after);
+    free(whole);
+    free(head);
+    free(tail);
+}
+
+static void choose_variant(size_t which)   /* portable where that one does not run here */
+{
+    const char *names[8];
+    int runnable[8];
+    const size_t i = which % nd_text_variants(names, runnable, 8, nd_cpu_features());
+    nd_text_use(runnable[i] ? names[i] : "portable", nd_cpu_features());
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2 || size > 4096)
+        return 0;
+    const size_t n = size - 2;
+    uint8_t *text = malloc(n ? n : 1);
+    memcpy(text, data + 2, n);
+    choose_variant(data[1] >> 2);
+    for (nd_unit unit = ND_WORD; unit <= ND_BYTE; unit++) {
+        naive_text expected = naive_read(unit, text, n);
+        REQUIRE(unit != ND_WORD || expected.count <= n / 2 + 1);
+        compare(unit, text, n, 1 + data[0] % 40, &expected, data[1] & 1);
+        compare(unit, text, n, expected.count + 1, &expected, 1);
+        naive_close(&expected);
+    }
+    check_normal(text, n, data[1] >> 1 & 1, data[0]);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,325 @@
+"""The package as others use it: names, doctests, pickles, processes, Ctrl-C, headers."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import importlib
+import inspect
+import multiprocessing
+import pickle
+import pkgutil
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ndcore as nd
+from ndcore.reference import minhash, shingling
+
+NAMES = [
+    "Rabin", "is_irreducible", "random_irreducible", "POLYNOMIAL", "Shingling", "resemblance", "containment",
+    "jaccard", "MinHasher", "BottomSketcher", "Sketches", "load", "features", "pass_probability", "design_filter",
+    "FilterDesign", "near_duplicates", "NearDuplicates", "variants", "using", "get_include", "Recipe",
+    "RecipeMismatch", "CorruptFile",
+]  # fmt: skip
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages(nd.__path__, "ndcore.") if not module.name.endswith("__main__")
+)
+
+# ---------------------------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_names(name):
+    assert name in nd.__all__
+    thing = getattr(nd, name)
+    if callable(thing):
+        assert thing.__doc__ and len(thing.__doc__.strip()) > 20
+
+
+def test_everything_exported_is_there():
+    assert len(nd.__all__) == len(set(nd.__all__))
+    for name in nd.__all__:
+        assert hasattr(nd, name)
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", nd.__version__)
+
+
+def test_exceptions_are_value_errors():
+    assert issubclass(nd.CorruptFile, ValueError) and issubclass(nd.RecipeMismatch, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("thing", "expected"),
+    [
+        (nd.Shingling, {"unit": "word", "width": 5, "labelled": False, "short": "whole", "normalize": None,
+                        "polynomial": nd.POLYNOMIAL}),
+        (nd.MinHasher, {"num_perm": 84, "bits": 32, "seed": 1, "shingling": None, "method": "permutations"}),
+        (nd.BottomSketcher, {"size": 200, "bits": 64}),
+        (nd.features, {"groups": 6, "group_size": 14}),
+        (nd.pass_probability, {"groups": 6, "group_size": 14, "need": 2}),
+        (nd.near_duplicates, {"ids": None, "threshold": 0.8, "shingling": None, "num_perm": 84, "seed": 1, "filter": "auto",
+                              "against": None, "keep": "first", "cluster": "star", "max_holders": 1000,
+                              "verify": "fingerprints", "memory_limit": None, "threads": None, "progress": None}),
+        (nd.Sketches.interval, {"confidence": 0.95}),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)  # fmt: skip
+def test_parameters_and_defaults_of_the_design(thing, expected):
+    parameters = inspect.signature(thing).parameters
+    assert {name: parameters[name].default for name in expected} == expected
+    if thing is nd.near_duplicates:
+        by_name = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+        assert set(expected) - {"ids"} <= set(by_name)
+
+
+def test_near_duplicates_returns_what_the_design_names():
+    result = nd.near_duplicates(["a", "b"])
+    for name in ("labels", "kept", "duplicates", "representatives", "pairs", "classes", "filter", "explain", "rethreshold",
+                 "to_arrow", "common"):  # fmt: skip
+        assert hasattr(result, name)
+    assert result.pairs._fields == ("a", "b", "resemblance")
+    assert {"groups", "group_size", "need", "miss"} <= set(dir(result.filter))
+
+
+# ---------------------------------------------------------------------------------------------- doctests
+
+
+def documented(module: types.ModuleType) -> dict[str, str]:
+    """Docstrings of a module and of what it defines, compiled functions and their methods included."""
+    found = {module.__name__: module.__doc__ or ""}
+    for name, thing in vars(module).items():
+        if getattr(thing, "__module__", None) != module.__name__ or not callable(thing):
+            continue
+        found[f"{module.__name__}.{name}"] = getattr(thing, "__doc__", None) or ""
+        if isinstance(thing, type):
+            for member, method in vars(thing).items():
+                found[f"{module.__name__}.{name}.{member}"] = getattr(method, "__doc__", None) or ""
+    return found
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    module = importlib.import_module(name)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    for where, text in documented(module).items():
+        test = parser.get_doctest(text, dict(vars(module)), where, None, 0)
+        if test.examples:
+            report: list[str] = []
+            runner.run(test, out=report.append)
+            assert not report, "".join(report)
+
+
+def test_there_are_doctests_to_run():
+    """Those of compiled modules are found too."""
+    examples = {
+        where for name in MODULES for where, text in documented(importlib.import_module(name)).items() if ">>>" in text
+    }
+    assert {"ndcore._rabin.is_irreducible", "ndcore._rabin.random_irreducible", "ndcore._rabin.Rabin",
+            "ndcore.shingling.Shingling", "ndcore.sketching.MinHasher", "ndcore.dedup.near_duplicates",
+            "ndcore.estimating.resemblance"} <= examples  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------- what a wheel must be
+
+
+@pytest.mark.parametrize("module", ["_cpu", "_minhash", "_pairs", "_pipeline", "_rabin", "_text"])
+def test_extensions_export_nothing_but_their_start(module):
+    """Names of C functions that others export too would otherwise meet in one process."""
+    if shutil.which("nm") is None:
+        pytest.skip("there is no nm here")
+    path = importlib.import_module(f"ndcore.{module}").__file__
+    listed = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+    exported = {line.split()[-1].split("@")[0] for line in listed.splitlines() if line.strip()}
+    assert f"PyInit_{module}" in exported
+    assert {name for name in exported if not name.startswith(("nd_", "PyInit_", "_init", "_fini", "__pyx"))} == set()
+
+
+def test_nothing_but_numpy_is_imported():
+    code = "import sys; old = set(sys.modules); import ndcore; print({m.split('.')[0] for m in set(sys.modules) - old})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = set(ast.literal_eval(done.stdout))
+    foreign = {"pyarrow", "rich", "msgspec", "zstandard", "scipy", "pandas", "polars", "datasketch", "hypothesis", "pytest"}
+    assert "numpy" in imported and not imported & foreign
+
+
+def test_the_reference_imports_nothing_of_the_package():
+    folder = Path(nd.__file__).parent / "reference"
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                assert not any(name.name.startswith(("ndcore", "numpy")) for name in node.names), path.name
+            elif isinstance(node, ast.ImportFrom):
+                module = node.module or ""
+                outside = module.startswith(("ndcore", "numpy")) and not module.startswith("ndcore.reference")
+                foreign = node.level == 0 and outside
+                assert node.level <= 1 and not foreign, path.name
+
+
+def test_no_path_of_a_machine_in_the_package():
+    private = re.compile(r"/(?:work|root|home|tmp)/\w")
+    for path in Path(nd.__file__).parent.rglob("*"):
+        if path.suffix in {".py", ".pyx", ".pxd", ".pyi", ".h"}:
+            assert not private.search(path.read_text("utf-8")), path.name
+
+
+# ---------------------------------------------------------------------------------------------- pickles and processes
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        nd.Shingling("char", 3, True), nd.MinHasher(9, 64, 5, nd.Shingling(width=2)), nd.BottomSketcher(9, 40, 5),
+        nd.Rabin(0x11B), nd.MinHasher().recipe, nd.design_filter(0.8), nd.MinHasher(4).sketch("a b c").recipe,
+    ],
+    ids=lambda thing: type(thing).__name__,
+)  # fmt: skip
+def test_pickles(thing):
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        twin = pickle.loads(pickle.dumps(thing, protocol))
+        assert type(twin) is type(thing) and repr(twin) == repr(thing)
+        if type(thing).__eq__ is not object.__eq__:
+            assert twin == thing
+
+
+def sketched_elsewhere(sketcher, texts):
+    return sketcher.sketch_many(texts, threads=2).values.tolist()
+
+
+def deduplicated_elsewhere(texts):
+    return nd.near_duplicates(texts, threads=2).labels.tolist()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_other_processes(method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {method}")
+    texts = ["a rose is a rose is a rose", "A rose is a rose is a rose!", "something else"]
+    sketcher = nd.MinHasher(8)
+    sketcher.sketch_many(texts * 500, threads=2)  # threads have been used before the fork
+    expected = [minhash.signature(shingling.fingerprints(text), 8) for text in texts]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.apply_async(sketched_elsewhere, (sketcher, texts)).get(60) == expected
+        assert pool.apply_async(deduplicated_elsewhere, (texts,)).get(60) == [0, 0, 2]
+    assert sketcher.sketch_many(texts).values.tolist() == expected
+
+
+LONG_JOB = """
+    import sys, ndcore as nd
+    def texts():
+        i = 0
+        while True:
+            if i == 2000:
+                print("running", flush=True)
+            i += 1
+            yield f"document {i} of words that go on " * 40
+    try:
+        CALL
+    except KeyboardInterrupt:
+        print("stopped", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "nd.near_duplicates(texts(), threads=2)",
+        "nd.near_duplicates(texts(), threads=1)",
+        "import itertools; t = list(itertools.islice(texts(), 150000)); print('running', flush=True); "
+        "[nd.MinHasher(512).sketch_many(t, threads=2) for _ in range(99)]",
+    ],
+    ids=["near_duplicates", "one thread", "sketch_many"],
+)
+def test_ctrl_c(call):
+    """KeyboardInterrupt leaves a call that would go on for minutes or for ever, and does so within two seconds."""
+    if sys.platform == "win32":
+        pytest.skip("SIGINT cannot be sent to a single process here")
+    code = textwrap.dedent(LONG_JOB).replace("CALL", call)
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code], **piped) as process:
+        try:
+            assert process.stdout.readline().strip() == "running"
+            if "itertools" in call:
+                assert process.stdout.readline().strip() == "running"
+            time.sleep(0.3)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            out, error = process.communicate(timeout=2)
+        except subprocess.TimeoutExpired:
+            pytest.fail("still running two seconds after Ctrl-C")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+    assert (out.strip(), error, process.returncode) == ("stopped", "", 0)
+
+
+# ---------------------------------------------------------------------------------------------- C
+
+
+HEADERS = ["nd.h", "gf2.h", "rabin.h", "text.h", "nfkc.h", "minhash.h", "pairs.h", "pipeline.h"]
+
+
+def test_get_include_has_the_headers():
+    folder = Path(nd.get_include())
+    assert {path.name for path in folder.glob("*.h")} >= set(HEADERS)
+    assert not any("Python.h" in path.read_text("utf-8").replace("no Python.h", "") for path in folder.iterdir()
+                   if path.suffix in {".c", ".h"})  # fmt: skip
+
+
+@pytest.mark.parametrize("header", [*HEADERS, " ".join(HEADERS)], ids=lambda value: value if value in HEADERS else "all")
+def test_a_c_program_that_includes_the_headers_compiles(header, tmp_path):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler here")
+    source = "".join(f'#include "{name}"\n#include "{name}"\n' for name in header.split())  # each alone, and twice
+    (tmp_path / "embeds.c").write_text(source + "int main(void) { return (int)(nd_cpu_features() & 0); }\n")
+    done = subprocess.run(
+        [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", nd.get_include(), "-c", "embeds.c", "-o", "embeds.o"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_a_c_program_gets_the_same_minima(tmp_path):
+    """The core alone, compiled by one line, against the reference."""
+    compiler, folder = shutil.which("cc"), Path(nd.get_include())
+    if compiler is None or not (folder / "minhash.c").exists():
+        pytest.skip("no C compiler, or the package was installed without the C files")
+    (tmp_path / "program.c").write_text(textwrap.dedent("""
+        #include <stdio.h>
+        #include "minhash.h"
+        int main(void)
+        {
+            uint64_t key, a[9], b[9], f[3] = {1, 2, UINT64_C(0xFFFFFFFFFFFFFFFF)}, minima[9];
+            nd_minhash_coefficients(7, 9, &key, a, b);
+            memset(minima, 0xFF, sizeof minima);
+            nd_minima64_take(&(nd_minima64){.k = 9, .key = key, .a = a, .b = b, .minima = minima}, f, 3);
+            for (int i = 0; i < 9; i++)
+                printf("%llu ", (unsigned long long)minima[i]);
+            return 0;
+        }
+    """))
+    sources = [str(folder / name) for name in ("minhash.c", "cpu.c")]
+    command = [compiler, "-O2", "-std=c11", "-I", str(folder), "program.c", *sources, "-o", "program"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run([str(tmp_path / "program")], capture_output=True, text=True, check=True)
+    assert list(map(int, done.stdout.split())) == minhash.signature([1, 2, 2**64 - 1], 9, 64, 7)
+
+
+def test_numpy_arrays_of_results_are_their_own():
+    """A result does not change when its caller writes into another one."""
+    sketcher = nd.MinHasher(4)
+    first = sketcher.sketch("a b c")
+    kept = first.values.copy()
+    sketcher.sketch("d e f").values[:] = 0
+    np.testing.assert_array_equal(first.values, kept)

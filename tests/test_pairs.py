@@ -1,0 +1,186 @@
+"""Sorting, sets, candidate pairs and components, each beside a few obvious lines of Python."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from generated import LENGTHS, splitmix64
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ndcore._pairs import Judge, common, components, distinct, sort_entries
+from ndcore.reference import clustering
+
+KERNEL = "pairs"
+keys = st.integers(0, 3) | st.integers(0, 2**64 - 1) | st.integers(0, 7).map(lambda byte: 3 << 8 * byte)
+
+# ---------------------------------------------------------------------------------------------- sorting
+
+
+def test_a_sort_by_hand(variant):
+    entries = np.array([[5, 0], [2**64 - 1, 1], [5, 2], [0, 3], [256, 4], [2**63, 5]], np.uint64)
+    sort_entries(entries)
+    assert entries.tolist() == [[0, 3], [5, 0], [5, 2], [256, 4], [2**63, 5], [2**64 - 1, 1]]
+
+
+@given(st.lists(keys, max_size=300))
+def test_sort_is_stable_and_by_key(variant, listed):
+    entries = np.array([[key, i] for i, key in enumerate(listed)], np.uint64).reshape(-1, 2)
+    sort_entries(entries)
+    assert entries.tolist() == [[listed[i], i] for i in sorted(range(len(listed)), key=listed.__getitem__)]
+
+
+@pytest.mark.parametrize("shift", range(0, 64, 8))
+def test_sort_by_each_byte_alone(variant, shift):
+    """Passes whose digit never varies are skipped: an odd and an even number of passes end in the right array."""
+    outputs = splitmix64(shift)
+    for n in LENGTHS:
+        values = [next(outputs) % 256 << shift for _ in range(n)]
+        entries = np.array([values, range(n)], np.uint64).T.copy()
+        sort_entries(entries)
+        order = sorted(range(n), key=values.__getitem__)
+        assert entries[:, 1].tolist() == order
+        assert entries[:, 0].tolist() == [values[i] for i in order]
+
+
+# ---------------------------------------------------------------------------------------------- sets
+
+
+@given(st.lists(st.lists(keys, max_size=40), max_size=8))
+def test_distinct(variant, bags):
+    values = np.array([value for bag in bags for value in bag], np.uint64)
+    found, offsets = distinct(values, np.cumsum([0, *map(len, bags)]))
+    expected = [sorted(set(bag)) for bag in bags]
+    assert offsets.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
+    assert found.tolist() == [value for members in expected for value in members]
+
+
+def test_distinct_of_every_length(variant):
+    outputs = splitmix64(1)
+    bags = [[next(outputs) % (n // 2 + 1) for _ in range(n)] for n in LENGTHS]
+    found, offsets = distinct(np.array([v for bag in bags for v in bag], np.uint64), np.cumsum([0, *map(len, bags)]))
+    for i, bag in enumerate(bags):
+        assert found[offsets[i] : offsets[i + 1]].tolist() == sorted(set(bag))
+
+
+@given(st.lists(st.sets(keys, max_size=30), min_size=1, max_size=6))
+def test_common(variant, sets):
+    values = np.array([value for members in sets for value in sorted(members)], np.uint64)
+    offsets = np.cumsum([0, *map(len, sets)])
+    a, b = np.indices((len(sets), len(sets))).reshape(2, -1).astype(np.int64)
+    found = common(values, offsets, a, b)
+    assert found.tolist() == [len(sets[i] & sets[j]) for i, j in zip(a, b, strict=True)]
+
+
+def test_common_by_hand(variant):
+    values = np.array([1, 2, 3, 2, 3, 4, 5, 2**64 - 1, 2**64 - 1], np.uint64)
+    found = common(values, np.array([0, 3, 8, 8, 9]), np.array([0, 1, 2, 1]), np.array([1, 0, 0, 3]))
+    assert found.tolist() == [2, 2, 0, 1]
+
+
+# ---------------------------------------------------------------------------------------------- candidate pairs
+
+
+def entries_of(rows: np.ndarray, group: int, size: int) -> np.ndarray:
+    """(key, document) of a group, sorted: equal keys exactly where the group's minima are equal."""
+    _, code = np.unique(rows[:, group * size : (group + 1) * size], axis=0, return_inverse=True)
+    order = np.argsort(code.ravel(), kind="stable")
+    return np.array([code.ravel()[order], order], np.uint64).T.copy()
+
+
+def expanded(rows, groups, size, need, least=0, max_run=10**6, fixed=10**6) -> tuple[list[tuple[int, int]], Judge]:
+    """All pairs that the judge gives, in order, as the engine asks for them: long runs are marked first."""
+    judge = Judge(rows, groups, size, need, least, fixed)
+    cut = np.zeros((len(rows), groups), np.uint8)
+    judge.set_cut(cut)
+    pairs: list[tuple[int, int]] = []
+    for group in range(groups):
+        entries = entries_of(rows, group, size)
+        present, counts = np.unique(entries[:, 0], return_counts=True)
+        cut[entries[np.isin(entries[:, 0], present[counts > max_run]), 1].astype(np.int64), group] = 1
+        for chunk in judge.expand(group, entries, max_run):
+            pairs += [(int(pair) >> 32, int(pair) & 0xFFFFFFFF) for pair in chunk]
+    return pairs, judge
+
+
+def obvious(rows, groups, size, need, least=0, max_run=10**6, fixed=10**6) -> set[tuple[int, int]]:
+    """Pairs that share `need` groups and `least` minima, and at least one group whose run is not cut."""
+    parts = [[tuple(row[g * size : (g + 1) * size]) for g in range(groups)] for row in rows.tolist()]
+    holders = [[sum(other[g] == own[g] for other in parts) for g in range(groups)] for own in parts]
+    found = set()
+    for a, b in itertools.combinations(range(len(rows)), 2):
+        shared = [g for g in range(groups) if parts[a][g] == parts[b][g]]
+        proposed = any(holders[a][g] <= max_run for g in shared)
+        equal = int((rows[a] == rows[b]).sum())
+        if a < fixed and len(shared) >= need and proposed and equal >= least:
+            found.add((a, b))
+    return found
+
+
+@st.composite
+def signature_rows(draw: st.DrawFn) -> tuple[np.ndarray, int, int]:
+    groups, size = draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    n = draw(st.integers(0, 14))
+    values = draw(st.lists(st.integers(0, 2), min_size=n * (groups * size + 1), max_size=n * (groups * size + 1)))
+    dtype = draw(st.sampled_from([np.uint32, np.uint64]))
+    return np.array(values, dtype).reshape(n, groups * size + 1), groups, size  # one minimum is left over
+
+
+@pytest.mark.parametrize("need", [1, 2, 3])
+@given(signature_rows(), st.integers(2, 15), st.integers(0, 4), st.integers(0, 15))
+def test_every_pair_comes_exactly_once(variant, need, made, max_run, least, fixed):
+    rows, groups, size = made
+    pairs, _ = expanded(rows, groups, size, need, least, max_run, fixed)
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == obvious(rows, groups, size, need, least, max_run, fixed)
+
+
+@given(signature_rows().filter(lambda made: len(made[0]) > 0), st.integers(1, 3), st.integers(0, 4))
+def test_matches_are_the_pairs_of_one_document(variant, made, need, least):
+    rows, groups, size = made
+    _, judge = expanded(rows, groups, size, need, least)
+    everything = obvious(rows, groups, size, need, least)
+    others = np.arange(1, len(rows), dtype=np.uint64)
+    assert judge.matches(0, others).tolist() == [int((0, int(b)) in everything) for b in others]
+
+
+def test_a_run_larger_than_the_room_of_a_chunk(variant):
+    """600 equal rows have 179700 pairs; a chunk has room for 65536 and stops in the middle of a run."""
+    pairs, _ = expanded(np.ones((600, 2), np.uint32), 2, 1, 2)
+    assert len(pairs) == len(set(pairs)) == 600 * 599 // 2
+    assert pairs[0] == (0, 1) and max(pairs) == (598, 599)
+
+
+def test_a_run_of_exactly_max_run_is_expanded(variant):
+    rows = np.ones((5, 1), np.uint32)
+    assert len(expanded(rows, 1, 1, 1, max_run=5)[0]) == 10
+    assert expanded(rows, 1, 1, 1, max_run=4)[0] == []
+
+
+def test_fixed_documents_are_not_paired_with_one_another(variant):
+    pairs, _ = expanded(np.ones((5, 1), np.uint32), 1, 1, 1, fixed=2)
+    assert sorted(pairs) == [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]
+
+
+# ---------------------------------------------------------------------------------------------- components
+
+
+@given(st.integers(1, 25).flatmap(lambda n: st.tuples(
+    st.just(n), st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda p: p[0] < p[1]), max_size=30),
+    st.permutations(range(n)))))  # fmt: skip
+def test_components_as_the_reference(variant, made):
+    n, edges, order = made
+    a, b = (np.array([edge[i] for edge in sorted(edges)], np.int64) for i in (0, 1))
+    rank = np.empty(n, np.int64)
+    rank[list(order)] = np.arange(n)
+    assert components(a, b, rank).tolist() == clustering.components(n, [(i, j, 1.0) for i, j in edges], order)
+
+
+def test_components_of_a_long_chain(variant):
+    n = 100_000
+    ends = np.arange(n - 1)
+    assert set(components(ends, ends + 1, np.arange(n)).tolist()) == {0}
+    assert set(components(ends[::-1].copy(), ends[::-1] + 1, np.arange(n)[::-1].copy()).tolist()) == {n - 1}
+    assert components(ends[:0], ends[:0], np.arange(3)).tolist() == [0, 1, 2]

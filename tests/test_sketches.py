@@ -1,0 +1,395 @@
+"""Sketches: slices, joins, unions, estimates beside the reference, files sound and spoilt."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from generated import hash_sets
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ndcore as nd
+from ndcore import container
+from ndcore.reference import minhash, resemblance
+
+DOCUMENTS = ["a rose is a rose is a rose", "", "a rose is a rose is a flower", "something else, of other words", "...", "a"]
+SKETCHERS = [nd.MinHasher(16), nd.MinHasher(5, 64), nd.BottomSketcher(3), nd.BottomSketcher(50, 40)]
+either = pytest.mark.parametrize("sketcher", SKETCHERS, ids=lambda s: s.recipe["kind"] + str(s.recipe["bits"]))
+
+
+def same(a: nd.Sketches, b: nd.Sketches) -> None:
+    assert type(a) is type(b) is nd.Sketches
+    assert a.recipe == b.recipe and len(a) == len(b) and a.ids == b.ids
+    for name in ("values", "offsets", "sizes", "sizes_exact", "valid", "digests"):
+        ours, theirs = getattr(a, name), getattr(b, name)
+        assert (ours is None) is (theirs is None), name
+        if ours is not None:
+            assert ours.dtype == theirs.dtype, name
+            np.testing.assert_array_equal(ours, theirs, err_msg=name)
+
+
+def labelled(sketcher, ids=True, digests=True) -> nd.Sketches:
+    made = sketcher.sketch_many(DOCUMENTS)
+    return nd.Sketches(
+        made.values, made.recipe, offsets=made.offsets, sizes=made.sizes, sizes_exact=made.sizes_exact, valid=made.valid,
+        ids=[f"id {i} \udc80é" for i in range(len(made))] if ids else None,
+        digests=np.arange(32 * len(made), dtype=np.uint8).reshape(-1, 32) if digests else None,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------- sequences
+
+
+@either
+def test_one_at_a_time_is_the_same_as_a_batch(sketcher):
+    many = sketcher.sketch_many(DOCUMENTS)
+    assert len(many) == len(DOCUMENTS) and f"<{len(DOCUMENTS)} " in repr(many)
+    assert many.valid.tolist() == [True, False, True, True, False, True]
+    for i, document in enumerate(DOCUMENTS):
+        same(sketcher.sketch(document), many[i : i + 1])
+        np.testing.assert_array_equal(many[i], sketcher.sketch(document)[0])
+    for row, again in zip(many, range(len(many)), strict=True):
+        np.testing.assert_array_equal(row, many[again])
+        np.testing.assert_array_equal(row, many[again - len(many)])
+
+
+@either
+@pytest.mark.parametrize(
+    "which",
+    [slice(None), slice(1, 4), slice(None, None, -2), slice(3, 3), [2, 0, 2], np.array([5, -1]), [],
+     np.array([True, False, True, False, False, True])],
+    ids=str,
+)  # fmt: skip
+def test_parts(sketcher, which):
+    whole = labelled(sketcher)
+    part = whole[which]
+    rows = [] if isinstance(which, list) and not which else np.arange(len(whole))[which].tolist()
+    assert part.ids == [whole.ids[i] for i in rows]
+    np.testing.assert_array_equal(part.digests, whole.digests[rows])
+    assert len(part) == len(rows)
+    for ours, i in zip(part, rows, strict=True):
+        np.testing.assert_array_equal(ours, whole[i])
+    expected = sketcher.sketch_many([DOCUMENTS[i] for i in rows])
+    np.testing.assert_array_equal(part.sizes, expected.sizes)
+    np.testing.assert_array_equal(part.valid, expected.valid)
+
+
+@either
+@pytest.mark.parametrize("i", [6, -7, 10**9])
+def test_no_such_document(sketcher, i):
+    sketches = sketcher.sketch_many(DOCUMENTS)
+    for call in (lambda: sketches[i], lambda: sketches.resemblance(0, i), lambda: sketches.containment(i, 0),
+                 lambda: sketches.union(i, 0), lambda: sketches.interval(0, i)):  # fmt: skip
+        with pytest.raises(IndexError, match=f"document {i} of 6 sketches"):
+            call()
+
+
+@pytest.mark.parametrize("name", ["sizes", "sizes_exact", "valid", "ids", "digests"])
+def test_arrays_must_be_of_one_length(name):
+    made = labelled(nd.MinHasher(4))
+    parts = {key: getattr(made, key) for key in ("sizes", "sizes_exact", "valid", "ids", "digests")}
+    parts[name] = parts[name][:4]
+    with pytest.raises(ValueError, match=f"{name} has 4 elements; there are 6 sketches"):
+        nd.Sketches(made.values, made.recipe, **parts)
+
+
+@either
+def test_concat(sketcher):
+    whole = labelled(sketcher)
+    for cut in (0, 2, 6):
+        same(whole[:cut].concat(whole[cut:]), whole)
+    without = labelled(sketcher, ids=False, digests=False)
+    joined = whole.concat(without)
+    assert (len(joined), joined.ids, joined.digests) == (12, None, None)
+    np.testing.assert_array_equal(joined[8], whole[2])
+
+
+@pytest.mark.parametrize(
+    ("other", "difference"),
+    [
+        (nd.BottomSketcher(16), "kind is 'minhash' here and 'bottom' there"),
+        (nd.MinHasher(17), "num_perm is 16 here and 17 there"),
+        (nd.MinHasher(17, 64), "bits is 32 here and 64 there"),
+        (nd.MinHasher(16, seed=2), "seed is 1 here and 2 there"),
+        (nd.MinHasher(16, shingling=nd.Shingling(width=4)), "shingling.width is 5 here and 4 there"),
+        (nd.MinHasher(16, shingling=nd.Shingling(polynomial=0x1DBEF19FC8E7B845F)), "shingling.polynomial is 0x1fd845"),
+    ],
+)
+def test_other_recipes_are_refused(other, difference):
+    with pytest.raises(nd.RecipeMismatch, match="cannot combine sketches of different recipes: " + difference):
+        nd.MinHasher(16).sketch("a").concat(other.sketch("a"))
+
+
+# ---------------------------------------------------------------------------------------------- estimates
+
+
+def of_sets(sketcher, *sets) -> nd.Sketches:
+    values = np.array([f for fs in sets for f in fs], np.uint64)
+    return sketcher.sketch_hashes(values, np.cumsum([0, *map(len, sets)]))
+
+
+def test_bottom_estimates_by_hand():
+    """T of the sketches (1 3 5 7) and (1 2 5 9) is 1 2 3 5; both have 1 and 5, A has 1 3 5."""
+    recipe = nd.BottomSketcher(4).recipe
+    sketches = nd.Sketches(
+        np.array([1, 3, 5, 7, 1, 2, 5, 9], np.uint64), recipe, offsets=np.array([0, 4, 8]), sizes=np.array([9.0, 9.0]),
+        sizes_exact=np.array([False, False]), valid=np.array([True, True]),
+    )  # fmt: skip
+    assert sketches.resemblance(0, 1) == 0.5
+    assert sketches.containment(0, 1) == sketches.containment(1, 0) == 2 / 3
+
+
+def test_signature_estimates_by_hand():
+    sketches = nd.Sketches(
+        np.array([[1, 2, 3, 4], [1, 2, 3, 9]], np.uint32), nd.MinHasher(4).recipe, sizes=np.array([100.0, 40.0]),
+        sizes_exact=np.array([True, True]), valid=np.array([True, True]),
+    )  # fmt: skip
+    assert sketches.resemblance(0, 1) == 0.75
+    assert sketches.containment(0, 1) == pytest.approx(0.6)  # 0.75·140 / (1.75·100)
+    assert sketches.containment(1, 0) == 1.0
+    low, high = sketches.interval(0, 1, 0.95, "exact")
+    assert (low, high) == pytest.approx((0.194120, 0.993691), abs=1e-6)  # Clopper and Pearson, 3 of 4
+    assert low < sketches.interval(0, 1)[0] < 0.75 < sketches.interval(0, 1)[1] < high
+
+
+@given(hash_sets, hash_sets, hash_sets, st.integers(1, 30), st.sampled_from([32, 64]))
+def test_as_the_reference(common, a, b, size, bits):
+    sets = [common + a, common + b]
+    found = of_sets(nd.BottomSketcher(size, bits), *sets)
+    ours = [minhash.bottom(fs, size, bits) for fs in sets]
+    np.testing.assert_equal(found.resemblance(0, 1), resemblance.bottom_resemblance(*ours, size))
+    np.testing.assert_equal(found.containment(0, 1), resemblance.bottom_containment(*ours, size))
+    found = of_sets(nd.MinHasher(size, bits), *sets)
+    ours = [minhash.signature(fs, size, bits) for fs in sets]
+    valid = bool(sets[0] and sets[1])
+    np.testing.assert_equal(found.resemblance(0, 1), resemblance.signature_resemblance(*ours, valid))
+    expected = resemblance.signature_containment(*ours, *found.sizes.tolist(), valid)
+    np.testing.assert_allclose(found.containment(0, 1), expected, rtol=1e-14)
+
+
+@either
+def test_documents_without_shingles_resemble_nothing(sketcher):
+    sketches = sketcher.sketch_many(DOCUMENTS)
+    for i, j in [(1, 0), (0, 1), (1, 4), (1, 1)]:
+        assert math.isnan(sketches.resemblance(i, j)) and math.isnan(sketches.containment(i, j))
+        assert all(map(math.isnan, sketches.interval(i, j)))
+    assert sketches.resemblance(0, 0) == sketches.containment(0, 0) == 1
+    assert sketches.sizes[1] == 0 and sketches.sizes_exact[1]
+
+
+def test_small_sets_are_compared_exactly():
+    sets = [{1, 2, 3, 4}, {3, 4, 5}, set()]
+    found = of_sets(nd.BottomSketcher(10), *map(sorted, sets))
+    assert found.sizes.tolist() == [4, 3, 0] and found.sizes_exact.all()
+    assert found.resemblance(0, 1) == 2 / 5
+    assert found.interval(0, 1) == (2 / 5, 2 / 5)
+    assert found.containment(1, 0) == 2 / 3
+
+
+def test_exact_sizes_of_signatures():
+    text = " ".join(f"w{i % 30}" for i in range(100))
+    made = nd.MinHasher(8, shingling=nd.Shingling(width=1), exact_sizes=True)
+    for sketches in (made.sketch_many([text, "", "a a"]), pickle.loads(pickle.dumps(made)).sketch_many([text, "", "a a"])):
+        assert sketches.sizes.tolist() == [30, 0, 1] and sketches.sizes_exact.all()
+    assert not nd.MinHasher(8).sketch(text).sizes_exact.any()
+
+
+# ---------------------------------------------------------------------------------------------- unions
+
+
+@given(hash_sets, hash_sets, st.integers(1, 30), st.sampled_from([32, 64]))
+def test_union_is_the_sketch_of_the_union(a, b, size, bits):
+    for sketcher in (nd.MinHasher(size, bits), nd.BottomSketcher(size, bits)):
+        union = of_sets(sketcher, a, b).union(0, 1)
+        expected = of_sets(sketcher, a + b)
+        np.testing.assert_array_equal(union.values, expected.values)
+        assert (len(union), union.recipe) == (1, expected.recipe)
+        assert union.valid.tolist() == expected.valid.tolist()
+        if union.sizes_exact[0]:
+            assert union.sizes[0] == len({z >> (64 - bits) for z in minhash.permute(a + b)})
+        else:
+            np.testing.assert_allclose(union.sizes, expected.sizes, rtol=1e-12)
+
+
+def test_no_certainty_from_unions_that_were_cut():
+    """Two unions of 16 known elements in sketches of 10: their sizes are exact, their resemblance is not."""
+    found = of_sets(nd.BottomSketcher(10), range(8), range(8, 16), range(16, 24))
+    unions = found.union(0, 1).concat(found.union(1, 2))
+    assert unions.sizes.tolist() == [16, 16]
+    low, high = unions.interval(0, 1)
+    assert low < 8 / 24 < high
+
+
+# ---------------------------------------------------------------------------------------------- files
+
+
+@either
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("extras", [{}, {"ids": False}, {"digests": False}])
+def test_round_trip(sketcher, mmap, extras, tmp_path):
+    made = labelled(sketcher, **extras)
+    made.save(tmp_path / "s.nds")
+    same(nd.load(tmp_path / "s.nds", mmap=mmap), made)
+    same(nd.load(str(tmp_path / "s.nds")), made)
+    made[:0].save(str(tmp_path / "empty.nds"))
+    same(nd.load(tmp_path / "empty.nds"), made[:0])
+
+
+@either
+def test_pickles_and_copies(sketcher):
+    made = labelled(sketcher)
+    same(pickle.loads(pickle.dumps(made)), made)
+    same(copy.deepcopy(made), made)
+
+
+@pytest.mark.parametrize("ids", [[], ["", "a", "é\ud800", "\0", "5", "x" * 1000], [0, -1, 2**63 - 1, -(2**63), 7, 7]])
+def test_ids_come_back(ids, tmp_path):
+    made = nd.MinHasher(4).sketch_many(DOCUMENTS[: len(ids)])
+    made.ids = ids
+    made.save(tmp_path / "s")
+    assert nd.load(tmp_path / "s").ids == ids
+
+
+@pytest.mark.parametrize("ids", [["a", 1, "b"], [1.5, 2, 3], [2**63, 1, 2], [None, "a", "b"]])
+def test_ids_that_cannot_be_saved(ids, tmp_path):
+    made = nd.MinHasher(4).sketch_many(DOCUMENTS[:3])
+    made.ids = ids
+    with pytest.raises(TypeError, match="all str or all integers of 64 bits"):
+        made.save(tmp_path / "s")
+    assert list(tmp_path.iterdir()) == []
+
+
+def split_here(text):
+    return text.split()
+
+
+def test_only_callables_with_a_name_can_be_saved(tmp_path):
+    nd.MinHasher(4, shingling=nd.Shingling(split_here)).sketch("A b").save(tmp_path / "named")
+    assert "split_here" in nd.load(tmp_path / "named").recipe["shingling"]["unit"]
+    with pytest.raises(ValueError, match="unnamed callable cannot be saved"):
+        nd.MinHasher(4, shingling=nd.Shingling(lambda text: text.split())).sketch("a").save(tmp_path / "unnamed")
+    assert not (tmp_path / "unnamed").exists()
+
+
+@either
+def test_every_damaged_byte_is_noticed(sketcher, tmp_path):
+    path = tmp_path / "s.nds"
+    labelled(sketcher).save(path)
+    data = path.read_bytes()
+    for at in [*range(80), *range(80, len(data), 41), len(data) - 1]:
+        spoilt = bytearray(data)
+        spoilt[at] ^= 1 << at % 8
+        path.write_bytes(spoilt)
+        with pytest.raises(nd.CorruptFile, match=r"s\.nds: "):
+            nd.load(path)
+    for size in (0, 1, 8, 63, 64, 100, len(data) - 1):
+        path.write_bytes(data[:size])
+        with pytest.raises(nd.CorruptFile, match=r"s\.nds: "):
+            nd.load(path)
+    path.write_bytes(data + b"\0")
+    with pytest.raises(nd.CorruptFile, match="should have"):
+        nd.load(path)
+
+
+def rewritten(path, sketcher, **changes) -> None:
+    """A file with right checksums whose content does not fit together; None leaves an array out."""
+    labelled(sketcher).save(path)
+    header, arrays = container.read(path)
+    for name, value in changes.items():
+        target = header if name in header else arrays
+        if value is None:
+            del target[name]
+        else:
+            target[name] = value
+    container.write(path, "sketches", header, arrays)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"values": None}, {"sizes": None}, {"valid": None}, {"sizes_exact": None}, {"recipe": None},
+        {"recipe": "{"}, {"recipe": "[]"}, {"recipe": "{}"}, {"recipe": nd.Shingling().recipe.to_json()},
+        {"recipe": nd.MinHasher(17).recipe.to_json()}, {"recipe": nd.MinHasher(16, 64).recipe.to_json()},
+        {"recipe": nd.BottomSketcher().recipe.to_json()},
+        {"values": np.zeros((6, 16), np.uint64)}, {"values": np.zeros((6, 15), np.uint32)},
+        {"values": np.zeros(6, np.uint32)},
+        {"values": np.zeros((6, 16), np.int32)}, {"values": np.zeros((5, 16), np.uint32)},
+        {"offsets": np.zeros(7, np.int64)},
+        {"sizes": np.zeros(5)}, {"valid": np.ones(7, np.bool_)}, {"digests": np.zeros((3, 32), np.uint8)},
+        {"id_offsets": None}, {"id_bytes": np.zeros(3, np.uint8)}, {"id_offsets": np.arange(7)},
+        {"id_bytes": np.full(60, 0xFF, np.uint8), "id_offsets": np.arange(0, 70, 10)},
+    ],
+    ids=lambda changes: ",".join(f"{k}={'none' if v is None else type(v).__name__}" for k, v in changes.items()),
+)  # fmt: skip
+def test_signatures_that_do_not_fit_together(changes, tmp_path):
+    rewritten(tmp_path / "s", nd.MinHasher(16), **changes)
+    with pytest.raises(nd.CorruptFile, match="/s: the sketches in it do not fit together"):
+        nd.load(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"digests": np.zeros((6, 31), np.uint8)}, {"digests": np.zeros((6, 32), np.float64)},
+        {"digests": np.zeros(6, np.uint8)},
+        {"valid": np.full(6, 2, np.uint8)}, {"sizes_exact": np.ones(6)}, {"sizes": np.zeros((6, 2))},
+        {"sizes": np.zeros(6, np.bool_)},
+    ],
+    ids=lambda changes: ",".join(f"{k}-{v.dtype}-{v.shape}" for k, v in changes.items()),
+)  # fmt: skip
+def test_arrays_of_wrong_kinds_do_not_fit_together(changes, tmp_path):
+    rewritten(tmp_path / "s", nd.MinHasher(16), **changes)
+    with pytest.raises(nd.CorruptFile, match="/s: the sketches in it do not fit together"):
+        nd.load(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"offsets": None}, {"offsets": np.zeros(0, np.int64)}, {"offsets": np.array([0, 3, 2, 4, 5, 5, 5])},
+        {"offsets": np.array([0, 1, 2, 3, 4, 5, 99])}, {"offsets": np.array([0, 0, 0, 0, 0, 0, 4])},
+        {"offsets": np.zeros(7, np.uint64)}, {"values": np.zeros(7, np.uint32)}, {"values": np.zeros((7, 1), np.uint64)},
+        {"recipe": nd.BottomSketcher(2).recipe.to_json()}, {"recipe": nd.MinHasher().recipe.to_json()},
+    ],
+    ids=lambda changes: ",".join(f"{k}={'none' if v is None else type(v).__name__}" for k, v in changes.items()),
+)  # fmt: skip
+def test_bottom_sketches_that_do_not_fit_together(changes, tmp_path):
+    rewritten(tmp_path / "s", nd.BottomSketcher(3), **changes)
+    with pytest.raises(nd.CorruptFile, match="do not fit together"):
+        nd.load(tmp_path / "s")
+
+
+def test_other_files(tmp_path):
+    (tmp_path / "text").write_text("a text of some length, which is no file of sketches at all, to be sure")
+    with pytest.raises(nd.CorruptFile, match="not a file of ndcore"):
+        nd.load(tmp_path / "text")
+    with pytest.raises(FileNotFoundError):
+        nd.load(tmp_path / "none")
+    with pytest.raises(nd.CorruptFile, match="not a regular file"):
+        nd.load(tmp_path)
+    container.write(tmp_path / "index", "index", {}, {})
+    with pytest.raises(ValueError, match="holds 'index', not 'sketches'"):
+        nd.load(tmp_path / "index")
+
+
+# ---------------------------------------------------------------------------------------------- arrow
+
+
+@either
+def test_to_arrow(sketcher):
+    pytest.importorskip("pyarrow")
+    made = labelled(sketcher)
+    made.ids = [f"id{i}" for i in range(6)]
+    table = made.to_arrow()
+    assert table.column_names == ["id", "sketch", "size", "size_exact", "valid"]
+    assert table["id"].to_pylist() == made.ids
+    assert table["sketch"].to_pylist() == [row.tolist() for row in made]
+    assert table["size"].to_pylist() == made.sizes.tolist()
+    assert table["valid"].to_pylist() == made.valid.tolist()
+    assert table.schema.metadata[b"ndcore.recipe_id"].decode() == made.recipe.id
+    assert nd.Recipe.from_json(table.schema.metadata[b"ndcore.recipe"]) == made.recipe
+    assert labelled(sketcher, ids=False).to_arrow().column_names == ["sketch", "size", "size_exact", "valid"]
