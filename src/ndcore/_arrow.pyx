@@ -50,6 +50,10 @@ LAYOUTS = {
     "n": "null",
 }
 INDICES = {"c": -1, "C": 1, "s": -2, "S": 2, "i": -4, "I": 4, "l": -8, "L": 8}  # bytes, negative where signed
+OTHERS = {
+    "b": "bool", "c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32", "l": "int64",
+    "L": "uint64", "f": "float32", "g": "float64", "+l": "list", "+L": "large_list", "+r": "run_end_encoded",
+}
 ACCEPTED = "string, large_string, string_view, binary, large_binary, binary_view, or a dictionary of one of them"
 
 
@@ -238,14 +242,12 @@ cdef str _checked_type(const ArrowSchema *schema):
         raise TypeError(f"texts is a table, with the columns {', '.join(map(repr, names))}"
                         f"{' …' if schema.n_children > 5 else ''}; give the column of the texts, not the table "
                         "(of a result of duckdb: result.to_arrow_table()['column'])")
-    if schema.dictionary != NULL and layout in INDICES:
-        values = _format(schema.dictionary)
-        if values in LAYOUTS and schema.dictionary.dictionary == NULL:
-            return values
-        layout = f"{layout} to a dictionary of {values}"
-    if layout not in LAYOUTS or schema.dictionary != NULL:
-        raise TypeError(f"texts is an Arrow column of format {layout!r:.60}; accepted are {ACCEPTED}: cast it")
-    return layout
+    values = layout if schema.dictionary == NULL else _format(schema.dictionary)
+    indexed = schema.dictionary != NULL
+    if values in LAYOUTS and (not indexed or (layout in INDICES and schema.dictionary.dictionary == NULL)):
+        return values
+    raise TypeError(f"texts is an Arrow column of {'a dictionary of ' if indexed else ''}"
+                    f"{OTHERS.get(values, 'another type')} (format {layout!r:.60}); accepted are {ACCEPTED}: cast it")
 
 
 cdef ArrowTexts _read(const ArrowSchema *schema, list chunks):

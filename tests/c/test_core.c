@@ -2,6 +2,7 @@
  * Expectations come from literals and from naive.h, never from another kernel. Prints "N passed, N failed". */
 #include "check.h"
 
+#include "fastsketch.h"
 #include "gf2.h"
 #include "minhash.h"
 #include "naive.h"
@@ -627,6 +628,49 @@ static void test_bottom(void)
                 }
 }
 
+/* Round by round, every slot from every element. */
+static void naive_fastsketch(const uint64_t *f, size_t n, uint64_t key, uint64_t t, uint32_t *out)
+{
+    for (uint64_t j = 0; j < t; j++) {
+        int filled = 0;
+        out[j] = UINT32_MAX;
+        for (uint64_t i = 0; i < 2 * t && !filled && n; i++)
+            for (size_t e = 0; e < n; e++) {
+                const uint64_t z = nd_fmix64(f[e] ^ key);
+                const uint64_t r = i ? nd_fmix64(z + i * UINT64_C(0x9E3779B97F4A7C15)) : z;
+                if ((i < t ? (r >> 32) * t >> 32 : i - t) == j) {
+                    out[j] = (uint32_t)r < out[j] ? (uint32_t)r : out[j];
+                    filled = 1;
+                }
+            }
+    }
+}
+
+static void test_fastsketch(void)
+{
+    static const uint64_t sizes[] = {1, 2, 7, 84};
+    for (size_t q = 0; q < sizeof sizes / sizeof *sizes; q++)
+        for (int l = 0; l < LENGTH_COUNT && LENGTHS[l] <= 257; l++)
+            for (int few = 0; few < 2; few++) {
+                const size_t n = LENGTHS[l], t = sizes[q], room = n ? n : 1;
+                const uint64_t key = UINT64_C(0xFEDCBA9876543210) + t;
+                nd_fastsketch s = {.t = t, .key = key, .room = room, .slots = guarded(0, BACK, 8 * t, 0),
+                                   .kept = guarded(1, BACK, 16 * room, 0), .coordinates = guarded(2, BACK, 4 * t, 0)};
+                uint64_t *f = guarded(3, BACK, 8 * n, 0);
+                uint32_t expected[84];
+                for (size_t i = 0; i < n; i++)
+                    f[i] = few && i ? f[random_below(i)] : random64();
+                const size_t cut = n ? random_below(n + 1) : 0;
+                naive_fastsketch(f, n, key, t, expected);
+                nd_fastsketch_open(&s);
+                nd_fastsketch_take(&s, f, cut);
+                nd_fastsketch_take(&s, f + cut, n - cut);
+                nd_fastsketch_close(&s);
+                CHECK(memcmp(s.coordinates, expected, 4 * t) == 0, "fast sketch, %zu coordinates of %zu values", t, n);
+                CHECK(untouched_around(2, s.coordinates, 4 * t), "the fast sketch keeps to its array");
+            }
+}
+
 /* ---- pairs */
 
 static int entry_order(const void *a, const void *b)
@@ -960,13 +1004,14 @@ int main(void)
     fill_random(input[1], sizeof input[1]);
     test_mixers();
     test_gf2();
-    test_rabin();
+    each_variant("rabin", nd_rabin_variants, nd_rabin_use, nd_rabin_chosen, test_rabin);
     each_variant("rabin", nd_rabin_variants, nd_rabin_use, nd_rabin_chosen, test_symbol_windows);
     each_variant("text", nd_text_variants, nd_text_use, nd_text_chosen, test_reading);
     test_code_points();
     test_nfkc();
     each_variant("minhash", nd_minhash_variants, nd_minhash_use, nd_minhash_chosen, test_minima);
     test_bottom();
+    test_fastsketch();
     test_sorting();
     test_sets();
     test_expansion();

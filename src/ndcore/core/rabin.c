@@ -39,9 +39,12 @@ void nd_rabin_init(nd_rabin *r, uint64_t low, unsigned degree)
     uint64_t m = r->low;                     /* x^64 mod P' */
     for (int j = 0; j < 8; j++)
         m = fill(r->push[j], m, r->low);
+    const uint64_t powers[4] = {576, 512, 192, 128};
+    for (int k = 0; k < 4; k++)
+        r->fold[k] = power_of_x(powers[k], r->low);
 }
 
-uint64_t nd_rabin_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n)
+static uint64_t bytes_portable(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n)
 {
     for (; n >= 8; b += 8, n -= 8)
         state = nd_rabin_push64(r->push, state ^ nd_load_be64(b));
@@ -75,14 +78,30 @@ void nd_rabin_byte_window_init(nd_rabin_byte_window *w, const nd_rabin *r, size_
     fill(w->drop, power_of_x(8 * (uint64_t)window + 64, r->low), r->low);
 }
 
+/* A step waits for the table: several streams, each over a part of the windows, wait together. 48-byte windows: 1.2 GB/s
+ * by 4 streams, 0.5 by one; Zen 4, gcc 12, 2026-11-20. */
+enum { STREAMS = 4 };
+
 void nd_rabin_sliding(const nd_rabin *r, const nd_rabin_byte_window *w, size_t window,
                       const uint8_t *b, size_t n, uint64_t *out)
 {
-    uint64_t state = nd_rabin_bytes(r, 0, b, window);
-    out[0] = nd_rabin_value(r, state);
-    for (size_t i = window; i < n; i++) {
-        state = state << 8 ^ r->push[0][state >> 56 ^ b[i]] ^ w->drop[b[i - window]];
-        out[i - window + 1] = nd_rabin_value(r, state);
+    const size_t windows = n - window + 1, part = windows / STREAMS;
+    uint64_t state[STREAMS];
+    for (size_t k = 0; k < STREAMS && part; k++) {
+        state[k] = bytes_portable(r, 0, b + k * part, window);
+        out[k * part] = nd_rabin_value(r, state[k]);
+    }
+    for (size_t i = 1; i < part; i++)
+        for (size_t k = 0; k < STREAMS; k++) {
+            const uint8_t *at = b + k * part + i - 1;
+            state[k] = state[k] << 8 ^ r->push[0][state[k] >> 56 ^ at[window]] ^ w->drop[at[0]];
+            out[k * part + i] = nd_rabin_value(r, state[k]);
+        }
+    uint64_t last = part ? state[STREAMS - 1] : 0;
+    for (size_t i = part * STREAMS; i < windows; i++) {
+        last = i ? last << 8 ^ r->push[0][last >> 56 ^ b[i + window - 1]] ^ w->drop[b[i - 1]]
+                 : bytes_portable(r, 0, b, window);
+        out[i] = nd_rabin_value(r, last);
     }
 }
 
@@ -107,6 +126,7 @@ void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, s
         w->factor[j] = power_of_x(64 * (uint64_t)(window - j), r->low);
 }
 
+typedef uint64_t bytes_fn(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n);
 typedef void symbols_fn(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
                         const uint64_t *s, size_t n, uint64_t *out);
 
@@ -162,6 +182,10 @@ static void symbols_portable(const nd_rabin *r, const nd_rabin_symbol_window *w,
 #define ND_CLMUL_HIGH(v, k) _mm_clmulepi64_si128(v, k, 0x01)
 #define ND_LOWER_HALVES _mm_unpacklo_epi64
 #define ND_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define ND_FOLD bytes_pclmul
+#define ND_PAIR(high, low) _mm_set_epi64x((long long)(high), (long long)(low))
+#define ND_CLMUL_BOTH_HIGH(v, k) _mm_clmulepi64_si128(v, k, 0x11)
+#include "rabin_fold.h"
 #include "rabin_clmul.h"
 #endif
 
@@ -185,22 +209,31 @@ static void symbols_portable(const nd_rabin *r, const nd_rabin_symbol_window *w,
     vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(v), vreinterpretq_p64_u64(k)))
 #define ND_LOWER_HALVES vzip1q_u64
 #define ND_STORE(at, v) vst1q_u64(at, v)
+#define ND_FOLD bytes_pmull
+#define ND_PAIR(high, low) vcombine_u64(vcreate_u64(low), vcreate_u64(high))
+#define ND_CLMUL_BOTH_HIGH ND_CLMUL_HIGH
+#include "rabin_fold.h"
 #include "rabin_clmul.h"
 #endif
 
 /* widest: the window up to which a variant is at least as fast as the portable form, which takes over beyond it. */
-static const struct { nd_variant is; symbols_fn *run; size_t widest; } VARIANTS[] = {
+static const struct { nd_variant is; bytes_fn *bytes; symbols_fn *run; size_t widest; } VARIANTS[] = {
 #if ND_X86
-    {{"vpclmul", ND_AVX512 | ND_VPCLMUL}, symbols_vpclmul, ND_RABIN_FACTORS},
-    {{"vpclmul256", ND_AVX2 | ND_VPCLMUL}, symbols_vpclmul256, 20},
-    {{"pclmul", ND_PCLMUL}, symbols_pclmul, 9},
+    {{"vpclmul", ND_AVX512 | ND_VPCLMUL}, bytes_pclmul, symbols_vpclmul, ND_RABIN_FACTORS},
+    {{"vpclmul256", ND_AVX2 | ND_VPCLMUL}, bytes_pclmul, symbols_vpclmul256, 20},
+    {{"pclmul", ND_PCLMUL}, bytes_pclmul, symbols_pclmul, 9},
 #endif
 #if ND_ARM64
-    {{"pmull", ND_PMULL}, symbols_pmull, 9},
+    {{"pmull", ND_PMULL}, bytes_pmull, symbols_pmull, 9},
 #endif
-    {{"portable", 0}, symbols_portable, SIZE_MAX},
+    {{"portable", 0}, bytes_portable, symbols_portable, SIZE_MAX},
 };
 ND_CHOICE(nd_rabin, VARIANTS)
+
+uint64_t nd_rabin_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n)
+{
+    return VARIANTS[chosen].bytes(r, state, b, n);
+}
 
 void nd_rabin_symbols(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
                       const uint64_t *s, size_t n, uint64_t *out)

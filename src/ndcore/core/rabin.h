@@ -11,6 +11,7 @@ typedef struct {
     uint64_t low;              /* P' − x^64 */
     unsigned degree;
     uint64_t push[8][256];     /* push[j][v] = v·x^(64+8j) mod P', v a byte */
+    uint64_t fold[4];          /* x^576, x^512, x^192, x^128 mod P' */
 } nd_rabin;
 
 /* Tables that take the oldest byte, or the oldest 64-bit symbol, out of a window; and what the variants by carry-less
@@ -35,7 +36,7 @@ static inline uint64_t nd_rabin_push64(const uint64_t push[8][256], uint64_t f)
 static inline uint64_t nd_rabin_value(const nd_rabin *r, uint64_t state) { return state >> (64 - r->degree); }
 static inline uint64_t nd_rabin_state(const nd_rabin *r, uint64_t value) { return value << (64 - r->degree); }
 
-/* State after n more bytes; a fresh state is 0. Eight bytes a step. */
+/* State after n more bytes; a fresh state is 0. Eight bytes a step, 64 in the variants by carry-less multiplication. */
 uint64_t nd_rabin_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n);
 
 /* Value of the string of n u64 in big-endian order. */
@@ -55,7 +56,7 @@ void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, s
 void nd_rabin_symbols(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
                       const uint64_t *s, size_t n, uint64_t *out);
 
-/* Variants of the symbol windows, best first; see nd.h. */
+/* Variants of nd_rabin_bytes and nd_rabin_symbols, best first; see nd.h. */
 size_t nd_rabin_variants(const char **names, int *runnable, size_t room, uint32_t features);
 int nd_rabin_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
 int nd_rabin_chosen(void);
