@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from generated import texts as any_texts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,6 @@ import ndcore as nd
 from ndcore._arrow import ArrowTexts
 from ndcore._pipeline import Batch
 from ndcore.texts import as_texts, lengths, pieces, take
-from generated import texts as any_texts
 
 TEXTS = ["a rose is a rose is a rose", "", "ein Straßenname", "人", "just twelve.", "and thirteen.", "x" * 100]
 STRINGS = ["string", "large_string", "string_view"]
@@ -264,12 +264,15 @@ def test_threads():
 @given(st.lists(any_texts, max_size=8))
 def test_documents_become_utf8(texts):
     encoded = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts]
-    batch = Batch(texts)
-    assert batch.hashed(bytes) == encoded and batch.lengths().tolist() == list(map(len, encoded))
-    assert (batch.count, batch.longest, batch.total) == (len(texts), max(map(len, encoded), default=0), sum(map(len, encoded)))
+    batch, sizes = Batch(texts), list(map(len, encoded))
+    assert batch.hashed(bytes) == encoded and batch.lengths().tolist() == sizes
+    assert (batch.count, batch.longest, batch.total) == (len(texts), max(sizes, default=0), sum(sizes))
+    assert lengths(texts).tolist() == list(map(len, texts))
 
 
-@pytest.mark.parametrize("point", ["\x7f", "\x80", "\xff", "Ā", "߿", "ࠀ", "\ud800", "\udfff", "￿", "\U00010000", "\U0010ffff"])
+@pytest.mark.parametrize(
+    "point", ["\x7f", "\x80", "\xff", "\u0100", "\u07ff", "\u0800", "\ud800", "\udfff", "\uffff", "\U00010000", "\U0010ffff"]
+)
 def test_utf8_at_every_offset(point):
     for before in range(18):
         for after in (0, 1, 7, 8, 9, 17):
@@ -354,7 +357,8 @@ class Fake:
         addresses = (ctypes.c_void_p * (len(self.alive) + 1))(
             *(None if buffer is None else ctypes.addressof(buffer) if buffer else 64 for buffer in self.alive)
         )
-        self.schema, self.array = Schema(layout.encode() if isinstance(layout, str) else layout), Array(length, null_count, offset)
+        self.schema = Schema(layout.encode() if isinstance(layout, str) else layout)
+        self.array = Array(length, null_count, offset)
         self._done = (_release(Schema)(self._release_schema), _release(Array)(self._release_array))
         self.schema.release, self.array.release = self._done
         self.array.n_buffers = len(self.alive)
@@ -363,7 +367,8 @@ class Fake:
             self.alive.append(addresses)
         if dictionary:
             self.alive.append(dictionary)
-            self.schema.dictionary, self.array.dictionary = ctypes.pointer(dictionary.schema), ctypes.pointer(dictionary.array)
+            self.schema.dictionary = ctypes.pointer(dictionary.schema)
+            self.array.dictionary = ctypes.pointer(dictionary.array)
 
     def _release_schema(self, schema):
         schema.contents.release = _release(Schema)()
@@ -389,7 +394,8 @@ class FakeStream:
         self.schema = fakes[0].schema
         self.buffer = ctypes.create_string_buffer(message) if message else None
         self.stream = Stream(
-            _GET_SCHEMA(self._get_schema), _GET_NEXT(self._get_next), _LAST_ERROR(self._error), _release(Stream)(self._release)
+            _GET_SCHEMA(self._get_schema), _GET_NEXT(self._get_next), _LAST_ERROR(self._error),
+            _release(Stream)(self._release),
         )
 
     def _get_schema(self, stream, out):
@@ -450,7 +456,9 @@ VALID = {
     "large": (lambda: strings(layout="U", buffers=[None, i64(0, 2, 2, 5), b"abcde"]), ["ab", "", "cde"]),
     "offset": (lambda: strings(length=2, offset=1), ["", "cde"]),
     "unknown nulls": (lambda: strings(null_count=-1), ["ab", "", "cde"]),
-    "nulls before": (lambda: strings(length=2, offset=1, null_count=-1, buffers=[b"\x06", i32(0, 2, 2, 5), b"abcde"]), ["", "cde"]),
+    "nulls before": (
+        lambda: strings(length=2, offset=1, null_count=-1, buffers=[b"\x06", i32(0, 2, 2, 5), b"abcde"]), ["", "cde"]
+    ),
     "all empty": (lambda: strings(buffers=[None, i32(0, 0, 0, 0), None]), [""] * 3),
     "first offset": (lambda: strings(length=1, buffers=[None, i32(2, 3), b"abcde"]), ["c"]),
     "no length, no buffers": (lambda: Fake("u", 0, [None, None, None]), []),
@@ -479,14 +487,14 @@ def test_fake_producers(case):
 
 UNBOUNDED = 2**63 - 1
 INVALID = {
-    "descending": (lambda: strings(buffers=[None, i32(0, 3, 2, 5), b"abcde"]), "document 1 .* offsets are negative or descend"),
+    "descending": (lambda: strings(buffers=[None, i32(0, 3, 2, 5), b"abcde"]), "document 1 .* negative or descend"),
     "negative": (lambda: strings(buffers=[None, i32(-1, 2, 2, 5), b"abcde"]), "document 0 .* offsets are negative"),
     "negative later": (lambda: strings(buffers=[None, i32(0, 2, 2, -5), b"abcde"]), "document 2 .* offsets are negative"),
     "large descending": (lambda: strings(layout="Z", buffers=[None, i64(0, 2, 1, 5), b"abcde"]), "document 1 .* descend"),
     "no texts": (lambda: strings(buffers=[None, i32(0, 2, 2, 5), None]), "document 0 .* no buffer of texts"),
     "no offsets": (lambda: strings(buffers=[None, None, b"abcde"]), "from document 0 on has no buffer for its 3 items"),
     "no buffers": (lambda: strings(buffers=None), "has 0 buffers where its layout has 3"),
-    "too many buffers": (lambda: strings(buffers=[None, i32(0, 2, 2, 5), b"abcde", b""]), "has 4 buffers where its layout has 3"),
+    "too many buffers": (lambda: strings(buffers=[None, i32(0, 2, 2, 5), b"abcde", b""]), "has 4 buffers where its .* 3"),
     "too few for views": (lambda: Fake("vu", 1, [None, i32(0, 0, 0, 0)]), "has 2 buffers where its layout has 3 or more"),
     "length": (lambda: strings(length=-1), "its length is -1; it must be 0 or more"),
     "unbounded": (lambda: strings(length=UNBOUNDED), f"its length is {UNBOUNDED}"),
@@ -620,7 +628,7 @@ def test_wrong_capsules():
     ):  # fmt: skip
         with pytest.raises(TypeError, match=message):
             as_texts(type("Wrong", (), {"__arrow_c_array__": lambda self, given_=given_: given_})())
-    with pytest.raises(TypeError, match="Wrong returned None where .* 'arrow_array_stream'"):
+    with pytest.raises(TypeError, match=r"Wrong returned None where .* 'arrow_array_stream'"):
         as_texts(type("Wrong", (), {"__arrow_c_stream__": lambda self: None})())
     assert fake.released == 0
 

@@ -100,7 +100,7 @@ rm -rf "$root/ndcore"
 mkdir "$root/ndcore"
 cp -r "$folder/wheels" "$folder/sdist" "$root/ndcore/"
 tar -xzf "$folder/sdist"/*.tar.gz -C "$root/ndcore"
-logged inside sh -euc '
+logged inside CFLAGS=-g0 sh -euc '
     cd /ndcore
     python3 -m venv venv
     venv/bin/pip install --no-index --find-links wheels "$(ls sdist/*.tar.gz)[test]"

@@ -191,6 +191,19 @@ cdef class Batch:
         free(self.utf8)
 
 
+def text_lengths(list documents):
+    """Bytes, or code points of a str, of every document, −1 where it is neither str nor bytes; int64 (n,)."""
+    cdef Py_ssize_t i
+    cdef int64_t[::1] out = np.empty(len(documents), np.int64)
+    for i in range(out.shape[0]):
+        document = documents[i]
+        if isinstance(document, str):
+            out[i] = PyUnicode_GET_LENGTH(document)
+        else:
+            out[i] = PyBytes_GET_SIZE(document) if isinstance(document, bytes) else -1
+    return np.asarray(out)
+
+
 cdef class Shingler:
     """Tables of one shingling. Arguments and documents (str or bytes) are checked by the caller.
 

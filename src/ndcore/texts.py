@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._arrow import ArrowTexts, read_arrow
+from ndcore._pipeline import text_lengths
 
 __all__ = ["Text", "as_texts", "lengths", "map_pieces", "pieces", "take", "thread_count"]
 
@@ -46,10 +47,10 @@ def as_texts(texts: Iterable[Text]) -> Sequence[Text]:
     if _has_arrow_buffers(texts):
         return read_arrow(texts)
     listed = _listed(texts)
-    if not set(map(type, listed)) <= {str, bytes}:
-        for position, text in enumerate(listed):
-            if not isinstance(text, (str, bytes)):
-                raise TypeError(f"document {position} is {_named(text)}; texts are str or bytes")
+    found = text_lengths(listed)
+    if found.min(initial=0) < 0:
+        position = int(np.argmax(found < 0))
+        raise TypeError(f"document {position} is {_named(listed[position])}; texts are str or bytes")
     return listed
 
 
@@ -81,7 +82,7 @@ def _listed(texts: Any) -> list[Text]:
 
 def lengths(texts: Sequence[Text]) -> NDArray[np.int64]:
     """About how long each text is: in bytes or, of a str, in code points."""
-    return texts.lengths if isinstance(texts, ArrowTexts) else np.fromiter(map(len, texts), np.int64, len(texts))
+    return texts.lengths if isinstance(texts, ArrowTexts) else text_lengths(list(texts))
 
 
 def take(texts: Sequence[Text], positions: NDArray[np.int64]) -> Sequence[Text]:

@@ -211,9 +211,8 @@ static void test_symbol_windows(const char *variant)
             }
 }
 
-static void test_rabin(const char *variant)
+static void test_rabin(void)
 {
-    (void)variant;
     static const unsigned degrees[] = {1, 2, 7, 8, 9, 31, 32, 53, 63, 64};
     static nd_rabin r;
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
@@ -999,14 +998,19 @@ static void test_labels_and_features(void)
         }
 }
 
+static void test_rabin_variant(const char *variant)
+{
+    test_rabin();
+    test_symbol_windows(variant);
+}
+
 int main(void)
 {
     fill_pattern(input[0], sizeof input[0]);
     fill_random(input[1], sizeof input[1]);
     test_mixers();
     test_gf2();
-    each_variant("rabin", nd_rabin_variants, nd_rabin_use, nd_rabin_chosen, test_rabin);
-    each_variant("rabin", nd_rabin_variants, nd_rabin_use, nd_rabin_chosen, test_symbol_windows);
+    each_variant("rabin", nd_rabin_variants, nd_rabin_use, nd_rabin_chosen, test_rabin_variant);
     each_variant("text", nd_text_variants, nd_text_use, nd_text_chosen, test_reading);
     test_code_points();
     test_nfkc();
