@@ -8,6 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ndcore.files import columnar
 from ndcore.files.columns import Grouping, Ids, Ranking
 from ndcore.files.records import Record, RecordError, RecordParser, is_blank
@@ -167,6 +170,46 @@ class Documents:
         if batch:
             yield batch
         self._complete = True
+
+    def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], list[str | bytes]]]:
+        """(positions, texts) of the wanted documents, in batches as of `batches`, after the first pass.
+
+        Lines of JSONL files that are not wanted are not parsed.
+        """
+        positions: list[int] = []
+        batch: list[str | bytes] = []
+        size = 0
+        for index in range(len(self.sources)):
+            for position, record in self._wanted(index, wanted):
+                if batch and (size + record.size > BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS):
+                    yield np.array(positions, np.int64), batch
+                    positions, batch, size = [], [], 0
+                positions.append(position)
+                batch.append(record.text)
+                size += record.size
+        if batch:
+            yield np.array(positions, np.int64), batch
+
+    def _wanted(self, index: int, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, Record]]:
+        source, span = self.sources[index], self.span(index)
+        if not wanted[span.start : span.stop].any():
+            return
+        if source.kind != "jsonl":
+            yield from (pair for pair in zip(span, self._records(index, False), strict=True) if wanted[pair[0]])
+            return
+        self.check_unchanged(index)
+        rejected = self._rejected_numbers.get(index, set())
+        position = span.start
+        try:
+            for number, line in lines(source):
+                if number not in rejected and not is_blank(line):
+                    if wanted[position]:
+                        yield position, self._parser.parse(number, line)
+                    position += 1
+        except DocumentError as error:
+            if error.number not in rejected:
+                raise
+        self.check_unchanged(index)
 
     def _records(self, index: int, first: bool) -> Iterator[Record]:
         """Documents of one source; the first pass collects, later ones repeat."""

@@ -141,8 +141,10 @@ def read_corpus(
     rows.append(np.empty((0, sketcher.num_perm), rows.dtype))
     digests.append(np.empty((0, 32), np.uint8))
     for piece in map_pieces(lambda piece: _read_piece(sketcher, piece), all_pieces(), threads):
-        for array, part in zip((rows, digests, lengths, valid), piece[:4], strict=True):
-            array.append(part)
+        rows.append(piece.rows)
+        digests.append(piece.digests)
+        lengths.append(piece.lengths)
+        valid.append(piece.valid)
         invalid_bytes += piece.invalid_bytes
         report("sketching", len(valid), None)
     return Reading(rows.array(), digests.array(), lengths.array(), valid.array(), invalid_bytes)

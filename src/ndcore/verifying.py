@@ -22,7 +22,11 @@ PAIRS = 256  # pairs that a thread compares at a time
 
 
 class Corpus(Protocol):
-    """A collection of documents that can be read again: every pass yields the same documents in the same order."""
+    """A collection of documents that can be read again: every pass yields the same documents in the same order.
+
+    One that can leave documents out faster than by reading them has a method ``selected(wanted)`` too: (positions, texts)
+    of the documents whose position is set in a bool array, in batches.
+    """
 
     def batches(self) -> Iterator[Sequence[Text]]:
         """Bounded batches, about 8 MiB of text each."""
@@ -44,11 +48,18 @@ def indexed_texts(corpora: Iterable[Corpus | None], starts: Iterable[int], wante
     for corpus, start in zip(corpora, starts, strict=True):
         if corpus is None:
             continue
+        if hasattr(corpus, "selected"):
+            yield from ((start + inside, texts) for inside, texts in corpus.selected(wanted[start:]))
+            continue
         for batch in corpus.batches():
             inside = np.flatnonzero(wanted[start : start + len(batch)])
             if len(inside):
                 yield start + inside, take(batch, inside)
             start += len(batch)
+
+
+_Piece = tuple[NDArray[np.int64], Sequence[Text]]
+_Sets = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]
 
 
 class ShingleSets:
@@ -70,25 +81,30 @@ class ShingleSets:
 
     def read(self, documents: Iterable[tuple[NDArray[np.int64], Sequence[Text]]], total: int, report: Progress) -> None:
         """Form the sets of these documents."""
-        for positions, texts in documents:
-            work = self._tuple_sets if self._known is not None else self._fingerprint_sets
-            threads = 1 if self._known is not None else self.threads
-            for values, offsets in map_pieces(work, pieces(texts), threads):
-                self._sets.append(values, offsets)
+        def all_pieces() -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
+            for positions, texts in documents:
+                for first, part in pieces(texts):
+                    yield positions[first : first + len(part)], part
+
+        work, threads = (self._tuple_sets, 1) if self._known is not None else (self._fingerprint_sets, self.threads)
+        for positions, values, offsets in map_pieces(work, all_pieces(), threads):
+            self._sets.append(values, offsets)
             self._number[positions] = np.arange(self._count, self._count + len(positions))
             self._count += len(positions)
             report("reading candidates", self._count, total)
 
-    def _fingerprint_sets(self, piece: tuple[int, Sequence[Text]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        values, offsets = distinct(*self.shingling.fingerprints_many(piece[1], threads=1))
-        return values.copy(), offsets
+    def _fingerprint_sets(self, piece: _Piece) -> _Sets:
+        positions, texts = piece
+        values, offsets = distinct(*self.shingling.fingerprints_many(texts, threads=1))
+        return positions, values.copy(), offsets
 
-    def _tuple_sets(self, piece: tuple[int, Sequence[Text]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def _tuple_sets(self, piece: _Piece) -> _Sets:
+        positions, texts = piece
         known = self._known
         assert known is not None
-        sets = [{known.setdefault(shingle, len(known)) for shingle in self.shingling.shingles(text)} for text in piece[1]]
+        sets = [{known.setdefault(shingle, len(known)) for shingle in self.shingling.shingles(text)} for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(members) for members in sets])]).astype(np.int64)
-        return np.array([number for members in sets for number in sorted(members)], np.uint64), offsets
+        return positions, np.array([number for members in sets for number in sorted(members)], np.uint64), offsets
 
     def resemblance(self, a: NDArray[np.int64], b: NDArray[np.int64], report: Progress | None = None
                     ) -> NDArray[np.float64]:
