@@ -34,12 +34,13 @@ _TAG = re.compile(r"<[^>]*>")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents with their names; `groups` holds a label for each, or None."""
+    """Documents with their names; `groups` holds a label for each, or None, `languages` a language."""
 
     name: str
     ids: list[str]
     texts: list[str]
     groups: list[str | None] = field(default_factory=list)
+    languages: list[str | None] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -101,6 +102,7 @@ def load(name: str, folder: Path, limit: int | None = None) -> Corpus:
         [str(record["id"]) for record in records],
         [record["text"] if "text" in record else text_of_html(record["html"]) for record in records],
         [record.get("group") for record in records],
+        [record.get("lang") for record in records],
     )
 
 

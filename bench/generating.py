@@ -79,8 +79,26 @@ def base_words(rng: np.random.Generator) -> Words:
     text = base_text()
     if not text:
         return zipf_words(rng)
+    return words_of(text)
+
+
+def words_of(text: str) -> Words:
+    """The words of a text, in its order, each with the white space behind it; a long one is cut."""
     words, numbers = np.unique(np.array(re.findall(r"\S{1,40}\s{0,40}", text), np.object_), return_inverse=True)
     return Words(numbers.astype(np.int64), words)
+
+
+def scripts(rng: np.random.Generator, count: int = 100_000, vocabulary: int = 10_000) -> dict[str, Words]:
+    """Made-up words of letters that are not Latin, drawn by Zipf's law: script -> words."""
+    known = {"Chinese": (0x4E00, 0x9FA5, 12, "。"), "Russian": (0x0430, 0x044F, 8, " "), "Hindi": (0x0915, 0x0939, 5, " ")}
+    made = {}
+    for name, (first, last, longest, behind) in known.items():
+        lengths = rng.integers(1, longest + 1, vocabulary)
+        words = ["".join(map(chr, rng.integers(first, last + 1, length).tolist())) + behind for length in lengths]
+        weights = 1 / np.arange(1, vocabulary + 1)
+        numbers = rng.choice(vocabulary, count, p=weights / weights.sum())
+        made[name] = Words(numbers.astype(np.int64), np.array(words, np.object_))
+    return made
 
 
 def lengths_of(rng: np.random.Generator, documents: int, words: int) -> Ints:

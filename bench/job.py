@@ -7,16 +7,18 @@ the same documents, and the resemblances of a sample of dropped documents are re
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from corpus import LARGE_BYTES, LARGE_DOCUMENTS, Corpus, add_options, data_folder, large
 from measure import Report, Times, memory_now, options, peak_memory, usable_cpus
@@ -53,6 +55,37 @@ class Stages:
         self.last = now
 
 
+class CommandStages(Stages):
+    """The stages of `ndcore dedup`: read and sketch take turns on the main thread, and overlap where there are others."""
+
+    NAMES: ClassVar[dict[str, str]] = {
+        "reading": "read", "sketching": "sketch (while not reading)", "pairing": "pair",
+        "reading candidates": "read candidates again", "verifying": "verify", "writing": "write",
+        "concluding": "clusters, summary",
+    }
+
+    def reading(self, batches: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:
+        """The method `batches` with the time in it counted as reading."""
+        def timed(documents: Any) -> Iterator[Any]:
+            source = batches(documents)
+            while True:
+                start = time.perf_counter()
+                batch = next(source, None)
+                taken = time.perf_counter() - start
+                self.seconds["reading"] = self.seconds.get("reading", 0.0) + taken
+                self.last += taken
+                if batch is None:
+                    return
+                yield batch
+
+        return timed
+
+    def named(self) -> dict[str, float]:
+        """Seconds by the names of NAMES, in their order."""
+        order = [*self.NAMES, *(stage for stage in self.seconds if stage not in self.NAMES)]
+        return {self.NAMES.get(stage, stage): self.seconds[stage] for stage in order if stage in self.seconds}
+
+
 def run_list(path: Path, threads: int) -> dict[str, Any]:
     """near_duplicates on the texts of a JSONL file, which are read beforehand."""
     import ndcore as nd
@@ -77,18 +110,24 @@ def run_list(path: Path, threads: int) -> dict[str, Any]:
 
 
 def run_cli(path: Path, threads: int) -> dict[str, Any]:
-    """`ndcore dedup` on a JSONL file, in this process."""
+    """`ndcore dedup` on a JSONL file, in this process; its progress reports and its reader are timed."""
+    from ndcore import progress
     from ndcore.cli import main as ndcore_main
+    from ndcore.documents import Documents
 
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    stages = CommandStages()
+    progress.resolve = lambda asked: stages
+    Documents.batches = stages.reading(Documents.batches)  # type: ignore[method-assign]
+    with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory(dir=path.parent) as folder:
         out = Path(folder) / "out"
         before = memory_now()
-        start = time.perf_counter()
-        code = ndcore_main(["dedup", str(path), "-o", str(out), "--threshold", str(THRESHOLD),
-                            "--threads", str(threads), "--quiet"])
+        start = stages.last = time.perf_counter()
+        code = ndcore_main(["dedup", str(path), "-o", str(out), "--threshold", str(THRESHOLD), "--threads", str(threads)])
         seconds, peak = time.perf_counter() - start, peak_memory()
+        stages("concluding", 1, 1)
         kept = sum(1 for file in (out / "kept").rglob("*") if file.is_file() for _ in file.open("rb"))
-    return {"seconds": seconds, "before": before, "peak": peak, "kept": kept, "wrong": int(code != 0), "stages": {}}
+    return {"seconds": seconds, "before": before, "peak": peak, "kept": kept, "wrong": int(code != 0),
+            "stages": stages.named()}
 
 
 def child(arguments: argparse.Namespace) -> int:
@@ -162,17 +201,18 @@ def tabulate(report: Report, runs: dict[Setting, list[dict[str, Any]]]) -> None:
     table = report.table("job", f"{facts['documents']} documents, {size / 1e6:.0f} MB, to verified clusters", [
         "program", "variants", "threads", "seconds", "least", "IQR %", "MB/s", "peak MB", "over the start MB",
         "bytes/document over", "kept"])
-    stages = report.table("job-stages", "Seconds by stage of near_duplicates", ["variants", "threads", "stage", "seconds"])
+    stages = report.table("job-stages", "Seconds by stage", ["program", "variants", "threads", "stage", "seconds"])
     for setting, done in runs.items():
         taken = Times([found["seconds"] for found in done])
         peak = max(found["peak"] for found in done)
         over = max(found["peak"] - found["before"] for found in done)
-        table.add("near_duplicates" if setting.how == "list" else "ndcore dedup", setting.variant or "best",
+        program = "near_duplicates" if setting.how == "list" else "ndcore dedup"
+        table.add(program, setting.variant or "best",
                   setting.threads, taken.median, taken.least, 100 * taken.spread, size / taken.median / 1e6,
                   peak / 1e6, over / 1e6, over / int(str(facts["documents"])), done[0]["kept"])
         for stage in done[0]["stages"]:
             seconds = Times([found["stages"].get(stage, 0.0) for found in done]).median
-            stages.add(setting.variant or "best", setting.threads, stage, seconds)
+            stages.add(program, setting.variant or "best", setting.threads, stage, seconds)
 
 
 def main() -> int:

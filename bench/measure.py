@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("ndcore", "numpy", "datasketch", "zstandard", "msgspec")
+PATHS = ("data", "results", "work", "peers", "log")  # arguments that say where things are on this machine
 FACT_FILE = Path("/proc/cpuinfo")
 
 Key = TypeVar("Key")
@@ -231,7 +232,7 @@ class Report:
 
     def __init__(self, name: str, arguments: argparse.Namespace) -> None:
         self.name = name
-        self.arguments = {key: value for key, value in vars(arguments).items() if key not in ("data", "results", "work")}
+        self.arguments = {key: value for key, value in vars(arguments).items() if key not in PATHS}
         self.folder = Path(arguments.results)
         self.machine = machine()
         self.inputs: list[dict[str, object]] = []

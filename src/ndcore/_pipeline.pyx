@@ -16,8 +16,18 @@ from ndcore._text cimport ND_BYTE, ND_CHAR, ND_LINE, ND_TOKENS, ND_WORD, nd_text
 from ndcore._text import normalize
 
 
+cdef extern from *:
+    """
+    #if PY_VERSION_HEX < 0x030C0000
+    #define ND_READY(text) PyUnicode_READY(text)
+    #else
+    #define ND_READY(text) 0 /* every str is */
+    #endif
+    """
+    int ND_READY(object text) except -1
+
+
 cdef extern from "Python.h":
-    int PyUnicode_READY(object text) except -1
     bint PyUnicode_IS_ASCII(object text)
     int PyUnicode_KIND(object text)
     void *PyUnicode_DATA(object text)
@@ -135,7 +145,7 @@ cdef class Batch:
                     self.texts[i] = <const uint8_t *> PyBytes_AS_STRING(document)
                     self.sizes[i] = <size_t> PyBytes_GET_SIZE(document)
                 elif isinstance(document, str):
-                    PyUnicode_READY(document)
+                    ND_READY(document)
                     self.texts[i] = <const uint8_t *> PyUnicode_DATA(document)
                     self.sizes[i] = <size_t> PyUnicode_GET_LENGTH(document)
                     if not PyUnicode_IS_ASCII(document):
@@ -198,6 +208,7 @@ def text_lengths(list documents):
     for i in range(out.shape[0]):
         document = documents[i]
         if isinstance(document, str):
+            ND_READY(document)
             out[i] = PyUnicode_GET_LENGTH(document)
         else:
             out[i] = PyBytes_GET_SIZE(document) if isinstance(document, bytes) else -1

@@ -7,6 +7,7 @@ import contextlib
 import re
 from typing import TypeAlias
 
+from ndcore.commands.benchmarking import bench
 from ndcore.commands.running import compare, dedup, info, sketch
 
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -21,6 +22,7 @@ def parser() -> argparse.ArgumentParser:
     _add_sketch(commands)
     _add_compare(commands)
     _add_info(commands)
+    _add_bench(commands)
     return top
 
 
@@ -142,6 +144,20 @@ def _add_info(commands: _Commands) -> None:
     p.add_argument("file", nargs="?", metavar="FILE")
 
 
+def _add_bench(commands: _Commands) -> None:
+    p = commands.add_parser(
+        "bench",
+        help="how fast this machine sketches",
+        description="Check sketches of generated text against ndcore.reference, then time them: MB of text per second "
+        "by kind of sketch, variant of the kernels and threads.",
+    )
+    p.set_defaults(run=bench)
+    p.add_argument(
+        "--seconds", type=_seconds, default=10.0, metavar="S", help="about how long to measure (default 10)"
+    )
+    p.add_argument("--threads", type=_positive, metavar="N", help="of the last columns (default: all cores)")
+
+
 def _add_shingling(p: argparse.ArgumentParser) -> None:
     p.add_argument("--width", type=_positive, metavar="W", help="tokens per shingle (default 5)")
     p.add_argument("--unit", choices=_UNITS, help="what a token is (default word)")
@@ -185,6 +201,14 @@ def _threshold(text: str) -> float:
         if 0 < value <= 1:
             return value
     raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and at most 1")
+
+
+def _seconds(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        value = float(text)
+        if 0 <= value <= 3600:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 3600")
 
 
 def _positive(text: str) -> int:

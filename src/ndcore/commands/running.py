@@ -113,7 +113,7 @@ def _installation() -> list[tuple[str, str]]:
             "ndcore",
             f"{ndcore.__version__} (Python {platform.python_version()}, {platform.system()} {platform.machine()})",
         ),
-        ("processor", _processor()),
+        ("processor", processor()),
         ("cores", str(_cores())),
     ]
     variants: dict[str, Any] = ndcore.variants()
@@ -134,7 +134,7 @@ def _variant(value: Any) -> str:
     return ", ".join(str(item) for item in value) if isinstance(value, Sequence) else str(value)
 
 
-def _processor() -> str:
+def processor() -> str:
     with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
         for line in file:
             if line.startswith("model name"):

@@ -322,13 +322,13 @@ static inline size_t words(nd_text *t, uint64_t *out, size_t cap, const int tape
         }
         const glyph g = byte == 0 ? (glyph){.kind = ND_KIND_SEPARATOR, .taken = 1} : read_glyph(p, end);
         const int next = g.kind == ND_KIND_IGNORABLE ? inside : follows(g.kind, inside);
-        if (inside && !next) {                 /* the word ends; what ended it is read again unless it separates */
+        if (inside && !next) {                 /* the word ends */
             finish(t, taped);
             out[n++] = symbol;
             symbol = 0;
             inside = OUTSIDE;
-            if (g.kind != ND_KIND_SEPARATOR)
-                continue;
+            if (n == cap && g.kind != ND_KIND_SEPARATOR)
+                break;                         /* what ended it is read again */
         }
         if (!inside && (inside = begins(g.kind)))
             begin(t, taped);
