@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -66,6 +67,11 @@ class Peer:
 # ---- starting
 
 
+def without_paths(text: str) -> str:
+    """A message without the places of this machine."""
+    return re.sub(r"(?<![\w.])/[^\s'\"]+", "…", text)
+
+
 def started(name: str, python: Path | str, log: Any) -> Peer:
     """A worker that has told its versions and cases; RuntimeError where it cannot."""
     module = MODULES.get(name, name)
@@ -92,12 +98,12 @@ def all_peers(folder: Path | None, log: Any, missing: dict[str, str]) -> Iterato
     try:
         for name in (*HERE, *listed):
             if "error" in listed.get(name, {}):
-                missing[name] = listed[name]["error"]
+                missing[name] = without_paths(listed[name]["error"])
                 continue
             try:
                 running.append(started(name, sys.executable if name in HERE else interpreter(folder / name), log))
             except (RuntimeError, OSError) as error:
-                missing[name] = str(error)
+                missing[name] = without_paths(str(error))
         yield running
     finally:
         for peer in running:
@@ -206,7 +212,8 @@ def prepared(report: Report, peers: Sequence[Peer], name: str, **wanted: Any) ->
                 ready = peer.ask(do="prepare", case=case, input=name)
                 again = peer.ask(do="run", key=ready["key"], loops=1)["seconds"]
             except RuntimeError as error:
-                report.details.setdefault("left out", []).append([case["who"], case["task"], name, str(error)])
+                left_out = report.details.setdefault("left out", [])
+                left_out.append([case["who"], case["task"], name, without_paths(str(error))])
                 report.require(peer.name not in HERE, f"{case['who']}, {case['task']}, {name}: {error}")
                 continue
             loops = max(1, int(LEAST_SECONDS / max(1e-7, again)))
@@ -225,36 +232,38 @@ def measured(report: Report, peers: Sequence[Peer], repeats: int, name: str, **w
     return runs
 
 
-def base_of(runs: Sequence[Run]) -> Run | None:
-    """What the others are compared with: ndcore, best variants, the case's own method first."""
-    return next((run for run in runs if run.case["who"].startswith("ndcore") and run.case.get("form") == "best"), None)
+RATIOS = ["× time of ndcore", "× time of ndcore fast"]
+
+
+def ratios(runs: Sequence[Run], run: Run) -> list[float | None]:
+    """How many times as long a run takes, for each byte, as ndcore by permutations and as ndcore's fast sketch."""
+    found: list[float | None] = []
+    for fast in (False, True):
+        best = (r for r in runs if r.case["who"].startswith("ndcore") and r.case.get("form") == "best")
+        base = next((r for r in best if (r.case["method"] == common.FAST) == fast), None)
+        found.append(base.per_byte.ratio_to(run.per_byte) if base else None)
+    return found
 
 
 def add_speed(table: Table, runs: Sequence[Run], name: str) -> None:
-    """Rows of the whole path; how many times as long as ndcore by permutations a byte takes."""
-    base = base_of(runs)
+    """Rows of the whole path."""
     for run in runs:
-        ratio = base.per_byte.ratio_to(run.per_byte) if base else None
         table.add(name, f"{run.case['number']} {run.case['task']}", run.case["who"], run.case["method"], run.bytes / 1e6,
-                  1 / run.per_byte.median / 1e6, 100 * run.per_byte.spread, ratio)
+                  1 / run.per_byte.median / 1e6, 100 * run.per_byte.spread, *ratios(runs, run))
 
 
 def add_kernels(table: Table, runs: Sequence[Run], name: str) -> None:
     """Rows of ready hashes."""
-    base = base_of(runs)
     for run in runs:
-        ratio = base.per_item.ratio_to(run.per_item) if base else None
         table.add(name, f"{run.case['number']} {run.case['task']}", run.case["who"], run.case["method"],
-                  1e9 * run.per_item.median, 100 * run.per_item.spread, ratio)
+                  1e9 * run.per_item.median, 100 * run.per_item.spread, *ratios(runs, run))
 
 
 def add_strings(table: Table, runs: Sequence[Run]) -> None:
     """Rows of whole strings."""
-    base = base_of(runs)
     for run in runs:
-        ratio = base.per_byte.ratio_to(run.per_byte) if base else None
         table.add(run.case["number"], run.case["who"], 1e9 * run.per_item.median * run.items,
-                  1 / run.per_byte.median / 1e9, 100 * run.per_byte.spread, ratio)
+                  1 / run.per_byte.median / 1e9, 100 * run.per_byte.spread, ratios(runs, run)[0])
 
 
 def has_estimates(case: dict[str, Any]) -> bool:
@@ -304,11 +313,11 @@ def measure_all(report: Report, peers: Sequence[Peer], arguments: argparse.Names
     """Every table."""
     repeats = arguments.repeats
     speed = report.table("against", "Text to sketches at equal work, one core: from a list of str, words canonical", [
-        "input", "sketch", "who", "method", "MB", "MB/s", "IQR %", "× time of ndcore"])
+        "input", "sketch", "who", "method", "MB", "MB/s", "IQR %", *RATIOS])
     ready = report.table("against-kernels", "Sketches of ready 64-bit hashes, one core, from Python", [
-        "input", "sketch", "who", "method", "ns/hash", "IQR %", "× time of ndcore"])
+        "input", "sketch", "who", "method", "ns/hash", "IQR %", *RATIOS])
     single = report.table("against-single", "Short documents, one call each", [
-        "input", "sketch", "who", "method", "MB", "MB/s", "IQR %", "× time of ndcore"])
+        "input", "sketch", "who", "method", "MB", "MB/s", "IQR %", *RATIOS])
     strings = report.table("against-strings", "Hashes of whole strings, one call each, from Python", [
         "bytes", "who", "ns", "GB/s", "IQR %", "× time of ndcore"])
     for name in [corpus.name for corpus in corpora if corpus.name != "related"]:

@@ -27,9 +27,11 @@ from ndcore.reference import features as reference_features
 from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import shingling as reference_shingling
+from ndcore.reference.fastsketch import fast_signature
 
 P, R = ndcore.POLYNOMIAL, ndcore.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
+EARLY = 4  # times the size of a bottom sketch: values that are collected before the heap
 CHECKED = 60  # items compared with the reference
 
 
@@ -146,7 +148,7 @@ class Bench:
         def run() -> list[int]:
             return [self.c.nd_rabin_bytes(rabin, 0, at, n)]
 
-        return Kernel("", "Rabin, whole string", "byte", n, n, run,
+        return Kernel("rabin", "Rabin, whole string", "byte", n, n, run,
                       lambda: [reference_rabin.fingerprint(data.tobytes(), P)])
 
     # ---- sketches
@@ -171,14 +173,16 @@ class Bench:
             known = minima_by_numpy(fingerprints[:CHECKED], key, a, b)
             return minima_by_numpy(fingerprints, key, a, b).tolist() if known.tolist() == head else head
 
-        return Kernel("minhash" if bits == 32 else "", f"{count} minima, {bits} bits", "shingle", n, 8 * n, run, expected)
+        return Kernel("minhash", f"{count} minima, {bits} bits", "shingle", n, 8 * n, run, expected)
 
     def bottom(self, n: int, size: int = 200) -> Kernel:
         """MIN_s of n fingerprints."""
         key, _, _ = native.coefficients(self.c, 1, 1)
-        heap, table = np.empty(size, np.uint64), np.empty(1 << (4 * size - 1).bit_length(), np.uint64)
+        members, table = np.empty(size, np.uint64), np.empty(1 << (4 * size - 1).bit_length(), np.uint64)
+        early = np.empty(3 * EARLY * size, np.uint64)
         fingerprints = self.words64(n)
-        state = native.Bottom(size, 0, len(table), key, 0, 0, self.at(heap), self.at(table))
+        state = native.Bottom(size=size, table_size=len(table), early_size=EARLY * size, key=key,
+                              members=self.at(members), table=self.at(table), early=self.at(early))
 
         to, at = self.of(state), self.at(fingerprints)
 
@@ -186,10 +190,27 @@ class Bench:
             self.c.nd_bottom_open(to)
             self.c.nd_bottom_take(to, at, n)
             self.c.nd_bottom_close(to)
-            return heap[: state.count]
+            return members[: state.count]
 
         return Kernel("", f"bottom {size}", "shingle", n, 8 * n, run,
                       lambda: reference_minhash.bottom(fingerprints[:100_000].tolist(), size) if n <= 100_000 else run())
+
+    def fast(self, n: int, count: int) -> Kernel:
+        """Fast similarity sketch of n fingerprints."""
+        key, _, _ = native.coefficients(self.c, 1, 1)
+        fingerprints, out = self.words64(n), np.empty(count, np.uint32)
+        slots, kept = np.empty(count, np.uint64), np.empty(2 * n, np.uint64)
+        state = native.Fast(t=count, key=key, slots=self.at(slots), kept=self.at(kept), room=n, coordinates=self.at(out))
+        to, at = self.of(state), self.at(fingerprints)
+
+        def run() -> NDArray[np.uint32]:
+            self.c.nd_fastsketch_open(to)
+            self.c.nd_fastsketch_take(to, at, n)
+            self.c.nd_fastsketch_close(to)
+            return out
+
+        return Kernel("", f"fast sketch, {count} coordinates", "shingle", n, 8 * n, run,
+                      lambda: fast_signature(fingerprints.tolist(), count))
 
     # ---- pairs
 
@@ -241,8 +262,10 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
             for count in (84, 128):
                 yield bench.minima(n, count, bits)
         yield bench.bottom(n)
+        yield bench.fast(n, 128)
     for n in (10_000,) if quick else (100_000, 4_000_000):
         yield bench.sort(n)
+    yield bench.fast(10, 128)
     yield bench.features(1_000 if quick else 50_000)
 
 

@@ -34,8 +34,18 @@ class Bottom(Structure):
     """nd_bottom of minhash.h."""
 
     _fields_ = (
-        ("size", c_size_t), ("count", c_size_t), ("table_size", c_size_t), ("key", c_uint64), ("shift", ctypes.c_uint),
-        ("has_zero", c_int), ("heap", c_void_p), ("table", c_void_p),
+        ("size", c_size_t), ("count", c_size_t), ("table_size", c_size_t), ("early_size", c_size_t),
+        ("early_count", c_size_t), ("key", c_uint64), ("shift", ctypes.c_uint), ("in_heap", c_int), ("has_zero", c_int),
+        ("members", c_void_p), ("table", c_void_p), ("early", c_void_p),
+    )
+
+
+class Fast(Structure):
+    """nd_fastsketch of fastsketch.h."""
+
+    _fields_ = (
+        ("t", c_size_t), ("unfilled", c_size_t), ("kept_count", c_size_t), ("distinct", c_size_t), ("key", c_uint64),
+        ("slots", c_void_p), ("kept", c_void_p), ("room", c_size_t), ("coordinates", c_void_p),
     )
 
 
@@ -54,6 +64,9 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_bottom_open": (None, [c_void_p]),
     "nd_bottom_take": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_bottom_close": (None, [c_void_p]),
+    "nd_fastsketch_open": (None, [c_void_p]),
+    "nd_fastsketch_take": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_fastsketch_close": (None, [c_void_p]),
     "nd_pairs_sort": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_cpu_features": (c_uint32, []),
 }

@@ -1,7 +1,9 @@
-"""The newest results as Markdown: docs/benchmarks.md, and the tables between markers in README.md.
+"""The newest results as docs/benchmarks.md with its plots, and as tables between markers in README.md.
 
-A table NAME replaces what stands between ``<!-- bench:NAME -->`` and ``<!-- /bench -->``. Results of runs whose checks
-failed, and of --quick runs, are left out. With --check nothing is written, and the exit code says whether it would be.
+A table NAME replaces what stands between ``<!-- bench:NAME -->`` and ``<!-- /bench -->``; besides the tables of the
+results there are the short ones of `derived`. Results of runs whose checks failed, and of --quick runs, are left out.
+With --check nothing is written, and the exit code says whether the page or the README would be. What is written by hand
+on the page is remarks.md.
 """
 
 from __future__ import annotations
@@ -10,28 +12,38 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from measure import RESULTS, shown
+from plots import PLOTS, draw
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
-ORDER = ("quality", "job", "pipeline", "kernels", "calls")
+REMARKS = Path(__file__).parent / "remarks.md"
+ORDER = ("against", "pipeline", "job", "quality", "kernels", "calls")
+TITLES = {
+    "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
+    "quality": "Are the results right?", "kernels": "Kernels", "calls": "What a call costs",
+}
+RATIOS = ("× time of ndcore", "× time of ndcore fast")
+AGAINST = ("against", "against-kernels", "against-single", "against-strings")
 MARKED = re.compile(r"<!-- bench:([\w-]+) -->\n.*?<!-- /bench -->", re.DOTALL)
 HEAD = """# Benchmarks
 
-Written by `python bench/report.py` from the newest files in `bench/results`; do not edit. How the figures come about,
-and how to read them, is in `bench/README.md`. On another machine compare ratios, not seconds.
+Written by `python bench/report.py` from the newest files in `bench/results` and from `bench/remarks.md`; do not edit. How
+to run it all yourself, and how to read the figures, is in [bench/README.md](../bench/README.md); `ndcore bench` is the
+short form.
 """
 
 
-def newest(folder: Path) -> list[dict[str, Any]]:
-    """The last sound result of every benchmark; file names begin with the date."""
+def newest(folder: Path, quick: bool = False) -> list[dict[str, Any]]:
+    """The last sound result of every benchmark; file names begin with the date. `quick`: of quick runs too."""
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("*.json")):
         result = json.loads(path.read_text())
-        if result["failures"] or result["arguments"].get("quick"):
+        if result["failures"] or (result["arguments"].get("quick") and not quick):
             print(f"left out: {path.name}", file=sys.stderr)
             continue
         found[result["name"]] = result
@@ -44,7 +56,7 @@ def markdown(table: dict[str, Any]) -> str:
         return shown(value).replace("|", "\\|")
 
     columns, rows = table["columns"], table["rows"]
-    numeric = [all(not isinstance(row[i], str) for row in rows) for i in range(len(columns))]
+    numeric = [bool(rows) and all(not isinstance(row[i], str) for row in rows) for i in range(len(columns))]
     lines = [columns, ["--:" if right else "---" for right in numeric], *([cell(value) for value in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -62,18 +74,99 @@ def origin(result: dict[str, Any]) -> str:
     return "\n".join(f"{line}  " for line in lines)
 
 
+def peers_of(result: dict[str, Any]) -> str:
+    """Which versions of the peers a result is about, and who is missing."""
+    lines = [f"{name}: " + ", ".join(f"{package} {number}" for package, number in versions.items())
+             for name, versions in result["details"].get("peers", {}).items()]
+    lines += [f"{name}: not measured: {reason}" for name, reason in result["details"].get("missing", {}).items()]
+    lines += [f"{who}, {task}, {where}: left out: {reason}"
+              for who, task, where, reason in result["details"].get("left out", [])]
+    return "\n".join(f"- {line}" for line in lines)
+
+
 def page(results: list[dict[str, Any]]) -> str:
-    """All tables of all results."""
-    parts = [HEAD]
+    """Remarks, and all tables of all results with their plots."""
+    parts = [HEAD, REMARKS.read_text()]
+    for table in (losses(tables_of(results)), slow_fast(tables_of(results))):
+        if table["rows"]:
+            parts += [f"## {table['title']}\n\n{markdown(table)}\n"]
     for result in results:
-        parts += [f"## {result['name'].capitalize()}\n", origin(result) + "\n"]
-        parts += [f"### {table['title']}\n\n{markdown(table)}\n" for table in result["tables"]]
+        parts += [f"## {TITLES.get(result['name'], result['name'].capitalize())}\n", origin(result) + "\n"]
+        if peers_of(result):
+            parts += [peers_of(result) + "\n"]
+        for table in result["tables"]:
+            parts += [f"### {table['title']}\n"]
+            if table["name"] in PLOTS:
+                file, what, _ = PLOTS[table["name"]]
+                parts += [f"![{what}]({file})\n"]
+            parts += [markdown(table) + "\n"]
     return "\n".join(parts)
+
+
+# ---- tables made of others
+
+
+def tables_of(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """All tables by name."""
+    return {table["name"]: table for result in results for table in result["tables"]}
+
+
+def comparisons(tables: dict[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(title, row as a dictionary) of all tables that compare ndcore with something."""
+    for table in (tables[name] for name in AGAINST if name in tables):
+        for row in table["rows"]:
+            cells = dict(zip(table["columns"], row, strict=True))
+            yield table["title"], {"sketch": f"{cells.get('bytes')} bytes", "input": None, "method": None, **cells}
+
+
+def losses(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Every case in which something else took less time than ndcore, by permutations or fast; worst first."""
+    rows: list[list[Any]] = []
+    for title, cells in comparisons(tables):
+        found = [cells.get(name) for name in RATIOS]
+        if not cells["who"].startswith("ndcore") and any(ratio is not None and ratio < 1 for ratio in found):
+            rows.append([title, cells["input"], cells["sketch"], cells["who"], cells["method"], *found])
+    rows.sort(key=lambda row: min(ratio for ratio in row[-2:] if ratio is not None))
+    return {"title": "Where ndcore loses", "columns": ["table", "input", "task", "who", "method", *RATIOS], "rows": rows}
+
+
+def slow_fast(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Every case in which ndcore's fast sketch took longer than its permutations."""
+    rows = [[title, cells["input"], cells["sketch"], cells["who"], cells[RATIOS[0]]]
+            for title, cells in comparisons(tables)
+            if cells["who"].startswith("ndcore, fast") and "portable" not in cells["who"] and (cells[RATIOS[0]] or 0) > 1]
+    return {"title": 'Where method="fast" is slower than permutations',
+            "columns": ["table", "input", "task", "who", RATIOS[0]], "rows": rows}
+
+
+def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Short tables for the README: name -> (table, the result it is from)."""
+    found = {}
+    sources = {table["name"]: (table, result) for result in results for table in result["tables"]}
+    if "against" in sources:
+        table, result = sources["against"]
+        at = {name: table["columns"].index(name) for name in table["columns"]}
+        columns = ["who", "method", "MB/s", RATIOS[0]]
+        rows = [[row[at[name]] for name in columns] for row in table["rows"]
+                if row[at["input"]] == "documents" and row[at["sketch"]] == "128 minima"
+                and "as written" not in row[at["who"]]]
+        title = "128 minima from text at equal work, one core"
+        found["short-peers"] = {"title": title, "columns": columns, "rows": rows}, result
+    if "pipeline" in sources:
+        table, result = sources["pipeline"]
+        rows = [[row[0], row[1], row[3]] for row in table["rows"] if row[2] == "best"]
+        inputs, sketches = (list(dict.fromkeys(row[i] for row in rows)) for i in (0, 1))
+        speeds = {(row[0], row[1]): row[2] for row in rows}
+        found["short-pipeline"] = {
+            "title": "MB/s from text to sketches, one core", "columns": ["input", *sketches],
+            "rows": [[name, *(speeds.get((name, sketch)) for sketch in sketches)] for name in inputs],
+        }, result
+    return found
 
 
 def filled(text: str, results: list[dict[str, Any]]) -> str:
     """The text with the tables of the results between its markers; a marker without a table stays as it is."""
-    tables = {table["name"]: (table, result) for result in results for table in result["tables"]}
+    tables = {table["name"]: (table, result) for result in results for table in result["tables"]} | derived(results)
 
     def replacement(match: re.Match[str]) -> str:
         if match[1] not in tables:
@@ -91,8 +184,9 @@ def main() -> int:
     parser.add_argument("--page", metavar="FILE", default=str(PAGE), help="the page of all tables")
     parser.add_argument("--readme", metavar="FILE", default=str(ROOT / "README.md"), help="the file with markers")
     parser.add_argument("--check", action="store_true", help="write nothing; 1 where something would change")
+    parser.add_argument("--quick", action="store_true", help="take results of --quick runs too, to try this out")
     arguments = parser.parse_args()
-    results = newest(Path(arguments.results))
+    results = newest(Path(arguments.results), arguments.quick)
     if not results:
         print(f"no sound results in {arguments.results}; run the benchmarks first", file=sys.stderr)
         return 1
@@ -106,6 +200,9 @@ def main() -> int:
         if not arguments.check:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(wanted[path])
+    if not arguments.check:
+        for path in draw(tables_of(results), target.parent):
+            print(f"drew {path.name}")
     return int(arguments.check and bool(changed))
 
 

@@ -262,13 +262,21 @@ cdef class Shingler:
                 invalid += done.invalid
         return np.array(values[:all.n]), np.asarray(counts[0]), np.asarray(counts[1]), invalid
 
-    def sketch(self, Batch batch, Sink sink):
-        """(shingles int64 (n,), tokens int64 (n,), invalid bytes): every document's shingles are given to the sink."""
+    def sketch(self, Batch batch, Sink sink, hashing=None):
+        """Every document's shingles are given to the sink, and its canonical bytes to `hashing`, where that is given.
+
+        (shingles int64 (n,), tokens int64 (n,), invalid bytes, [hashing(memoryview)]): the canonical bytes are each
+        token's length, then the token.
+        """
         cdef size_t i, invalid = 0
         cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
         cdef nd_shingled done
         cdef Work work = Work(self, batch)
+        cdef bint hashed = hashing is not None
+        results = []
         sink.prepare(self._most(batch.longest))
+        if hashed:
+            work.begin_tape()
         with nogil:
             for i in range(batch.count):
                 sink.start(i)
@@ -276,28 +284,21 @@ cdef class Shingler:
                 sink.finish(i)
                 counts[0, i], counts[1, i] = <int64_t> done.shingles, <int64_t> done.tokens
                 invalid += done.invalid
-        return np.asarray(counts[0]), np.asarray(counts[1]), invalid
+                if hashed:
+                    with gil:
+                        results.append(hashing(work.canonical(i)))
+        return np.asarray(counts[0]), np.asarray(counts[1]), invalid, results
 
     def canonical(self, Batch batch, hashing):
-        """hashing(memoryview of the canonical bytes) of every document, in order: each token its length, then itself."""
-        cdef size_t i, taped
-        cdef nd_collected none
-        cdef Work work = Work(self, batch)
-        cdef uint8_t *tape = <uint8_t *> allocate(nd_text_tape_size(batch.longest))
-        results = []
-        try:
-            for i in range(batch.count):
-                if self.how.unit == ND_TOKENS:
-                    results.append(hashing(<const uint8_t[:batch.sizes[i]]> batch.texts[i] if batch.sizes[i] else b""))
-                    continue
-                with nogil:
-                    work.tape, work.taped = tape, 0
-                    work.one(i, ignore, &none)
-                    taped = work.taped
-                results.append(hashing(<uint8_t[:taped]> tape if taped else b""))
-        finally:
-            free(tape)
-        return results
+        """[hashing(memoryview of the canonical bytes)] of every document, in order."""
+        return self.sketch(batch, Nothing(), hashing)[3]
+
+
+cdef class Nothing(Sink):
+    """A sink that forgets everything."""
+
+    def __cinit__(self):
+        self.take = ignore
 
 
 cdef void ignore(void *to, const uint64_t *f, size_t n) noexcept nogil:
@@ -329,6 +330,16 @@ cdef class Work:
         free(self.scratch)
         free(self.table)
         free(self.unlabelled)
+        free(self.tape)
+
+    cdef begin_tape(self):
+        self.tape = <uint8_t *> allocate(nd_text_tape_size(self.batch.longest))
+
+    cdef canonical(self, size_t i):
+        """What `one` has taped of document i, as long as the next has not been read; tokens are a tape themselves."""
+        if self.shingler.how.unit == ND_TOKENS:
+            return <const uint8_t[:self.batch.sizes[i]]> self.batch.texts[i] if self.batch.sizes[i] else b""
+        return <uint8_t[:self.taped]> self.tape if self.taped else b""
 
     cdef nd_shingled one(self, size_t i, nd_sink take, void *to) noexcept nogil:
         cdef nd_collected all

@@ -17,7 +17,7 @@ from ndcore.reading import Reading, as_corpus, read_corpus
 from ndcore.result import NearDuplicates, Pairs, Sources, conclude
 from ndcore.runs import settle_runs
 from ndcore.shingling import Shingling
-from ndcore.sketches import Sketches, signature_sizes
+from ndcore.sketches import Sketches, sizes_of_rows
 from ndcore.sketching import MinHasher
 from ndcore.verifying import Corpus, ShingleSets, indexed_texts
 
@@ -267,8 +267,8 @@ class _Job:
     def _draft(self, threshold: float, ids: Sequence[Any] | None, common: list[dict[str, int]]) -> NearDuplicates:
         rows, valid = self.read.rows[: self.n], self.read.valid[: self.n]
         sketches = self.given if self.given is not None else Sketches(
-            rows, self.sketcher.recipe, sizes=signature_sizes(rows, valid), sizes_exact=~valid, valid=valid,
-            digests=self.read.digests[: self.n],
+            rows, self.sketcher.recipe, sizes=sizes_of_rows(rows, valid, self.sketcher.recipe), sizes_exact=~valid,
+            valid=valid, digests=self.read.digests[: self.n],
         )
         nothing = np.empty(0, np.int64)
         return NearDuplicates(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ndcore._pipeline import Batch
 from ndcore.progress import Progress
-from ndcore.sketches import Sketches, signature_sizes
+from ndcore.sketches import Sketches, sizes_of_rows
 from ndcore.sketching import MinHasher
 from ndcore.spooled import SpooledArray, temporary_file
 from ndcore.texts import Text, as_texts, map_pieces, pieces
@@ -116,12 +116,11 @@ def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]]) -> _Piec
     first, texts = piece
     shingling = sketcher.shingling
     batch = shingling.batch(texts)
-    done = sketcher.sketch_batch(batch, first)
+    done = sketcher.sketch_batch(batch, first, _digest)
     raw = batch if shingling.reads_bytes else Batch(texts)
     digests = np.empty((len(texts), 2, 16), np.uint8)
     digests[:, 0] = np.frombuffer(b"".join(raw.hashed(_digest)), np.uint8).reshape(-1, 16)
-    canonical = shingling.shingler.canonical(batch, _digest)
-    digests[:, 1] = np.frombuffer(b"".join(canonical), np.uint8).reshape(-1, 16)
+    digests[:, 1] = np.frombuffer(b"".join(done.hashed), np.uint8).reshape(-1, 16)
     return _PieceReading(done.sink.rows, digests.reshape(-1, 32), raw.lengths(), done.valid, done.invalid_bytes)
 
 
@@ -156,7 +155,7 @@ def sketch_corpus(
     """(sketches with digests, invalid bytes): what `near_duplicates` needs of a collection when its texts are gone."""
     read = read_corpus(corpus, sketcher, threads=threads, memory_limit=None, report=report)
     sketches = Sketches(
-        read.rows, sketcher.recipe, sizes=signature_sizes(read.rows, read.valid), sizes_exact=~read.valid,
+        read.rows, sketcher.recipe, sizes=sizes_of_rows(read.rows, read.valid, sketcher.recipe), sizes_exact=~read.valid,
         valid=read.valid, digests=read.digests,
     )
     return sketches, read.invalid_bytes

@@ -300,6 +300,13 @@ def signature_sizes(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[n
     return np.where(valid, sizes, 0.0)
 
 
+def sizes_of_rows(values: NDArray[Any], valid: NDArray[np.bool_], recipe: Recipe) -> NDArray[np.float64]:
+    """`signature_sizes`; nan for method="fast", where rows alone do not tell how many rounds filled them."""
+    if recipe["method"] == "fast":
+        return np.where(valid, np.nan, 0.0)
+    return signature_sizes(values, valid)
+
+
 def fast_sizes(values: NDArray[Any], counted: NDArray[np.int64]) -> NDArray[np.float64]:
     """Numbers of distinct shingles from fast sketches: as counted, where they were (0: they were not), else estimated.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ class _Piece(NamedTuple):
     sink: Any
     valid: NDArray[np.bool_]
     invalid_bytes: int
+    hashed: list[bytes]
 
 
 class _Sketcher(ABC):
@@ -95,17 +96,18 @@ class _Sketcher(ABC):
         first, texts = piece
         return self.sketch_batch(self.shingling.batch(texts), first)
 
-    def sketch_batch(self, batch: Batch, first: int = 0) -> _Piece:
-        """Sketch documents as `Shingling.batch` gives them; `first` is the position of the first."""
+    def sketch_batch(self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None) -> _Piece:
+        """Sketch documents as `Shingling.batch` gives them; `first` is the position of the first. `hashing` gets the
+        canonical bytes of each."""
         sink = self._sink(batch.count)
-        shingles, tokens, invalid = self.shingling.shingler.sketch(batch, sink)
+        shingles, tokens, invalid, hashed = self.shingling.shingler.sketch(batch, sink, hashing)
         self.shingling.refuse_short(tokens, first)
-        return _Piece(sink, shingles > 0, invalid)
+        return _Piece(sink, shingles > 0, invalid, hashed)
 
     def gather(self, done: Sequence[_Piece]) -> Sketches:
         """Sketches of the documents of all pieces, in order."""
         valid = np.concatenate([np.empty(0, np.bool_), *(piece.valid for piece in done)])
-        return self._gather(done or [_Piece(self._sink(0), valid, 0)], valid)
+        return self._gather(done or [_Piece(self._sink(0), valid, 0, [])], valid)
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
         """Sketches of ready sets: fingerprints of this sketcher's shingling, or hashes of features of anything.
@@ -125,7 +127,7 @@ class _Sketcher(ABC):
         hashes, ends = _checked_sets(values, offsets)
         sink = self._sink(len(ends) - 1)
         sink.take_sets(hashes, ends)
-        return self.gather([_Piece(sink, np.diff(ends) > 0, 0)])
+        return self.gather([_Piece(sink, np.diff(ends) > 0, 0, [])])
 
 
 class MinHasher(_Sketcher):

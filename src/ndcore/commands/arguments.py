@@ -7,7 +7,6 @@ import contextlib
 import re
 from typing import TypeAlias
 
-from ndcore.commands.benchmarking import bench
 from ndcore.commands.running import compare, dedup, info, sketch
 
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -144,6 +143,12 @@ def _add_info(commands: _Commands) -> None:
     p.add_argument("file", nargs="?", metavar="FILE")
 
 
+def _bench(args: argparse.Namespace) -> int:
+    from ndcore.commands.benchmarking import bench  # makes sketchers, which no other command needs
+
+    return bench(args)
+
+
 def _add_bench(commands: _Commands) -> None:
     p = commands.add_parser(
         "bench",
@@ -151,7 +156,7 @@ def _add_bench(commands: _Commands) -> None:
         description="Check sketches of generated text against ndcore.reference, then time them: MB of text per second "
         "by kind of sketch, variant of the kernels and threads.",
     )
-    p.set_defaults(run=bench)
+    p.set_defaults(run=_bench)
     p.add_argument(
         "--seconds", type=_seconds, default=10.0, metavar="S", help="about how long to measure (default 10)"
     )
