@@ -31,7 +31,7 @@ from ndcore.reference.fastsketch import fast_signature
 
 P, R = ndcore.POLYNOMIAL, ndcore.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
-EARLY = 4  # times the size of a bottom sketch: values that are collected before the heap
+EARLY = 4096  # values that a bottom sketch collects before it becomes a heap, as in _minhash.pyx
 CHECKED = 60  # items compared with the reference
 
 
@@ -179,9 +179,10 @@ class Bench:
         """MIN_s of n fingerprints."""
         key, _, _ = native.coefficients(self.c, 1, 1)
         members, table = np.empty(size, np.uint64), np.empty(1 << (4 * size - 1).bit_length(), np.uint64)
-        early = np.empty(3 * EARLY * size, np.uint64)
+        early_size = max(EARLY, 2 * size)
+        early = np.empty(3 * early_size, np.uint64)
         fingerprints = self.words64(n)
-        state = native.Bottom(size=size, table_size=len(table), early_size=EARLY * size, key=key,
+        state = native.Bottom(size=size, table_size=len(table), early_size=early_size, key=key,
                               members=self.at(members), table=self.at(table), early=self.at(early))
 
         to, at = self.of(state), self.at(fingerprints)
