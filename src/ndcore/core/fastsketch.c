@@ -1,6 +1,7 @@
 /* A slot holds round << 32 | value, so that the smallest wins and an earlier round always does. Elements are kept while
  * slots are empty; a set that fills them all in round 0, as every large one does, is never looked at again. */
 #include "fastsketch.h"
+#include "minhash.h"
 #include "sort.h"
 
 #define EMPTY UINT64_MAX
@@ -13,24 +14,26 @@ void nd_fastsketch_open(nd_fastsketch *s)
         s->slots[j] = EMPTY;
 }
 
+enum { BLOCK = 512 };
+
 void nd_fastsketch_take(void *to, const uint64_t *f, size_t n)
 {
     nd_fastsketch *s = to;
-    uint64_t *const slots = s->slots;
-    const uint64_t t = s->t, key = s->key;
-    size_t i = 0;
-    for (; i < n && s->unfilled; i++) {
-        const uint64_t z = nd_fmix64(f[i] ^ key), value = z & UINT32_MAX;
-        uint64_t *slot = slots + ((z >> 32) * t >> 32);
-        s->kept[s->kept_count++] = z;
-        s->unfilled -= *slot == EMPTY;
-        *slot = value < *slot ? value : *slot;
-    }
-    for (; i < n; i++) {
-        const uint64_t z = nd_fmix64(f[i] ^ key), value = z & UINT32_MAX;
-        uint64_t *slot = slots + ((z >> 32) * t >> 32);
-        if (ND_UNLIKELY(value < *slot))
-            *slot = value;
+    uint64_t *const slots = s->slots, t = s->t, mixed[BLOCK];
+    for (size_t i = 0; i < n; i += BLOCK) {
+        const size_t block = n - i < BLOCK ? n - i : BLOCK;
+        uint64_t *z = mixed;
+        if (s->unfilled) {
+            z = s->kept + s->kept_count;
+            s->kept_count += block;
+        }
+        nd_minhash_mix(f + i, block, s->key, z);
+        for (size_t j = 0; j < block; j++) {
+            uint64_t *slot = slots + ((z[j] >> 32) * t >> 32);
+            const uint64_t value = z[j] & UINT32_MAX, before = *slot;
+            s->unfilled -= before == EMPTY;
+            *slot = value < before ? value : before;
+        }
     }
 }
 
