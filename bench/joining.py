@@ -12,10 +12,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from ndcore._pairs import common, distinct
 from numpy.typing import NDArray
 
 from ndcore import Shingling
+from ndcore._pairs import common, distinct
 
 Ints = NDArray[np.int64]
 
