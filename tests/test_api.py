@@ -323,3 +323,13 @@ def test_numpy_arrays_of_results_are_their_own():
     kept = first.values.copy()
     sketcher.sketch("d e f").values[:] = 0
     np.testing.assert_array_equal(first.values, kept)
+
+
+@pytest.mark.parametrize("example", sorted(Path(__file__).parents[1].glob("examples/*.py")), ids=lambda path: path.stem)
+def test_examples_run(example, tmp_path):
+    if example.stem == "licenses":
+        for name, text in [("one", "a rose is a rose is a rose " * 9), ("two", "a rose is a rose is a rose " * 9 + "indeed")]:
+            (tmp_path / name).write_text(text)
+    done = subprocess.run([sys.executable, str(example), str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") >= 3
