@@ -328,8 +328,9 @@ def test_numpy_arrays_of_results_are_their_own():
 @pytest.mark.parametrize("example", sorted(Path(__file__).parents[1].glob("examples/*.py")), ids=lambda path: path.stem)
 def test_examples_run(example, tmp_path):
     if example.stem == "licenses":
-        for name, text in [("one", "a rose is a rose is a rose " * 9), ("two", "a rose is a rose is a rose " * 9 + "indeed")]:
-            (tmp_path / name).write_text(text)
+        roses = "a rose is a rose is a rose " * 9
+        (tmp_path / "one").write_text(roses)
+        (tmp_path / "two").write_text(roses + "indeed")
     done = subprocess.run([sys.executable, str(example), str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") >= 3
