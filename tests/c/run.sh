@@ -45,9 +45,3 @@ for compiler in "${compilers[@]}"; do
     "$compiler" "${sanitizers[@]}" "${strict[@]}" tests/c/test_core.c "$core"/*.c -o "$work/sanitized"
     UBSAN_OPTIONS=print_stacktrace=1 "$work/sanitized"
 done
-
-if command -v aarch64-linux-gnu-gcc > /dev/null && command -v qemu-aarch64-static > /dev/null; then
-    echo "== AArch64, emulated"
-    aarch64-linux-gnu-gcc -O3 -static "${strict[@]}" tests/c/test_core.c "$core"/*.c -o "$work/aarch64"
-    qemu-aarch64-static "$work/aarch64"
-fi
