@@ -200,7 +200,7 @@ class Bench:
         """Fast similarity sketch of n fingerprints."""
         key, _, _ = native.coefficients(self.c, 1, 1)
         fingerprints, out = self.words64(n), np.empty(count, np.uint32)
-        slots, kept = np.empty(count, np.uint64), np.empty(2 * n, np.uint64)
+        slots, kept = np.empty(count, np.uint64), np.empty(5 * n, np.uint64)
         state = native.Fast(t=count, key=key, slots=self.at(slots), kept=self.at(kept), room=n, coordinates=self.at(out))
         to, at = self.of(state), self.at(fingerprints)
 

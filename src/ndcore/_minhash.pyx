@@ -133,7 +133,7 @@ cdef class FastSignatures(Sink):
         self.to = &self.state
 
     cdef prepare(self, size_t most):
-        self.kept = np.empty(2 * max(most, 1), np.uint64)
+        self.kept = np.empty(5 * max(most, 1), np.uint64)
         self.state.kept, self.state.room = &self.kept[0], max(most, 1)
 
     cdef void start(self, size_t row) noexcept nogil:

@@ -655,11 +655,11 @@ static void test_fastsketch(void)
                 const size_t n = LENGTHS[l], t = sizes[q], room = n ? n : 1;
                 const uint64_t key = UINT64_C(0xFEDCBA9876543210) + t;
                 nd_fastsketch s = {.t = t, .key = key, .room = room, .slots = guarded(0, BACK, 8 * t, 0),
-                                   .kept = guarded(1, BACK, 16 * room, 0), .coordinates = guarded(2, BACK, 4 * t, 0)};
+                                   .kept = guarded(1, BACK, 40 * room, 0), .coordinates = guarded(2, BACK, 4 * t, 0)};
                 uint64_t *f = guarded(3, BACK, 8 * n, 0);
                 uint32_t expected[84];
-                for (size_t i = 0; i < n; i++)
-                    f[i] = few && i ? f[random_below(i)] : random64();
+                for (size_t i = 0; i < n; i++)              /* key itself is mixed to 0 */
+                    f[i] = few && i ? f[random_below(i)] : i == 5 ? key : random64();
                 const size_t cut = n ? random_below(n + 1) : 0;
                 naive_fastsketch(f, n, key, t, expected);
                 nd_fastsketch_open(&s);

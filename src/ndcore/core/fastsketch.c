@@ -39,25 +39,36 @@ void nd_fastsketch_take(void *to, const uint64_t *f, size_t n)
 
 ND_SORT(static, sort_words, uint64_t, ND_KEY_ITSELF)
 
-enum { FEW = 48 };
+enum { SOME = 4096 };
 
-static void insertion_sort(uint64_t *v, size_t n)
+/* By a hash table of the values themselves, which are mixed; 0 marks a free place and is told apart. */
+static size_t distinct_of_some(uint64_t *v, size_t n, uint64_t *table)
 {
-    for (size_t i = 1; i < n; i++) {
+    size_t size = 1, m = 0;
+    int has_zero = 0;
+    while (size < 2 * n)
+        size *= 2;
+    memset(table, 0, size * sizeof *table);
+    for (size_t i = 0; i < n; i++) {
         const uint64_t value = v[i];
-        size_t j = i;
-        for (; j && v[j - 1] > value; j--)
-            v[j] = v[j - 1];
-        v[j] = value;
+        size_t at = value & (size - 1);
+        while (table[at] && table[at] != value)
+            at = (at + 1) & (size - 1);
+        const int is_new = value ? table[at] == 0 : !has_zero;
+        has_zero |= value == 0;
+        table[at] = value;
+        v[m] = value;
+        m += (size_t)is_new;
     }
+    return m;
 }
 
+/* Leaves each value once and returns how many there are. Past SOME values a sort, whose cost nobody can drive up. */
 static size_t make_distinct(uint64_t *v, size_t n, uint64_t *scratch)
 {
-    if (n <= FEW)
-        insertion_sort(v, n);
-    else
-        sort_words(v, scratch, n);
+    if (n <= SOME)
+        return distinct_of_some(v, n, scratch);
+    sort_words(v, scratch, n);
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
         if (m == 0 || v[i] != v[m - 1])
