@@ -100,19 +100,11 @@ def as_corpus(texts: Any) -> Corpus:
     return TextCorpus(as_texts(texts))
 
 
-class _PieceReading(NamedTuple):
-    rows: NDArray[Any]
-    digests: NDArray[np.uint8]
-    lengths: NDArray[np.int64]
-    valid: NDArray[np.bool_]
-    invalid_bytes: int
-
-
 def _digest(data: Any) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]]) -> _PieceReading:
+def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]]) -> Reading:
     first, texts = piece
     shingling = sketcher.shingling
     batch = shingling.batch(texts)
@@ -121,7 +113,7 @@ def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]]) -> _Piec
     digests = np.empty((len(texts), 2, 16), np.uint8)
     digests[:, 0] = np.frombuffer(b"".join(raw.hashed(_digest)), np.uint8).reshape(-1, 16)
     digests[:, 1] = np.frombuffer(b"".join(done.hashed), np.uint8).reshape(-1, 16)
-    return _PieceReading(done.sink.rows, digests.reshape(-1, 32), raw.lengths(), done.valid, done.invalid_bytes)
+    return Reading(done.sink.rows, digests.reshape(-1, 32), raw.lengths(), done.valid, done.invalid_bytes)
 
 
 def read_corpus(
@@ -141,6 +133,7 @@ def read_corpus(
     digests.append(np.empty((0, 32), np.uint8))
     for piece in map_pieces(lambda piece: _read_piece(sketcher, piece), all_pieces(), threads):
         rows.append(piece.rows)
+        assert piece.digests is not None and piece.lengths is not None  # as they are of texts
         digests.append(piece.digests)
         lengths.append(piece.lengths)
         valid.append(piece.valid)

@@ -1,0 +1,38 @@
+"""Arrays and sets that grow past a limit into a temporary file: the same content either way."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ndcore.spooled import SpooledArray, SpooledSets
+
+
+@pytest.mark.parametrize("limit", [None, 10**6, 100, 0])
+@pytest.mark.parametrize("sizes", [[], [0], [3], [3, 0, 5, 1]])
+def test_arrays(limit, sizes):
+    rng = np.random.default_rng(len(sizes))
+    chunks = [rng.integers(0, 2**32, (size, 7), np.uint32) for size in [0, *sizes]]
+    spooled = SpooledArray(np.uint32, limit)
+    for chunk in chunks:
+        spooled.append(chunk)
+    expected = np.concatenate(chunks)
+    assert len(spooled) == len(expected) and spooled.nbytes == expected.nbytes
+    whole = spooled.array()
+    assert whole.shape == expected.shape and whole.dtype == np.uint32 and (whole == expected).all()
+    assert isinstance(whole, np.memmap) == (limit is not None and expected.nbytes > limit)
+
+
+@pytest.mark.parametrize("limit", [10**6, 200, 0])
+def test_sets(limit):
+    rng = np.random.default_rng(5)
+    sets = [np.unique(rng.integers(0, 2**64, size, np.uint64)) for size in (4, 0, 30, 1, 17)]
+    spooled = SpooledSets(limit)
+    for some in (sets[:2], [], sets[2:]):
+        offsets = np.cumsum([0, *map(len, some)]).astype(np.int64)
+        spooled.append(np.concatenate([np.empty(0, np.uint64), *some]), offsets)
+    wanted = np.array([4, 0, 1, 4, 2])
+    assert spooled.sizes(wanted).tolist() == [17, 4, 0, 17, 30]
+    for _ in range(2):
+        values, offsets = spooled.gather(wanted)
+        assert [values[a:b].tolist() for a, b in itertools.pairwise(offsets)] == [sets[i].tolist() for i in wanted]
