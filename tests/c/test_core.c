@@ -183,6 +183,38 @@ static void check_sliding(const nd_rabin *r, uint64_t low)
                     CHECK(untouched_around(1, out, 8 * m), "nd_rabin_sliding keeps to its array");
                 }
         }
+    for (size_t window = 1; window <= 17; window++)    /* every division of few windows among chains */
+        for (size_t m = 1; m <= 33; m++) {
+            const size_t n = window + m - 1;
+            uint8_t *b = guarded(0, BACK, n, 0);
+            uint64_t *out = guarded(1, BACK, 8 * m, 0);
+            memcpy(b, input[1] + m, n);
+            nd_rabin_byte_window w;
+            nd_rabin_byte_window_init(&w, r, window);
+            nd_rabin_sliding(r, &w, window, b, n, out);
+            for (size_t i = 0; i < m; i++)
+                CHECK(out[i] == naive_mod(low, r->degree, b + i, window, r->degree),
+                      "degree %u, window %zu at %zu, %zu windows", r->degree, window, i, m);
+        }
+}
+
+/* Every window × every division of few windows among chains. */
+static void check_divisions(const nd_rabin *r, uint64_t low, const char *variant)
+{
+    for (size_t window = 1; window <= 40; window++)
+        for (size_t m = 1; m <= 33; m++) {
+            const size_t n = window + m - 1;
+            const int side = (window + m) % 2 ? FRONT : BACK;
+            uint64_t *s = guarded(0, side, 8 * n, 0), *out = guarded(1, side, 8 * m, 0);
+            fill_random((uint8_t *)s, 8 * n);
+            nd_rabin_symbol_window w;
+            nd_rabin_symbol_window_init(&w, r, window);
+            nd_rabin_symbols(r, &w, window, s, n, out);
+            for (size_t i = 0; i < m; i++)
+                CHECK(out[i] == naive_words(low, s + i, window), "%s: symbol window %zu at %zu, %zu windows", variant, window,
+                      i, m);
+            CHECK(untouched_around(1, out, 8 * m), "nd_rabin_symbols keeps to its array");
+        }
 }
 
 static void test_symbol_windows(const char *variant)
@@ -190,6 +222,7 @@ static void test_symbol_windows(const char *variant)
     static nd_rabin r[1];
     const uint64_t low = NAIVE_P;
     nd_rabin_init(r, low, 64);
+    check_divisions(r, low, variant);
     static const size_t windows[] = {1, 2, 3, 5, 8, 9, 10, 20, 21, 31, 32, 33};
     for (int l = 1; l < LENGTH_COUNT && LENGTHS[l] <= 1025; l++)
         for (size_t k = 0; k < 13; k++)

@@ -1,10 +1,10 @@
-/* Sliding (Broder 1997 §4.3). Let F be the fingerprint of s_1 … s_w. Appending s multiplies all by x^64 and adds
- * s·x^64; the term of s_1 has then become s_1·x^(64(w+1)), and adding it once more takes it out:
+/* Sliding (Broder 1997 §4.3). Let F be the fingerprint of s_1 … s_w. In it s_1 stands as s_1·x^(64w): adding that once more
+ * takes it out. Appending s adds s and multiplies all by x^64:
  *
- *     F' = (F + s)·x^64 + s_1·x^(64(w+1))   mod P.
+ *     F' = (F + s_1·x^(64w) + s)·x^64   mod P.
  *
  * Both products are linear in their eight bytes, hence sixteen table look-ups a step, half of them off the path from
- * F to F'. For byte windows read x^8 for x^64 in the shifts: F' = F·x^8 + s·x^64 + s_1·x^(8w+64). */
+ * F to F'. For byte windows F' = (F + s_1·x^(8w+56))·x^8 + s·x^64. */
 #include "rabin.h"
 #include "gf2.h"
 
@@ -75,34 +75,28 @@ uint64_t nd_rabin_shift(const nd_rabin *r, uint64_t value, uint64_t n)
 
 void nd_rabin_byte_window_init(nd_rabin_byte_window *w, const nd_rabin *r, size_t window)
 {
-    fill(w->drop, power_of_x(8 * (uint64_t)window + 64, r->low), r->low);
+    fill(w->drop, power_of_x(8 * (uint64_t)window + 56, r->low), r->low);
 }
 
-/* A step waits for the table: several streams, each over a part of the windows, wait together. 48-byte windows: 1.2 GB/s
- * by 4 streams, 0.5 by one; Zen 4, gcc 12, 2026-11-20. */
-enum { STREAMS = 4 };
+#define ND_NAME states_of_bytes
+#define ND_ATTR
+#define ND_UNIT uint8_t
+#define ND_TABLES nd_rabin_byte_window
+#define ND_STATE uint64_t
+#define ND_LANES 1
+#define ND_PUSH(f, at) ((f) << 8 ^ r->push[0][(f) >> 56 ^ *(at)])
+#define ND_WRITE(to, f) (*(to) = (f))
+#define ND_DROP(f, at) ((f) ^ w->drop[*(at)])
+#define ND_KEEP(f) (f)
+#include "rabin_slide.h"
 
 void nd_rabin_sliding(const nd_rabin *r, const nd_rabin_byte_window *w, size_t window,
                       const uint8_t *b, size_t n, uint64_t *out)
 {
-    const size_t windows = n - window + 1, part = windows / STREAMS;
-    uint64_t state[STREAMS];
-    for (size_t k = 0; k < STREAMS && part; k++) {
-        state[k] = bytes_portable(r, 0, b + k * part, window);
-        out[k * part] = nd_rabin_value(r, state[k]);
-    }
-    for (size_t i = 1; i < part; i++)
-        for (size_t k = 0; k < STREAMS; k++) {
-            const uint8_t *at = b + k * part + i - 1;
-            state[k] = state[k] << 8 ^ r->push[0][state[k] >> 56 ^ at[window]] ^ w->drop[at[0]];
-            out[k * part + i] = nd_rabin_value(r, state[k]);
-        }
-    uint64_t last = part ? state[STREAMS - 1] : 0;
-    for (size_t i = part * STREAMS; i < windows; i++) {
-        last = i ? last << 8 ^ r->push[0][last >> 56 ^ b[i + window - 1]] ^ w->drop[b[i - 1]]
-                 : bytes_portable(r, 0, b, window);
-        out[i] = nd_rabin_value(r, last);
-    }
+    states_of_bytes(r, w, window, b, n, out);
+    if (r->degree < 64)                      /* apart, for every step of the slide counts */
+        for (size_t i = 0; i < n - window + 1; i++)
+            out[i] = nd_rabin_value(r, out[i]);
 }
 
 /* ⌊x^128 / (x^64 + low)⌋ − x^64: the quotient of low·x^64, by long division. */
@@ -118,72 +112,64 @@ static uint64_t inverse_of(uint64_t low)
 
 void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, size_t window)
 {
-    uint64_t m = power_of_x(64 * ((uint64_t)window + 1), r->low);
+    uint64_t m = power_of_x(64 * (uint64_t)window, r->low);
     for (int j = 0; j < 8; j++)
         m = fill(w->drop[j], m, r->low);
+    w->removal = m;                          /* x^(64·window + 64) */
     w->inverse = inverse_of(r->low);
-    for (size_t j = 0; j < window && window <= ND_RABIN_FACTORS; j++)
-        w->factor[j] = power_of_x(64 * (uint64_t)(window - j), r->low);
 }
 
 typedef uint64_t bytes_fn(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n);
 typedef void symbols_fn(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
                         const uint64_t *s, size_t n, uint64_t *out);
 
-static void symbols_portable(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
-                             const uint64_t *s, size_t n, uint64_t *out)
-{
-    uint64_t f = 0;
-    for (size_t i = 0; i < window; i++)
-        f = nd_rabin_push64(r->push, f ^ s[i]);
-    out[0] = f;
-    for (size_t i = window; i < n; i++) {
-        f = nd_rabin_push64(r->push, f ^ s[i]) ^ nd_rabin_push64(w->drop, s[i - window]);
-        out[i - window + 1] = f;
-    }
-}
+#define ND_NAME symbols_portable
+#define ND_ATTR
+#define ND_UNIT uint64_t
+#define ND_TABLES nd_rabin_symbol_window
+#define ND_STATE uint64_t
+#define ND_LANES 1
+#define ND_PUSH(f, at) nd_rabin_push64(r->push, (f) ^ *(at))
+#define ND_WRITE(to, f) (*(to) = (f))
+#define ND_DROP(f, at) ((f) ^ nd_rabin_push64(w->drop, *(at)))
+#define ND_KEEP(f) (f)
+#include "rabin_slide.h"
 
 #if ND_X86
 #include <immintrin.h>
 
-/* Width 5, ns a shingle: vpclmul 1.0, vpclmul256 1.9, pclmul 3.8, portable 6.5; width 9: 1.5, 3.0, 6.0, 6.5. Zen 4,
- * gcc 12, 2026-11-20. */
-#define ND_NAME symbols_vpclmul
-#define ND_ATTR ND_TARGET("avx512f,vpclmulqdq")
-#define ND_VEC __m512i
-#define ND_EACH(word) _mm512_set1_epi64((long long)(word))
-#define ND_LOAD(at) _mm512_loadu_si512((const void *)(at))
-#define ND_XOR _mm512_xor_si512
-#define ND_CLMUL_LOW(v, k) _mm512_clmulepi64_epi128(v, k, 0x00)
-#define ND_CLMUL_HIGH(v, k) _mm512_clmulepi64_epi128(v, k, 0x01)
-#define ND_LOWER_HALVES _mm512_unpacklo_epi64
-#define ND_STORE(at, v) _mm512_storeu_si512((void *)(at), v)
-#include "rabin_clmul.h"
+/* ns a shingle of any width: vpclmul 1.1, pclmul 1.7, portable 4.1; Zen 4, gcc 12, 2026-11-20. */
+#define ND_LOWER(at) _mm_loadl_epi64((const __m128i *)(const void *)(at))
+#define ND_PUT_LOWER(to, v) _mm_storel_epi64((__m128i *)(void *)(to), v)
 
-#define ND_NAME symbols_vpclmul256
+#define ND_NAME symbols_vpclmul
+#define ND_REDUCED reduced_vpclmul
 #define ND_ATTR ND_TARGET("avx2,vpclmulqdq")
 #define ND_VEC __m256i
 #define ND_EACH(word) _mm256_set1_epi64x((long long)(word))
-#define ND_LOAD(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
 #define ND_XOR _mm256_xor_si256
+#define ND_LOAD(at) _mm256_set_m128i(ND_LOWER((at) + stride), ND_LOWER(at))
+#define ND_WRITE(to, v) \
+    (ND_PUT_LOWER(to, _mm256_castsi256_si128(v)), ND_PUT_LOWER((to) + stride, _mm256_extracti128_si256(v, 1)))
+#define ND_RAISED(v) _mm256_unpacklo_epi64(_mm256_setzero_si256(), v)
 #define ND_CLMUL_LOW(v, k) _mm256_clmulepi64_epi128(v, k, 0x00)
 #define ND_CLMUL_HIGH(v, k) _mm256_clmulepi64_epi128(v, k, 0x01)
-#define ND_LOWER_HALVES _mm256_unpacklo_epi64
-#define ND_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
 #include "rabin_clmul.h"
 
 #define ND_NAME symbols_pclmul
+#define ND_REDUCED reduced_pclmul
 #define ND_ATTR ND_TARGET("sse2,pclmul")
 #define ND_VEC __m128i
 #define ND_EACH(word) _mm_set1_epi64x((long long)(word))
-#define ND_LOAD(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
 #define ND_XOR _mm_xor_si128
+#define ND_LOAD ND_LOWER
+#define ND_WRITE ND_PUT_LOWER
+#define ND_RAISED(v) _mm_unpacklo_epi64(_mm_setzero_si128(), v)
 #define ND_CLMUL_LOW(v, k) _mm_clmulepi64_si128(v, k, 0x00)
 #define ND_CLMUL_HIGH(v, k) _mm_clmulepi64_si128(v, k, 0x01)
-#define ND_LOWER_HALVES _mm_unpacklo_epi64
-#define ND_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
 #define ND_FOLD bytes_pclmul
 #define ND_PAIR(high, low) _mm_set_epi64x((long long)(high), (long long)(low))
+#define ND_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
 #define ND_CLMUL_BOTH_HIGH(v, k) _mm_clmulepi64_si128(v, k, 0x11)
 #include "rabin_fold.h"
 #include "rabin_clmul.h"
@@ -194,6 +180,7 @@ static void symbols_portable(const nd_rabin *r, const nd_rabin_symbol_window *w,
 
 /* Not timed: tested under emulation only. */
 #define ND_NAME symbols_pmull
+#define ND_REDUCED reduced_pmull
 #ifdef __clang__     /* which before version 16 drops a name with a sign; gcc wants the sign, and crypto for vmull_p64 */
 #define ND_ATTR ND_TARGET("aes")
 #else
@@ -201,32 +188,31 @@ static void symbols_portable(const nd_rabin *r, const nd_rabin_symbol_window *w,
 #endif
 #define ND_VEC uint64x2_t
 #define ND_EACH(word) vdupq_n_u64(word)
-#define ND_LOAD(at) vld1q_u64(at)
 #define ND_XOR veorq_u64
+#define ND_LOAD vld1q_dup_u64
+#define ND_WRITE(to, v) vst1q_lane_u64(to, v, 0)
+#define ND_RAISED(v) vzip1q_u64(vdupq_n_u64(0), v)
 #define ND_CLMUL_LOW(v, k) \
     vreinterpretq_u64_p128(vmull_p64((poly64_t)vgetq_lane_u64(v, 0), (poly64_t)vgetq_lane_u64(k, 0)))
 #define ND_CLMUL_HIGH(v, k) \
     vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(v), vreinterpretq_p64_u64(k)))
-#define ND_LOWER_HALVES vzip1q_u64
-#define ND_STORE(at, v) vst1q_u64(at, v)
 #define ND_FOLD bytes_pmull
 #define ND_PAIR(high, low) vcombine_u64(vcreate_u64(low), vcreate_u64(high))
+#define ND_STORE(at, v) vst1q_u64(at, v)
 #define ND_CLMUL_BOTH_HIGH ND_CLMUL_HIGH
 #include "rabin_fold.h"
 #include "rabin_clmul.h"
 #endif
 
-/* widest: the window up to which a variant is at least as fast as the portable form, which takes over beyond it. */
-static const struct { nd_variant is; bytes_fn *bytes; symbols_fn *run; size_t widest; } VARIANTS[] = {
+static const struct { nd_variant is; bytes_fn *bytes; symbols_fn *symbols; } VARIANTS[] = {
 #if ND_X86
-    {{"vpclmul", ND_AVX512 | ND_VPCLMUL}, bytes_pclmul, symbols_vpclmul, ND_RABIN_FACTORS},
-    {{"vpclmul256", ND_AVX2 | ND_VPCLMUL}, bytes_pclmul, symbols_vpclmul256, 20},
-    {{"pclmul", ND_PCLMUL}, bytes_pclmul, symbols_pclmul, 9},
+    {{"vpclmul", ND_AVX2 | ND_PCLMUL | ND_VPCLMUL}, bytes_pclmul, symbols_vpclmul},
+    {{"pclmul", ND_PCLMUL}, bytes_pclmul, symbols_pclmul},
 #endif
 #if ND_ARM64
-    {{"pmull", ND_PMULL}, bytes_pmull, symbols_pmull, 9},
+    {{"pmull", ND_PMULL}, bytes_pmull, symbols_pmull},
 #endif
-    {{"portable", 0}, bytes_portable, symbols_portable, SIZE_MAX},
+    {{"portable", 0}, bytes_portable, symbols_portable},
 };
 ND_CHOICE(nd_rabin, VARIANTS)
 
@@ -238,6 +224,5 @@ uint64_t nd_rabin_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, siz
 void nd_rabin_symbols(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
                       const uint64_t *s, size_t n, uint64_t *out)
 {
-    const int fits = window <= VARIANTS[chosen].widest;
-    (fits ? VARIANTS[chosen].run : symbols_portable)(r, w, window, s, n, out);
+    VARIANTS[chosen].symbols(r, w, window, s, n, out);
 }

@@ -14,13 +14,12 @@ typedef struct {
     uint64_t fold[4];          /* x^576, x^512, x^192, x^128 mod P' */
 } nd_rabin;
 
-/* Tables that take the oldest byte, or the oldest 64-bit symbol, out of a window; and what the variants by carry-less
- * multiplication need, whose cost grows with the window. */
-typedef struct { uint64_t drop[256]; } nd_rabin_byte_window;
-enum { ND_RABIN_FACTORS = 32 };
+/* What takes the oldest byte, or the oldest 64-bit symbol, out of a window: tables, and constants for carry-less
+ * multiplication. */
+typedef struct { uint64_t drop[256]; } nd_rabin_byte_window;   /* drop[v] = v·x^(8w+56) mod P' */
 typedef struct {
-    uint64_t drop[8][256];
-    uint64_t inverse, factor[ND_RABIN_FACTORS];
+    uint64_t drop[8][256];              /* drop[j][v] = v·x^(64w+8j) mod P */
+    uint64_t removal, inverse;          /* x^(64w+64) mod P; ⌊x^128 / P⌋ − x^64 */
 } nd_rabin_symbol_window;
 
 /* low: P without its leading term. */

@@ -28,4 +28,5 @@ static ND_ATTR uint64_t ND_FOLD(const nd_rabin *r, uint64_t state, const uint8_t
 }
 #undef ND_FOLD
 #undef ND_PAIR
+#undef ND_STORE
 #undef ND_CLMUL_BOTH_HIGH
