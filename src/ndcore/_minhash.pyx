@@ -149,12 +149,12 @@ EARLY = 4096  # values that a bottom sketch collects before it becomes a heap
 
 
 cdef class Bottoms(Sink):
-    """rows (n, size) uint64: MIN_s of document i ascending in rows[i, : counts[i]]."""
+    """values uint64: MIN_s of one document after another, each ascending, end to end; counts int64 (n,) of each."""
     cdef nd_bottom state
-    cdef uint64_t[:, ::1] members
-    cdef uint64_t[::1] table, early
+    cdef uint64_t[::1] members, table, early
+    cdef size_t end
     cdef int64_t[::1] filled
-    cdef readonly object rows, counts
+    cdef readonly object counts
 
     def __init__(self, n: int, size: int, bits: int, seed: int):
         key, _, _ = coefficients(seed, 0)
@@ -162,9 +162,10 @@ cdef class Bottoms(Sink):
         cdef size_t early_size = max(EARLY, 2 * size)
         self.table = np.empty(table_size, np.uint64)
         self.early = np.empty(3 * early_size, np.uint64)
-        self.rows = np.empty((n, size), np.uint64)
+        self.members = np.empty(n * size, np.uint64)
+        self.end = 0
         self.counts = np.zeros(n, np.int64)
-        self.members, self.filled = self.rows, self.counts
+        self.filled = self.counts
         self.state.size, self.state.table_size = size, table_size
         self.state.key, self.state.shift = key, 64 - bits
         self.state.table, self.state.early, self.state.early_size = &self.table[0], &self.early[0], early_size
@@ -172,9 +173,14 @@ cdef class Bottoms(Sink):
         self.to = &self.state
 
     cdef void start(self, size_t row) noexcept nogil:
-        self.state.members = &self.members[row, 0]
+        self.state.members = &self.members[self.end]
         nd_bottom_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
         nd_bottom_close(&self.state)
         self.filled[row] = <int64_t> self.state.count
+        self.end += self.state.count
+
+    @property
+    def values(self):
+        return np.asarray(self.members)[:self.end]

@@ -307,18 +307,27 @@ def sizes_of_rows(values: NDArray[Any], valid: NDArray[np.bool_], recipe: Recipe
     return signature_sizes(values, valid)
 
 
-def fast_sizes(values: NDArray[Any], counted: NDArray[np.int64]) -> NDArray[np.float64]:
+def fast_sizes(
+    values: NDArray[Any], counted: NDArray[np.int64], valid: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """Numbers of distinct shingles from fast sketches: as counted, where they were (0: they were not), else estimated.
 
-    Where one round fills all t coordinates, a coordinate's value is the first point of a Poisson process of rate n / t in
-    [0, 1], given that there is one: of mean 1/λ − 1/(e^λ − 1). Relative error about 1 / √t.
+    Where one round fills all t coordinates, a coordinate's value is the first point of a Poisson process of rate λ = n / t
+    in [0, 1], given that there is one: of mean 1/λ − 1/(e^λ − 1), solved by Newton's method. Relative error about 1 / √t.
     """
     t = values.shape[1]
-    mean = (values.astype(np.float64) + 0.5).sum(axis=1) / (max(1, t - 1) * 2.0**32)
+    sizes = counted.astype(np.float64)
+    large = valid & (counted == 0)
+    if not large.any():
+        return sizes
+    mean = (values[large].sum(axis=1, dtype=np.uint64) + 0.5 * t) / (max(1, t - 1) * 2.0**32)
     rate = 1.0 / mean
-    for _ in range(30):
-        rate = 1.0 / (mean + 1.0 / np.expm1(np.minimum(rate, 700.0)))
-    return np.where(counted > 0, counted, rate * t)
+    with np.errstate(over="ignore"):  # where e^λ is infinite
+        for _ in range(5):
+            inverse, beyond = 1.0 / rate, 1.0 / np.expm1(rate)
+            rate = rate - (inverse - beyond - mean) / (beyond * (1.0 + beyond) - inverse * inverse)
+    sizes[large] = np.maximum(1.0, rate * t)
+    return sizes
 
 
 def bottom_sizes(values: NDArray[np.uint64], offsets: NDArray[np.int64], recipe: Recipe) -> NDArray[np.float64]:

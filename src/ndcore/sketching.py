@@ -209,7 +209,7 @@ class MinHasher(_Sketcher):
             sizes, exact = signature_sizes(values, valid), ~valid
         else:
             counted = np.concatenate([piece.sink.distinct for piece in done])
-            sizes, exact = np.where(valid, fast_sizes(values, counted), 0.0), ~valid | (counted > 0)
+            sizes, exact = fast_sizes(values, counted, valid), ~valid | (counted > 0)
         return Sketches(values, self.recipe, sizes=sizes, sizes_exact=exact, valid=valid)
 
     def sketch_many(
@@ -269,8 +269,7 @@ class BottomSketcher(_Sketcher):
     def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Sketches:
         counts = np.concatenate([piece.sink.counts for piece in done])
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        inside = np.arange(self.size)
-        values = np.concatenate([piece.sink.rows[inside < piece.sink.counts[:, None]] for piece in done])
+        values = np.concatenate([piece.sink.values for piece in done])
         sizes = bottom_sizes(values, offsets, self.recipe)
         exact = (counts < self.size) & ((self.bits == 64) | ~valid)  # fewer bits may have made two shingles one
         return Sketches(values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=exact, valid=valid)

@@ -1,10 +1,14 @@
-/* A slot holds round << 32 | value, so that the smallest wins and an earlier round always does. Elements are kept while
- * slots are empty; a set that fills them all in round 0, as every large one does, is never looked at again. */
+/* A slot holds round << 32 | value, so that the smallest wins and an earlier round always does, in whatever order they come.
+ * Elements are kept while slots are empty; a set that fills them all in round 0, as every large one does, is never looked
+ * at again. */
 #include "fastsketch.h"
 #include "minhash.h"
 #include "sort.h"
 
 #define EMPTY UINT64_MAX
+#define STEP UINT64_C(0x9E3779B97F4A7C15)
+
+enum { BLOCK = 512 };
 
 void nd_fastsketch_open(nd_fastsketch *s)
 {
@@ -14,60 +18,47 @@ void nd_fastsketch_open(nd_fastsketch *s)
         s->slots[j] = EMPTY;
 }
 
-enum { BLOCK = 512 };
+/* The elements of one round i < t, by their r. */
+static void throw(const nd_fastsketch *s, const uint64_t *r, size_t n, uint64_t i)
+{
+    const uint64_t t = s->t, round = i << 32;
+    uint64_t *const slots = s->slots;
+    for (size_t j = 0; j < n; j++) {
+        uint64_t *slot = slots + ((r[j] >> 32) * t >> 32);
+        const uint64_t value = round | (r[j] & UINT32_MAX), before = *slot;
+        *slot = value < before ? value : before;
+    }
+}
+
+/* coordinates[j] ← whether slot j is empty: rounds stay below 2^31. Returns how many are. */
+static size_t mark_empty(const nd_fastsketch *s)
+{
+    uint32_t n = 0;
+    for (size_t j = 0; j < s->t; j++)
+        n += s->coordinates[j] = (uint32_t)(s->slots[j] >> 63);
+    return n;
+}
 
 void nd_fastsketch_take(void *to, const uint64_t *f, size_t n)
 {
     nd_fastsketch *s = to;
-    uint64_t *const slots = s->slots, t = s->t, mixed[BLOCK];
+    uint64_t mixed[BLOCK];
     for (size_t i = 0; i < n; i += BLOCK) {
         const size_t block = n - i < BLOCK ? n - i : BLOCK;
-        uint64_t *z = mixed;
+        uint64_t *z = s->unfilled ? s->kept + s->kept_count : mixed;
+        nd_minhash_mix(f + i, block, s->key, 0, z);
+        throw(s, z, block, 0);
         if (s->unfilled) {
-            z = s->kept + s->kept_count;
             s->kept_count += block;
-        }
-        nd_minhash_mix(f + i, block, s->key, z);
-        for (size_t j = 0; j < block; j++) {
-            uint64_t *slot = slots + ((z[j] >> 32) * t >> 32);
-            const uint64_t value = z[j] & UINT32_MAX, before = *slot;
-            s->unfilled -= before == EMPTY;
-            *slot = value < before ? value : before;
+            s->unfilled = mark_empty(s);
         }
     }
 }
 
 ND_SORT(static, sort_words, uint64_t, ND_KEY_ITSELF)
 
-enum { SOME = 4096 };
-
-/* By a hash table of the values themselves, which are mixed; 0 marks a free place and is told apart. */
-static size_t distinct_of_some(uint64_t *v, size_t n, uint64_t *table)
+static size_t distinct_sorted(uint64_t *v, size_t n, uint64_t *scratch)
 {
-    size_t size = 1, m = 0;
-    int has_zero = 0;
-    while (size < 2 * n)
-        size *= 2;
-    memset(table, 0, size * sizeof *table);
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t value = v[i];
-        size_t at = value & (size - 1);
-        while (table[at] && table[at] != value)
-            at = (at + 1) & (size - 1);
-        const int is_new = value ? table[at] == 0 : !has_zero;
-        has_zero |= value == 0;
-        table[at] = value;
-        v[m] = value;
-        m += (size_t)is_new;
-    }
-    return m;
-}
-
-/* Leaves each value once and returns how many there are. Past SOME values a sort, whose cost nobody can drive up. */
-static size_t make_distinct(uint64_t *v, size_t n, uint64_t *scratch)
-{
-    if (n <= SOME)
-        return distinct_of_some(v, n, scratch);
     sort_words(v, scratch, n);
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
@@ -76,25 +67,112 @@ static size_t make_distinct(uint64_t *v, size_t n, uint64_t *scratch)
     return m;
 }
 
-/* Rounds after the first, until no slot is empty. */
-static void fill(nd_fastsketch *s)
+enum { SOME = 4096 };
+
+/* Leaves each value once, in any order, and returns how many there are; scratch: 4·n words. Each value notes its index at
+ * a place that some of its bits name. The last one there stays, its repeats are dropped, and the others try again with
+ * other bits: no branch, and nothing to clear. What is left when the bits run out, or where there are many values, is
+ * sorted: nobody can drive up the cost. */
+static size_t make_distinct(uint64_t *v, size_t n, uint64_t *scratch)
+{
+    if (n > SOME)
+        return distinct_sorted(v, n, scratch);
+    unsigned bits = 2;
+    while ((size_t)1 << bits < 4 * n)
+        bits++;
+    uint16_t *last = (uint16_t *)scratch;      /* fewer than 8·n places */
+    uint64_t *others = scratch + 2 * n, mask = ((uint64_t)1 << bits) - 1;
+    const uint64_t *from = v;
+    size_t left = n, m = 0;
+    for (unsigned shift = 0; left && shift + bits <= 64; shift += bits) {
+        for (size_t i = 0; i < left; i++)
+            last[from[i] >> shift & mask] = (uint16_t)i;
+        size_t again = 0;
+        for (size_t i = 0; i < left; i++) {
+            const uint64_t value = from[i];
+            const size_t stays = last[value >> shift & mask];
+            const uint64_t beside = from[stays];
+            v[m] = value;
+            m += stays == i;
+            others[again] = value;
+            again += beside != value;
+        }
+        from = others;
+        left = again;
+    }
+    const size_t rest = left ? distinct_sorted(others, left, scratch) : 0;
+    memcpy(v + m, others, rest * sizeof *v);
+    return m + rest;
+}
+
+enum { BATCH = 256 };
+
+/* Elements of rounds i + round[k] / 2^32 < t, by their r. Only an empty slot can take one: `coordinates` tells them. */
+static void throw_late(const nd_fastsketch *s, const uint64_t *r, size_t n, uint64_t i, const uint64_t *round)
 {
     const uint64_t t = s->t;
-    for (uint64_t i = 1; i < 2 * t && s->unfilled; i++)
-        for (size_t e = 0; e < s->distinct; e++) {
-            const uint64_t r = nd_fmix64(s->kept[e] + i * UINT64_C(0x9E3779B97F4A7C15));
-            uint64_t *slot = s->slots + (i < t ? (r >> 32) * t >> 32 : i - t);
-            const uint64_t value = i << 32 | (r & UINT32_MAX);
-            s->unfilled -= *slot == EMPTY;
-            *slot = value < *slot ? value : *slot;
+    uint32_t hits[BATCH];
+    size_t m = 0;
+    for (size_t k = 0; k < n; k++) {
+        hits[m] = (uint32_t)k;
+        m += s->coordinates[(r[k] >> 32) * t >> 32];
+    }
+    for (size_t h = 0; h < m; h++) {
+        const size_t k = hits[h];
+        uint64_t *slot = s->slots + ((r[k] >> 32) * t >> 32);
+        const uint64_t value = ((i << 32) + round[k]) | (r[k] & UINT32_MAX), before = *slot;
+        *slot = value < before ? value : before;
+    }
+}
+
+/* Rounds 1 to t − 1, until no slot is empty: of few elements several at once. */
+static void fill_thrown(nd_fastsketch *s)
+{
+    uint64_t ahead[BATCH], r[BATCH], round[BATCH] = {0};
+    const size_t n = s->distinct, most = s->t < BATCH ? s->t : BATCH, at_once = n < most ? most / n : 1;
+    const uint64_t *z = at_once > 1 ? ahead : s->kept;
+    for (uint64_t k = 0, at = 0; k < at_once && at_once > 1; k++)
+        for (size_t e = 0; e < n; e++, at++) {
+            ahead[at] = s->kept[e] + k * STEP;
+            round[at] = k << 32;
         }
+    for (uint64_t i = 1, rounds; i < s->t && s->unfilled; i += rounds) {
+        rounds = s->t - i < at_once ? s->t - i : at_once;
+        const size_t all = n * (size_t)rounds;
+        for (size_t e = 0; e < all; e += BATCH) {
+            const size_t block = all - e < BATCH ? all - e : BATCH;
+            nd_minhash_mix(z + e, block, 0, i * STEP, r);
+            throw_late(s, r, block, i, round);
+        }
+        s->unfilled = mark_empty(s);
+    }
+}
+
+/* Rounds t to 2t − 1, of those coordinates that are still empty. */
+static void fill_empty(nd_fastsketch *s)
+{
+    uint64_t r[BATCH];
+    for (uint64_t j = 0; j < s->t && s->unfilled; j++) {
+        if (s->slots[j] != EMPTY)
+            continue;
+        uint32_t least = UINT32_MAX;
+        for (size_t e = 0; e < s->distinct; e += BATCH) {
+            const size_t block = s->distinct - e < BATCH ? s->distinct - e : BATCH;
+            nd_minhash_mix(s->kept + e, block, 0, (s->t + j) * STEP, r);
+            for (size_t k = 0; k < block; k++)
+                least = (uint32_t)r[k] < least ? (uint32_t)r[k] : least;
+        }
+        s->slots[j] = least;                   /* the round does not matter any more */
+        s->unfilled--;
+    }
 }
 
 void nd_fastsketch_close(nd_fastsketch *s)
 {
     if (s->unfilled && s->kept_count) {
         s->distinct = make_distinct(s->kept, s->kept_count, s->kept + s->room);
-        fill(s);
+        fill_thrown(s);
+        fill_empty(s);
     }
     for (size_t j = 0; j < s->t; j++)
         s->coordinates[j] = (uint32_t)s->slots[j];

@@ -12,10 +12,10 @@ void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a
 }
 
 #define ND_MIX(name, attribute)                                                                  \
-    static attribute void name(const uint64_t *restrict f, size_t n, uint64_t key, uint64_t *restrict z) \
+    static attribute void name(const uint64_t *restrict f, size_t n, uint64_t key, uint64_t plus, uint64_t *restrict z) \
     {                                                                                            \
         for (size_t i = 0; i < n; i++)                                                           \
-            z[i] = nd_fmix64(f[i] ^ key);                                                        \
+            z[i] = nd_fmix64((f[i] ^ key) + plus);                                               \
     }
 ND_MIX(mix_portable, )
 #if ND_X86
@@ -23,7 +23,7 @@ ND_MIX(mix_avx2, ND_TARGET("avx2"))
 ND_MIX(mix_avx512, ND_TARGET("avx512f,avx512dq"))
 #endif
 
-typedef void mix_fn(const uint64_t *restrict f, size_t n, uint64_t key, uint64_t *restrict z);
+typedef void mix_fn(const uint64_t *restrict f, size_t n, uint64_t key, uint64_t plus, uint64_t *restrict z);
 typedef void minima32_fn(const uint32_t *x, size_t n, const uint32_t *a, const uint32_t *b, size_t k, uint32_t *out);
 typedef void minima64_fn(const uint64_t *x, size_t n, const uint64_t *a, const uint64_t *b, size_t k, uint64_t *out);
 
@@ -76,7 +76,10 @@ static const struct { nd_variant is; mix_fn *mix; minima32_fn *run32; minima64_f
 };
 ND_CHOICE(nd_minhash, VARIANTS)
 
-void nd_minhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t *z) { VARIANTS[chosen].mix(f, n, key, z); }
+void nd_minhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z)
+{
+    VARIANTS[chosen].mix(f, n, key, plus, z);
+}
 
 enum { BLOCK = 512 };
 
@@ -87,7 +90,7 @@ void nd_minima32_take(void *to, const uint64_t *f, size_t n)
     uint32_t x[BLOCK];
     for (size_t i = 0; i < n; i += BLOCK) {
         const size_t block = n - i < BLOCK ? n - i : BLOCK;
-        nd_minhash_mix(f + i, block, m->key, z);
+        nd_minhash_mix(f + i, block, m->key, 0, z);
         for (size_t j = 0; j < block; j++)
             x[j] = (uint32_t)(z[j] >> 32);
         VARIANTS[chosen].run32(x, block, m->a, m->b, m->k, m->minima);
@@ -100,7 +103,7 @@ void nd_minima64_take(void *to, const uint64_t *f, size_t n)
     uint64_t z[BLOCK];
     for (size_t i = 0; i < n; i += BLOCK) {
         const size_t block = n - i < BLOCK ? n - i : BLOCK;
-        nd_minhash_mix(f + i, block, m->key, z);
+        nd_minhash_mix(f + i, block, m->key, 0, z);
         VARIANTS[chosen].run64(z, block, m->a, m->b, m->k, m->minima);
     }
 }
@@ -178,44 +181,44 @@ static void heap_sort(uint64_t *v, size_t n)
     }
 }
 
-enum { BUCKET_BITS = 10, BUCKETS = 1 << BUCKET_BITS, FULL_BUCKET = 64 };
+enum { DIGIT = 8, PLACES = 1 << DIGIT };
 
-/* out ← the n values in v, all below 2^bits, ascending: by their leading bits into buckets, then by insertion. Linear for
- * the mixed values it is meant for, and no worse than a heap sort for others. */
-static void sort_values(const uint64_t *v, size_t n, unsigned bits, uint64_t *out)
+/* out ← z[i] >> shift, all below 2^bits, ascending: by their two leading digits, least significant first, then by insertion.
+ * Linear for the mixed values it is meant for, and no worse than a heap sort for others. z may be out; between: n words. */
+static void sort_values(const uint64_t *z, size_t n, unsigned shift, unsigned bits, uint64_t *between, uint64_t *out)
 {
-    uint32_t from[BUCKETS] = {0}, total = 0, fullest = 0;
-    const unsigned drop = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0;
-    for (size_t i = 0; i < n; i++)
-        from[v[i] >> drop]++;
-    for (size_t k = 0; k < BUCKETS; k++) {
-        const uint32_t here = from[k];
-        fullest = here > fullest ? here : fullest;
-        from[k] = total;
-        total += here;
+    uint32_t high[PLACES] = {0}, low[PLACES] = {0}, highs = 0, lows = 0;
+    const unsigned drop = bits > 2 * DIGIT ? bits - 2 * DIGIT : 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t lead = z[i] >> (shift + drop);
+        high[lead >> DIGIT]++;
+        low[lead & (PLACES - 1)]++;
+    }
+    for (size_t d = 0; d < PLACES; d++) {      /* from numbers of equal digits to where each begins */
+        const uint32_t as_high = high[d], as_low = low[d];
+        high[d] = highs;
+        low[d] = lows;
+        highs += as_high;
+        lows += as_low;
     }
     for (size_t i = 0; i < n; i++)
-        out[from[v[i] >> drop]++] = v[i];
-    if (fullest > FULL_BUCKET) {
-        heap_sort(out, n);
-        return;
-    }
-    for (size_t i = 1; i < n; i++) {
+        between[low[z[i] >> (shift + drop) & (PLACES - 1)]++] = z[i] >> shift;
+    for (size_t i = 0; i < n; i++)
+        out[high[between[i] >> drop >> DIGIT]++] = between[i];
+    for (size_t i = 1, moves = 0; i < n; i++) {
         const uint64_t value = out[i];
+        if (ND_LIKELY(out[i - 1] <= value))
+            continue;
         size_t j = i;
         for (; j && out[j - 1] > value; j--)
             out[j] = out[j - 1];
         out[j] = value;
+        moves += i - j;
+        if (moves > 8 * n) {
+            heap_sort(out, n);
+            return;
+        }
     }
-}
-
-static size_t distinct(uint64_t *sorted, size_t n)
-{
-    size_t m = 0;
-    for (size_t i = 0; i < n; i++)
-        if (m == 0 || sorted[i] != sorted[m - 1])
-            sorted[m++] = sorted[i];
-    return m;
 }
 
 static unsigned bit_length(uint64_t v)
@@ -226,31 +229,37 @@ static unsigned bit_length(uint64_t v)
     return bits;
 }
 
-/* members ← the smallest of the early values, ascending. Mixed values are uniform, so the s smallest of n are expected
- * below range·s/n; a little more is sorted, and where that does not hold s distinct ones, everything. */
+/* members ← the smallest of n values z, which are at most `most`, ascending and distinct. */
+static void keep_smallest(nd_bottom *b, const uint64_t *z, size_t n, uint64_t most)
+{
+    uint64_t *sorted = b->early + b->early_size;
+    sort_values(z, n, b->shift, bit_length(most >> b->shift), sorted + b->early_size, sorted);
+    b->count = 0;
+    for (size_t i = 0; i < n && b->count < b->size; i++) {
+        b->members[b->count] = sorted[i];
+        b->count += i == 0 || sorted[i] != sorted[i - 1];
+    }
+}
+
+/* members ← the smallest of the early values. Mixed values are uniform, so the s smallest of n are expected below
+ * 2^64·s/n; a little more is sorted, and where that does not hold s distinct ones, everything. */
 static void select_early(nd_bottom *b)
 {
-    const size_t n = b->early_count;
-    const uint64_t *v = b->early, last = UINT64_MAX >> b->shift;
-    uint64_t *low = b->early + b->early_size, *sorted = low + b->early_size;
-    const size_t wanted = b->size + b->size / 4 + 32;
-    size_t count = 0;
+    const size_t n = b->early_count, wanted = b->size + b->size / 4 + 32;
+    const uint64_t *z = b->early;
+    b->count = 0;
     if (wanted < n) {
-        const uint64_t bound = last / n * wanted;
+        const uint64_t bound = UINT64_MAX / n * wanted;
+        uint64_t *low = b->early + b->early_size;
         size_t near = 0;
         for (size_t i = 0; i < n; i++) {       /* without a branch */
-            low[near] = v[i];
-            near += v[i] < bound;
+            low[near] = z[i];
+            near += z[i] < bound;
         }
-        sort_values(low, near, bit_length(bound), sorted);
-        count = distinct(sorted, near);
+        keep_smallest(b, low, near, bound);
     }
-    if (count < b->size) {
-        sort_values(v, n, 64 - b->shift, sorted);
-        count = distinct(sorted, n);
-    }
-    b->count = count < b->size ? count : b->size;
-    memcpy(b->members, sorted, b->count * sizeof *sorted);
+    if (b->count < b->size)
+        keep_smallest(b, z, n, UINT64_MAX);
 }
 
 static void begin_heap(nd_bottom *b)   /* descending values are a heap */
@@ -290,10 +299,7 @@ void nd_bottom_take(void *to, const uint64_t *f, size_t n)
     nd_bottom *b = to;
     if (!b->in_heap) {
         const size_t room = b->early_size - b->early_count, early = n < room ? n : room;
-        uint64_t *values = b->early + b->early_count;
-        nd_minhash_mix(f, early, b->key, values);
-        for (size_t i = 0; i < early; i++)
-            values[i] >>= b->shift;
+        nd_minhash_mix(f, early, b->key, 0, b->early + b->early_count);
         b->early_count += early;
         if (early == n)
             return;
@@ -305,7 +311,7 @@ void nd_bottom_take(void *to, const uint64_t *f, size_t n)
     uint64_t z[BLOCK];
     for (size_t i = 0; i < n; i += BLOCK) {
         const size_t block = n - i < BLOCK ? n - i : BLOCK;
-        nd_minhash_mix(f + i, block, b->key, z);
+        nd_minhash_mix(f + i, block, b->key, 0, z);
         for (size_t j = 0; j < block; j++)
             offer(b, z[j] >> b->shift);
     }

@@ -7,8 +7,8 @@
 /* key, a_0, b_0, a_1, b_1, … from SplitMix64(seed); every a is odd. a, b: k words each, reduced by the caller. */
 void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b);
 
-/* z[i] ← π(f[i]); z does not overlap f. */
-void nd_minhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t *z);
+/* z[i] ← fmix64((f[i] ⊕ key) + plus), which is π(f[i]) with plus = 0; z does not overlap f. */
+void nd_minhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z);
 
 /* Permutation minima (Broder 2000 §2): minima[i] ← min(minima[i], min over f of h_i(π(f))).
  * 32 bits: h_i(z) = a_i·(z >> 32) + b_i mod 2^32. 64 bits: a_i·z + b_i mod 2^64. Begin with all ones. */
