@@ -32,6 +32,7 @@ from ndcore.reference.fastsketch import fast_signature
 P, R = ndcore.POLYNOMIAL, ndcore.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
 EARLY = 4096  # values that a bottom sketch collects before it becomes a heap, as in _minhash.pyx
+PLACES = 1 << 15  # ND_FASTSKETCH_PLACES
 CHECKED = 60  # items compared with the reference
 
 
@@ -200,8 +201,9 @@ class Bench:
         """Fast similarity sketch of n fingerprints."""
         key, _, _ = native.coefficients(self.c, 1, 1)
         fingerprints, out = self.words64(n), np.empty(count, np.uint32)
-        slots, kept = np.empty(count, np.uint64), np.empty(5 * n, np.uint64)
-        state = native.Fast(t=count, key=key, slots=self.at(slots), kept=self.at(kept), room=n, coordinates=self.at(out))
+        slots, kept, table = np.empty(count, np.uint64), np.empty(3 * n, np.uint64), np.empty(PLACES, np.uint16)
+        state = native.Fast(t=count, key=key, slots=self.at(slots), kept=self.at(kept), room=n, table=self.at(table),
+                            coordinates=self.at(out))
         to, at = self.of(state), self.at(fingerprints)
 
         def run() -> NDArray[np.uint32]:

@@ -45,7 +45,8 @@ class Fast(Structure):
 
     _fields_ = (
         ("t", c_size_t), ("unfilled", c_size_t), ("kept_count", c_size_t), ("distinct", c_size_t), ("key", c_uint64),
-        ("slots", c_void_p), ("kept", c_void_p), ("room", c_size_t), ("coordinates", c_void_p),
+        ("slots", c_void_p), ("kept", c_void_p), ("room", c_size_t), ("table", c_void_p),
+        ("coordinates", c_void_p),
     )
 
 

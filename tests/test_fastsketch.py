@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.reference import fastsketch as reference
+from ndcore.reference import minhash as reference_minhash
 
+KERNEL = "minhash"  # its forms mix the elements of a round
 U64 = st.integers(0, 2**64 - 1)
 
 
@@ -33,7 +35,7 @@ def test_rounds_by_hand():
 
 
 @given(st.lists(U64, max_size=60), st.integers(1, 40), U64)
-def test_as_the_reference(values, num_perm, seed):
+def test_as_the_reference(variant, values, num_perm, seed):
     assert sketched(values, num_perm, seed)[0].tolist() == reference.fast_signature(values, num_perm, seed)
 
 
@@ -48,6 +50,46 @@ def test_lengths_and_repeats(n, distinct):
         assert sketches.sizes[0] == len(set(values.tolist()))
     else:
         assert len(set(values.tolist())) > 84
+
+
+def unpermuted(z, seed):
+    """The fingerprint that π sends to z: the finaliser backwards."""
+    key, _, _ = reference_minhash.key_and_coefficients(seed, 0)
+    for factor in (0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD):
+        z = (z ^ z >> 33) * pow(factor, -1, 2**64) % 2**64
+    return (z ^ z >> 33) ^ key
+
+
+@pytest.mark.parametrize("num_perm", [1, 2, 84, 255, 256, 257, 600])
+def test_elements_around_a_batch(variant, num_perm):
+    """Several rounds of few elements are mixed at once, 256 values; one round of many in several batches."""
+    rng = np.random.default_rng(num_perm)
+    for n in (1, 2, 3, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513):
+        values = rng.integers(0, 2**64, n, np.uint64).tolist()
+        sketches = sketched(values, num_perm, 1)
+        assert sketches[0].tolist() == reference.fast_signature(values, num_perm, 1)
+        assert not sketches.sizes_exact[0] or sketches.sizes[0] == n
+
+
+@pytest.mark.parametrize("n", [4095, 4096, 4097])
+def test_repeats_of_few_and_of_many(n):
+    """Up to 4096 values are told apart by a table, more by sorting."""
+    values = [i * i % 37 for i in range(n)]
+    sketches = sketched(values, 84, 2)
+    assert sketches[0].tolist() == reference.fast_signature(values, 84, 2)
+    assert (sketches.sizes[0], sketches.sizes_exact[0]) == (len(set(values)), True)
+
+
+@pytest.mark.parametrize("low", [20, 40, 60])
+def test_repeats_with_one_place_for_all(low):
+    """Mixed values that are equal in their low bits meet at one place of the table, until it has looked at other bits or
+    at all that it can."""
+    different = [i << low | 5 for i in range(16)]
+    values = [unpermuted(z, 3) for z in different + different[::-1] * 5]
+    assert sorted(set(reference.permute(values, 3))) == different
+    sketches = sketched(values, 84, 3)
+    assert sketches[0].tolist() == reference.fast_signature(values, 84, 3)
+    assert (sketches.sizes[0], sketches.sizes_exact[0]) == (16, True)
 
 
 def test_text_as_its_fingerprints():
@@ -123,6 +165,25 @@ def test_sizes(n):
     values = rng.integers(0, 2**64, n, np.uint64)
     sizes = [nd.MinHasher(128, seed=seed, method="fast").sketch_hashes(values, [0, n]).sizes[0] for seed in range(30)]
     assert abs(np.mean(sizes) / n - 1) <= 4.5 / math.sqrt(128 * 30)
+
+
+def solved_by_halving(mean):
+    """λ with 1/λ − 1/(e^λ − 1) = mean, which falls from 1/2."""
+    low, high = 1e-3, 1e12
+    for _ in range(200):
+        middle = (low + high) / 2
+        beyond = 1 / math.expm1(middle) if middle < 700 else 0.0
+        low, high = (middle, high) if 1 / middle - beyond > mean else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("n", [900, 5000, 10**6])
+def test_sizes_solve_their_equation(n):
+    rng = np.random.default_rng(n)
+    sketches = nd.MinHasher(128, method="fast").sketch_hashes(rng.integers(0, 2**64, n, np.uint64), [0, n])
+    assert not sketches.sizes_exact[0]
+    mean = float((sketches[0] + 0.5).sum() / (127 * 2.0**32))
+    assert sketches.sizes[0] == pytest.approx(128 * solved_by_halving(mean), rel=1e-9)
 
 
 # ---- what it is told apart from

@@ -173,6 +173,25 @@ def test_bottom_table_with_one_home_for_all():
     assert bottoms([fs + fs[::-1]], 50, 64, 1) == [sorted(wanted)[:50]]
 
 
+@pytest.mark.parametrize("n", [40, 282, 283, 1000, 4096, 4097])
+def test_bottom_of_values_that_are_not_uniform(n):
+    """Values close together, descending, share their leading digits; some of them twice, and a few large ones."""
+    wanted = [2**40 - i for i in range(n)] + [2**64 - 1 - 2**61 * i for i in range(7)]
+    fs = [unpermuted(z, 1) for z in wanted + wanted[::3]]
+    for size in (1, 39, 200):
+        assert bottoms([fs], size, 64, 1) == [sorted(wanted)[:size]]
+        assert bottoms([fs], size, 40, 1) == [sorted({z >> 24 for z in wanted})[:size]]
+
+
+def test_bottoms_lie_end_to_end():
+    """Sets that are full, not full and empty, in one call."""
+    outputs = splitmix64(11)
+    sets = [[next(outputs) for _ in range(n)] for n in (0, 300, 3, 0, 0, 20, 21, 5000, 1, 0)]
+    sketches = sketched(nd.BottomSketcher(20, 64, 1), sets)
+    assert sketches.offsets.tolist() == np.cumsum([0, 0, 20, 3, 0, 0, 20, 20, 20, 1, 0]).tolist()
+    assert [row.tolist() for row in sketches] == [minhash.bottom(fs, 20, 64, 1) for fs in sets]
+
+
 def test_large_sketches():
     outputs = splitmix64(5)
     fs = [next(outputs) for _ in range(3000)]

@@ -1,4 +1,4 @@
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 
 cdef extern from "minhash.h" nogil:
@@ -27,6 +27,7 @@ cdef extern from "minhash.h" nogil:
 
 
 cdef extern from "fastsketch.h" nogil:
+    const size_t ND_FASTSKETCH_PLACES
     ctypedef struct nd_fastsketch:
         size_t t
         size_t distinct
@@ -34,6 +35,7 @@ cdef extern from "fastsketch.h" nogil:
         uint64_t *slots
         uint64_t *kept
         size_t room
+        uint16_t *table
         uint32_t *coordinates
 
 

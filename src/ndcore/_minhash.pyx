@@ -1,7 +1,7 @@
 # cython: embedsignature=True, overflowcheck=True
 """Sketches: what takes fingerprints and keeps minima."""
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -118,6 +118,7 @@ cdef class FastSignatures(Sink):
     """rows (n, num_perm) uint32 by fast similarity sketching; distinct int64 (n,): shingles of small sets, else 0."""
     cdef nd_fastsketch state
     cdef uint64_t[::1] slots, kept
+    cdef uint16_t[::1] table
     cdef uint32_t[:, ::1] coordinates
     cdef int64_t[::1] counted
     cdef readonly object rows, distinct
@@ -128,12 +129,14 @@ cdef class FastSignatures(Sink):
         self.distinct = np.zeros(n, np.int64)
         self.coordinates, self.counted = self.rows, self.distinct
         self.slots = np.empty(num_perm, np.uint64)
-        self.state.t, self.state.key, self.state.slots = num_perm, key, &self.slots[0]
+        self.table = np.empty(ND_FASTSKETCH_PLACES, np.uint16)
+        self.state.t, self.state.key = num_perm, key
+        self.state.slots, self.state.table = &self.slots[0], &self.table[0]
         self.take = nd_fastsketch_take
         self.to = &self.state
 
     cdef prepare(self, size_t most):
-        self.kept = np.empty(5 * max(most, 1), np.uint64)
+        self.kept = np.empty(3 * max(most, 1), np.uint64)
         self.state.kept, self.state.room = &self.kept[0], max(most, 1)
 
     cdef void start(self, size_t row) noexcept nogil:

@@ -679,18 +679,20 @@ static void naive_fastsketch(const uint64_t *f, size_t n, uint64_t key, uint64_t
     }
 }
 
-static void test_fastsketch(void)
+static void test_fastsketch(const char *variant)
 {
-    static const uint64_t sizes[] = {1, 2, 7, 84};
+    static const uint64_t sizes[] = {1, 2, 7, 84, 300};     /* 300: several batches of one round */
+    static uint16_t table[ND_FASTSKETCH_PLACES];
     for (size_t q = 0; q < sizeof sizes / sizeof *sizes; q++)
-        for (int l = 0; l < LENGTH_COUNT && LENGTHS[l] <= 257; l++)
+        for (int l = 0; l < LENGTH_COUNT && LENGTHS[l] <= (sizes[q] == 300 ? 1100 : 257); l++)
             for (int few = 0; few < 2; few++) {
                 const size_t n = LENGTHS[l], t = sizes[q], room = n ? n : 1;
                 const uint64_t key = UINT64_C(0xFEDCBA9876543210) + t;
                 nd_fastsketch s = {.t = t, .key = key, .room = room, .slots = guarded(0, BACK, 8 * t, 0),
-                                   .kept = guarded(1, BACK, 40 * room, 0), .coordinates = guarded(2, BACK, 4 * t, 0)};
+                                   .kept = guarded(1, BACK, 24 * room, 0), .coordinates = guarded(2, BACK, 4 * t, 0),
+                                   .table = table};
                 uint64_t *f = guarded(3, BACK, 8 * n, 0);
-                uint32_t expected[84];
+                uint32_t expected[300];
                 for (size_t i = 0; i < n; i++)              /* key itself is mixed to 0 */
                     f[i] = few && i ? f[random_below(i)] : i == 5 ? key : random64();
                 const size_t cut = n ? random_below(n + 1) : 0;
@@ -699,9 +701,16 @@ static void test_fastsketch(void)
                 nd_fastsketch_take(&s, f, cut);
                 nd_fastsketch_take(&s, f + cut, n - cut);
                 nd_fastsketch_close(&s);
-                CHECK(memcmp(s.coordinates, expected, 4 * t) == 0, "fast sketch, %zu coordinates of %zu values", t, n);
+                CHECK(memcmp(s.coordinates, expected, 4 * t) == 0, "%s: fast sketch, %zu coordinates of %zu values",
+                      variant, t, n);
                 CHECK(untouched_around(2, s.coordinates, 4 * t), "the fast sketch keeps to its array");
             }
+}
+
+static void test_minhash_variant(const char *variant)
+{
+    test_minima(variant);
+    test_fastsketch(variant);
 }
 
 /* ---- pairs */
@@ -1047,9 +1056,8 @@ int main(void)
     each_variant("text", nd_text_variants, nd_text_use, nd_text_chosen, test_reading);
     test_code_points();
     test_nfkc();
-    each_variant("minhash", nd_minhash_variants, nd_minhash_use, nd_minhash_chosen, test_minima);
+    each_variant("minhash", nd_minhash_variants, nd_minhash_use, nd_minhash_chosen, test_minhash_variant);
     test_bottom();
-    test_fastsketch();
     test_sorting();
     test_sets();
     test_expansion();

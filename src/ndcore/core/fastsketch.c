@@ -18,14 +18,14 @@ void nd_fastsketch_open(nd_fastsketch *s)
         s->slots[j] = EMPTY;
 }
 
-/* The elements of one round i < t, by their r. */
-static void throw(const nd_fastsketch *s, const uint64_t *r, size_t n, uint64_t i)
+static void throw_first(const nd_fastsketch *s, const uint64_t *z, size_t n)   /* round 0 */
 {
-    const uint64_t t = s->t, round = i << 32;
+    const uint64_t t = s->t;
     uint64_t *const slots = s->slots;
+    ND_UNROLL
     for (size_t j = 0; j < n; j++) {
-        uint64_t *slot = slots + ((r[j] >> 32) * t >> 32);
-        const uint64_t value = round | (r[j] & UINT32_MAX), before = *slot;
+        uint64_t *slot = slots + ((z[j] >> 32) * t >> 32);
+        const uint64_t value = z[j] & UINT32_MAX, before = *slot;
         *slot = value < before ? value : before;
     }
 }
@@ -47,7 +47,7 @@ void nd_fastsketch_take(void *to, const uint64_t *f, size_t n)
         const size_t block = n - i < BLOCK ? n - i : BLOCK;
         uint64_t *z = s->unfilled ? s->kept + s->kept_count : mixed;
         nd_minhash_mix(f + i, block, s->key, 0, z);
-        throw(s, z, block, 0);
+        throw_first(s, z, block);
         if (s->unfilled) {
             s->kept_count += block;
             s->unfilled = mark_empty(s);
@@ -67,41 +67,37 @@ static size_t distinct_sorted(uint64_t *v, size_t n, uint64_t *scratch)
     return m;
 }
 
-enum { SOME = 4096 };
-
-/* Leaves each value once, in any order, and returns how many there are; scratch: 4·n words. Each value notes its index at
- * a place that some of its bits name. The last one there stays, its repeats are dropped, and the others try again with
- * other bits: no branch, and nothing to clear. What is left when the bits run out, or where there are many values, is
- * sorted: nobody can drive up the cost. */
-static size_t make_distinct(uint64_t *v, size_t n, uint64_t *scratch)
+/* Leaves each value once, in any order, and returns how many there are; scratch: 2·n words. Each value notes its index at
+ * a place of the table that some of its bits name. The last one there stays, its repeats are dropped, and the others try
+ * again with other bits, so nothing has to be cleared. What is left when the bits run out is sorted, as are many values:
+ * nobody can drive up the cost. */
+static size_t make_distinct(uint64_t *v, size_t n, uint16_t *table, uint64_t *scratch)
 {
-    if (n > SOME)
+    if (8 * n > ND_FASTSKETCH_PLACES)
         return distinct_sorted(v, n, scratch);
-    unsigned bits = 2;
-    while ((size_t)1 << bits < 4 * n)
+    unsigned bits = 3;
+    while ((size_t)1 << bits < 8 * n)
         bits++;
-    uint16_t *last = (uint16_t *)scratch;      /* fewer than 8·n places */
-    uint64_t *others = scratch + 2 * n, mask = ((uint64_t)1 << bits) - 1;
-    const uint64_t *from = v;
+    const uint64_t mask = ((uint64_t)1 << bits) - 1, *from = v;
     size_t left = n, m = 0;
     for (unsigned shift = 0; left && shift + bits <= 64; shift += bits) {
+        ND_UNROLL
         for (size_t i = 0; i < left; i++)
-            last[from[i] >> shift & mask] = (uint16_t)i;
+            table[from[i] >> shift & mask] = (uint16_t)i;
         size_t again = 0;
         for (size_t i = 0; i < left; i++) {
             const uint64_t value = from[i];
-            const size_t stays = last[value >> shift & mask];
-            const uint64_t beside = from[stays];
-            v[m] = value;
-            m += stays == i;
-            others[again] = value;
-            again += beside != value;
+            const size_t last = table[value >> shift & mask];
+            if (ND_LIKELY(last == i))
+                v[m++] = value;
+            else if (from[last] != value)
+                scratch[again++] = value;
         }
-        from = others;
+        from = scratch;
         left = again;
     }
-    const size_t rest = left ? distinct_sorted(others, left, scratch) : 0;
-    memcpy(v + m, others, rest * sizeof *v);
+    const size_t rest = left ? distinct_sorted(scratch, left, scratch + n) : 0;
+    memcpy(v + m, scratch, rest * sizeof *v);
     return m + rest;
 }
 
@@ -113,6 +109,7 @@ static void throw_late(const nd_fastsketch *s, const uint64_t *r, size_t n, uint
     const uint64_t t = s->t;
     uint32_t hits[BATCH];
     size_t m = 0;
+    ND_UNROLL
     for (size_t k = 0; k < n; k++) {
         hits[m] = (uint32_t)k;
         m += s->coordinates[(r[k] >> 32) * t >> 32];
@@ -148,19 +145,16 @@ static void fill_thrown(nd_fastsketch *s)
     }
 }
 
-/* Rounds t to 2t − 1, of those coordinates that are still empty. */
+/* Rounds t to 2t − 1, of the coordinates that are still empty: there are few, or few elements. */
 static void fill_empty(nd_fastsketch *s)
 {
-    uint64_t r[BATCH];
     for (uint64_t j = 0; j < s->t && s->unfilled; j++) {
         if (s->slots[j] != EMPTY)
             continue;
         uint32_t least = UINT32_MAX;
-        for (size_t e = 0; e < s->distinct; e += BATCH) {
-            const size_t block = s->distinct - e < BATCH ? s->distinct - e : BATCH;
-            nd_minhash_mix(s->kept + e, block, 0, (s->t + j) * STEP, r);
-            for (size_t k = 0; k < block; k++)
-                least = (uint32_t)r[k] < least ? (uint32_t)r[k] : least;
+        for (size_t e = 0; e < s->distinct; e++) {
+            const uint32_t value = (uint32_t)nd_fmix64(s->kept[e] + (s->t + j) * STEP);
+            least = value < least ? value : least;
         }
         s->slots[j] = least;                   /* the round does not matter any more */
         s->unfilled--;
@@ -170,7 +164,7 @@ static void fill_empty(nd_fastsketch *s)
 void nd_fastsketch_close(nd_fastsketch *s)
 {
     if (s->unfilled && s->kept_count) {
-        s->distinct = make_distinct(s->kept, s->kept_count, s->kept + s->room);
+        s->distinct = make_distinct(s->kept, s->kept_count, s->table, s->kept + s->room);
         fill_thrown(s);
         fill_empty(s);
     }

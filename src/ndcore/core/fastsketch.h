@@ -8,12 +8,16 @@
 /* z = fmix64(f ⊕ key). In round i an element has r = z for i = 0, else fmix64(z + i·0x9E3779B97F4A7C15); it goes to
  * coordinate (r >> 32)·t >> 32 for i < t, to i − t for t <= i < 2t, with the value r mod 2^32. A coordinate keeps the
  * smallest value of the first round that reaches it.
- * slots: t words; kept: room for all elements, repeats included, and four times as many words of scratch behind them. */
+ * slots: t words; kept: room for all elements, repeats included, and twice as many words of scratch behind them; table:
+ * ND_FASTSKETCH_PLACES. Nothing in them need be set. */
+enum { ND_FASTSKETCH_PLACES = 1 << 15 };
+
 typedef struct {
     size_t t, unfilled, kept_count, distinct;
     uint64_t key;
     uint64_t *slots, *kept;
     size_t room;
+    uint16_t *table;
     uint32_t *coordinates;
 } nd_fastsketch;
 

@@ -189,11 +189,13 @@ static void sort_values(const uint64_t *z, size_t n, unsigned shift, unsigned bi
 {
     uint32_t high[PLACES] = {0}, low[PLACES] = {0}, highs = 0, lows = 0;
     const unsigned drop = bits > 2 * DIGIT ? bits - 2 * DIGIT : 0;
+    ND_UNROLL
     for (size_t i = 0; i < n; i++) {
         const uint64_t lead = z[i] >> (shift + drop);
         high[lead >> DIGIT]++;
         low[lead & (PLACES - 1)]++;
     }
+    ND_UNROLL
     for (size_t d = 0; d < PLACES; d++) {      /* from numbers of equal digits to where each begins */
         const uint32_t as_high = high[d], as_low = low[d];
         high[d] = highs;
@@ -201,8 +203,10 @@ static void sort_values(const uint64_t *z, size_t n, unsigned shift, unsigned bi
         highs += as_high;
         lows += as_low;
     }
+    ND_UNROLL
     for (size_t i = 0; i < n; i++)
         between[low[z[i] >> (shift + drop) & (PLACES - 1)]++] = z[i] >> shift;
+    ND_UNROLL
     for (size_t i = 0; i < n; i++)
         out[high[between[i] >> drop >> DIGIT]++] = between[i];
     for (size_t i = 1, moves = 0; i < n; i++) {
@@ -252,6 +256,7 @@ static void select_early(nd_bottom *b)
         const uint64_t bound = UINT64_MAX / n * wanted;
         uint64_t *low = b->early + b->early_size;
         size_t near = 0;
+        ND_UNROLL
         for (size_t i = 0; i < n; i++) {       /* without a branch */
             low[near] = z[i];
             near += z[i] < bound;

@@ -16,6 +16,13 @@
 #  define ND_UNLIKELY(x) (x)
 #endif
 
+/* Before a loop whose body is a few instructions: clang unrolls such loops by itself, gcc does not. */
+#if defined(__GNUC__) && !defined(__clang__)
+#  define ND_UNROLL _Pragma("GCC unroll 4")
+#else
+#  define ND_UNROLL
+#endif
+
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
 #  define ND_X86 1
 #else
