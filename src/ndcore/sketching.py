@@ -149,8 +149,9 @@ class MinHasher(_Sketcher):
     method : "permutations" or "fast"
         "fast" is fast similarity sketching (Dahlgaard, Knudsen, Thorup 2017), O(n + num_perm·log(num_perm)) instead of
         O(n·num_perm), of 32 bits: the same estimator, unbiased, with a variance of at most r(1 − r) / num_perm about.
-        Slower for documents of fewer shingles than about num_perm / 2; coordinates are not independent permutations, and
-        84 of them are no prefix of 128.
+        Of 128, from text and against permutations (AMD EPYC Zen 4, AVX-512, one core, 2026-11-20): 0.6 times as fast for
+        100 bytes a document, as fast for 1 to 4 KB, 1.25 times from about 6 KB (800 words), 1.3 to 1.4 times for 9 KB and
+        more. Coordinates are not independent permutations, and 84 of them are no prefix of 128.
     exact_sizes : bool
         Count the distinct shingles of every document too (a second reading) instead of estimating their number.
 
