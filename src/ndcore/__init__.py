@@ -7,6 +7,7 @@ them. `near_duplicates` does the main job; the parts it is made of are public.
 from pathlib import Path
 
 from ndcore._rabin import Rabin, is_irreducible, random_irreducible
+from ndcore.aligning import Passage, Passages, passages
 from ndcore.candidates import features
 from ndcore.container import CorruptFile
 from ndcore.dedup import near_duplicates
@@ -37,6 +38,8 @@ __all__ = [
     "FilterDesign",
     "MinHasher",
     "NearDuplicates",
+    "Passage",
+    "Passages",
     "Rabin",
     "Recipe",
     "RecipeMismatch",
@@ -51,6 +54,7 @@ __all__ = [
     "load",
     "near_duplicates",
     "pass_probability",
+    "passages",
     "random_irreducible",
     "resemblance",
     "using",

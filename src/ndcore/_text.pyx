@@ -4,15 +4,19 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+import numpy as np
+
 from ndcore cimport _cpu
 
 cdef extern from "unicode_tables.h":
     const char *ND_UNICODE_VERSION
+    int ND_KIND_SEPARATOR, ND_KIND_IGNORABLE, ND_KIND_MARK
 
 cdef extern from "text.h" nogil:
     void nd_text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape)
     size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
     uint64_t nd_text_symbol(const uint8_t *token, size_t n)
+    int nd_text_kind(uint32_t code_point)
     size_t nd_text_variants(const char **names, int *runnable, size_t room, uint32_t features)
     int nd_text_use(const char *name, uint32_t features)
     int nd_text_chosen()
@@ -21,6 +25,7 @@ cdef extern from "nfkc.h" nogil:
     size_t nd_nfkc_scratch_size(size_t n)
     size_t nd_nfkc_out_size(size_t n)
     size_t nd_nfkc(const uint8_t *text, size_t n, int remove, uint32_t *scratch, uint8_t *out)
+    int nd_nfkc_is_boundary(uint32_t code_point)
 
 
 cdef void text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape) noexcept nogil:
@@ -31,6 +36,7 @@ cdef size_t text_symbols(nd_text *t, uint64_t *out, size_t cap) noexcept nogil:
 
 
 UNICODE_VERSION = ND_UNICODE_VERSION.decode()
+SEPARATOR, IGNORABLE, MARK = ND_KIND_SEPARATOR, ND_KIND_IGNORABLE, ND_KIND_MARK
 
 cdef size_t PIECE = 1 << 16
 
@@ -53,6 +59,22 @@ def chosen() -> str:
 def symbol(token: bytes) -> int:
     """The 64-bit symbol that stands for a token (Broder 1997, §4.3)."""
     return nd_text_symbol(token, len(token))
+
+
+def kinds(const uint32_t[::1] points):
+    """What code points, all below 0x110000, are to words: SEPARATOR, IGNORABLE, MARK, or another value for letters and
+    numbers; uint8 (n,)."""
+    cdef uint8_t[::1] out = np.empty(points.shape[0], np.uint8)
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(points.shape[0]):
+            out[i] = <uint8_t> nd_text_kind(points[i])
+    return np.asarray(out)
+
+
+def is_boundary(point: int) -> bool:
+    """Whether text may be cut before this code point, below 0x110000, and its parts be normalized by themselves."""
+    return nd_nfkc_is_boundary(point) != 0
 
 
 cdef size_t _cut(const uint8_t *text, size_t n, size_t at) noexcept nogil:

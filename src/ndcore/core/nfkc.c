@@ -53,6 +53,26 @@ static uint32_t compose(uint32_t first, uint32_t second)
     return 0;
 }
 
+static int composes_backwards(uint32_t c)
+{
+    if (c - V_BASE < V_COUNT || c - T_BASE - 1 < T_COUNT - 1)
+        return 1;
+    for (size_t i = 0; c >= ND_FIRST_SECOND && i < ND_COMPOSITIONS_LENGTH; i++) {
+        if (ND_COMPOSITIONS[i].second == c)
+            return 1;
+    }
+    return 0;
+}
+
+int nd_nfkc_is_boundary(uint32_t c)
+{
+    uint32_t parts[18];
+    if (nd_text_is_ignorable(c))    /* may be left out, and what follows it may compose with what precedes it */
+        return 0;
+    decompose(nd_text_fold(c), parts);
+    return combining_class(parts[0]) == 0 && !composes_backwards(parts[0]);
+}
+
 static void insertion_sort(uint32_t *run, size_t n)
 {
     for (size_t i = 1; i < n; i++) {

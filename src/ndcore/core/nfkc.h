@@ -16,4 +16,8 @@ static inline size_t nd_nfkc_out_size(size_t n) { return 12 * n + 36; }
  * decomposes nor composes with what precedes it. O(n log). */
 size_t nd_nfkc(const uint8_t *text, size_t n, int remove, uint32_t *scratch, uint8_t *out);
 
+/* Whether any text may be cut before this code point: the normal forms of the two parts are that of the whole, end to end.
+ * O(compositions), 1 for ASCII. */
+int nd_nfkc_is_boundary(uint32_t code_point);
+
 #endif

@@ -95,6 +95,7 @@ static nd_code_point code_point(uint32_t c)
 
 uint32_t nd_text_fold(uint32_t c) { return c + (uint32_t)code_point(c).fold; }
 int nd_text_is_ignorable(uint32_t c) { return code_point(c).kind == ND_KIND_IGNORABLE; }
+int nd_text_kind(uint32_t c) { return code_point(c).kind; }
 
 /* A token that could be taken for a shorter one, or for nothing, as a polynomial. */
 static int needs_prefix(const uint8_t *token, size_t n)

@@ -39,6 +39,9 @@ size_t nd_text_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point
 uint32_t nd_text_fold(uint32_t code_point);
 int nd_text_is_ignorable(uint32_t code_point);
 
+/* What a code point is to words: one of ND_KIND_* of unicode_tables.h. */
+int nd_text_kind(uint32_t code_point);
+
 /* UTF-8 of a code point, 1 to 4 bytes. */
 size_t nd_text_encode(uint32_t code_point, uint8_t *out);
 

@@ -1,0 +1,126 @@
+"""Which passages of two documents are the same, and which are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.locating import locate
+from ndcore.shingling import Shingling
+from ndcore.texts import Text
+from ndcore.tiling import Piece, tile
+
+__all__ = ["Passage", "Passages", "passages"]
+
+
+class Passage(NamedTuple):
+    """A run of tokens, all of them in shingles that the other document has too, or none.
+
+    Attributes
+    ----------
+    start, end : int
+        The passage is ``text[start:end]`` of the text as it was given: code points of a str, bytes of bytes.
+    first, last : int
+        Its tokens are first … last − 1.
+    number : int
+        Passages of the same number, 1 or more, are the same in both documents; 0 is a passage of this document alone.
+    repeat : bool
+        The passage, or more of it, stands once more in this document than in the other: its counterpart has another one.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+    number: int
+    repeat: bool
+
+
+class Passages(NamedTuple):
+    """What `passages` returns: the passages of both documents, each in order and together all of its tokens."""
+
+    a: list[Passage]
+    b: list[Passage]
+
+
+def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
+    """The passages that two texts share, and those that they do not.
+
+    A token is in a shared passage exactly if it is in a shingle that is in the other document's set of shingles. Shared
+    tokens are cut into passages where the text that they are the same as ends, or goes on elsewhere in the other document.
+
+    Parameters
+    ----------
+    a, b : str or bytes
+    shingling : Shingling, optional
+        Of unit word, char, line or byte; None: words, 5 to a shingle. With labelled=True the n-th occurrence of a shingle
+        is the same as the n-th of the other document only.
+
+    Returns
+    -------
+    Passages
+        ``.a`` and ``.b``, lists of `Passage`. Shared passages are numbered 1, 2, … in the order of a. Each number stands
+        once in a and once in b with equal tokens, wherever that is in b (blocks may have moved), and as often as the text
+        is repeated with ``repeat``, equal to a part of it at least a shingle long. Where passages overlap, by fewer than
+        `width` tokens, the earlier one has them, so the later one has lost them.
+
+    Raises
+    ------
+    ValueError
+        The unit is a callable: where its tokens stand in the text is not known. With short="error", a text is too short.
+
+    Notes
+    -----
+    Shingles that stand once in each text are matched first, then the others from left to right, the longest of at most 8
+    places for each (see `ndcore.tiling`). O(n log n), also where all shingles are equal; below a second a megabyte of words.
+    Shingles are compared by their fingerprints.
+
+    >>> found = passages("A rose is a rose.", "Is it? A rose, is a Rose!", Shingling(width=3))
+    >>> [("A rose is a rose."[p.start : p.end], p.number) for p in found.a]
+    [('A rose is a rose', 1)]
+    >>> [("Is it? A rose, is a Rose!"[p.start : p.end], p.number) for p in found.b]
+    [('Is it', 0), ('A rose, is a Rose', 1)]
+    """
+    shingling = shingling or Shingling()
+    spans = locate(a, shingling), locate(b, shingling)
+    prints, offsets = shingling.fingerprints_many([a, b], threads=1)
+    elements = _shared(prints[: offsets[1]], prints[offsets[1] :])
+    pieces = tile(*elements)
+    rank = {piece.number: rank for rank, piece in enumerate((p for p in pieces[0] if not p.repeat), 1)}
+    return Passages(*(
+        [
+            Passage(int(starts[first]), int(ends[last - 1]), first, last, rank.get(number, 0), repeat)
+            for first, last, number, repeat in _covering(own, shingling.width, len(starts))
+        ]
+        for (starts, ends), own in zip(spans, pieces, strict=True)
+    ))
+
+
+def _shared(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The fingerprints that are in both, numbered; −1 for the others."""
+    common = np.intersect1d(a, b)
+    return _numbered(a, common), _numbered(b, common)
+
+
+def _numbered(values: NDArray[np.uint64], common: NDArray[np.uint64]) -> NDArray[np.int64]:
+    if not len(common):
+        return np.full(len(values), -1)
+    at = np.minimum(np.searchsorted(common, values), len(common) - 1)
+    return np.where(common[at] == values, at, -1)
+
+
+def _covering(pieces: list[Piece], width: int, count: int) -> Iterator[tuple[int, int, int, bool]]:
+    """(first token, last, number of the tile or −1, repeat) of all passages of `count` tokens."""
+    at = 0
+    for piece in pieces:
+        if at < piece.start:
+            yield at, piece.start, -1, False
+            at = piece.start
+        end = min(piece.end + width - 1, count)
+        yield at, end, piece.number, piece.repeat
+        at = end
+    if at < count:
+        yield at, count, -1, False
