@@ -580,62 +580,7 @@ def test_sketch_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "not a file of ndcore" in refused(capsys, 1, "info", corpus)
 
 
-# ---- compare and info
-
-
-def test_compare(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a").write_text(text(2))
-    (tmp_path / "b").write_text(text(2, 2))
-    assert run("compare", tmp_path / "a", tmp_path / "b", "--threshold", 0.5) == 0
-    report = capsys.readouterr().out
-    exact = ndcore.resemblance(text(2), text(2, 2))
-    assert f"resemblance        {exact:.4f}" in report
-    assert "Verdict: near-duplicates (threshold 0.5)" in report
-    assert "95 % interval" in report
-    assert f"containment of A   {ndcore.containment(text(2), text(2, 2)):.4f}" in report
-    assert "Only in B: 2, of 6 tokens\n  at token 1 (1): changed0\n  at token 6 (" not in report
-    assert "changed0" in report
-    assert "Shared passages" in report
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "verdict"),
-    [
-        (text(1), text(1), "identical, byte for byte"),
-        (text(1), text(1).upper(), "lexically equivalent"),
-        ("a b c a b c a b", "a b c a b c a b c", "shingle-equivalent"),
-        (text(1), text(2), "not near-duplicates"),
-        ("...", text(2), "cannot be compared: A has no shingles"),
-        ("...", "!!", "cannot be compared: A and B have no shingles"),
-        ("...", "...", "identical, byte for byte"),
-        ("", "", "identical, byte for byte"),
-    ],
-)
-def test_compare_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str, b: str, verdict: str) -> None:
-    (tmp_path / "a").write_text(a)
-    (tmp_path / "b").write_text(b)
-    assert run("compare", tmp_path / "a", tmp_path / "b", "--width", 3) == 0
-    assert f"Verdict: {verdict}" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("unit", ["char", "byte", "line"])
-def test_compare_units(tmp_path: Path, capsys: pytest.CaptureFixture[str], unit: str) -> None:
-    (tmp_path / "a").write_text("one\ntwo\nthree é\nfour\n")
-    (tmp_path / "b").write_text("one\ntwo\nthree é\nfive\n")
-    assert run("compare", tmp_path / "a", tmp_path / "b", "--unit", unit, "--width", 2) == 0
-    assert "three é" in capsys.readouterr().out
-
-
-def test_compare_records(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("compare", f"{corpus}#a", f"{corpus}#4") == 0
-    assert "lexically equivalent" in capsys.readouterr().out
-    assert "no record has the id 'z'; ids are like a, b, c" in refused(
-        capsys, 1, "compare", f"{corpus}#a", f"{corpus}#z"
-    )
-    assert "holds many documents" in refused(capsys, 2, "compare", corpus, corpus)
-    assert "no such file" in refused(capsys, 1, "compare", tmp_path / "x", tmp_path / "y")
-    assert "is a directory; name one document" in refused(capsys, 1, "compare", tmp_path, tmp_path)
-    assert "can be read once" in refused(capsys, 2, "compare", "-", "-")
+# ---- info
 
 
 def test_info(capsys: pytest.CaptureFixture[str]) -> None:

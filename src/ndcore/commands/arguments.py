@@ -112,8 +112,9 @@ def _add_compare(commands: _Commands) -> None:
     p = commands.add_parser(
         "compare",
         help="two documents side by side",
-        description="Resemblance, containment, and the passages that two documents share or do not. A document is a "
-        "file, FILE#ID for a record of a .jsonl or .parquet file, or - for standard input.",
+        description="How much two documents resemble each other, exactly and as sketches see it, and the passages that "
+        "they share or do not, side by side. A document is a file, FILE#ID for a record of a .jsonl or .parquet file, or - "
+        "for standard input.",
     )
     p.set_defaults(run=compare)
     p.add_argument("a", metavar="A")
@@ -125,7 +126,10 @@ def _add_compare(commands: _Commands) -> None:
         metavar="T",
         help="resemblance from which they are near-duplicates (default 0.8)",
     )
-    _add_shingling(p)
+    _add_tokens(p)
+    p.add_argument("--labelled", action="store_true", help="tell repeated shingles apart by their occurrence number")
+    p.add_argument("--json", action="store_true", help="write everything as JSON instead")
+    p.add_argument("--html", metavar="FILE", help="write a page of HTML instead, with the whole texts")
     p.add_argument(
         "--text-field", default="text", metavar="FIELD", help="field of a record that holds the text (default text)"
     )
@@ -163,12 +167,16 @@ def _add_bench(commands: _Commands) -> None:
     p.add_argument("--threads", type=_positive, metavar="N", help="of the last columns (default: all cores)")
 
 
-def _add_shingling(p: argparse.ArgumentParser) -> None:
+def _add_tokens(p: argparse.ArgumentParser) -> None:
     p.add_argument("--width", type=_positive, metavar="W", help="tokens per shingle (default 5)")
     p.add_argument("--unit", choices=_UNITS, help="what a token is (default word)")
     p.add_argument(
         "--normalize", choices=("NFKC",), help="Unicode normalisation of words and characters (default none)"
     )
+
+
+def _add_shingling(p: argparse.ArgumentParser) -> None:
+    _add_tokens(p)
     p.add_argument(
         "--num-perm",
         type=_positive,

@@ -1,158 +1,190 @@
-"""What ``ndcore compare`` shows: two documents, how much they resemble, and where they do and do not."""
+"""What ``ndcore compare`` finds out: two documents, how much they resemble, and where they do and do not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from ndcore.commands.summary import printable
+from ndcore.aligning import Passages, passages
+from ndcore.commands.summary import plain, printable
 from ndcore.documents import Documents
+from ndcore.estimating import Overlap, overlap
 from ndcore.files.sources import DocumentError, UsageError, classify
 from ndcore.files.spool import read_whole
+from ndcore.shingling import Shingling
+from ndcore.sketching import BottomSketcher, MinHasher
+from ndcore.texts import Text
 
-_SHOWN_PASSAGES = 8
-_SHOWN_CHARACTERS = 160
+_SHINGLING = ("unit", "width", "labelled", "short", "normalize")
 _SENTENCES = {
     "identical": "identical, byte for byte",
     "lexical": "lexically equivalent: the same tokens in the same order",
     "shingle": "shingle-equivalent: the same set of shingles",
     "near": "near-duplicates",
     "different": "not near-duplicates",
-    "none": "cannot be compared: {who} no shingles (no tokens), and could only be identical to another document",
+    "none": "cannot be compared: {who} no shingles, and could only be identical to another document",
 }
-
-Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Passage:
-    """A run of consecutive tokens."""
+class Estimate:
+    """What sketches say: resemblance with its interval of 95 % confidence, containment of a in b and of b in a."""
 
-    start: int
-    tokens: Sequence[str | bytes]
+    sketch: str
+    recipe: str
+    resemblance: float
+    interval: tuple[float, float]
+    containment: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Document:
+    """One of the two: `name` as it was given, `length` in code points of a str and bytes of bytes."""
+
+    name: str
+    text: Text
+    tokens: int
+    shingles: int
+
+    @property
+    def length(self) -> str:
+        return f"{len(self.text):,} {'bytes' if isinstance(self.text, bytes) else 'characters'}"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two texts compared.
+    """Two texts compared: the exact figures, what sketches make of them, and the passages.
 
-    Attributes
-    ----------
-    verdict : str
-        identical | lexical | shingle | near | different | none (one has no shingles).
-    resemblance, containment, contained : float
-        Of both; of the first in the second; of the second in the first. nan without shingles.
-    estimate : float
-        Resemblance by signatures of `num_perm` minima, and `interval`, of 95 % confidence, around it.
-    shared, only_a, only_b : int
-        Distinct shingles.
-    common, passages_a, passages_b : list of Passage
-        Tokens in shingles that both have (as they stand in the first); tokens of either in no such shingle.
+    `verdict` is identical | lexical | shingle | near | different | none (one has no shingles).
     """
 
+    a: Document
+    b: Document
+    shingling: Shingling
+    threshold: float
     verdict: str
-    resemblance: float
-    containment: float
-    contained: float
-    estimate: float
-    interval: tuple[float, float]
-    num_perm: int
-    shared: int
-    only_a: int
-    only_b: int
-    tokens: tuple[int, int]
-    common: list[Passage]
-    passages_a: list[Passage]
-    passages_b: list[Passage]
+    exact: Overlap
+    estimates: list[Estimate]
+    passages: Passages
+
+    @property
+    def containment(self) -> tuple[float, float]:
+        """Of a in b, and of b in a; nan where either has no shingles."""
+        return self.exact.containment, Overlap(self.exact.common, self.exact.size_b, self.exact.size_a).containment
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        empty = [letter for letter, document in (("A", self.a), ("B", self.b)) if not document.shingles]
+        who = "A and B have" if len(empty) == 2 else f"{''.join(empty)} has"
+        return _SENTENCES[self.verdict].format(who=who)
 
 
-def compare(
-    a: str | bytes, b: str | bytes, shingling: Any, threshold: float, num_perm: int = 84, seed: int = 1
-) -> Comparison:
-    """Compare two texts exactly, and by sketches. Time and memory linear in the texts, save for sorting."""
-    from ndcore.sketching import MinHasher
-
-    prints = [np.asarray(shingling.fingerprints(text), np.uint64) for text in (a, b)]
-    tokens = [list(shingling.tokens(text)) for text in (a, b)]
-    sets = [np.unique(values) for values in prints]
-    shared = len(np.intersect1d(sets[0], sets[1], assume_unique=True))
-    resemblance = _ratio(shared, len(sets[0]) + len(sets[1]) - shared, sets)
-    sketches = MinHasher(num_perm=num_perm, seed=seed, shingling=shingling).sketch_many([a, b])
-    low, high = sketches.interval(0, 1)
-    covered = [_covered(prints[i], sets[1 - i], len(tokens[i]), shingling.width) for i in (0, 1)]
+def compare(a: Text, b: Text, names: tuple[str, str], shingling: Shingling, threshold: float) -> Comparison:
+    """Compare two texts exactly, by sketches, and passage by passage. O(n log n)."""
+    exact = overlap(a, b, shingling)
+    tokens = shingling.tokens(a), shingling.tokens(b)
     return Comparison(
-        verdict=_verdict(a, b, tokens, resemblance, threshold),
-        resemblance=resemblance,
-        containment=_ratio(shared, len(sets[0]), sets),
-        contained=_ratio(shared, len(sets[1]), sets),
-        estimate=float(sketches.resemblance(0, 1)),
-        interval=(float(low), float(high)),
-        num_perm=num_perm,
-        shared=shared,
-        only_a=len(sets[0]) - shared,
-        only_b=len(sets[1]) - shared,
-        tokens=(len(tokens[0]), len(tokens[1])),
-        common=list(_runs(tokens[0], covered[0])),
-        passages_a=list(_runs(tokens[0], ~covered[0])),
-        passages_b=list(_runs(tokens[1], ~covered[1])),
+        Document(names[0], a, len(tokens[0]), exact.size_a),
+        Document(names[1], b, len(tokens[1]), exact.size_b),
+        shingling,
+        threshold,
+        _verdict(_bytes(a) == _bytes(b), tokens[0] == tokens[1], exact, threshold),
+        exact,
+        [_estimate(sketcher, a, b) for sketcher in (MinHasher(shingling=shingling), BottomSketcher(shingling=shingling))],
+        passages(a, b, shingling),
     )
 
 
-def _ratio(part: int, whole: int, sets: Sequence[npt.NDArray[np.uint64]]) -> float:
-    return part / whole if len(sets[0]) and len(sets[1]) else float("nan")
-
-
-def _verdict(a: str | bytes, b: str | bytes, tokens: list[list[Any]], resemblance: float, threshold: float) -> str:
-    if _bytes(a) == _bytes(b):
-        return "identical"
-    if np.isnan(resemblance):
-        return "none"
-    if tokens[0] == tokens[1]:
-        return "lexical"
-    if resemblance == 1:
-        return "shingle"
-    return "near" if resemblance >= threshold else "different"
-
-
-def _bytes(text: str | bytes) -> bytes:
+def _bytes(text: Text) -> bytes:
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
-def _covered(prints: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64], count: int, width: int) -> Bool:
-    """Which of `count` tokens lie in a shingle that the other document has too."""
-    steps = np.zeros(count + 1, np.int64)
-    starts = np.flatnonzero(np.isin(prints, other))
-    np.add.at(steps, starts, 1)
-    np.add.at(steps, np.minimum(starts + width, count), -1)
-    covered: Bool = np.cumsum(steps)[:count] > 0
-    return covered
+def _verdict(identical: bool, lexical: bool, exact: Overlap, threshold: float) -> str:
+    if identical:
+        return "identical"
+    if not (exact.size_a and exact.size_b):
+        return "none"
+    if lexical:
+        return "lexical"
+    if exact.resemblance == 1:
+        return "shingle"
+    return "near" if exact.resemblance >= threshold else "different"
 
 
-def _runs(tokens: list[Any], chosen: Bool) -> Iterator[Passage]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(np.int8)))
-    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        yield Passage(start, tokens[start:stop])
+def _estimate(sketcher: MinHasher | BottomSketcher, a: Text, b: Text) -> Estimate:
+    sketches = sketcher.sketch_many([a, b], threads=1)
+    recipe = sketches.recipe
+    return Estimate(
+        f"{recipe['num_perm']} minima" if isinstance(sketcher, MinHasher) else f"{recipe['size']} smallest",
+        recipe.id,
+        sketches.resemblance(0, 1),
+        sketches.interval(0, 1),
+        (sketches.containment(0, 1), sketches.containment(1, 0)),
+    )
 
 
-def load(name: str, text_field: str, id_field: str | None) -> str | bytes:
+def as_json(found: Comparison) -> dict[str, Any]:
+    """All of a comparison for programs. Passages have offsets in the documents, and the text there; of bytes that are not
+    UTF-8, ``\\xNN``."""
+    documents = {
+        side: {
+            "name": document.name,
+            "length": len(document.text),
+            "length_unit": "byte" if isinstance(document.text, bytes) else "code point",
+            "tokens": document.tokens,
+            "shingles": document.shingles,
+            "passages": [{**p._asdict(), "text": _shown(document.text[p.start : p.end])} for p in own],
+        }
+        for side, document, own in (("a", found.a, found.passages.a), ("b", found.b, found.passages.b))
+    }
+    result = {
+        "verdict": found.verdict,
+        "threshold": found.threshold,
+        "resemblance": found.exact.resemblance,
+        "containment": {"a": found.containment[0], "b": found.containment[1]},
+        "shared_shingles": found.exact.common,
+        "estimates": found.estimates,
+        "shingling": {"recipe": found.shingling.recipe.id, **{name: getattr(found.shingling, name) for name in _SHINGLING}},
+        **documents,
+    }
+    made: dict[str, Any] = plain(result)
+    return made
+
+
+def _shown(text: Text) -> str:
+    return text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text
+
+
+def shingling_of(args: argparse.Namespace) -> Shingling:
+    """The shingling that the command line asks for. UsageError where there is none."""
+    asked = {name: getattr(args, name) for name in ("unit", "width", "labelled", "normalize")}
+    try:
+        return Shingling(**{name: value for name, value in asked.items() if value is not None})
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def load(name: str, text_field: str, id_field: str | None, unit: str | None) -> Text:
     """The document that `name` stands for: a file, ``-``, or ``FILE#ID`` for a record of a file.
 
     Raises
     ------
     DocumentError
-        There is no such file or record, or it cannot be read.
+        There is no such file or record, it cannot be read, or it is no text and `unit` is not byte.
     UsageError
         The name is that of a file of many records.
     """
     if name == "-" or Path(name).exists():
         if name != "-" and classify(name)[0] != "text":
             raise UsageError(f"{name} holds many documents; name one of them: {name}#ID")
-        return read_whole(name)
+        text = read_whole(name)
+        if unit != "byte" and b"\0" in text[:8192]:
+            reason = "has NUL bytes, as UTF-16 and files that are no text have"
+            raise DocumentError(name, None, f"{reason}; convert it to UTF-8, or compare with --unit byte")
+        return text
     for at in [i for i, character in enumerate(name) if character == "#"]:
         path, ident = name[:at], name[at + 1 :]
         if Path(path).is_file() and classify(path)[0] != "text":
@@ -160,7 +192,7 @@ def load(name: str, text_field: str, id_field: str | None) -> str | bytes:
     raise DocumentError(name, None, "no such file; a record of a .jsonl or .parquet file is named FILE#ID")
 
 
-def _find(path: str, ident: str, text_field: str, id_field: str | None) -> str | bytes:
+def _find(path: str, ident: str, text_field: str, id_field: str | None) -> Text:
     with Documents(
         [path], text_field=text_field, id_field=id_field or "id", require_id=id_field is not None, on_error="skip"
     ) as documents:
@@ -174,59 +206,3 @@ def _find(path: str, ident: str, text_field: str, id_field: str | None) -> str |
     if documents.rejected and not examples:
         raise DocumentError(*documents.rejected[0])
     raise DocumentError(path, None, f"no record has the id {ident!r}; ids are like {examples}")
-
-
-def report(found: Comparison, names: tuple[str, str], threshold: float, unit: str, stream: TextIO, every: bool) -> None:
-    """Write a comparison for people."""
-    _head(found, names, threshold, stream)
-    if found.verdict == "identical":
-        return
-    groups = (("Shared passages", found.common), ("Only in A", found.passages_a), ("Only in B", found.passages_b))
-    for title, passages in groups:
-        _passages(title, passages, unit, stream, every)
-
-
-def _head(found: Comparison, names: tuple[str, str], threshold: float, stream: TextIO) -> None:
-    for letter, name, tokens, alone in zip("AB", names, found.tokens, (found.only_a, found.only_b), strict=True):
-        print(
-            f"{letter}  {printable(name)}: {tokens:,} tokens, {found.shared + alone:,} distinct shingles", file=stream
-        )
-    empty = [
-        letter for letter, alone in zip("AB", (found.only_a, found.only_b), strict=True) if not found.shared + alone
-    ]
-    who = "A and B have" if len(empty) == 2 else f"{''.join(empty)} has"
-    print(f"Verdict: {_SENTENCES[found.verdict].format(who=who)} (threshold {threshold:g})", file=stream)
-    if np.isnan(found.resemblance):
-        return
-    union = found.shared + found.only_a + found.only_b
-    estimate = f"from {found.num_perm} minima; 95 % interval {found.interval[0]:.4f} to {found.interval[1]:.4f}"
-    rows = (
-        ("resemblance", found.resemblance, f"{found.shared:,} of {union:,} shingles are in both"),
-        ("  estimated", found.estimate, estimate),
-        ("containment of A", found.containment, f"the part of A that is in B; {found.only_a:,} only in A"),
-        ("containment of B", found.contained, f"the part of B that is in A; {found.only_b:,} only in B"),
-    )
-    for name, value, meaning in rows:
-        print(f"  {name:<18} {value:.4f}  {meaning}", file=stream)
-
-
-def _passages(title: str, passages: list[Passage], unit: str, stream: TextIO, every: bool) -> None:
-    if not passages:
-        return
-    total = sum(len(passage.tokens) for passage in passages)
-    print(f"{title}: {len(passages):,}, of {total:,} tokens", file=stream)
-    shown = passages if every else passages[:_SHOWN_PASSAGES]
-    for passage in shown:
-        text = printable(_joined(passage.tokens, unit), None if every else _SHOWN_CHARACTERS)
-        print(f"  at token {passage.start + 1:,} ({len(passage.tokens):,}): {text}", file=stream)
-    if len(shown) < len(passages):
-        print(f"  and {len(passages) - len(shown):,} more (--all shows everything)", file=stream)
-
-
-def _joined(tokens: Sequence[str | bytes], unit: str) -> str:
-    texts = [token if isinstance(token, str) else token.decode("utf-8", "replace") for token in tokens]
-    if unit == "byte":
-        return b"".join(token if isinstance(token, bytes) else token.encode() for token in tokens).decode(
-            "utf-8", "replace"
-        )
-    return {"word": " ", "line": " | "}.get(unit, "").join(texts)

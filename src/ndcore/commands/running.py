@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import platform
 import sys
@@ -13,8 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ndcore.commands import comparing, summary
-from ndcore.commands.deduplicating import Run, ids_of, load_sketches, settings
+from ndcore.commands import comparing, showing, summary
+from ndcore.commands.deduplicating import Run, ids_of, load_sketches
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC
 from ndcore.files import writing
@@ -72,12 +73,8 @@ def sketch(args: argparse.Namespace) -> int:
 
 def _check_output_file(name: str, overwrite: bool) -> None:
     """UsageError where ``ndcore sketch`` cannot write `name`, or should not."""
-    path = Path(name)
-    if path.is_dir():
-        raise UsageError(f"the output {name} is a directory; name a file")
-    if not path.resolve().parent.is_dir():
-        raise UsageError(f"cannot write {name}: there is no directory {path.resolve().parent}; make it first")
-    if not path.exists():
+    _check_place(name)
+    if not Path(name).exists():
         return
     if not overwrite:
         raise UsageError(f"the output {name} exists already; give another name, or --overwrite to replace it")
@@ -85,15 +82,45 @@ def _check_output_file(name: str, overwrite: bool) -> None:
         raise UsageError(f"the output {name} exists and holds no sketches; --overwrite replaces only such files")
 
 
+def _check_place(name: str) -> None:
+    """UsageError where no file can be called `name`."""
+    path = Path(name)
+    if path.is_dir():
+        raise UsageError(f"the output {name} is a directory; name a file")
+    if not path.resolve().parent.is_dir():
+        raise UsageError(f"cannot write {name}: there is no directory {path.resolve().parent}; make it first")
+
+
 def compare(args: argparse.Namespace) -> int:
     """``ndcore compare``."""
     if args.a == args.b == STDIN:
         raise UsageError("standard input (-) can be read once; name it once")
-    shingling, numbers = settings(args, ())
-    a, b = (comparing.load(name, args.text_field, args.id_field) for name in (args.a, args.b))
-    found = comparing.compare(a, b, shingling, args.threshold, **numbers)
-    comparing.report(found, (args.a, args.b), args.threshold, shingling.unit, sys.stdout, args.all)
+    if args.html is not None:
+        _check_page(args.html)
+    shingling = comparing.shingling_of(args)
+    a, b = (comparing.load(name, args.text_field, args.id_field, args.unit) for name in (args.a, args.b))
+    found = comparing.compare(a, b, (args.a, args.b), shingling, args.threshold)
+    if args.html is not None:
+        from ndcore.commands.comparepage import compare_page
+
+        Path(args.html).write_text(compare_page(found), encoding="utf-8")
+        args.written = True
+    if args.json:
+        print(json.dumps(comparing.as_json(found), indent=2))
+    elif args.html is not None:
+        print(f"{found.sentence[:1].upper()}{found.sentence[1:]}; the page is {printable(args.html)}")
+    else:
+        showing.report(found, sys.stdout, args.all)
     return 0
+
+
+def _check_page(name: str) -> None:
+    """UsageError where ``ndcore compare`` cannot write a page to `name`, or should not."""
+    from ndcore.htmlpage import BEGINNING
+
+    _check_place(name)
+    if Path(name).exists() and not starts_with(name, BEGINNING.encode()):
+        raise UsageError(f"the output {name} exists and is no page of ndcore, which alone is replaced; give another name")
 
 
 def info(args: argparse.Namespace) -> int:

@@ -1,0 +1,98 @@
+"""A comparison as a page of HTML."""
+
+from __future__ import annotations
+
+from ndcore.commands.comparing import Comparison, Document
+from ndcore.commands.summary import printable
+from ndcore.htmlpage import overview, page
+from ndcore.sidebyside import fragment, visible
+
+STYLE = """
+h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
+.verdict { margin: 0 0 1.25rem; color: var(--faint); }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; margin-bottom: 1rem; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; }
+.card h2 { margin: 0 0 .4rem; font-size: 1rem; overflow-wrap: anywhere; }
+.card p { margin: .2rem 0; color: var(--faint); }
+.figures { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.figures th, .figures td { padding: .35rem 1rem .35rem 0; text-align: left; font-weight: 400; vertical-align: top; }
+.figures thead th { color: var(--faint); font-size: .9em; }
+.figures tbody tr { border-top: 1px solid var(--line); }
+.figures .exact { font-weight: 650; font-size: 1.15em; }
+.figures small { color: var(--faint); }
+.wide { overflow-x: auto; margin-bottom: 1rem; }
+.track { position: relative; height: 6px; min-width: 8rem; margin-top: .45rem; border-radius: 3px; background: var(--line); }
+.track i { position: absolute; top: 0; bottom: 0; border-radius: 3px; background: var(--shared); }
+.track .band { opacity: .45; }
+.track .tick { width: 3px; margin-left: -1.5px; top: -4px; bottom: -4px; background: var(--ink); }
+.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; margin: .3rem 0 .8rem; color: var(--faint); font-size: .9em; }
+.legend .nd-sign { display: inline-block; justify-self: auto; margin-right: .35em; }
+.legend .s { color: var(--shared); background: var(--shared-back); }
+.legend .d { color: var(--alone); background: var(--alone-back); }
+.legend .m { color: var(--moved); background: var(--moved-back); }
+"""
+
+
+def compare_page(found: Comparison) -> str:
+    """A page by itself: verdict, figures, where the shared passages stand, and the passages side by side."""
+    sentence = visible(found.sentence)
+    body = [
+        f"<h1>{sentence[:1].upper()}{sentence[1:]}</h1>",
+        f'<p class="verdict">{_subtitle(found)}</p>',
+        f'<div class="cards">{_card("A", found.a)}{_card("B", found.b)}</div>',
+    ]
+    if found.verdict != "none":
+        body.append(_figures(found))
+    body.append(f'<div class="card" style="margin-bottom:1rem">{_legend()}{overview(found.passages)}</div>')
+    names = f"A · {found.a.name}", f"B · {found.b.name}"
+    body.append(fragment(found.a.text, found.b.text, found.passages, names))
+    title = f"{printable(found.a.name)} and {printable(found.b.name)}: {found.sentence}"
+    return page(title, "\n".join(body), STYLE)
+
+
+def _subtitle(found: Comparison) -> str:
+    sh = found.shingling
+    labelled = "labelled " if sh.labelled else ""
+    normal = f", {sh.normalize}" if sh.normalize else ""
+    shared = f"{found.exact.common:,} of {found.exact.union:,} {labelled}shingles are in both"
+    return f"{shared} · threshold {found.threshold:g} · shingles of {sh.width} {sh.unit}s{normal}"
+
+
+def _card(letter: str, document: Document) -> str:
+    return (
+        f'<section class="card"><h2>{letter} · {visible(document.name)}</h2>'
+        f"<p>{document.length}, {document.tokens:,} tokens, {document.shingles:,} distinct shingles</p></section>"
+    )
+
+
+def _figures(found: Comparison) -> str:
+    heads = "".join(f'<th scope="col">from {estimate.sketch}, 95 % interval</th>' for estimate in found.estimates)
+    cells = "".join(
+        f"<td>{e.resemblance:.4f} <small>{e.interval[0]:.4f} to {e.interval[1]:.4f}</small>"
+        f"{_track(found.exact.resemblance, e.interval)}</td>"
+        for e in found.estimates
+    )
+    lines = [f'<tr><th scope="row">resemblance</th><td class="exact">{found.exact.resemblance:.4f}</td>{cells}</tr>']
+    for side, name in enumerate(("containment of A in B", "containment of B in A")):
+        cells = "".join(f"<td>{estimate.containment[side]:.4f}</td>" for estimate in found.estimates)
+        lines.append(f'<tr><th scope="row">{name}</th><td class="exact">{found.containment[side]:.4f}</td>{cells}</tr>')
+    return (
+        f'<div class="card wide"><table class="figures"><thead><tr><td></td><th scope="col">exact</th>{heads}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _track(exact: float, interval: tuple[float, float]) -> str:
+    """The interval as a band from 0 to 1, with a tick at the exact value."""
+    low, high = interval
+    band = f"left:{low:.2%};width:{max(high - low, 0.004):.2%}"
+    inner = f'<i class="band" style="{band}"></i><i class="tick" style="left:{exact:.2%}"></i>'
+    return f'<div class="track" aria-hidden="true">{inner}</div>'
+
+
+def _legend() -> str:
+    return (
+        '<div class="legend"><span><span class="nd-sign s">1</span>shared: the same number on both sides</span>'
+        '<span><span class="nd-sign d">≠</span>on one side alone</span>'
+        '<span><span class="nd-sign m">2</span>shared, and moved, or here more often than there</span></div>'
+    )

@@ -1,0 +1,120 @@
+"""A comparison for people: in the terminal, two columns of passages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ndcore.aligning import Passage
+from ndcore.commands.comparing import Comparison, Document
+from ndcore.commands.summary import printable
+from ndcore.sidebyside import Row, elided, rows
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text as Styled
+
+SHOWN_ROWS = 40
+SHOWN_CHARACTERS = {True: 240, False: 1200}  # of a shared passage, and of one that is not
+STYLES = {"": "cyan", "moved": "magenta", "again": "magenta", "-": "yellow", "+": "green"}
+
+
+def report(found: Comparison, stream: TextIO, every: bool) -> None:
+    """Write a comparison to a terminal, in colours, or as plain text elsewhere.
+
+    Raises
+    ------
+    ImportError
+        rich, of the extra "cli", is not installed.
+    """
+    try:
+        from rich.console import Console
+    except ImportError as error:
+        raise ImportError("this view needs rich: pip install 'ndcore[cli]'; --json and --html do without") from error
+    console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    with console.capture() as capture:
+        _figures(found, console)
+        if found.verdict != "identical":
+            _passages(found, console, every)
+    stream.write(re.sub(r" +$", "", capture.get(), flags=re.MULTILINE))
+
+
+def _figures(found: Comparison, console: Any) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    for letter, document in (("A", found.a), ("B", found.b)):
+        sizes = f"{document.length}, {document.tokens:,} tokens, {document.shingles:,} distinct shingles"
+        console.print(Text.assemble((f"{letter}  {printable(document.name)}", "bold"), f"  {sizes}"))
+    console.print(Text.assemble("Verdict: ", (found.sentence, "bold"), f" (threshold {found.threshold:g})"))
+    if found.verdict == "none":
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("", "exact", *(estimate.sketch for estimate in found.estimates)):
+        table.add_column(name, overflow="fold")
+    estimated = [f"{e.resemblance:.4f} ({e.interval[0]:.3f} to {e.interval[1]:.3f})" for e in found.estimates]
+    table.add_row("resemblance", Text(f"{found.exact.resemblance:.4f}", "bold"), *estimated)
+    for side, name in enumerate(("containment A in B", "containment B in A")):
+        values = (f"{estimate.containment[side]:.4f}" for estimate in found.estimates)
+        table.add_row(name, f"{found.containment[side]:.4f}", *values)
+    console.print(table)
+    console.print(
+        f"{found.exact.common:,} of {found.exact.union:,} shingles are in both; estimates with intervals of 95 % confidence"
+    )
+
+
+def _passages(found: Comparison, console: Any, every: bool) -> None:
+    from rich.table import Table
+
+    made = rows(found.passages)
+    shown = made if every else made[:SHOWN_ROWS]
+    table = Table.grid(expand=True, padding=(0, 0, 0, 0))
+    for _ in range(2):
+        table.add_column(ratio=1)
+    for row in shown:
+        table.add_row(*(_cell(found, side, row, every) for side in (0, 1)))
+    console.print()
+    console.print("[n] shared; - only in A; + only in B; moved: in another place there; again: more often here")
+    console.print(table)
+    left = sum(len(row.a) + len(row.b) for row in made[len(shown) :])
+    if left:
+        console.print(f"and {left:,} more passages: --all shows everything, --html FILE and --json have it too")
+
+
+def _cell(found: Comparison, side: int, row: Row, every: bool) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    document = (found.a, found.b)[side]
+    cell = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    cell.add_column(no_wrap=True, min_width=4, justify="right")
+    cell.add_column(ratio=1, overflow="fold")
+    for passage in (row.a, row.b)[side]:
+        note = "again" if passage.repeat else "" if row.aligned else "moved"
+        mark = f"[{passage.number}]" if passage.number else "-+"[side]
+        style = STYLES[note if passage.number else mark]
+        cell.add_row(Text(mark, style), _styled(document, passage, note, style, found.shingling.unit, every))
+    return cell
+
+
+def _styled(document: Document, p: Passage, note: str, style: str, unit: Any, every: bool) -> Styled:
+    from rich.text import Text
+
+    text = _one_line(document.text[p.start : p.end], unit)
+    limit = len(text) if every else SHOWN_CHARACTERS[p.number > 0]
+    head, middle, tail = elided(text, limit)
+    styled = Text(f"({note}) " if p.number and note else "", "italic")
+    styled.append(head, style)
+    if middle:
+        styled.append(f" ... {len(middle):,} characters ... ").append(tail, style)
+    return styled
+
+
+def _one_line(text: str | bytes, unit: Any) -> str:
+    """What a terminal can show of a text; runs of blanks are one blank, save where blanks are what is compared."""
+    decoded = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text
+    if unit == "word":
+        return printable(re.sub(r"\s+", " ", decoded))
+    lines: Iterable[str] = re.split(r"\r\n?|\n", decoded) if unit == "line" else [decoded]
+    return "\n".join(map(printable, lines))

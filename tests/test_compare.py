@@ -1,0 +1,242 @@
+"""``ndcore compare``: verdicts, figures, the two columns, JSON, pages, refusals."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli import RUN, jsonl, refused, run, text
+from test_sidebyside import Tree
+
+import ndcore as nd
+
+ROWS = [{"id": "a", "text": text(1)}, {"id": 4, "text": text(1).upper() + "!"}, {"id": "c", "text": text(2)}]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(jsonl(ROWS))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def write(tmp_path: Path, a: str | bytes, b: str | bytes) -> tuple[Path, Path]:
+    paths = tmp_path / "a.txt", tmp_path / "b.txt"
+    for path, document in zip(paths, (a, b), strict=True):
+        path.write_bytes(document.encode() if isinstance(document, str) else document)
+    return paths
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    assert run("compare", *arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+# ---- the terminal
+
+
+def test_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = text(2), text(2, 2)
+    assert run("compare", *write(tmp_path, a, b), "--threshold", 0.5) == 0
+    report = capsys.readouterr().out
+    assert "Verdict: near-duplicates (threshold 0.5)" in report
+    minima, bottom = nd.MinHasher().sketch_many([a, b]), nd.BottomSketcher().sketch_many([a, b])
+    low, high = minima.interval(0, 1)
+    exact = nd.resemblance(a, b)
+    assert f"resemblance         {exact:.4f}  {minima.resemblance(0, 1):.4f} ({low:.3f} to {high:.3f})  " in report
+    assert f"{bottom.resemblance(0, 1):.4f} ({exact:.3f} to {exact:.3f})\n" in report  # it holds the whole sets
+    for name, pair, order in (("A in B", (a, b), (0, 1)), ("B in A", (b, a), (1, 0))):
+        assert f"containment {name}  {nd.containment(*pair):.4f}  {minima.containment(*order):.4f}" in report
+
+
+def test_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = "Seven wizards quietly boil soup today. Old news here: one two three four five!"
+    b = "one, two, three, four five -- and seven wizards\nQUIETLY boil soup today; seven wizards quietly boil"
+    assert run("compare", *write(tmp_path, a, b), "--width", 4) == 0
+    table = capsys.readouterr().out.partition("more often here\n")[2]
+    assert table.splitlines() == [
+        " " * 50 + " [2] (moved) one, two, three, four five",
+        " " * 50 + "   + and",
+        " [1] Seven wizards quietly boil soup today         [1] seven wizards QUIETLY boil soup today",
+        "   - Old news here                                 [1] (again) seven wizards quietly boil",
+        " [2] (moved) one two three four five",
+    ]
+    assert not any(line.endswith(" ") for line in table.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        (text(1), text(1), "identical, byte for byte"),
+        (text(1), text(1).upper(), "lexically equivalent"),
+        ("a b c a b c a b", "a b c a b c a b c", "shingle-equivalent"),
+        (text(1), text(2), "not near-duplicates"),
+        ("...", text(2), "cannot be compared: A has no shingles"),
+        ("...", "!!", "cannot be compared: A and B have no shingles"),
+        ("...", "...", "identical, byte for byte"),
+        ("", "", "identical, byte for byte"),
+    ],
+)
+def test_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str, b: str, verdict: str) -> None:
+    paths = write(tmp_path, a, b)
+    assert run("compare", *paths, "--width", 3) == 0
+    assert f"Verdict: {verdict}" in capsys.readouterr().out
+    assert run("compare", *paths, "--width", 3, "--html", tmp_path / "page.html") == 0
+    assert capsys.readouterr().out.lower().startswith(verdict.lower())
+    Tree((tmp_path / "page.html").read_text("utf-8"))
+    found = as_json(capsys, *paths, "--width", 3)
+    assert (found["resemblance"] is None) == ("..." in (a, b) or a == "")
+
+
+@pytest.mark.parametrize("unit", ["char", "byte", "line"])
+def test_units(tmp_path: Path, capsys: pytest.CaptureFixture[str], unit: str) -> None:
+    paths = write(tmp_path, "one\ntwo\nthree é\nfour\n", "one\ntwo\nthree é\nfive\n")
+    assert run("compare", *paths, "--unit", unit, "--width", 2) == 0
+    assert "three é" in capsys.readouterr().out
+    found = as_json(capsys, *paths, "--unit", unit, "--width", 2)
+    assert found["shingling"]["unit"] == unit
+    assert found["a"]["passages"][0]["text"].startswith("one\ntwo\nthree é")
+
+
+def test_labelled_and_normalized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = write(tmp_path, "a b a b a b", "a b ａ b")
+    plain = as_json(capsys, *paths, "--width", 2, "--normalize", "NFKC")
+    assert plain["resemblance"] == 1
+    labelled = as_json(capsys, *paths, "--width", 2, "--normalize", "NFKC", "--labelled")
+    assert labelled["resemblance"] == 3 / 5
+    assert labelled["shingling"]["labelled"] is True
+    assert labelled["shingling"]["recipe"] == nd.Shingling(width=2, normalize="NFKC", labelled=True).recipe.id
+
+
+def test_long_documents_are_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = [" ".join(f"w{i}x{j}" for j in range(60)) for i in range(60)]
+    paths = write(tmp_path, " old ".join(parts), " new ".join(parts))
+    assert run("compare", *paths) == 0
+    report = capsys.readouterr().out
+    assert report.endswith("and 158 more passages: --all shows everything, --html FILE and --json have it too\n")
+    assert re.search(r"\.\.\. \d+\s+characters\s+\.\.\.", report)
+    assert run("compare", *paths, "--all") == 0
+    report = capsys.readouterr().out
+    assert "more passages" not in report
+    assert "characters ..." not in report
+    assert all(report.count(f"w{i}x30 ") + report.count(f"w{i}x30\n") == 2 for i in range(60))
+
+
+def test_nothing_that_a_terminal_obeys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = "\x1b[31mred\x1b[0m [bold]one[/bold] :smile: \u202etwo\x07 \r three"
+    assert run("compare", *write(tmp_path, hostile.encode() + b"\xff", hostile + " four"), "--width", 2) == 0
+    report = capsys.readouterr().out
+    assert all(c.isprintable() or c == "\n" for c in report)
+    shown = ("31mred\\x1b[0m", "[bold]one[/bold]", ":smile:", "\\u202etwo\\x07")
+    assert all(report.count(part) == 2 for part in shown)
+
+
+def test_colours_on_a_terminal_only(tmp_path: Path) -> None:
+    paths = write(tmp_path, "one two three x", "one two three y")
+    command = [*RUN, "compare", *map(str, paths), "--width", "3"]
+    plain = subprocess.run(command, capture_output=True, check=True, text=True, env={**os.environ, "COLUMNS": "80"})
+    assert "\x1b" not in plain.stdout
+    assert max(map(len, plain.stdout.splitlines())) <= 80
+    forced = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}
+    coloured = subprocess.run(command, capture_output=True, check=True, text=True, env=forced)
+    assert "\x1b[36m" in coloured.stdout
+    assert re.sub("\x1b\\[[0-9;]*m", "", coloured.stdout).split() == plain.stdout.split()
+
+
+def test_without_rich(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = write(tmp_path, "one", "two")
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert "needs rich: pip install 'ndcore[cli]'; --json and --html do without" in refused(capsys, 1, "compare", *paths)
+    assert as_json(capsys, *paths)["verdict"] == "different"
+
+
+# ---- JSON and HTML
+
+
+def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = "é one two three four", b"one two three \xff five"
+    found = as_json(capsys, *write(tmp_path, a, b), "--width", 3, "--threshold", 0.25)
+    assert list(found) == [
+        "verdict", "threshold", "resemblance", "containment", "shared_shingles", "estimates", "shingling", "a", "b",
+    ]
+    assert found["verdict"] == "near"
+    assert found["resemblance"] == 0.25
+    assert found["containment"] == {"a": 1 / 3, "b": 1 / 2}
+    assert found["shared_shingles"] == 1
+    assert [estimate["sketch"] for estimate in found["estimates"]] == ["84 minima", "200 smallest"]
+    assert found["estimates"][0]["recipe"] == nd.MinHasher(shingling=nd.Shingling(width=3)).sketch_many([a]).recipe.id
+    for side, document in (("a", a.encode()), ("b", b)):
+        assert found[side]["length"] == len(document)
+        assert found[side]["length_unit"] == "byte"
+        for p in found[side]["passages"]:
+            assert p["text"] == document[p["start"] : p["end"]].decode("utf-8", "backslashreplace")
+    assert [(p["text"], p["number"], p["repeat"]) for p in found["a"]["passages"]] == [
+        ("é", 0, False), ("one two three", 1, False), ("four", 0, False),
+    ]
+
+
+def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = b"one two three </table><script>alert(1)</script> \xe2\x80\xae \x07 \xff"
+    a, b = write(tmp_path, hostile, b"zero one two three")
+    (tmp_path / "<b>.txt").write_bytes(b"zero one two three")
+    out = tmp_path / "page.html"
+    assert run("compare", a, tmp_path / "<b>.txt", "--width", 3, "--html", out) == 0
+    assert capsys.readouterr().out.endswith("page.html\n")
+    source = out.read_text("utf-8")
+    tree = Tree(source)
+    assert [tag for tag, _ in tree.elements].count("script") == 1
+    assert {"a1", "b1"} <= set(tree.values("id"))
+    assert {"#a1", "#b1"} == set(tree.values("href"))
+    content = "".join(tree.text)
+    assert all(code in content for code in ("U+202E", "U+0007", "\\xFF", "alert(1)", "<b>.txt"))
+    assert f"{nd.resemblance(hostile, b'zero one two three', nd.Shingling(width=3)):.4f}" in content
+    assert run("compare", a, b, "--width", 3, "--html", out, "--json") == 0  # pages of ndcore are replaced
+    assert json.loads(capsys.readouterr().out)["shared_shingles"] == 1
+    assert "<b>" not in "".join(Tree(out.read_text("utf-8")).text)
+
+
+# ---- inputs
+
+
+def test_records(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("compare", f"{corpus}#a", f"{corpus}#4") == 0
+    assert "lexically equivalent" in capsys.readouterr().out
+    message = refused(capsys, 1, "compare", f"{corpus}#a", f"{corpus}#z")
+    assert "no record has the id 'z'; ids are like a, 4, c" in message
+    assert "holds many documents" in refused(capsys, 2, "compare", corpus, corpus)
+
+
+def test_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    _, b = write(tmp_path, "", text(1))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text(1).encode())))
+    assert as_json(capsys, "-", b)["verdict"] == "identical"
+    assert "can be read once" in refused(capsys, 2, "compare", "-", "-")
+
+
+def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = write(tmp_path, "a", "one two".encode("utf-16-le"))
+    assert "no such file" in refused(capsys, 1, "compare", tmp_path / "x", tmp_path / "y")
+    assert "is a directory; name one document" in refused(capsys, 1, "compare", tmp_path, tmp_path)
+    message = refused(capsys, 1, "compare", a, b)
+    assert message.startswith(f"{b}: has NUL bytes, as UTF-16 and files that are no text have; convert it to UTF-8, or")
+    assert as_json(capsys, a, b, "--unit", "byte", "--width", 1)["shared_shingles"] == 0
+    assert "normalize='NFKC' is for the units word and char" in refused(
+        capsys, 2, "compare", a, a, "--unit", "line", "--normalize", "NFKC"
+    )
+    assert "width must be 1 to 65536" in refused(capsys, 2, "compare", a, a, "--width", 1 << 17)
+    assert "is a directory; name a file" in refused(capsys, 2, "compare", a, a, "--html", tmp_path)
+    assert "make it first" in refused(capsys, 2, "compare", a, a, "--html", tmp_path / "no" / "page.html")
+    assert "is no page of ndcore, which alone is replaced" in refused(capsys, 2, "compare", a, a, "--html", a)
+    assert a.read_bytes() == b"a"
