@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._pairs import distinct
 from ndcore.locating import locate
 from ndcore.shingling import Shingling
 from ndcore.texts import Text
@@ -87,8 +88,8 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     shingling = shingling or Shingling()
     spans = locate(a, shingling), locate(b, shingling)
     prints, offsets = shingling.fingerprints_many([a, b], threads=1)
-    elements = _shared(prints[: offsets[1]], prints[offsets[1] :])
-    pieces = tile(*elements)
+    common = _common(prints, offsets)
+    pieces = tile(_numbered(prints[: offsets[1]], common), _numbered(prints[offsets[1] :], common))
     rank = {piece.number: rank for rank, piece in enumerate((p for p in pieces[0] if not p.repeat), 1)}
     return Passages(*(
         [
@@ -99,13 +100,14 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     ))
 
 
-def _shared(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The fingerprints that are in both, numbered; −1 for the others."""
-    common = np.intersect1d(a, b)
-    return _numbered(a, common), _numbered(b, common)
+def _common(prints: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The fingerprints that two documents have in common, ascending."""
+    values, bounds = distinct(prints.copy(), offsets)
+    return np.intersect1d(values[: bounds[1]], values[bounds[1] :], assume_unique=True)
 
 
 def _numbered(values: NDArray[np.uint64], common: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The place of each value in `common`, −1 where it is not there."""
     if not len(common):
         return np.full(len(values), -1)
     at = np.minimum(np.searchsorted(common, values), len(common) - 1)

@@ -95,7 +95,7 @@ def _in_utf8(data: bytes, text: Text, shingling: Shingling) -> Spans:
     points = code_points(data)
     offsets = byte_offsets(points, surrogate=1)
     begin, end = offsets[:-1], offsets[1:]
-    if shingling.normalize is not None:
+    if shingling.normalize is not None and len(points):
         points, origin, after = _normalized(data, points, offsets, remove=shingling.unit == "word")
         begin, end = begin[origin], offsets[after]
     if shingling.unit == "char":
@@ -129,26 +129,23 @@ def _normalized(
     It is made chunk by chunk, mostly a character with its marks; equal chunks are normalised once.
     """
     distinct, which = np.unique(points, return_inverse=True)
-    cuts = np.flatnonzero(np.array([_text.is_boundary(c) for c in distinct.tolist()], np.bool_)[which])
-    cuts = np.unique(np.concatenate([[0], cuts, [len(points)]]))
-    forms: dict[bytes, int] = {}
-    form = np.empty(len(cuts) - 1, np.int64)
-    single = np.diff(cuts) == 1
-    of_single = np.empty(len(distinct), np.int64)
-
-    def numbered(positions: NDArray[np.int64]) -> list[int]:
-        return [
-            forms.setdefault(data[start:end], len(forms))
-            for start, end in zip(offsets[cuts[positions]].tolist(), offsets[cuts[positions + 1]].tolist(), strict=True)
-        ]
-
-    values, examples = np.unique(which[cuts[:-1][single]], return_index=True)
-    of_single[values] = numbered(np.flatnonzero(single)[examples])
-    form[single] = of_single[which[cuts[:-1][single]]]
-    form[~single] = numbered(np.flatnonzero(~single))
-    normal = [code_points(_text.normalize(chunk, remove)) for chunk in forms]
+    boundary = np.array([_text.is_boundary(c) for c in distinct.tolist()], np.bool_)[which]
+    inner = 1 + np.flatnonzero(boundary[1:])
+    starts, ends = np.concatenate([[0], inner]), np.concatenate([inner, [len(points)]])
+    keys = points[starts].astype(np.int64)  # of a chunk of one code point; others have numbers beyond these
+    several: dict[bytes, int] = {}
+    long = ends - starts > 1
+    places = zip(offsets[starts[long]].tolist(), offsets[ends[long]].tolist(), strict=True)
+    keys[long] = [several.setdefault(data[start:end], 0x110000 + len(several)) for start, end in places]
+    chunks = {key: chunk for chunk, key in several.items()}
+    known, form = np.unique(keys, return_inverse=True)
+    normal = [
+        code_points(_text.normalize(chunks.get(key) or chr(key).encode("utf-8", "surrogateescape"), remove))
+        for key in known.tolist()
+    ]
     lengths = np.fromiter(map(len, normal), np.int64)
-    begins, counts = np.cumsum(lengths) - lengths, lengths[form]
+    begins, counts = (np.cumsum(lengths) - lengths)[form], lengths[form]
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    parts = np.concatenate([np.empty(0, np.uint32), *normal])
-    return parts[np.repeat(begins[form], counts) + within], np.repeat(cuts[:-1], counts), np.repeat(cuts[1:], counts)
+    return (
+        np.concatenate(normal)[np.repeat(begins, counts) + within], np.repeat(starts, counts), np.repeat(ends, counts)
+    )

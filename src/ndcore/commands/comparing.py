@@ -85,16 +85,18 @@ class Comparison:
 def compare(a: Text, b: Text, names: tuple[str, str], shingling: Shingling, threshold: float) -> Comparison:
     """Compare two texts exactly, by sketches, and passage by passage. O(n log n)."""
     exact = overlap(a, b, shingling)
-    tokens = shingling.tokens(a), shingling.tokens(b)
+    canonical = shingling.shingler.canonical(shingling.batch([a, b]), bytes)
+    found = passages(a, b, shingling)
+    tokens = [own[-1].last if own else 0 for own in found]
     return Comparison(
-        Document(names[0], a, len(tokens[0]), exact.size_a),
-        Document(names[1], b, len(tokens[1]), exact.size_b),
+        Document(names[0], a, tokens[0], exact.size_a),
+        Document(names[1], b, tokens[1], exact.size_b),
         shingling,
         threshold,
-        _verdict(_bytes(a) == _bytes(b), tokens[0] == tokens[1], exact, threshold),
+        _verdict(_bytes(a) == _bytes(b), canonical[0] == canonical[1], exact, threshold),
         exact,
         [_estimate(sketcher, a, b) for sketcher in (MinHasher(shingling=shingling), BottomSketcher(shingling=shingling))],
-        passages(a, b, shingling),
+        found,
     )
 
 
