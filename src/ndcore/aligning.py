@@ -29,7 +29,7 @@ class Passage(NamedTuple):
     number : int
         Passages of the same number, 1 or more, are the same in both documents; 0 is a passage of this document alone.
     repeat : bool
-        The passage, or more of it, stands once more in this document than in the other: its counterpart has another one.
+        The text of this number, or a part of it, in a further place; its counterpart is that of the first place.
     """
 
     start: int

@@ -2,7 +2,8 @@
 
 After Wise (1993), "String similarity via greedy string tiling and running Karp–Rabin matching", which takes the longest
 common run again and again, in cubic time at worst. Here runs around elements that stand once in each sequence come first
-(their places are certain), then what repeats is given out from left to right, the longest of a few candidates each time.
+(their places are certain), then what repeats is given out from left to right, the longest of a few candidates each time,
+unless it is part of a longer repeat of what has been found already.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ CANDIDATES = 8  # places that are tried for an element that repeats
 
 
 class Piece(NamedTuple):
-    """The elements start … end − 1, which are (a part of) tile `number`; not the first such run if `repeat`."""
+    """The elements start … end − 1, which are tile `number` or, if `repeat`, (a part of) it in a further place."""
 
     start: int
     end: int
@@ -51,6 +52,7 @@ def tile(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[list[Piece], list[
 class _Tiling:
     def __init__(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
         self.arrays = a, b
+        self.size = 1 + max(a.max(initial=-1), b.max(initial=-1))
         self.lists = a.tolist(), b.tolist()
         self.owners = [-1] * len(a), [-1] * len(b)  # the tile of each element
         self.tiles: list[tuple[int, int, int]] = []  # starts in a and b, length
@@ -59,7 +61,7 @@ class _Tiling:
         for i, j, length in self._anchors():
             if self.owners[0][i] < 0:
                 self._claim_around(i, j, length)
-        self._give_out()
+        self._give_out(self._repeat_lengths(0), self._repeat_lengths(1))
         repeats = self._repeats(0), self._repeats(1)
         first = [[Piece(row[side], row[side] + row[2], number, False) for number, row in enumerate(self.tiles)]
                  for side in (0, 1)]
@@ -68,11 +70,10 @@ class _Tiling:
     def _anchors(self) -> Iterator[tuple[int, int, int]]:
         """Runs (start in a, start in b, length) of elements that stand once in each sequence, longest first."""
         a, b = self.arrays
-        size = 1 + max(a.max(initial=-1), b.max(initial=-1))
-        once = np.ones(size, np.bool_)
-        place = np.zeros(size, np.int64)
+        once = np.ones(self.size, np.bool_)
+        place = np.zeros(self.size, np.int64)
         for sequence in (a, b):
-            once &= np.bincount(sequence[sequence >= 0], minlength=size) == 1
+            once &= np.bincount(sequence[sequence >= 0], minlength=self.size) == 1
         place[b[b >= 0]] = np.flatnonzero(b >= 0)
         i = np.flatnonzero(a >= 0)
         i = i[once[a[i]]]
@@ -103,10 +104,10 @@ class _Tiling:
             i, j = i + 1, j + 1
         return i - start
 
-    def _give_out(self) -> None:
-        """Tiles of what is free in both sequences, from left to right."""
+    def _give_out(self, repeats_a: list[int], repeats_b: list[int]) -> None:
+        """Tiles of what is free in both sequences, from left to right, at least as long as the repeats there."""
         a, in_a, in_b = self.lists[0], *self.owners
-        places = _Places(self.arrays[1])
+        places = _Places(self.arrays[1], self.size)
         for i, element in enumerate(a):
             if element < 0 or in_a[i] >= 0:
                 continue
@@ -117,13 +118,13 @@ class _Tiling:
                     best, length = j, run
                 if self._ends(0, i + run):
                     break
-            if length:
+            if length and length >= max(repeats_a[i], repeats_b[best]):
                 self._claim(i, best, length)
 
     def _repeats(self, side: int) -> list[Piece]:
-        """Runs of what is left in the sequence `side`: all places of its elements in the other belong to tiles."""
+        """Runs of what is free in the sequence `side` and equal to parts of tiles."""
         own, in_own, in_other = self.lists[side], self.owners[side], self.owners[1 - side]
-        places = _Places(self.arrays[1 - side])
+        places = _Places(np.where(np.array(in_other, np.int64) >= 0, self.arrays[1 - side], -1), self.size)
         found: list[Piece] = []
         for i, element in enumerate(own):
             if element < 0 or in_own[i] >= 0 or (found and i < found[-1].end):
@@ -135,8 +136,16 @@ class _Tiling:
                     best, length = j, run
                 if self._ends(side, i + run):
                     break
-            found.append(Piece(i, i + length, in_other[best], True))
+            if length:
+                found.append(Piece(i, i + length, in_other[best], True))
         return found
+
+    def _repeat_lengths(self, side: int) -> list[int]:
+        """Of each element of a sequence, the length of the repeat that it is in; 0: none."""
+        lengths = [0] * len(self.lists[side])
+        for start, end, _, _ in self._repeats(side):
+            lengths[start:end] = [end - start] * (end - start)
+        return lengths
 
     def _repeated_run(self, side: int, i: int, j: int) -> int:
         """How far the sequence `side` is free from i on, and equal to the tile of the other from j on."""
@@ -152,11 +161,11 @@ class _Tiling:
 
 
 class _Places:
-    """Where the elements of a sequence stand."""
+    """Where the elements 0 … size − 1 of a sequence stand."""
 
-    def __init__(self, sequence: NDArray[np.int64]) -> None:
+    def __init__(self, sequence: NDArray[np.int64], size: int) -> None:
         self.order = np.argsort(sequence, kind="stable").tolist()
-        counts = np.bincount(sequence + 1, minlength=1)
+        counts = np.bincount(sequence + 1, minlength=size + 1)
         self.ends = np.cumsum(counts).tolist()
         self.starts = self.ends[:]
 

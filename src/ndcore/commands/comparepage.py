@@ -94,5 +94,5 @@ def _legend() -> str:
     return (
         '<div class="legend"><span><span class="nd-sign s">1</span>shared: the same number on both sides</span>'
         '<span><span class="nd-sign d">≠</span>on one side alone</span>'
-        '<span><span class="nd-sign m">2</span>shared, and moved, or here more often than there</span></div>'
+        '<span><span class="nd-sign m">2</span>shared, in another place there, or in a further place here</span></div>'
     )

@@ -75,7 +75,7 @@ def _passages(found: Comparison, console: Any, every: bool) -> None:
     for row in shown:
         table.add_row(*(_cell(found, side, row, every) for side in (0, 1)))
     console.print()
-    console.print("[n] shared; - only in A; + only in B; moved: in another place there; again: more often here")
+    console.print("[n] shared; - only in A; + only in B; moved: in another place there; again: in a further place")
     console.print(table)
     left = sum(len(row.a) + len(row.b) for row in made[len(shown) :])
     if left:
