@@ -16,6 +16,7 @@ C_FILES = {
     "_rabin": ["gf2", "rabin"],
     "_text": ["text", "nfkc"],
     "_minhash": ["minhash", "fastsketch"],
+    "_feature": ["feature"],
     "_pairs": ["pairs"],
     "_arrow": ["arrow"],
     "_pipeline": ["pipeline", "utf8"],

@@ -22,7 +22,7 @@ from native import WORD, address, opaque
 from numpy.typing import NDArray
 
 import ndcore
-from ndcore import _pipeline
+from ndcore import _feature
 from ndcore.reference import features as reference_features
 from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
@@ -238,7 +238,7 @@ class Bench:
         rows = self.rng.integers(0, 1 << 32, (n, 84), np.uint32)
 
         def run() -> NDArray[np.uint64]:
-            return np.asarray(_pipeline.features(rows, 14, 0, 6, R)).ravel()
+            return np.asarray(_feature.features(rows, 14, 0, 6, R)).ravel()
 
         def expected() -> list[int]:
             return [feature for row in rows[:5].tolist() for feature in reference_features.features(row)]

@@ -132,7 +132,7 @@ def test_there_are_doctests_to_run():
 # ---------------------------------------------------------------------------------------------- what a wheel must be
 
 
-@pytest.mark.parametrize("module", ["_arrow", "_cpu", "_minhash", "_pairs", "_pipeline", "_rabin", "_text"])
+@pytest.mark.parametrize("module", ["_arrow", "_cpu", "_feature", "_minhash", "_pairs", "_pipeline", "_rabin", "_text"])
 def test_extensions_export_nothing_but_their_start(module):
     """Names of C functions that others export too would otherwise meet in one process."""
     if shutil.which("nm") is None:

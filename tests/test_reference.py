@@ -20,6 +20,7 @@ from ndcore.reference import clustering, dedup, features, gf2, minhash, rabin, r
 P = 0x1FD845EF300CE2D0B
 Q = 0x102FC1EFE0FCCD72D
 R = 0x15F9968BB90FD8193
+S = 0x1DBEF19FC8E7B845F
 
 ROSE = b"a rose is a rose is a rose".split()
 FLOWER = b"a rose is a flower which is a rose".split()
@@ -42,9 +43,9 @@ def number(text: str) -> int:
 # ---------------------------------------------------------------------------------------------- polynomials
 
 
-def test_constants_are_the_first_irreducible_polynomials_of_seeds_1_2_3():
-    assert [gf2.random_irreducible(64, seed) for seed in (1, 2, 3)] == [P, Q, R]
-    assert (gf2.POLYNOMIAL, gf2.TOKEN_POLYNOMIAL, gf2.FEATURE_POLYNOMIAL) == (P, Q, R)
+def test_constants_are_the_first_irreducible_polynomials_of_seeds_1_to_4():
+    assert [gf2.random_irreducible(64, seed) for seed in (1, 2, 3, 4)] == [P, Q, R, S]
+    assert (gf2.POLYNOMIAL, gf2.TOKEN_POLYNOMIAL, gf2.FEATURE_POLYNOMIAL, gf2.SUPER_FEATURE_POLYNOMIAL) == (P, Q, R, S)
 
 
 def test_splitmix64_published_outputs():
@@ -488,6 +489,43 @@ def test_features_by_hand():
     assert len(set(features.features([5] * 12, 6, 2))) == 6
     with pytest.raises(ValueError, match="84 minima and the signature has 83"):
         features.features([0] * 83)
+
+
+def test_super_features_by_hand():
+    assert features.super_feature(0, [1]) == 0xDBEF19FC8E7B845F  # x^64 mod S
+    pairs = [(0, 10, 20), (1, 10, 30), (2, 20, 30)]
+    strings = [b"".join(value.to_bytes(8, "big") for value in pair) for pair in pairs]
+    assert features.super_features([10, 20, 30], 2) == [rabin.fingerprint(string, S) for string in strings]
+    assert features.super_features([10, 20, 30], 3) == [rabin.words([0, 10, 20, 30], S)]
+    assert len(features.super_features([7] * 6, 2)) == len(set(features.super_features([7] * 6, 2))) == 15
+    with pytest.raises(ValueError, match=r"need is 4; give an integer in \[1, 3\]"):
+        features.super_features([10, 20, 30], 4)
+
+
+def test_super_features_need_a_polynomial_of_their_own():
+    """Neither of two features is shared, yet their fingerprints modulo R would be: the difference in one cancels that in
+    the other, a word further on. Modulo S they differ."""
+    one, other = [1, 2, 3, 4], [1, 2 ^ 0xABC, 3 ^ 0xABC, 4]
+    first, second = features.features(one, 2, 2), features.features(other, 2, 2)
+    assert first[0] != second[0] and first[1] != second[1]
+    assert rabin.words([0, *first], R) == rabin.words([0, *second], R)
+    assert features.super_features(first, 2) != features.super_features(second, 2)
+
+
+def test_super_shingles_by_hand():
+    """Runs of (2, 3, 5, 8): what a shorter sketch has in common with it are the runs of its own members in a row."""
+    found = features.super_shingles([2, 3, 5, 8], 2)
+    assert found == [rabin.words(pair, R) for pair in ([2, 3], [3, 5], [5, 8])]
+    assert features.super_shingles([3, 5, 9], 2)[0] == found[1]
+    assert not set(features.super_shingles([2, 5, 9], 2)) & set(found)
+    assert features.super_shingles([2, 3], 3) == features.super_shingles([], 1) == []
+    assert features.super_shingles([1, 2], 1) == [R - 2**64, rabin.words([2], R)]
+    assert features.meta_sketch([2, 3, 5, 8], 2, 2) == sorted(minhash.permute(found))[:2]
+    for bad, message in (([2, 2], "ascend"), ([3, 2], "ascend")):
+        with pytest.raises(ValueError, match=message):
+            features.super_shingles(bad, 1)
+    with pytest.raises(ValueError, match="run is 0"):
+        features.super_shingles([1], 0)
 
 
 # ---------------------------------------------------------------------------------------------- estimates

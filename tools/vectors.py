@@ -420,13 +420,22 @@ def feature_vectors() -> dict[str, Any]:
     signatures["zeros"] = (32, [0] * 200)
     designs = [(6, 14), (1, 1), (2, 1), (200, 1), (1, 200), (7, 3), (12, 7), (100, 2), (25, 8)]
     filters = [(6, 14, 2), (1, 1, 1), (6, 14, 1), (6, 14, 6), (25, 5, 1), (40, 4, 2), (200, 1, 100)]
+    supers = [(6, 14, 1), (6, 14, 2), (6, 14, 6), (1, 1, 1), (7, 3, 3), (12, 7, 4), (25, 8, 2)]
+    sketches = {f"minimal_{n}": minhash.bottom(random_values(n, 8100 + n), 200, 64, 1) for n in (0, 1, 8, 13, 14, 15, 200)}
+    sketches["ends"] = [0, 1, 2**32, 2**63, 2**64 - 1]
+    runs = (1, 2, 5, 14, 33, 200)
     resemblances = ("0", "0.1", "0.5", "0.77", "0.8", "0.9", "0.909", "0.975", "0.99", "1")
     return {
         "header": header(
-            "Features of signatures, and the probability that a filter lets a pair pass",
-            "DESIGN.md section 3; Broder 2000, section 3",
+            "Features of signatures, super-features of features, super-shingles of sketches, and the probability that a "
+            "filter lets a pair pass",
+            "DESIGN.md section 3; Broder 2000, section 3; Broder et al. 1997, section 5.3",
             signatures="minhash_n_b: signature of b bits and 200 minima, seed 1, of the first n outputs of SplitMix64 "
             "(8000 + n); use the first groups * group_size minima or more",
+            super_features="of the features above, groups * group_size minima of a signature",
+            sketches="minimal_n: MIN_s of 200 and 64 bits, seed 1, of the first n outputs of SplitMix64(8100 + n); ends: a "
+            "sketch with the least and the greatest member",
+            meta_sketches="MIN_s of the super-shingles, 64 bits, seed 1",
             pass_probability="rho as a decimal; probability computed in fractions from the decimal, then rounded to 17 "
             "significant digits: compare with a relative tolerance of 1e-12",
         ),
@@ -442,6 +451,29 @@ def feature_vectors() -> dict[str, Any]:
             {"j": j, "minima": values(minima), "value": hex(features.feature(j, minima))}
             for j in (0, 1, 255, 2**32)
             for minima in ([0], [1], [2**64 - 1], random_values(14, 12))
+        ],
+        "super_features": [
+            {"signature": name, "groups": k, "group_size": s, "need": r, "values": values(found)}
+            for name, (_, minima) in signatures.items()
+            for k, s, r in supers
+            for found in (features.super_features(features.features(minima, k, s), r),)
+        ],
+        "super_feature": [
+            {"c": c, "features": values(found), "value": hex(features.super_feature(c, found))}
+            for c in (0, 1, 255, 2**32)
+            for found in ([0], [1], [2**64 - 1], [1, 2], [2, 1], random_values(6, 13))
+        ],
+        "sketches": {name: [hex(v) for v in members] for name, members in sketches.items()},
+        "super_shingles": [
+            {"sketch": name, "run": run, "values": values(features.super_shingles(members, run))}
+            for name, members in sketches.items()
+            for run in runs
+        ],
+        "meta_sketches": [
+            {"sketch": name, "run": run, "size": size, "values": values(features.meta_sketch(members, run, size))}
+            for name, members in sketches.items()
+            for run in (2, 14)
+            for size in (3, 200)
         ],
         "pass_probability": [
             {"rho": rho, "groups": k, "group_size": s, "need": r, "probability": f"{float(exact):.17g}"}

@@ -20,6 +20,7 @@ from ndcore.result import NearDuplicates
 from ndcore.shingling import POLYNOMIAL, Shingling
 from ndcore.sketches import Sketches, load
 from ndcore.sketching import BottomSketcher, MinHasher
+from ndcore.superfeatures import meta_sketches, super_features, super_shingle_probability, super_shingles
 
 __version__ = "0.1.0"
 
@@ -52,11 +53,15 @@ __all__ = [
     "is_irreducible",
     "jaccard",
     "load",
+    "meta_sketches",
     "near_duplicates",
     "pass_probability",
     "passages",
     "random_irreducible",
     "resemblance",
+    "super_features",
+    "super_shingle_probability",
+    "super_shingles",
     "using",
     "variants",
 ]

@@ -71,9 +71,6 @@ cdef extern from "pipeline.h" nogil:
         uint64_t *scratch, uint8_t *tape, size_t *taped)
     void nd_collect(void *to, const uint64_t *fingerprints, size_t n) noexcept
     void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size)
-    void nd_features(
-        const nd_kernels *run, const nd_rabin *r, const void *rows, size_t n, size_t items, size_t item_size,
-        size_t group_size, size_t first, size_t last, uint64_t *group, uint64_t *out)
 
 
 UNITS = {"word": ND_WORD, "char": ND_CHAR, "line": ND_LINE, "byte": ND_BYTE, "tokens": ND_TOKENS}
@@ -357,20 +354,3 @@ cdef class Work:
         nd_label(all.values, all.n, self.table, table_size)
         take(to, all.values, all.n)
         return done
-
-
-def features(rows, size_t group_size, size_t first, size_t last, polynomial: int):
-    """Features first … last − 1 of every row of minima, uint64 (n, last − first); arguments checked by the caller."""
-    cdef const uint8_t[:, ::1] bytes_of_rows = rows.view(np.uint8)
-    cdef size_t n = rows.shape[0], items = rows.shape[1], item_size = rows.itemsize
-    cdef uint64_t[:, ::1] out = np.empty((n, last - first), np.uint64)
-    cdef uint64_t[::1] group = np.empty(group_size + 1, np.uint64)
-    cdef nd_kernels run
-    cdef nd_rabin tables
-    connect(&run)
-    _rabin.rabin_init(&tables, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
-    if n and last > first:
-        with nogil:
-            nd_features(&run, &tables, &bytes_of_rows[0, 0], n, items, item_size, group_size, first, last,
-                        &group[0], &out[0, 0])
-    return np.asarray(out)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _pipeline
+from ndcore import _feature
 from ndcore._pairs import Judge, distinct, sort_entries
 from ndcore.filtering import FilterDesign
 from ndcore.progress import Progress
@@ -41,7 +41,7 @@ def features(sk: Sketches, groups: int = 6, group_size: int = 14) -> NDArray[np.
         The sketches are no signatures, or have too few minima.
     """
     _check_groups(sk, groups, group_size)
-    return _pipeline.features(np.ascontiguousarray(sk.values), group_size, 0, groups, FEATURE_POLYNOMIAL)
+    return _feature.features(np.ascontiguousarray(sk.values), group_size, 0, groups, FEATURE_POLYNOMIAL)
 
 
 def _check_groups(sk: Sketches, groups: int, group_size: int) -> None:
@@ -141,7 +141,7 @@ def _sorted_parts(
     rows: NDArray[Any], active: NDArray[np.int64], design: FilterDesign, group: int, by: NDArray[np.int64] | None, parts: int
 ) -> Iterator[NDArray[np.uint64]]:
     """Entries (feature, document) of one group sorted by feature, in parts by the features' high bits."""
-    keys = _pipeline.features(rows, design.group_size, group, group + 1, FEATURE_POLYNOMIAL)[active, 0]
+    keys = _feature.features(rows, design.group_size, group, group + 1, FEATURE_POLYNOMIAL)[active, 0]
     if by is not None:
         keys ^= (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     shift = np.uint64(64 - (parts.bit_length() - 1)) if parts > 1 else np.uint64(0)

@@ -81,7 +81,7 @@ def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need
 
 def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float | Float64:
     """Probability that the number of equal groups is in `counts`, as a sum of positive terms."""
-    rho = _checked_resemblance(rho)
+    rho = checked_resemblance(rho)
     with np.errstate(divide="ignore", under="ignore"):
         log_p = group_size * np.log(rho)
         log_q = log_complement(log_p)
@@ -97,7 +97,7 @@ def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float 
     return total if total.ndim else float(total)
 
 
-def _checked_resemblance(rho: ArrayLike) -> Float64:
+def checked_resemblance(rho: ArrayLike) -> Float64:
     array = np.asarray(rho, dtype=np.float64)
     outside = ~((array >= 0.0) & (array <= 1.0))
     if outside.any():
@@ -241,7 +241,7 @@ def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-
         The largest count c with P(Binomial(num_perm, threshold) < c) < probability; 0 where nothing may be rejected.
     """
     num_perm = checked_positive("num_perm", num_perm)
-    threshold = float(_checked_resemblance(threshold))
+    threshold = float(checked_resemblance(threshold))
     if not 0.0 < probability < 1.0:
         raise ValueError(f"probability is {probability}; it must lie strictly between 0 and 1, for example 1e-6")
     count = 0

@@ -15,11 +15,12 @@ from ndcore._text import UNICODE_VERSION
 from ndcore.recipe import Recipe
 from ndcore.texts import Text, as_texts, map_pieces, pieces
 
-__all__ = ["FEATURE_POLYNOMIAL", "POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling"]
+__all__ = ["FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling"]
 
 POLYNOMIAL = 0x1FD845EF300CE2D0B  # P, of shingles: random_irreducible(64, 1)
 TOKEN_POLYNOMIAL = 0x102FC1EFE0FCCD72D  # Q, of long tokens: random_irreducible(64, 2)
 FEATURE_POLYNOMIAL = 0x15F9968BB90FD8193  # R, of features: random_irreducible(64, 3)
+SUPER_FEATURE_POLYNOMIAL = 0x1DBEF19FC8E7B845F  # S, of super-features: random_irreducible(64, 4)
 
 UNITS = ("word", "char", "line", "byte")
 MAX_WIDTH = 1 << 16
@@ -128,8 +129,10 @@ class Shingling:
 
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> Shingling:
-        """The shingling of a recipe; ValueError where its unit is a callable or it is of another version."""
+        """The shingling of a recipe; ValueError where it is none of texts, of a callable, or of another version."""
         parameters = recipe.parameters
+        if parameters["kind"] != "shingling":
+            raise ValueError(f"these are sketches of a {parameters['kind']}, not of texts: use their own methods")
         if parameters["unit"] not in UNITS:
             raise ValueError(f"unit {parameters['unit']} is a function: pass shingling=Shingling(unit=that function, …)")
         names = ("unit", "width", "labelled", "short", "normalize", "polynomial")

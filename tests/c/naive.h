@@ -13,6 +13,7 @@
 #define NAIVE_P UINT64_C(0xFD845EF300CE2D0B)   /* x^64 + this: the polynomial of shingles */
 #define NAIVE_Q UINT64_C(0x02FC1EFE0FCCD72D)   /* of tokens */
 #define NAIVE_R UINT64_C(0x5F9968BB90FD8193)   /* of features */
+#define NAIVE_S UINT64_C(0xDBEF19FC8E7B845F)   /* of super-features */
 
 /* b(x)·x^zeros mod x^degree + low: long division, one bit at a time. */
 static inline uint64_t naive_mod(uint64_t low, unsigned degree, const uint8_t *b, size_t n, size_t zeros)

@@ -92,16 +92,3 @@ void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size)
             f[i] = nd_fmix64(f[i] + occurrence * UINT64_C(0x9E3779B97F4A7C15));
     }
 }
-
-void nd_features(const nd_kernels *run, const nd_rabin *r, const void *rows, size_t n, size_t items, size_t item_size,
-                 size_t group_size, size_t first, size_t last, uint64_t *group, uint64_t *out)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = first; j < last; j++) {
-            const size_t from = i * items + j * group_size;
-            group[0] = j;
-            for (size_t l = 0; l < group_size; l++)
-                group[1 + l] = item_size == 4 ? ((const uint32_t *)rows)[from + l] : ((const uint64_t *)rows)[from + l];
-            *out++ = run->words(r, group, group_size + 1);
-        }
-}

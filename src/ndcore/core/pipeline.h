@@ -47,10 +47,4 @@ void nd_collect(void *to, const uint64_t *fingerprints, size_t n);
  * fmix64(f + k·0x9E3779B97F4A7C15). table: size a power of two >= 2n, of pairs of words. Expected O(n). */
 void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size);
 
-/* Feature j: Rabin mod R of the u64 big-endian string (j, minima j·s … j·s + s − 1) (Broder 2000 §3).
- * rows: n rows of `items` minima of item_size 4 or 8 bytes; out: n rows of (last − first) features, of the groups
- * first … last − 1. group: group_size + 1 words of scratch. */
-void nd_features(const nd_kernels *run, const nd_rabin *r, const void *rows, size_t n, size_t items, size_t item_size,
-                 size_t group_size, size_t first, size_t last, uint64_t *group, uint64_t *out);
-
 #endif

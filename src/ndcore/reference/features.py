@@ -1,13 +1,16 @@
-"""Features of signatures and the filter they make (Broder 2000, section 3; DESIGN.md, section 3)."""
+"""Features, super-features and super-shingles, and the filter that features make.
+
+Sources: Broder 2000, section 3; Broder et al. 1997, section 5.3; DESIGN.md, section 3.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TypeVar
 
-from . import gf2, rabin
+from . import gf2, minhash, rabin
 
 Probability = TypeVar("Probability", float, Fraction)
 
@@ -33,6 +36,53 @@ def features(signature: Sequence[int], groups: int = 6, group_size: int = 14) ->
             f"{len(signature)}; use fewer or smaller groups, or sketch with a larger num_perm"
         )
     return [feature(j, signature[j * group_size : (j + 1) * group_size]) for j in range(groups)]
+
+
+def super_feature(c: int, found: Sequence[int]) -> int:
+    """Super-feature ``c`` >= 0: Rabin modulo S of the u64 big-endian string (c, features of combination c).
+
+    S is not R: features are fingerprints modulo R already, and a second reduction by the same polynomial would let a
+    difference in one of them cancel one in the next.
+    """
+    return rabin.words([c, *found], gf2.SUPER_FEATURE_POLYNOMIAL)
+
+
+def super_features(found: Sequence[int], need: int = 2) -> list[int]:
+    """One super-feature for every combination of ``need`` features, in lexicographic order of their positions.
+
+    Two documents share at least ``need`` features where they share one of these (Broder 2000, section 3), but for
+    collisions.
+
+    Raises
+    ------
+    ValueError
+        If ``need`` is outside [1, number of features].
+    """
+    if not 1 <= need <= len(found):
+        raise ValueError(f"need is {need}; give an integer in [1, {len(found)}], the number of features")
+    return [super_feature(c, chosen) for c, chosen in enumerate(combinations(found, need))]
+
+
+def super_shingles(members: Sequence[int], run: int) -> list[int]:
+    """Super-shingle i: Rabin modulo R of the u64 big-endian string of members i … i + run - 1 of an ascending sketch.
+
+    Every i; none where the sketch has fewer than ``run`` members.
+
+    Raises
+    ------
+    ValueError
+        If ``run`` < 1, or the members do not ascend.
+    """
+    if run < 1:
+        raise ValueError(f"run is {run}; give an integer >= 1")
+    if any(first >= second for first, second in pairwise(members)):
+        raise ValueError("the members of a sketch ascend, and are distinct; sort them")
+    return [rabin.words(members[i : i + run], gf2.FEATURE_POLYNOMIAL) for i in range(len(members) - run + 1)]
+
+
+def meta_sketch(members: Sequence[int], run: int, size: int = 200, seed: int = 1) -> list[int]:
+    """The sketch of a sketch: MIN_s of the set of its super-shingles; all of them, permuted, if there are fewer."""
+    return minhash.bottom(super_shingles(members, run), size, 64, seed)
 
 
 def binomial(n: int, k: int) -> int:

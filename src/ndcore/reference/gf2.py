@@ -200,7 +200,7 @@ def _check(a: int) -> None:
         raise ValueError(f"polynomial is {a}; give an integer >= 0 whose bit i is the coefficient of x^i")
 
 
-# random_irreducible(64, seed) for seeds 1, 2 and 3, as the contract prints them; a test searches for them again.
+# random_irreducible(64, seed) for seeds 1 to 4, as the contract prints them; a test searches for them again.
 POLYNOMIAL = 0x1FD845EF300CE2D0B
 """P: fingerprints of shingles."""
 
@@ -209,3 +209,6 @@ TOKEN_POLYNOMIAL = 0x102FC1EFE0FCCD72D
 
 FEATURE_POLYNOMIAL = 0x15F9968BB90FD8193
 """R: features and super-shingles."""
+
+SUPER_FEATURE_POLYNOMIAL = 0x1DBEF19FC8E7B845F
+"""S: super-features."""
