@@ -22,6 +22,7 @@ from ndcore.filtering import (
     miss_probability,
     pass_probability,
 )
+from ndcore.passing import inflection, log_pass_probability, resemblance_at
 
 
 def exact_pass(rho, groups, group_size, need):
@@ -109,9 +110,81 @@ def test_shapes_of_arrays():
     ((0.5, 6.0, 14, 1), TypeError, "float"),
 ])
 def test_errors(arguments, error, message):
-    for function in (pass_probability, miss_probability):
+    for function in (pass_probability, miss_probability, log_pass_probability):
         with pytest.raises(error, match=message):
             function(*arguments)
+
+
+def exact_log(value):
+    with localcontext() as context:
+        context.prec, context.Emin = 60, -(10**9)
+        return float((Decimal(value.numerator) / Decimal(value.denominator)).ln())
+
+
+@settings(deadline=None)
+@given(resemblances, shapes)
+def test_logarithms_against_fractions(rho, shape):
+    exact = exact_pass(rho, *shape)
+    found = log_pass_probability(rho, *shape)
+    if exact == 0:
+        assert found == -math.inf
+    elif exact > Fraction(1, 2):  # near 0, where only the digits of the misses matter
+        misses = 1 - exact
+        assert found == pytest.approx(math.log1p(-float(misses)), rel=1e-10, abs=1e-300)
+    else:
+        assert found == pytest.approx(exact_log(exact), rel=1e-12)
+
+
+def test_logarithms_go_on_where_probabilities_underflow():
+    assert pass_probability(1e-30, 6, 14, 2) == 0.0
+    assert log_pass_probability(1e-30, 6, 14, 2) == pytest.approx(math.log(15) - 28 * 30 * math.log(10), rel=1e-14)
+    grid = np.linspace(0, 1, 12).reshape(3, 4)
+    values = log_pass_probability(grid)
+    assert values.shape == (3, 4) and values[0, 0] == -math.inf and values[2, 3] == 0.0
+    np.testing.assert_allclose(values[grid > 0], np.log(pass_probability(grid[grid > 0])), rtol=1e-10, atol=1e-13)
+    assert isinstance(log_pass_probability(0.5), float)
+
+
+@settings(deadline=None)
+@given(st.floats(1e-12, 1 - 1e-12), shapes)
+def test_resemblance_at_is_the_inverse(probability, shape):
+    rho = resemblance_at(probability, *shape)
+    below, above = Fraction(rho) * (1 - Fraction(1, 10**13)), min(Fraction(1), Fraction(rho) * (1 + Fraction(1, 10**13)))
+    assert exact_pass(below, *shape) < Fraction(probability) < exact_pass(above, *shape)
+
+
+def test_resemblances_at_the_ends():
+    assert resemblance_at(1.0) == 1.0
+    assert pass_probability(resemblance_at(0.0)) == 0.0
+    for probability in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match=r"probability is .*; it must lie in \[0, 1\]"):
+            resemblance_at(probability)
+
+
+@pytest.mark.parametrize("shape", [(6, 14, 2), (6, 14, 1), (6, 14, 6), (19, 4, 2), (20, 1, 5), (1, 9, 1), (5, 1, 1)])
+def test_inflection_is_where_the_slope_is_greatest(shape):
+    at = inflection(*shape)
+    step = Fraction(1, 10**5)
+
+    def slope(x):
+        return exact_pass(x + step, *shape) - exact_pass(x - step, *shape)
+
+    grid = [Fraction(i, 200) for i in range(1, 200)]
+    here = min(max(Fraction(at), 2 * step), 1 - 2 * step)
+    assert slope(here) >= max(map(slope, grid)) * (1 - Fraction(1, 10**6))
+
+
+def test_a_single_minimum_has_no_inflection():
+    assert math.isnan(inflection(1, 1, 1))
+
+
+@pytest.mark.parametrize("group_size", [1, 2, 5, 14, 80])
+def test_steepest_is_where_no_other_group_size_is_steeper(group_size):
+    """The slope of rho^s, s rho^(s - 1), as a function of s (Broder 2000, §4, equation 3)."""
+    rho = FilterDesign.of(2, group_size, threshold=0.8).steepest
+    sizes = np.arange(1, 20001) * (group_size / 1000)
+    slopes = sizes * rho ** (sizes - 1)
+    assert sizes[np.argmax(slopes)] == pytest.approx(group_size)
 
 
 # ---- expectations over unrelated pairs
@@ -263,14 +336,23 @@ def test_both_vocabularies():
     design = design_filter(0.8)
     assert (design.bands, design.rows) == (design.groups, design.group_size) == (19, 4)
     assert str(design) == (
-        "groups=19, group_size=4, need=2 (bands=19, rows=4; 76 of num_perm=84): misses 0.00064 of the pairs at "
-        "resemblance 0.8; in 1,000,000 documents each is expected to share a feature with 4.6 unrelated ones and to be "
-        "a candidate with 0.00069")
+        "groups=19, group_size=4, need=2 (76 of num_perm=84; 152 bytes a document): misses 0.00064 of the pairs at "
+        "resemblance 0.8, passes half of them at 0.543; in 1,000,000 documents each is expected to share a feature with 4.6 "
+        "unrelated ones and to be a candidate with 0.00069")
+    assert "need=1 (bands=20, rows=4; 80 of num_perm=80; 160 bytes a document)" in str(
+        FilterDesign.of(20, 4, threshold=0.8))  # elsewhere one shared band is always enough
     assert design.pass_probability(0.8) == pass_probability(0.8, 19, 4, 2)
     assert design.candidates_per_document == design.candidates * 999_999
     assert pickle.loads(pickle.dumps(design)) == design
     with pytest.raises(dataclasses.FrozenInstanceError):
         design.groups = 3
+
+
+def test_bytes_bits_and_spurious_matches():
+    for documents, bits, size in ((1, 20, 3), (1000, 40, 5), (10**6, 60, 8), (4 * 10**6, 64, 8), (10**12, 64, 8)):
+        design = FilterDesign.of(19, 4, 2, threshold=0.8, documents=documents)
+        assert (design.feature_bits, design.bytes_per_document) == (bits, 19 * size)
+        assert design.spurious == expected_spurious(documents, bits, 19, 2)
 
 
 def test_altavista():

@@ -14,7 +14,7 @@ from ndcore.dedup import near_duplicates
 from ndcore.designing import design_filter
 from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
-from ndcore.filtering import ALTAVISTA, FilterDesign, pass_probability
+from ndcore.filtering import ALTAVISTA, FilterDesign, expected_spurious, pass_probability
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
 from ndcore.shingling import POLYNOMIAL, Shingling
@@ -48,6 +48,7 @@ __all__ = [
     "Sketches",
     "containment",
     "design_filter",
+    "expected_spurious",
     "features",
     "get_include",
     "is_irreducible",

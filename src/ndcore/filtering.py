@@ -1,22 +1,27 @@
-"""Filtering near-duplicates by shared features (Broder 2000, §3 and §4).
-
-A signature is cut into k groups of s minima, each group is fingerprinted to a feature, and a pair of documents becomes
-a candidate if at least r of its k features are equal. In words: `groups` k, `group_size` s, `need` r; elsewhere
-`groups` are called bands and `group_size` rows.
-"""
+"""Filters: a choice of groups, group_size and need, and what to expect of it (Broder 2000, §3 and §4)."""
 
 from __future__ import annotations
 
 import math
 import operator
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.intervals import log_coefficient, lower_tail, upper_tail
-from ndcore.unrelated import BACKGROUND, Unrelated, log_complement
+from ndcore.intervals import lower_tail, upper_tail
+from ndcore.passing import (
+    checked_positive,
+    checked_resemblance,
+    checked_shape,
+    inflection,
+    miss_of_design,
+    miss_probability,
+    pass_probability,
+    resemblance_at,
+)
+from ndcore.priors import Errors, Given, Prior
+from ndcore.unrelated import BACKGROUND, Unrelated
 
 __all__ = [
     "ALTAVISTA",
@@ -30,95 +35,7 @@ __all__ = [
 
 Float64 = NDArray[np.float64]
 
-
-
-# ---- the filter
-
-
-@overload
-def pass_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...
-@overload
-def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64: ...
-def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64:
-    """Probability that a pair of resemblance `rho` shares at least `need` of its `groups` features.
-
-    P_{k,s,r}(rho) = sum over i >= r of C(k, i) p^i (1 - p)^(k - i), with p = rho^s (Broder 2000, §3). Spurious equality
-    of two fingerprints is left out; see `expected_spurious`.
-
-    Parameters
-    ----------
-    rho : float or array of float in [0, 1]
-    groups, group_size, need : int
-        All at least 1; need <= groups.
-
-    Returns
-    -------
-    float, or float64 array of the shape of `rho`
-
-    Raises
-    ------
-    TypeError, ValueError
-        For parameters outside these ranges.
-
-    Notes
-    -----
-    Relative error below 1e-10 until the result underflows; where it is near 1, `miss_probability` has the digits that
-    matter. O(groups) operations on arrays of the size of `rho`.
-    """
-    groups, group_size, need = _checked_shape(groups, group_size, need)
-    return _tail(rho, groups, group_size, range(need, groups + 1))
-
-
-@overload
-def miss_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...
-@overload
-def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64: ...
-def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64:
-    """1 - `pass_probability`, to full relative accuracy where it is tiny. Same parameters and errors."""
-    groups, group_size, need = _checked_shape(groups, group_size, need)
-    return _tail(rho, groups, group_size, range(need))
-
-
-def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float | Float64:
-    """Probability that the number of equal groups is in `counts`, as a sum of positive terms."""
-    rho = checked_resemblance(rho)
-    with np.errstate(divide="ignore", under="ignore"):
-        log_p = group_size * np.log(rho)
-        log_q = log_complement(log_p)
-        total = np.zeros_like(rho)
-        for i in counts:
-            log_term = np.full_like(rho, log_coefficient(groups, i))
-            if i > 0:
-                log_term += i * log_p
-            if i < groups:
-                log_term += (groups - i) * log_q
-            total += np.exp(log_term)
-    total = np.minimum(total, 1.0)
-    return total if total.ndim else float(total)
-
-
-def checked_resemblance(rho: ArrayLike) -> Float64:
-    array = np.asarray(rho, dtype=np.float64)
-    outside = ~((array >= 0.0) & (array <= 1.0))
-    if outside.any():
-        raise ValueError(f"a resemblance lies in [0, 1]; {array[outside].flat[0]} does not")
-    return array
-
-
-def _checked_shape(groups: int, group_size: int, need: int) -> tuple[int, int, int]:
-    groups = checked_positive("groups", groups)
-    group_size = checked_positive("group_size", group_size)
-    need = checked_positive("need", need)
-    if need > groups:
-        raise ValueError(f"need={need} of groups={groups} features can never be shared; need is at most groups")
-    return groups, group_size, need
-
-
-def checked_positive(name: str, value: int) -> int:
-    value = operator.index(value)
-    if value < 1:
-        raise ValueError(f"{name} is {value}; it must be at least 1")
-    return value
+MAX_BITS = 64  # of a feature
 
 
 # ---- designs
@@ -164,7 +81,7 @@ class FilterDesign:
     def of(cls, groups: int, group_size: int, need: int = 1, *, threshold: float, num_perm: int | None = None,
            documents: int = 10**6, background: float = BACKGROUND) -> FilterDesign:
         """Describe a choice of one's own. num_perm=None: groups * group_size. Raises as `design_filter` does."""
-        groups, group_size, need = _checked_shape(groups, group_size, need)
+        groups, group_size, need = checked_shape(groups, group_size, need)
         threshold, background, documents = checked_setting(threshold, background, documents)
         used = groups * group_size
         num_perm = used if num_perm is None else checked_positive("num_perm", num_perm)
@@ -179,12 +96,12 @@ class FilterDesign:
 
     @property
     def bands(self) -> int:
-        """`groups`, by its other name."""
+        """`groups`, by the name it has elsewhere, where need is always 1."""
         return self.groups
 
     @property
     def rows(self) -> int:
-        """`group_size`, by its other name."""
+        """`group_size`, by the name it has elsewhere."""
         return self.group_size
 
     @property
@@ -197,22 +114,60 @@ class FilterDesign:
         """Expected unrelated documents that are candidates with a document of the collection."""
         return self.candidates * (self.documents - 1)
 
+    @property
+    def half(self) -> float:
+        """The resemblance at which half of the pairs pass: the threshold of least error, for uniform resemblances."""
+        return self.resemblance_at(0.5)
+
+    @property
+    def steepest(self) -> float:
+        """exp(-1 / group_size): there rho^s is steeper with this group size than with any other (Broder 2000, §4)."""
+        return math.exp(-1.0 / self.group_size)
+
+    @property
+    def inflection(self) -> float:
+        """The resemblance at which `pass_probability` is steepest, a little above `half`; nan where it is a line."""
+        return inflection(self.groups, self.group_size, self.need)
+
+    @property
+    def feature_bits(self) -> int:
+        """Bits that a feature should have in a collection of `documents`: `fingerprint_bits`, of the 64 there are."""
+        return min(MAX_BITS, fingerprint_bits(self.documents))
+
+    @property
+    def bytes_per_document(self) -> int:
+        """Storage of the features, each in whole bytes."""
+        return self.groups * feature_bytes(self.documents)
+
+    @property
+    def spurious(self) -> float:
+        """Pairs of the collection expected to pass only because features of `feature_bits` collide."""
+        return expected_spurious(self.documents, self.feature_bits, self.groups, self.need)
+
     def pass_probability(self, rho: ArrayLike) -> float | Float64:
         """Probability that a pair of resemblance `rho` becomes a candidate."""
         return pass_probability(rho, self.groups, self.group_size, self.need)
 
+    def resemblance_at(self, probability: float) -> float:
+        """The resemblance at which a pair becomes a candidate with this probability."""
+        return resemblance_at(probability, self.groups, self.group_size, self.need)
+
+    def errors(self, prior: Given) -> Errors:
+        """Shares of pairs below the threshold that pass, and of pairs at or above it that do not.
+
+        `prior` is what `design_filter` takes: resemblances of a sample of pairs, or a density. With a density of 1, the sum
+        of the two is the total error of Broder 2000, §4.
+        """
+        return Prior(prior, self.threshold).errors(self.groups, self.group_size)[self.need - 1]
+
     def __str__(self) -> str:
-        return (f"groups={self.groups}, group_size={self.group_size}, need={self.need} (bands={self.groups}, "
-                f"rows={self.group_size}; {self.groups * self.group_size} of num_perm={self.num_perm}): misses "
-                f"{self.miss:.2g} of the pairs at resemblance {self.threshold:g}; in {self.documents:,} documents each "
-                f"is expected to share a feature with {self.collisions_per_document:.2g} unrelated ones and to be a "
-                f"candidate with {self.candidates_per_document:.2g}")
-
-
-def miss_of_design(threshold: float, groups: int, group_size: int, need: int) -> float:
-    """`miss_probability` of one number, with fewer terms."""
-    log_p = group_size * math.log(threshold)
-    return lower_tail(need - 1, groups, math.exp(log_p), -math.expm1(log_p))
+        bands = f"bands={self.groups}, rows={self.group_size}; " if self.need == 1 else ""
+        return (f"groups={self.groups}, group_size={self.group_size}, need={self.need} ({bands}"
+                f"{self.groups * self.group_size} of num_perm={self.num_perm}; {self.bytes_per_document} bytes a document): "
+                f"misses {self.miss:.2g} of the pairs at resemblance {self.threshold:g}, passes half of them at "
+                f"{self.half:.3f}; in {self.documents:,} documents each is expected to share a feature with "
+                f"{self.collisions_per_document:.2g} unrelated ones and to be a candidate with "
+                f"{self.candidates_per_document:.2g}")
 
 
 def checked_setting(threshold: float, background: float, documents: int) -> tuple[float, float, int]:
@@ -268,7 +223,7 @@ def expected_spurious(documents: int, bits: int = 64, groups: int = 1, need: int
     documents = operator.index(documents)
     if documents < 0:
         raise ValueError(f"documents is {documents}; a collection has at least 0")
-    groups, _, need = _checked_shape(groups, 1, need)
+    groups, _, need = checked_shape(groups, 1, need)
     pairs = documents * (documents - 1) // 2
     return pairs * upper_tail(need, groups, math.ldexp(1.0, -checked_positive("bits", bits)))
 
@@ -279,6 +234,11 @@ def fingerprint_bits(documents: int) -> int:
     Broder 2000, §2. Then fewer than 2^-21 of such matches are expected per feature.
     """
     return math.ceil(2.0 * math.log2(checked_positive("documents", documents))) + 20
+
+
+def feature_bytes(documents: int) -> int:
+    """Whole bytes of a feature of `fingerprint_bits`, at most 8."""
+    return math.ceil(min(MAX_BITS, fingerprint_bits(documents)) / 8)
 
 
 ALTAVISTA = FilterDesign.of(6, 14, 2, threshold=0.975, documents=200_000_000)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _feature
 from ndcore.candidates import features
-from ndcore.filtering import checked_positive, checked_resemblance
+from ndcore.passing import checked_positive, checked_resemblance
 from ndcore.recipe import Recipe
 from ndcore.shingling import FEATURE_POLYNOMIAL, MAX_WIDTH, SUPER_FEATURE_POLYNOMIAL
 from ndcore.sketches import Sketches

@@ -1,0 +1,186 @@
+"""P_{k,s,r}: how probable it is that a pair passes a filter (Broder 2000, §3 and §4).
+
+A signature is cut into k groups of s minima, each group is fingerprinted to a feature, and a pair of documents becomes
+a candidate if at least r of its k features are equal. In words: `groups` k, `group_size` s, `need` r; elsewhere
+`groups` are called bands and `group_size` rows.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ndcore.intervals import log_coefficient, lower_tail
+from ndcore.unrelated import log_complement
+
+__all__ = ["inflection", "log_pass_probability", "miss_probability", "pass_probability", "resemblance_at"]
+
+Float64 = NDArray[np.float64]
+
+
+@overload
+def pass_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...
+@overload
+def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64: ...
+def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64:
+    """Probability that a pair of resemblance `rho` shares at least `need` of its `groups` features.
+
+    P_{k,s,r}(rho) = sum over i >= r of C(k, i) p^i (1 - p)^(k - i), with p = rho^s (Broder 2000, §3). Spurious equality
+    of two fingerprints is left out; see `expected_spurious`.
+
+    Parameters
+    ----------
+    rho : float or array of float in [0, 1]
+    groups, group_size, need : int
+        All at least 1; need <= groups.
+
+    Returns
+    -------
+    float, or float64 array of the shape of `rho`
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters outside these ranges.
+
+    Notes
+    -----
+    Relative error below 1e-10 until the result underflows; where it is near 1, `miss_probability` has the digits that
+    matter. O(groups) operations on arrays of the size of `rho`.
+    """
+    groups, group_size, need = checked_shape(groups, group_size, need)
+    return _tail(rho, groups, group_size, range(need, groups + 1))
+
+
+@overload
+def miss_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...
+@overload
+def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64: ...
+def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64:
+    """1 - `pass_probability`, to full relative accuracy where it is tiny. Same parameters and errors."""
+    groups, group_size, need = checked_shape(groups, group_size, need)
+    return _tail(rho, groups, group_size, range(need))
+
+
+def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float | Float64:
+    """Probability that the number of equal groups is in `counts`, as a sum of positive terms."""
+    rho = checked_resemblance(rho)
+    total = np.zeros_like(rho)
+    with np.errstate(under="ignore"):
+        for log_term in _log_terms(rho, groups, group_size, counts):
+            total += np.exp(log_term)
+    total = np.minimum(total, 1.0)
+    return total if total.ndim else float(total)
+
+
+def _log_terms(rho: Float64, groups: int, group_size: int, counts: range) -> Iterator[Float64]:
+    """log(C(k, i) p^i (1 - p)^(k - i)) for every i in `counts`."""
+    with np.errstate(divide="ignore", under="ignore"):
+        log_p = group_size * np.log(rho)
+        log_q = log_complement(log_p)
+    for i in counts:
+        log_term = np.full_like(rho, log_coefficient(groups, i))
+        if i > 0:
+            log_term += i * log_p
+        if i < groups:
+            log_term += (groups - i) * log_q
+        yield log_term
+
+
+@overload
+def log_pass_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...
+@overload
+def log_pass_probability(
+    rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64: ...
+def log_pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64:
+    """Natural logarithm of `pass_probability`, which does not underflow. Same parameters and errors.
+
+    -inf where nothing passes. For the curve on a logarithmic scale (Broder 2000, Figure 2): divide by log(10).
+    """
+    groups, group_size, need = checked_shape(groups, group_size, need)
+    array = checked_resemblance(rho)
+    total = np.full_like(array, -np.inf)
+    for log_term in _log_terms(array, groups, group_size, range(need, groups + 1)):
+        total = np.logaddexp(total, log_term)
+    misses = np.asarray(_tail(array, groups, group_size, range(need)))
+    total = np.where(misses < 0.5, np.log1p(-np.minimum(misses, 0.5)), total)
+    return total if total.ndim else float(total)
+
+
+def resemblance_at(probability: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float:
+    """The resemblance at which a pair passes with this probability: the inverse of `pass_probability`.
+
+    Parameters
+    ----------
+    probability : float in [0, 1]
+    groups, group_size, need : int
+
+    Notes
+    -----
+    By bisection, to the last digits of a float. At 1/2 the filter makes the least error for uniform resemblances of which
+    those above this one are wanted (Broder 2000, §4).
+
+    >>> round(resemblance_at(0.5), 3)
+    0.909
+    """
+    groups, group_size, need = checked_shape(groups, group_size, need)
+    if not 0.0 <= probability <= 1.0:
+        raise ValueError(f"probability is {probability}; it must lie in [0, 1]")
+    low, high = 0.0, 1.0
+    while high - low > 1e-15 * high:
+        middle = (low + high) / 2.0
+        if probability < 0.5:
+            short = pass_probability(middle, groups, group_size, need) < probability
+        else:  # from the other end, for the digits of 1 - probability
+            short = miss_probability(middle, groups, group_size, need) > 1.0 - probability
+        low, high = (middle, high) if short else (low, middle)
+    return high
+
+
+def inflection(groups: int = 6, group_size: int = 14, need: int = 2) -> float:
+    """The resemblance at which P_{k,s,r} is steepest: rho^s = (r s - 1) / (k s - 1).
+
+    nan for a single group of one minimum, where P is a straight line.
+
+    >>> round(inflection(), 3)
+    0.923
+    """
+    groups, group_size, need = checked_shape(groups, group_size, need)
+    if groups * group_size == 1:
+        return math.nan
+    return float(((need * group_size - 1) / (groups * group_size - 1)) ** (1.0 / group_size))
+
+
+def miss_of_design(threshold: float, groups: int, group_size: int, need: int) -> float:
+    """`miss_probability` of one number, with fewer terms."""
+    log_p = group_size * math.log(threshold)
+    return lower_tail(need - 1, groups, math.exp(log_p), -math.expm1(log_p))
+
+
+def checked_resemblance(rho: ArrayLike) -> Float64:
+    array = np.asarray(rho, dtype=np.float64)
+    outside = ~((array >= 0.0) & (array <= 1.0))
+    if outside.any():
+        raise ValueError(f"a resemblance lies in [0, 1]; {array[outside].flat[0]} does not")
+    return array
+
+
+def checked_shape(groups: int, group_size: int, need: int) -> tuple[int, int, int]:
+    groups = checked_positive("groups", groups)
+    group_size = checked_positive("group_size", group_size)
+    need = checked_positive("need", need)
+    if need > groups:
+        raise ValueError(f"need={need} of groups={groups} features can never be shared; need is at most groups")
+    return groups, group_size, need
+
+
+def checked_positive(name: str, value: int) -> int:
+    value = operator.index(value)
+    if value < 1:
+        raise ValueError(f"{name} is {value}; it must be at least 1")
+    return value

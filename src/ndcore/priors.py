@@ -1,0 +1,121 @@
+"""The resemblances of the pairs that a filter is for, and the errors it makes on them (Broder 2000, §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ndcore.intervals import log_coefficient
+from ndcore.passing import checked_resemblance
+from ndcore.unrelated import log_complement
+
+__all__ = ["Errors", "Given", "Prior"]
+
+Float64 = NDArray[np.float64]
+Given: TypeAlias = "ArrayLike | Callable[[float], float]"
+
+PANELS = 25  # of a density, on either side of the threshold
+NODES = 24  # in a panel: exact up to degree 47 in it
+MAX_POINTS = 2048  # distinct samples; more are gathered in half as many intervals, on either side of the threshold
+
+
+class Errors(NamedTuple):
+    """Shares of all pairs on which a filter errs.
+
+    Attributes
+    ----------
+    false : float
+        Below the threshold, and passed.
+    missed : float
+        At or above the threshold, and not passed.
+    """
+
+    false: float
+    missed: float
+
+    @property
+    def total(self) -> float:
+        """Their sum, which Broder 2000, §4 asks to be small."""
+        return self.false + self.missed
+
+
+class Prior:
+    """Weighted points in place of a distribution of resemblances, cut at a threshold.
+
+    Parameters
+    ----------
+    given : array, or callable
+        Resemblances of a sample of pairs, each of equal weight; or a density on [0, 1], called with one float at a time and
+        not necessarily normalised.
+    threshold : float
+        Pairs at or above it are wanted.
+
+    Raises
+    ------
+    ValueError
+        For samples outside [0, 1], none of them, densities that are negative or not finite, or 0 everywhere.
+
+    Notes
+    -----
+    Densities are integrated by Gauss-Legendre quadrature of 24 nodes in 25 panels on either side of the threshold. Samples
+    are exact up to 2048 different ones; more are gathered in 1024 intervals, each at its mean on either side.
+    """
+
+    def __init__(self, given: Given, threshold: float) -> None:
+        self.threshold = threshold
+        points, weights = _of_density(given, threshold) if callable(given) else _of_samples(given, threshold)
+        total = weights.sum()
+        if not np.isfinite(total) or (weights < 0.0).any() or total == 0.0:
+            raise ValueError("a density is finite, at least 0, and above 0 somewhere; this one has an integral of "
+                             f"{total:g} and a least value of {weights.min():g}")
+        self._log_rho = _log(points)
+        wanted = points >= threshold
+        self._false = np.where(wanted, 0.0, weights / total)
+        self._missed = np.where(wanted, weights / total, 0.0)
+
+    def errors(self, groups: int, group_size: int) -> list[Errors]:
+        """Those of filters with need = 1 … groups, from the distribution of the number of equal groups.
+
+        O(groups · points).
+        """
+        with np.errstate(under="ignore", invalid="ignore"):
+            log_p = group_size * self._log_rho
+            log_q = log_complement(log_p)
+            counts = np.arange(groups + 1)[:, None]
+            coefficients = np.array([[log_coefficient(groups, i)] for i in range(groups + 1)])
+            equal = np.where(counts == 0, 0.0, counts * log_p) + np.where(counts == groups, 0.0, (groups - counts) * log_q)
+            chances = np.exp(coefficients + equal)
+        passed = np.cumsum((chances @ self._false)[::-1])[::-1]
+        missed = np.cumsum(chances @ self._missed)
+        return [Errors(float(passed[need]), float(missed[need - 1])) for need in range(1, groups + 1)]
+
+
+def _log(points: Float64) -> Float64:
+    with np.errstate(divide="ignore"):
+        logs: Float64 = np.log(points)
+    return logs
+
+
+def _of_density(density: Callable[[float], float], threshold: float) -> tuple[Float64, Float64]:
+    edges = np.concatenate([np.linspace(0.0, threshold, PANELS + 1), np.linspace(threshold, 1.0, PANELS + 1)[1:]])
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    half = np.diff(edges)[:, None] / 2.0
+    points = ((edges[:-1, None] + half) + half * nodes).ravel()
+    heights = np.array([float(density(float(point))) for point in points])
+    return points, (half * weights).ravel() * heights
+
+
+def _of_samples(samples: ArrayLike, threshold: float) -> tuple[Float64, Float64]:
+    values = checked_resemblance(samples).ravel()
+    if len(values) == 0:
+        raise ValueError("prior is empty; give resemblances of pairs, or a density")
+    points, counts = np.unique(values, return_counts=True)
+    if len(points) > MAX_POINTS:
+        place = np.minimum((points * (MAX_POINTS // 2)).astype(np.int64), MAX_POINTS // 2 - 1) * 2 + (points >= threshold)
+        sums = np.bincount(place, points * counts, MAX_POINTS)
+        counts = np.bincount(place, counts, MAX_POINTS)
+        points, counts = sums[counts > 0] / counts[counts > 0], counts[counts > 0]
+    return points, counts.astype(np.float64)
