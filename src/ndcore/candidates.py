@@ -39,6 +39,11 @@ def features(sk: Sketches, groups: int = 6, group_size: int = 14) -> NDArray[np.
     ------
     ValueError
         The sketches are no signatures, or have too few minima.
+
+    Notes
+    -----
+    O(n·groups·group_size). Nothing verifies: ``expected_spurious(len(sk), 64, groups, need)`` pairs are expected to share
+    `need` features by collision alone.
     """
     _check_groups(sk, groups, group_size)
     return _feature.features(np.ascontiguousarray(sk.values), group_size, 0, groups, FEATURE_POLYNOMIAL)

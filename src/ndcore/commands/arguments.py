@@ -7,6 +7,7 @@ import contextlib
 import re
 from typing import TypeAlias
 
+from ndcore.commands.designing import design
 from ndcore.commands.running import compare, dedup, info, sketch
 
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -20,6 +21,7 @@ def parser() -> argparse.ArgumentParser:
     _add_dedup(commands)
     _add_sketch(commands)
     _add_compare(commands)
+    _add_design(commands)
     _add_info(commands)
     _add_bench(commands)
     return top
@@ -137,6 +139,42 @@ def _add_compare(commands: _Commands) -> None:
     p.add_argument("--all", action="store_true", help="show every passage in full")
 
 
+def _add_design(commands: _Commands) -> None:
+    p = commands.add_parser(
+        "design",
+        help="choose a filter, or see what one does",
+        description="The cheapest filter (groups × group size, need) for a threshold, within bounds of error and of "
+        "storage; or, with --groups and --group-size or --preset, what a given one does.",
+        epilog="A signature is cut into groups (elsewhere: bands) of minima (rows); a pair is a candidate where it shares "
+        "at least `need` of its groups. Costs rest on a model of unrelated documents, misses do not.",
+    )
+    p.set_defaults(run=design)
+    p.add_argument("--threshold", type=_threshold, metavar="T", help="resemblance from which pairs are wanted (default 0.8)")
+    p.add_argument("--collection", type=_positive, metavar="N", help="documents in the collection (default 1000000)")
+    search = p.add_argument_group("bounds of the search")
+    search.add_argument(
+        "--miss", type=_probability, metavar="P", help="let at most P of the pairs at the threshold be missed (default 1e-3)"
+    )
+    search.add_argument(
+        "--false-candidates",
+        type=_resemblance_and_probability,
+        metavar="R:P",
+        help="let at most P of the pairs at the lower resemblance R pass, for instance 0.5:0.01",
+    )
+    search.add_argument("--bytes", type=_positive, metavar="N", help="storage for the features of a document, at most")
+    search.add_argument(
+        "--num-perm", type=_positive, metavar="N", help="length of a signature (default 84, or up to 200 where needed)"
+    )
+    given = p.add_argument_group("a given filter")
+    given.add_argument("--groups", type=_positive, metavar="K", help="features of a document")
+    given.add_argument("--group-size", type=_positive, metavar="S", help="minima in a feature")
+    given.add_argument("--need", type=_positive, metavar="R", help="features that a candidate pair shares (default 1)")
+    given.add_argument("--preset", choices=("altavista",), help="6 groups of 14, need 2, for 200,000,000 pages at 0.975")
+    p.add_argument("--plot", metavar="FILE", help="write the curve to a .png, .svg or .pdf file; it must not exist")
+    p.add_argument("--overwrite", action="store_true", help="replace the file of --plot")
+    p.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def _add_info(commands: _Commands) -> None:
     p = commands.add_parser(
         "info",
@@ -214,6 +252,22 @@ def _threshold(text: str) -> float:
         if 0 < value <= 1:
             return value
     raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and at most 1")
+
+
+def _probability(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        value = float(text)
+        if 0 < value < 1:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and below 1")
+
+
+def _resemblance_and_probability(text: str) -> tuple[float, float]:
+    resemblance, colon, probability = text.partition(":")
+    with contextlib.suppress(ValueError):
+        if colon and 0 <= float(resemblance) < 1 and 0 < float(probability) < 1:
+            return float(resemblance), float(probability)
+    raise argparse.ArgumentTypeError(f"{text!r} is not RESEMBLANCE:PROBABILITY; write for instance 0.5:0.01")
 
 
 def _seconds(text: str) -> float:

@@ -21,7 +21,7 @@ from ndcore.container import MAGIC
 from ndcore.files import writing
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps, starts_with
 
-EXTRAS = {"msgspec": "cli", "rich": "cli", "zstandard": "cli", "pyarrow": "parquet"}
+EXTRAS = {"msgspec": "cli", "rich": "cli", "zstandard": "cli", "pyarrow": "parquet", "matplotlib": "plot"}
 
 
 def dedup(args: argparse.Namespace) -> int:
