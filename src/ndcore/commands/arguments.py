@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import re
 from typing import TypeAlias
 
 from ndcore.commands.designing import design
 from ndcore.commands.running import compare, dedup, info, sketch
+from ndcore.commands.values import (
+    keep,
+    memory,
+    positive,
+    probability,
+    resemblance_and_probability,
+    seconds,
+    seed,
+    threshold,
+)
 
-_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _UNITS = ("word", "char", "byte", "line")
 
 
@@ -53,7 +60,7 @@ def _add_dedup(commands: _Commands) -> None:
     )
     p.add_argument(
         "--threshold",
-        type=_threshold,
+        type=threshold,
         default=0.8,
         metavar="T",
         help="resemblance from which documents are duplicates (default 0.8)",
@@ -67,7 +74,7 @@ def _add_dedup(commands: _Commands) -> None:
     )
     p.add_argument(
         "--max-holders",
-        type=_positive,
+        type=positive,
         default=1000,
         metavar="N",
         help="length from which a run of equal features is compared by representatives (default 1000)",
@@ -75,7 +82,7 @@ def _add_dedup(commands: _Commands) -> None:
     _add_fields(p)
     p.add_argument(
         "--keep",
-        type=_keep,
+        type=keep,
         default=("first", ""),
         metavar="RULE",
         help="which document of a cluster stays: first, longest, FIELD:desc or FIELD:asc (default first)",
@@ -85,7 +92,7 @@ def _add_dedup(commands: _Commands) -> None:
         "--annotate", action="store_true", help="write all records with their verdict to annotated/ instead of kept/"
     )
     _add_running(p)
-    p.add_argument("--memory-limit", type=_memory, metavar="SIZE", help="spill to disk past this, for instance 2G")
+    p.add_argument("--memory-limit", type=memory, metavar="SIZE", help="spill to disk past this, for instance 2G")
 
 
 def _add_sketch(commands: _Commands) -> None:
@@ -100,7 +107,7 @@ def _add_sketch(commands: _Commands) -> None:
     p.add_argument("--overwrite", action="store_true", help="replace the file")
     p.add_argument(
         "--threshold",
-        type=_threshold,
+        type=threshold,
         default=0.8,
         metavar="T",
         help="lowest threshold that the sketches are for; without --num-perm it decides their length (default 0.8)",
@@ -123,7 +130,7 @@ def _add_compare(commands: _Commands) -> None:
     p.add_argument("b", metavar="B")
     p.add_argument(
         "--threshold",
-        type=_threshold,
+        type=threshold,
         default=0.8,
         metavar="T",
         help="resemblance from which they are near-duplicates (default 0.8)",
@@ -149,26 +156,26 @@ def _add_design(commands: _Commands) -> None:
         "at least `need` of its groups. Costs rest on a model of unrelated documents, misses do not.",
     )
     p.set_defaults(run=design)
-    p.add_argument("--threshold", type=_threshold, metavar="T", help="resemblance from which pairs are wanted (default 0.8)")
-    p.add_argument("--collection", type=_positive, metavar="N", help="documents in the collection (default 1000000)")
+    p.add_argument("--threshold", type=threshold, metavar="T", help="resemblance from which pairs are wanted (default 0.8)")
+    p.add_argument("--collection", type=positive, metavar="N", help="documents in the collection (default 1000000)")
     search = p.add_argument_group("bounds of the search")
     search.add_argument(
-        "--miss", type=_probability, metavar="P", help="let at most P of the pairs at the threshold be missed (default 1e-3)"
+        "--miss", type=probability, metavar="P", help="let at most P of the pairs at the threshold be missed (default 1e-3)"
     )
     search.add_argument(
         "--false-candidates",
-        type=_resemblance_and_probability,
+        type=resemblance_and_probability,
         metavar="R:P",
         help="let at most P of the pairs at the lower resemblance R pass, for instance 0.5:0.01",
     )
-    search.add_argument("--bytes", type=_positive, metavar="N", help="storage for the features of a document, at most")
+    search.add_argument("--bytes", type=positive, metavar="N", help="storage for the features of a document, at most")
     search.add_argument(
-        "--num-perm", type=_positive, metavar="N", help="length of a signature (default 84, or up to 200 where needed)"
+        "--num-perm", type=positive, metavar="N", help="length of a signature (default 84, or up to 200 where needed)"
     )
     given = p.add_argument_group("a given filter")
-    given.add_argument("--groups", type=_positive, metavar="K", help="features of a document")
-    given.add_argument("--group-size", type=_positive, metavar="S", help="minima in a feature")
-    given.add_argument("--need", type=_positive, metavar="R", help="features that a candidate pair shares (default 1)")
+    given.add_argument("--groups", type=positive, metavar="K", help="features of a document")
+    given.add_argument("--group-size", type=positive, metavar="S", help="minima in a feature")
+    given.add_argument("--need", type=positive, metavar="R", help="features that a candidate pair shares (default 1)")
     given.add_argument("--preset", choices=("altavista",), help="6 groups of 14, need 2, for 200,000,000 pages at 0.975")
     p.add_argument("--plot", metavar="FILE", help="write the curve to a .png, .svg or .pdf file; it must not exist")
     p.add_argument("--overwrite", action="store_true", help="replace the file of --plot")
@@ -200,13 +207,13 @@ def _add_bench(commands: _Commands) -> None:
     )
     p.set_defaults(run=_bench)
     p.add_argument(
-        "--seconds", type=_seconds, default=10.0, metavar="S", help="about how long to measure (default 10)"
+        "--seconds", type=seconds, default=10.0, metavar="S", help="about how long to measure (default 10)"
     )
-    p.add_argument("--threads", type=_positive, metavar="N", help="of the last columns (default: all cores)")
+    p.add_argument("--threads", type=positive, metavar="N", help="of the last columns (default: all cores)")
 
 
 def _add_tokens(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--width", type=_positive, metavar="W", help="tokens per shingle (default 5)")
+    p.add_argument("--width", type=positive, metavar="W", help="tokens per shingle (default 5)")
     p.add_argument("--unit", choices=_UNITS, help="what a token is (default word)")
     p.add_argument(
         "--normalize", choices=("NFKC",), help="Unicode normalisation of words and characters (default none)"
@@ -217,11 +224,11 @@ def _add_shingling(p: argparse.ArgumentParser) -> None:
     _add_tokens(p)
     p.add_argument(
         "--num-perm",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="length of a signature (default 84, or more if the threshold needs it)",
     )
-    p.add_argument("--seed", type=_seed, metavar="N", help="of the permutations (default 1)")
+    p.add_argument("--seed", type=seed, metavar="N", help="of the permutations (default 1)")
 
 
 def _add_fields(p: argparse.ArgumentParser) -> None:
@@ -242,66 +249,5 @@ def _add_fields(p: argparse.ArgumentParser) -> None:
 
 
 def _add_running(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--threads", type=_positive, metavar="N", help="default: all cores; results do not depend on it")
+    p.add_argument("--threads", type=positive, metavar="N", help="default: all cores; results do not depend on it")
     p.add_argument("-q", "--quiet", action="store_true", help="no progress and no report")
-
-
-def _threshold(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        value = float(text)
-        if 0 < value <= 1:
-            return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and at most 1")
-
-
-def _probability(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        value = float(text)
-        if 0 < value < 1:
-            return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and below 1")
-
-
-def _resemblance_and_probability(text: str) -> tuple[float, float]:
-    resemblance, colon, probability = text.partition(":")
-    with contextlib.suppress(ValueError):
-        if colon and 0 <= float(resemblance) < 1 and 0 < float(probability) < 1:
-            return float(resemblance), float(probability)
-    raise argparse.ArgumentTypeError(f"{text!r} is not RESEMBLANCE:PROBABILITY; write for instance 0.5:0.01")
-
-
-def _seconds(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        value = float(text)
-        if 0 <= value <= 3600:
-            return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 3600")
-
-
-def _positive(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-
-
-def _seed(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) < 1 << 64:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
-
-
-def _memory(text: str) -> int:
-    match = _MEMORY.fullmatch(text.strip())
-    size = int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
-    if size <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write for instance 512M or 2G")
-    return size
-
-
-def _keep(text: str) -> tuple[str, str]:
-    if text in ("first", "longest"):
-        return text, ""
-    field, colon, order = text.rpartition(":")
-    if colon and field and order in ("asc", "desc"):
-        return field, order
-    raise argparse.ArgumentTypeError(f"{text!r} is none of first, longest, FIELD:desc, FIELD:asc")

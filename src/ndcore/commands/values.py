@@ -1,0 +1,78 @@
+"""Values of options: text of the command line to numbers, or a message that says what is accepted."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+
+_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+
+
+def threshold(text: str) -> float:
+    """A resemblance to ask for: above 0, at most 1."""
+    with contextlib.suppress(ValueError):
+        value = float(text)
+        if 0 < value <= 1:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and at most 1")
+
+
+def probability(text: str) -> float:
+    """Above 0 and below 1."""
+    with contextlib.suppress(ValueError):
+        value = float(text)
+        if 0 < value < 1:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and below 1")
+
+
+def resemblance_and_probability(text: str) -> tuple[float, float]:
+    """R:P."""
+    resemblance, colon, probability = text.partition(":")
+    with contextlib.suppress(ValueError):
+        if colon and 0 <= float(resemblance) < 1 and 0 < float(probability) < 1:
+            return float(resemblance), float(probability)
+    raise argparse.ArgumentTypeError(f"{text!r} is not RESEMBLANCE:PROBABILITY; write for instance 0.5:0.01")
+
+
+def seconds(text: str) -> float:
+    """A time to spend."""
+    with contextlib.suppress(ValueError):
+        value = float(text)
+        if 0 <= value <= 3600:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 3600")
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+
+
+def seed(text: str) -> int:
+    """A seed: 64 bits."""
+    if text.isascii() and text.isdigit() and int(text) < 1 << 64:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
+
+
+def memory(text: str) -> int:
+    """Bytes: 512M, 2G."""
+    match = _MEMORY.fullmatch(text.strip())
+    size = int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
+    if size <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write for instance 512M or 2G")
+    return size
+
+
+def keep(text: str) -> tuple[str, str]:
+    """(rule or field, order) of --keep."""
+    if text in ("first", "longest"):
+        return text, ""
+    field, colon, order = text.rpartition(":")
+    if colon and field and order in ("asc", "desc"):
+        return field, order
+    raise argparse.ArgumentTypeError(f"{text!r} is none of first, longest, FIELD:desc, FIELD:asc")
