@@ -1,4 +1,4 @@
-"""Write src/ndcore/core/token_table.h: what one more byte does to the symbol of a token longer than 8 bytes.
+"""Write src/ndcore/core/token_table.h: what the next bytes do to the symbol of a token longer than 8 bytes.
 
     python tools/token_table.py [--check]
 """
@@ -20,16 +20,21 @@ HEAD = """\
 
 #include <stdint.h>
 
-/* v·x^64 mod Q for every byte v, Q = 0x{q:X} the polynomial of tokens. */
-static const uint64_t ND_TOKEN_TABLE[256] = {{
+/* [j][v] = v·x^(64 + 8j) mod Q for every byte v, Q = 0x{q:X} the polynomial of tokens. */
+static const uint64_t ND_TOKEN_TABLE[8][256] = {{
 """
 
 
 def text() -> str:
     q = gf2.TOKEN_POLYNOMIAL
-    words = [f"0x{gf2.mod(v << 64, q):016X}" for v in range(256)]
+    return HEAD.format(q=q) + "".join(block(q, 64 + 8 * j) for j in range(8)) + "};\n\n#endif\n"
+
+
+def block(q: int, power: int) -> str:
+    """The products of every byte with x^power."""
+    words = [f"0x{gf2.mod(v << power, q):016X}" for v in range(256)]
     rows = ["    " + ", ".join(words[i : i + 5]) + ",\n" for i in range(0, 256, 5)]
-    return HEAD.format(q=q) + "".join(rows) + "};\n\n#endif\n"
+    return "    {\n" + "".join(rows) + "    },\n"
 
 
 def main() -> None:

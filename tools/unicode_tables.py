@@ -17,6 +17,7 @@ where NormalizationTest.txt, which lists every such character, gives it an NFC f
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -239,14 +240,23 @@ def notice(ucd: Ucd, start: str, end: str) -> str:
     return "".join(f"{start} {line}{end}\n" for line in lines)
 
 
+def longest_run(values: list[int], value: int) -> tuple[int, int]:
+    """First and last index of the longest run of `value` between U+0800 and U+FFFF."""
+    ends = [c for c in range(0x7FF, 0x10000) if values[c] != value] + [0x10000]
+    return max(((a + 1, b - 1) for a, b in itertools.pairwise(ends)), key=lambda run: run[1] - run[0])
+
+
 def write_code_points(ucd: Ucd) -> str:
     """unicode_tables.h"""
-    records: dict[tuple[int, int], int] = {}
+    records = {(0, kind): kind for kind in range(len(KINDS))}
     indexes = []
     for c in range(CODE_POINTS):
         folded = ucd.fold.get(c, c)
         record = (folded - c, KINDS.index(ucd.kind(folded)))
         indexes.append(records.setdefault(record, len(records)))
+    first, last = longest_run(indexes, KINDS.index("SPACELESS"))
+    if len({tuple(indexes[c : c + 256]) for c in range(0, 0x800, 256)}) != 8:
+        raise ValueError("two of the first eight blocks are equal: text_utf8.h looks at them without the first stage")
     defines = "\n".join(
         f"#define ND_KIND_{name} {value} /* {note} */"
         for value, (name, note) in enumerate(zip(KINDS, KIND_NOTES, strict=True))
@@ -261,9 +271,15 @@ def write_code_points(ucd: Ucd) -> str:
 #define ND_UNICODE_VERSION "{ucd.version}"
 
 {defines}
+#define ND_KINDS {len(KINDS)}
+
+/* The longest run of code points of the kind SPACELESS that fold to themselves and take three bytes of UTF-8. */
+#define ND_SPACELESS_FIRST 0x{first:X}
+#define ND_SPACELESS_LAST 0x{last:X}
 
 /* ND_CODE_POINTS[ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]], c < 0x110000:
-   c + fold is c after simple case folding, kind that of c + fold. */
+   c + fold is c after simple case folding, kind that of c + fold. The first ND_KINDS entries are the kinds of what folds
+   to itself, in their order; the first eight blocks of STAGE2 are those of c < 0x800, in their order. */
 typedef struct {{
     int32_t fold;
     uint8_t kind;

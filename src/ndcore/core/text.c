@@ -1,101 +1,41 @@
-/* Canonical words in one pass, a state machine over code points: `inside` says whether the last code point belongs to
- * a word, and to a spaceless one. A symbol is read Horner-wise: s ← s·x^8 + byte mod Q; while a token has at most
- * 8 bytes nothing overflows, so the reduction by ND_TOKEN_TABLE is by zero, and one line serves all lengths.
+/* Canonical words in one pass. Beside ASCII, a glyph at a time (text_utf8.h): a word is a run of bytes of the text, as they
+ * stand or with some folded, and its symbol is taken in by 8 bytes at a time from that run.
  *
  * ASCII goes 64 bytes at a time: a mask says which bytes are letters or digits, mask ^ mask << 1 has a bit where a word
  * begins and one where it has ended, and a word of at most 8 bytes is one load, one OR that folds (it sets a bit that
  * digits have anyway) and one shift. */
 #include "text.h"
+#include "text_utf8.h"
 #include "token_table.h"
-#include "unicode_tables.h"
 
-enum { OUTSIDE, IN_WORD, IN_SPACELESS };
-
-/* The folded letter or digit; 0: a separator; N: not ASCII. */
-enum { N = 0xFF };
-static int is_letter(uint8_t folded) { return (int8_t)folded > 0; }
-
-static const uint8_t ASCII[256] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 0, 0, 0, 0, 0, 0,
-    0, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o',
-    'p', 'q', 'r', 's', 't', 'u', 'v', 'w', 'x', 'y', 'z', 0, 0, 0, 0, 0,
-    0, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o',
-    'p', 'q', 'r', 's', 't', 'u', 'v', 'w', 'x', 'y', 'z', 0, 0, 0, 0, 0,
-    N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-    N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-    N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-    N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-    N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-    N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-    N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-    N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-};
-
-static uint64_t shift_in(uint64_t symbol, uint8_t byte) { return (symbol << 8 | byte) ^ ND_TOKEN_TABLE[symbol >> 56]; }
-
-static int continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
-
-size_t nd_text_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point)
-{
-    const uint8_t a = p[0];
-    const size_t room = (size_t)(end - p);
-    if (a < 0x80) {
-        *code_point = a;
-        return 1;
-    }
-    if (a < 0xE0) {
-        if (a < 0xC2 || room < 2 || !continues(p[1]))
-            return 0;
-        *code_point = (a & 0x1Fu) << 6 | (p[1] & 0x3Fu);
-        return 2;
-    }
-    if (a < 0xF0) {
-        if (room < 3 || !continues(p[1]) || !continues(p[2]))
-            return 0;
-        *code_point = (a & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
-        return *code_point < 0x800 || *code_point - 0xD800 < 0x800 ? 0 : 3;
-    }
-    if (a > 0xF4 || room < 4 || !continues(p[1]) || !continues(p[2]) || !continues(p[3]))
-        return 0;
-    *code_point = (a & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
-    return *code_point < 0x10000 || *code_point > 0x10FFFF ? 0 : 4;
-}
-
-size_t nd_text_encode(uint32_t c, uint8_t *out)
-{
-    if (c < 0x80) {
-        out[0] = (uint8_t)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (uint8_t)(0xC0 | c >> 6);
-        out[1] = (uint8_t)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (uint8_t)(0xE0 | c >> 12);
-        out[1] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (uint8_t)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = (uint8_t)(0xF0 | c >> 18);
-    out[1] = (uint8_t)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (uint8_t)(0x80 | (c & 0x3F));
-    return 4;
-}
-
-static nd_code_point code_point(uint32_t c)
-{
-    return ND_CODE_POINTS[ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]];
-}
-
+size_t nd_text_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point) { return decode(p, end, code_point); }
+size_t nd_text_encode(uint32_t code_point, uint8_t *out) { return encode(code_point, out); }
 uint32_t nd_text_fold(uint32_t c) { return c + (uint32_t)code_point(c).fold; }
 int nd_text_is_ignorable(uint32_t c) { return code_point(c).kind == ND_KIND_IGNORABLE; }
 int nd_text_kind(uint32_t c) { return code_point(c).kind; }
+
+/* symbol·x^(8n) + the n bytes that `chunk` ends with, mod Q; n = 1 to 8. */
+static inline uint64_t append(uint64_t symbol, uint64_t chunk, size_t n)
+{
+    if (symbol == 0)
+        return chunk;
+    const uint64_t over = symbol >> (64 - 8 * n);
+    chunk ^= symbol << 4 * n << 4 * n;
+    for (int j = 0; j < 8; j++)
+        chunk ^= ND_TOKEN_TABLE[j][over >> 8 * j & 255];
+    return chunk;
+}
+
+/* The first n of the bytes up to `end` as a number, the first byte highest; n = 1 to 8. */
+static inline uint64_t leading(const uint8_t *bytes, size_t n, const uint8_t *end)
+{
+    if (ND_LIKELY(end - bytes >= 8))
+        return nd_load_be64(bytes) >> (64 - 8 * n);
+    uint64_t v = 0;
+    for (size_t i = 0; i < n; i++)
+        v = v << 8 | bytes[i];
+    return v;
+}
 
 /* A token that could be taken for a shorter one, or for nothing, as a polynomial. */
 static int needs_prefix(const uint8_t *token, size_t n)
@@ -106,14 +46,11 @@ static int needs_prefix(const uint8_t *token, size_t n)
 
 uint64_t nd_text_symbol(const uint8_t *token, size_t n)
 {
-    uint64_t symbol = 0;
-    if (needs_prefix(token, n)) {
-        symbol = shift_in(symbol, 1);
-        for (int i = 0; i < 8; i++)
-            symbol = shift_in(symbol, 0);
+    uint64_t symbol = needs_prefix(token, n) ? append(1, 0, 8) : 0;
+    for (size_t i = 0, step; i < n; i += step) {
+        step = n - i < 8 ? n - i : 8;
+        symbol = append(symbol, leading(token + i, step, token + n), step);
     }
-    for (size_t i = 0; i < n; i++)
-        symbol = shift_in(symbol, token[i]);
     return symbol;
 }
 
@@ -133,73 +70,19 @@ static uint64_t whole(nd_text *t, const uint8_t *token, size_t n)
     return nd_text_symbol(token, n);
 }
 
-/* The word that is being read goes on, or begins, with these bytes: `code` is them as a number of length bytes, 1 to 4. */
-static inline uint64_t extend(nd_text *t, uint64_t symbol, uint32_t code, unsigned length, int taped)
+/* The n next bytes of a word, to its symbol and to the tape; both have room for what is read and written beyond them. */
+static inline uint64_t take(nd_text *t, uint64_t symbol, const uint8_t *bytes, size_t n, const uint8_t *end, int taped)
 {
-    if (taped) {
-        for (unsigned i = 0; i < length; i++)
-            t->tape[i] = (uint8_t)(code >> 8 * (length - 1 - i));
-        t->tape += length;
+    for (size_t i = 0, step; i < n; i += step) {
+        step = n - i < 8 ? n - i : 8;
+        const uint64_t chunk = leading(bytes + i, step, end);
+        symbol = append(symbol, chunk, step);
+        if (taped) {
+            nd_store_be64(t->tape, chunk << (64 - 8 * step));
+            t->tape += step;
+        }
     }
-    if (ND_LIKELY(symbol >> (64 - 8 * length) == 0))
-        return symbol << 8 * length | code;
-    while (length--)
-        symbol = shift_in(symbol, (uint8_t)(code >> 8 * length));
     return symbol;
-}
-
-static inline void begin(nd_text *t, int taped)
-{
-    if (taped) {
-        t->token = t->tape;
-        t->tape += 8;
-    }
-}
-
-static inline void finish(nd_text *t, int taped)
-{
-    if (taped)
-        nd_store_be64(t->token, (uint64_t)(t->tape - t->token - 8));
-}
-
-/* Does a code point of this kind end the word that is being read? Does it belong to a word, and to which? */
-static inline int follows(int kind, int inside)
-{
-    switch (kind) {
-    case ND_KIND_MARK:           return inside;
-    case ND_KIND_WORD:           return inside == IN_WORD ? inside : OUTSIDE;
-    case ND_KIND_WORD_TAIL:      return inside;
-    case ND_KIND_SPACELESS_TAIL: return inside == IN_SPACELESS ? inside : OUTSIDE;
-    default:                     return OUTSIDE;
-    }
-}
-
-static inline int begins(int kind)
-{
-    switch (kind) {
-    case ND_KIND_WORD: case ND_KIND_WORD_TAIL:           return IN_WORD;
-    case ND_KIND_SPACELESS: case ND_KIND_SPACELESS_TAIL: return IN_SPACELESS;
-    default:                                             return OUTSIDE;
-    }
-}
-
-/* The code point at p: its kind, the bytes it takes, and its folded form: `length` bytes, as a number. */
-typedef struct { int kind; unsigned taken, length; uint32_t code; } glyph;
-
-static inline glyph read_glyph(const uint8_t *p, const uint8_t *end)
-{
-    uint32_t c;
-    glyph g = {.kind = ND_KIND_SEPARATOR, .taken = (unsigned)nd_text_decode(p, end, &c)};
-    if (g.taken) {
-        const nd_code_point as = code_point(c);
-        uint8_t folded[4];
-        g.kind = as.kind;
-        g.length = as.fold ? (unsigned)nd_text_encode(c + (uint32_t)as.fold, folded) : g.taken;
-        const uint8_t *bytes = as.fold ? folded : p;
-        for (unsigned i = 0; i < g.length; i++)
-            g.code = g.code << 8 | bytes[i];
-    }
-    return g;
 }
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -228,21 +111,18 @@ static inline unsigned lowest(uint64_t mask)   /* index of the lowest bit of a m
 #endif
 }
 
-/* The symbol of a word of more than 8 bytes whose first 8 are `head`. */
-static uint64_t long_word(uint64_t head, const uint8_t *word, size_t length)
+/* An ASCII word of more than 8 bytes, the first 8 of them, folded, as `head`; reads, and writes on the tape, up to 7 bytes
+ * beyond its end. */
+static uint64_t long_word(const uint8_t *word, size_t length, uint64_t head, uint8_t *tape)
 {
-    for (size_t i = 8; i < length; i++)
-        head = shift_in(head, word[i] | 0x20);
+    for (size_t i = 8, step; i < length; i += step) {
+        step = length - i < 8 ? length - i : 8;
+        const uint64_t folded = nd_load_be64(word + i) | EACH(0x20);
+        head = append(head, folded >> (64 - 8 * step), step);
+        if (tape)
+            nd_store_be64(tape + i, folded);
+    }
     return head;
-}
-
-static inline void tape_word(nd_text *t, uint64_t head, const uint8_t *word, size_t length)
-{
-    nd_store_be64(t->tape, length);
-    nd_store_be64(t->tape + 8, head);          /* the tape has room for what the next word will overwrite */
-    for (size_t i = 8; i < length; i++)
-        t->tape[8 + i] = word[i] | 0x20;
-    t->tape += 8 + length;
 }
 
 enum { SPAN = 64, SPAN_READS = SPAN + 8, SPAN_WORDS = SPAN / 2, SPAN_WORTH = 24 };
@@ -293,60 +173,88 @@ static const struct { nd_variant is; ascii_fn *run; } VARIANTS[] = {
 };
 ND_CHOICE(nd_text, VARIANTS)
 
-/* One call reads on from where the last one stopped; `taped` is constant where it is called, so there are two forms. */
+/* Glyphs of three bytes from *at on, where a spaceless one begins, that are a word each, until one may not be; returns
+ * their number. */
+static inline size_t spaceless(nd_text *t, const uint8_t **at, uint64_t *out, size_t cap, const int taped)
+{
+    const uint8_t *p = *at;
+    size_t n = 0;
+    while (n < cap && t->end - p >= 3 + 8) {
+        const unsigned behind = kind_behind(p + 3);
+        if (among(SPACELESS, behind))
+            break;
+        const uint64_t v = nd_load_be64(p);
+        out[n++] = v >> 40;
+        if (taped) {
+            nd_store_be64(t->tape, 3);
+            nd_store_be64(t->tape + 8, v);
+            t->tape += 11;
+        }
+        p += 3;
+        if (behind != ND_KIND_SPACELESS)
+            break;
+    }
+    *at = p;
+    return n;
+}
+
+/* One call reads on from where the last one stopped, which is never within a word; `taped` is constant where it is
+ * called, so there are two forms. */
 static inline size_t words(nd_text *t, uint64_t *out, size_t cap, const int taped)
 {
-    const uint8_t *p = t->at, *const end = t->end, *singly = p;   /* code point by code point up to there */
-    uint64_t symbol = t->symbol;
-    int inside = t->inside;
+    const uint8_t *p = t->at, *const end = t->end, *singly = p;   /* glyph by glyph up to there */
     size_t n = 0;
+    glyph g = read_glyph(p, end);
     while (p < end && n < cap) {
-        if (!inside && p >= singly && end - p >= SPAN_READS) {
+        if (g.kind == ND_KIND_SPACELESS && g.taken == 3 && !g.fold) {
+            const size_t got = spaceless(t, &p, out + n, cap - n, taped);
+            if (got) {
+                n += got;
+                g = read_glyph(p, end);
+                continue;
+            }
+        }
+        if (g.taken == 1 && p >= singly && end - p >= SPAN_READS && !(nd_load64(p) & EACH(0x80))) {
             const uint8_t *const from = p;
             if (cap - n >= SPAN_WORDS) {
                 n += VARIANTS[chosen].run(t, &p, out + n, cap - n, taped);
                 singly = p - from < SPAN_WORTH ? from + SPAN : p;
+                g = read_glyph(p, end);
                 continue;
             }
             if (n)
                 break;
         }
-        uint8_t byte = ASCII[*p];
-        if (ND_LIKELY(is_letter(byte) && inside != IN_SPACELESS)) {
-            if (!inside)
-                begin(t, taped);
-            inside = IN_WORD;
-            do
-                symbol = extend(t, symbol, byte, 1, taped);
-            while (++p < end && is_letter(byte = ASCII[*p]));
+        const unsigned follows = FOLLOWS[g.kind];
+        if (!follows) {
+            t->invalid += g.taken == 0;
+            p += g.taken ? g.taken : 1;
+            g = read_glyph(p, end);
             continue;
         }
-        const glyph g = byte == 0 ? (glyph){.kind = ND_KIND_SEPARATOR, .taken = 1} : read_glyph(p, end);
-        const int next = g.kind == ND_KIND_IGNORABLE ? inside : follows(g.kind, inside);
-        if (inside && !next) {                 /* the word ends */
-            finish(t, taped);
-            out[n++] = symbol;
-            symbol = 0;
-            inside = OUTSIDE;
-            if (n == cap && g.kind != ND_KIND_SEPARATOR)
-                break;                         /* what ended it is read again */
-        }
-        if (!inside && (inside = begins(g.kind)))
-            begin(t, taped);
-        if (inside && g.kind != ND_KIND_IGNORABLE)
-            symbol = extend(t, symbol, g.code, g.length, taped);
-        t->invalid += g.taken == 0;
-        p += g.taken ? g.taken : 1;
-    }
-    if (p == end && inside && n < cap) {
-        finish(t, taped);
+        uint8_t *const token = t->tape;
+        if (taped)
+            t->tape += 8;
+        uint64_t symbol = 0;
+        const uint8_t *run = p;                /* what lies from there to p goes to the symbol as it is */
+        do {
+            if (ND_UNLIKELY(g.fold || g.kind == ND_KIND_IGNORABLE)) {
+                uint8_t folded[8];
+                symbol = take(t, symbol, run, (size_t)(p - run), end, taped);
+                if (g.fold)
+                    symbol = take(t, symbol, folded, encode(g.point + (uint32_t)g.fold, folded), folded + 8, taped);
+                run = p + g.taken;
+            }
+            p += g.taken;
+            p = past(p, end, follows & ~(1u << ND_KIND_IGNORABLE));
+            g = read_glyph(p, end);
+        } while (follows >> g.kind & 1);
+        symbol = take(t, symbol, run, (size_t)(p - run), end, taped);
+        if (taped)
+            nd_store_be64(token, (uint64_t)(t->tape - token - 8));
         out[n++] = symbol;
-        symbol = 0;
-        inside = OUTSIDE;
     }
     t->at = p;
-    t->symbol = symbol;
-    t->inside = inside;
     return n;
 }
 

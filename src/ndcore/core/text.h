@@ -8,14 +8,12 @@
  * each its length as u64 big-endian, then its bytes. */
 typedef enum { ND_WORD, ND_CHAR, ND_LINE, ND_BYTE, ND_TOKENS } nd_unit;
 
-/* A reading of one document. */
+/* A reading of one document, between two tokens. */
 typedef struct {
     const uint8_t *at, *end;
-    uint64_t symbol;         /* of the token that is being read */
-    int inside;              /* of which kind that token is; 0: none */
     nd_unit unit;
     size_t invalid;          /* bytes so far that are in no well-formed UTF-8 sequence */
-    uint8_t *tape, *token;   /* canonical bytes go here, the current token began there; NULL: not wanted */
+    uint8_t *tape;           /* canonical bytes go here; NULL: not wanted */
 } nd_text;
 
 /* tape: NULL, or room for nd_text_tape_size(n) bytes: receives every token as u64 big-endian length ‖ bytes.

@@ -26,9 +26,13 @@ static ND_ATTR size_t ND_NAME(nd_text *t, const uint8_t **at, uint64_t *out, siz
             edges &= edges - 1;
             const uint8_t *word = p + begin;
             const uint64_t head = nd_load_be64(word) | EACH(0x20);
-            out[n++] = ND_LIKELY(length <= 8) ? head >> (64 - 8 * length) : long_word(head, word, length);
-            if (taped)
-                tape_word(t, head, word, length);
+            uint8_t *const tape = taped ? t->tape + 8 : NULL;
+            if (taped) {
+                nd_store_be64(t->tape, length);
+                nd_store_be64(tape, head);     /* what lies beyond the word, the next one overwrites */
+                t->tape += 8 + length;
+            }
+            out[n++] = ND_LIKELY(length <= 8) ? head >> (64 - 8 * length) : long_word(word, length, head, tape);
         }
         const size_t moved = (size_t)(next - p);
         p = next;

@@ -1,0 +1,147 @@
+/* One code point of UTF-8: its length, its kind, what it folds to. Included by text.c alone. */
+#ifndef ND_TEXT_UTF8_H
+#define ND_TEXT_UTF8_H
+
+#include "nd.h"
+#include "unicode_tables.h"
+
+static inline int continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
+
+/* See nd_text_decode. */
+static inline unsigned decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point)
+{
+    const uint8_t a = p[0];
+    const size_t room = (size_t)(end - p);
+    if (a < 0x80) {
+        *code_point = a;
+        return 1;
+    }
+    if (a < 0xE0) {
+        if (a < 0xC2 || room < 2 || !continues(p[1]))
+            return 0;
+        *code_point = (a & 0x1Fu) << 6 | (p[1] & 0x3Fu);
+        return 2;
+    }
+    if (a < 0xF0) {
+        if (room < 3 || !continues(p[1]) || !continues(p[2]))
+            return 0;
+        *code_point = (a & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+        return *code_point < 0x800 || *code_point - 0xD800 < 0x800 ? 0 : 3;
+    }
+    if (a > 0xF4 || room < 4 || !continues(p[1]) || !continues(p[2]) || !continues(p[3]))
+        return 0;
+    *code_point = (a & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
+    return *code_point < 0x10000 || *code_point > 0x10FFFF ? 0 : 4;
+}
+
+/* See nd_text_encode. */
+static inline unsigned encode(uint32_t c, uint8_t *out)
+{
+    if (c < 0x80) {
+        out[0] = (uint8_t)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (uint8_t)(0xC0 | c >> 6);
+        out[1] = (uint8_t)(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (uint8_t)(0xE0 | c >> 12);
+        out[1] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+        out[2] = (uint8_t)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xF0 | c >> 18);
+    out[1] = (uint8_t)(0x80 | (c >> 12 & 0x3F));
+    out[2] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+    out[3] = (uint8_t)(0x80 | (c & 0x3F));
+    return 4;
+}
+
+/* Below ND_KINDS: the kind of a code point that folds to itself. */
+static inline unsigned class_of(uint32_t c) { return ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]; }
+static inline unsigned class_of_short(uint32_t c) { return ((const uint8_t *)&ND_CODE_POINT_STAGE2)[c]; }   /* c < 0x800 */
+static inline nd_code_point code_point(uint32_t c) { return ND_CODE_POINTS[class_of(c)]; }
+
+/* What stands at a place of a text: `taken` bytes, 0 where they are not well-formed or the text ends. */
+typedef struct { uint32_t point; int32_t fold; unsigned kind, taken; } glyph;
+
+static inline glyph read_glyph(const uint8_t *p, const uint8_t *end)
+{
+    glyph g = {.kind = ND_KIND_SEPARATOR};
+    if (p < end && (g.taken = decode(p, end, &g.point))) {
+        g.kind = g.taken < 3 ? class_of_short(g.point) : class_of(g.point);
+        if (g.kind >= ND_KINDS) {
+            g.fold = ND_CODE_POINTS[g.kind].fold;
+            g.kind = ND_CODE_POINTS[g.kind].kind;
+        }
+    }
+    return g;
+}
+
+/* By the kind of the glyph that a word begins with: a bit for every kind that goes on with it. 0: no word begins there. */
+enum {
+    ANY = 1u << ND_KIND_IGNORABLE | 1u << ND_KIND_MARK | 1u << ND_KIND_WORD_TAIL,
+    WORD = ANY | 1u << ND_KIND_WORD,
+    SPACELESS = ANY | 1u << ND_KIND_SPACELESS_TAIL,
+};
+static const uint8_t FOLLOWS[] = {
+    [ND_KIND_WORD] = WORD, [ND_KIND_WORD_TAIL] = WORD, [ND_KIND_SPACELESS] = SPACELESS, [ND_KIND_SPACELESS_TAIL] = SPACELESS,
+};
+
+/* Of 8 bytes as a number, the first highest: do they begin with the form of a glyph of two or three bytes? Forms that are
+ * too long are among those of three. Then that glyph. */
+static inline int is_two(uint64_t v) { return (v >> 48 & 0xE0C0) == 0xC080 && v >> 48 >= 0xC280; }
+static inline int is_three(uint64_t v) { return (v >> 40 & 0xF0C0C0) == 0xE08080; }
+static inline uint32_t of_two(const uint8_t *p) { return ((uint32_t)p[0] << 6) + p[1] - 0x3080; }
+static inline uint32_t of_three(const uint8_t *p) { return ((uint32_t)p[0] << 12) + ((uint32_t)p[1] << 6) + p[2] - 0xE2080; }
+
+static inline int among(unsigned kinds, unsigned class) { return class < ND_KINDS && kinds >> class & 1; }
+
+/* Past glyphs of one to three bytes that fold to themselves and are of a kind in `kinds`, which has no separators: a
+ * surrogate is one. What it stops at may be another such glyph; the last 7 bytes are left. */
+static inline const uint8_t *past(const uint8_t *p, const uint8_t *end, unsigned kinds)
+{
+    while (end - p >= 8) {
+        const uint8_t *const from = p;
+        uint64_t v = nd_load_be64(p);
+        for (; is_two(v); v <<= 16, p += 2)
+            if (!among(kinds, class_of_short(of_two(p))))
+                return p;
+        for (; is_three(v); v <<= 24, p += 3)
+            if (of_three(p) < 0x800 || !among(kinds, class_of(of_three(p))))
+                return p;
+        if (p == from)
+            for (; v && v >> 63 == 0; v <<= 8, p++)
+                if (!among(kinds, class_of_short((uint32_t)(v >> 56))))
+                    return p;
+        if (p == from)
+            return p;
+    }
+    return p;
+}
+
+/* Is the glyph that v begins with in the longest run of spaceless code points? */
+#define THREE(c) (0xE08080u | (c) >> 12 << 16 | ((c) >> 6 & 0x3F) << 8 | ((c) & 0x3F))
+static inline int in_spaceless_run(uint64_t v)
+{
+    const uint32_t code = (uint32_t)(v >> 40);
+    return code - THREE(ND_SPACELESS_FIRST) <= THREE(ND_SPACELESS_LAST) - THREE(ND_SPACELESS_FIRST)
+        && (code & 0xC0C0) == 0x8080;
+}
+
+/* The kind of the glyph at p, as far as a spaceless word before it needs to know; IGNORABLE, which may belong to the word,
+ * where that takes a closer look. Reads 8 bytes. */
+static inline unsigned kind_behind(const uint8_t *p)
+{
+    const uint64_t v = nd_load_be64(p);
+    if (ND_LIKELY(in_spaceless_run(v)))
+        return ND_KIND_SPACELESS;
+    if (v >> 63 == 0)
+        return ND_KIND_SEPARATOR;
+    const unsigned class = is_three(v) ? class_of(of_three(p)) : ND_KINDS;
+    return class < ND_KINDS ? class : ND_KIND_IGNORABLE;
+}
+
+#endif
