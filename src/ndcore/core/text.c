@@ -173,6 +173,33 @@ static const struct { nd_variant is; ascii_fn *run; } VARIANTS[] = {
 };
 ND_CHOICE(nd_text, VARIANTS)
 
+/* The word that begins at *at with *g; both move to the glyph that ends it. */
+static inline uint64_t word(nd_text *t, const uint8_t **at, glyph *g, const int taped)
+{
+    const unsigned follows = FOLLOWS[g->kind];
+    const uint8_t *p = *at, *run = p, *const end = t->end;    /* what lies from run to p goes to the symbol as it is */
+    uint8_t *const token = t->tape;
+    uint64_t symbol = 0;
+    if (taped)
+        t->tape += 8;
+    do {
+        if (ND_UNLIKELY(g->fold || g->kind == ND_KIND_IGNORABLE)) {
+            uint8_t folded[8] = {0};
+            symbol = take(t, symbol, run, (size_t)(p - run), end, taped);
+            if (g->fold)
+                symbol = take(t, symbol, folded, encode(g->point + (uint32_t)g->fold, folded), folded + 8, taped);
+            run = p + g->taken;
+        }
+        p = past(p + g->taken, end, follows & ~(1u << ND_KIND_IGNORABLE));
+        *g = read_glyph(p, end);
+    } while (follows >> g->kind & 1);
+    symbol = take(t, symbol, run, (size_t)(p - run), end, taped);
+    if (taped)
+        nd_store_be64(token, (uint64_t)(t->tape - token - 8));
+    *at = p;
+    return symbol;
+}
+
 /* Glyphs of three bytes from *at on, where a spaceless one begins, that are a word each, until one may not be; returns
  * their number. */
 static inline size_t spaceless(nd_text *t, const uint8_t **at, uint64_t *out, size_t cap, const int taped)
@@ -214,45 +241,24 @@ static inline size_t words(nd_text *t, uint64_t *out, size_t cap, const int tape
                 continue;
             }
         }
-        if (g.taken == 1 && p >= singly && end - p >= SPAN_READS && !(nd_load64(p) & EACH(0x80))) {
+        if (g.taken == 1 && p >= singly && end - p >= SPAN_READS && !((nd_load64(p) | nd_load64(p + 8)) & EACH(0x80))) {
             const uint8_t *const from = p;
             if (cap - n >= SPAN_WORDS) {
                 n += VARIANTS[chosen].run(t, &p, out + n, cap - n, taped);
-                singly = p - from < SPAN_WORTH ? from + SPAN : p;
+                singly = p == from ? from + SPAN : p;
                 g = read_glyph(p, end);
                 continue;
             }
             if (n)
                 break;
         }
-        const unsigned follows = FOLLOWS[g.kind];
-        if (!follows) {
+        if (!FOLLOWS[g.kind]) {
             t->invalid += g.taken == 0;
             p += g.taken ? g.taken : 1;
             g = read_glyph(p, end);
             continue;
         }
-        uint8_t *const token = t->tape;
-        if (taped)
-            t->tape += 8;
-        uint64_t symbol = 0;
-        const uint8_t *run = p;                /* what lies from there to p goes to the symbol as it is */
-        do {
-            if (ND_UNLIKELY(g.fold || g.kind == ND_KIND_IGNORABLE)) {
-                uint8_t folded[8];
-                symbol = take(t, symbol, run, (size_t)(p - run), end, taped);
-                if (g.fold)
-                    symbol = take(t, symbol, folded, encode(g.point + (uint32_t)g.fold, folded), folded + 8, taped);
-                run = p + g.taken;
-            }
-            p += g.taken;
-            p = past(p, end, follows & ~(1u << ND_KIND_IGNORABLE));
-            g = read_glyph(p, end);
-        } while (follows >> g.kind & 1);
-        symbol = take(t, symbol, run, (size_t)(p - run), end, taped);
-        if (taped)
-            nd_store_be64(token, (uint64_t)(t->tape - token - 8));
-        out[n++] = symbol;
+        out[n++] = word(t, &p, &g, taped);
     }
     t->at = p;
     return n;

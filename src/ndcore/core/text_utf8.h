@@ -1,4 +1,4 @@
-/* One code point of UTF-8: its length, its kind, what it folds to. Included by text.c alone. */
+/* Glyphs of UTF-8: their length, their kind, what they fold to, and past which a word goes on. Included by text.c alone. */
 #ifndef ND_TEXT_UTF8_H
 #define ND_TEXT_UTF8_H
 
@@ -100,11 +100,16 @@ static inline uint32_t of_three(const uint8_t *p) { return ((uint32_t)p[0] << 12
 static inline int among(unsigned kinds, unsigned class) { return class < ND_KINDS && kinds >> class & 1; }
 
 /* Past glyphs of one to three bytes that fold to themselves and are of a kind in `kinds`, which has no separators: a
- * surrogate is one. What it stops at may be another such glyph; the last 7 bytes are left. */
+ * surrogate is one. What it stops at may be another such glyph; of the last 7 bytes only ASCII is passed. */
 static inline const uint8_t *past(const uint8_t *p, const uint8_t *end, unsigned kinds)
 {
-    while (end - p >= 8) {
-        const uint8_t *const from = p;
+    for (const uint8_t *from = NULL; p != from;) {
+        if (kinds >> ND_KIND_WORD & 1)
+            while (p < end && *p < 0x80 && class_of_short(*p) == ND_KIND_WORD)
+                p++;
+        if (end - p < 8 || *p < 0x80)
+            break;
+        from = p;
         uint64_t v = nd_load_be64(p);
         for (; is_two(v); v <<= 16, p += 2)
             if (!among(kinds, class_of_short(of_two(p))))
@@ -112,12 +117,6 @@ static inline const uint8_t *past(const uint8_t *p, const uint8_t *end, unsigned
         for (; is_three(v); v <<= 24, p += 3)
             if (of_three(p) < 0x800 || !among(kinds, class_of(of_three(p))))
                 return p;
-        if (p == from)
-            for (; v && v >> 63 == 0; v <<= 8, p++)
-                if (!among(kinds, class_of_short((uint32_t)(v >> 56))))
-                    return p;
-        if (p == from)
-            return p;
     }
     return p;
 }
