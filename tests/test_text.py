@@ -120,6 +120,30 @@ def test_long_texts_as_the_reference(variant, document, offset):
     assert read(document, "word", None)[0] == text.tokens(document, "word", None)
 
 
+SCRIPTS = [
+    "Русский ТЕКСТ, слова и ещё слово", "हर व्यक्ति को अधिकार है", "人人生而自由，在尊严上。", "すべてのカードーは々生れ",
+    "ŠÉTÉ über garçon œuvre", "Tiếng Việt có dấu ở chữ", "ΑΒΓ ἀρετῆς λόγος", "ไทยเป็นภาษา", "𐐀𐐨 𠀀𠀁 a😀b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sample", SCRIPTS)
+def test_damaged_scripts_as_the_reference(variant, sample):
+    """Other scripts are read 8 bytes at a time: a byte too many or too few, at every place."""
+    document = sample.encode()
+    for at in range(len(document)):
+        for instead in (b"", b"\xff", b"\x80", b"\xe4\xba", b"\xc0\x80", b"\xed\xa0\x80", b"\xc2\xad", b"z"):
+            damaged = document[:at] + instead + document[at + 1 :]
+            found, invalid, _ = read(damaged, "word", None)
+            assert (found, invalid) == (text.tokens(damaged, "word", None), text.invalid_bytes(damaged)), (at, instead)
+
+
+@given(st.lists(st.tuples(st.sampled_from(SCRIPTS), st.integers(0, 40), st.integers(0, 40)), max_size=12))
+def test_mixed_scripts_as_the_reference(variant, pieces):
+    document = "".join(sample[start : start + length] for sample, start, length in pieces)
+    assert read(document, "word", None)[0] == text.tokens(document, "word", None)
+    assert read(document.encode()[:-1], "word", None)[0] == text.tokens(document.encode()[:-1], "word", None)
+
+
 @given(st.binary(max_size=40))
 def test_symbols_as_the_reference(variant, token):
     assert _text.symbol(token) == shingling.symbol(token)

@@ -11,6 +11,7 @@
 #include "nfkc_tables.h"
 #include "pairs.h"
 #include "pipeline.h"
+#include "utf8.h"
 
 static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 
@@ -355,6 +356,33 @@ static void random_prose(uint8_t *out, size_t n)   /* ASCII words of all lengths
     }
 }
 
+/* Code points of a script, [from, to), or of one that goes with it, with blanks: words of all lengths. */
+static const uint32_t SCRIPTS[][4] = {
+    {0x430, 0x450, 0x410, 0x430}, {0x3B1, 0x3CA, 0x1F00, 0x2000}, {0x905, 0x93A, 0x93A, 0x970}, {0x4E00, 0x4E80, 0x3000, 0x3040},
+    {0x9FC0, 0xA040, 0x3400, 0x3500}, {0x3041, 0x30FF, 0x4E00, 0x9FFF}, {0xE01, 0xE4F, 0x61, 0x7B}, {0xAC00, 0xB000, 0xFF00, 0xFFFF},
+    {0x61, 0x7B, 0xC0, 0x180}, {0x61, 0x7B, 0x1E00, 0x1F00}, {0x41, 0x5B, 0x300, 0x370}, {0x7F0, 0x810, 0x7F, 0x90},
+    {0x10400, 0x10450, 0x20000, 0x20100}, {0x600, 0x700, 0x200B, 0x2060},
+};
+enum { SCRIPT_COUNT = sizeof SCRIPTS / sizeof *SCRIPTS };
+
+static uint32_t random_letter(const uint32_t *script)
+{
+    const size_t of = random_below(5) ? 0 : 2;
+    return random_below(7) ? script[of] + (uint32_t)random_below(script[of + 1] - script[of]) : ' ';
+}
+
+static void random_script(uint8_t *out, size_t n)   /* changes now and then; may end within a sequence */
+{
+    size_t script = random_below(SCRIPT_COUNT);
+    for (size_t i = 0, size; i < n; i += size) {
+        uint8_t piece[4];
+        if (random_below(40) == 0)
+            script = random_below(SCRIPT_COUNT);
+        size = naive_encode(random_letter(SCRIPTS[script]), piece);
+        memcpy(out + i, piece, size < n - i ? size : n - i);
+    }
+}
+
 static const nd_unit UNITS[] = {ND_WORD, ND_CHAR, ND_LINE, ND_BYTE};
 
 static void test_reading(const char *variant)
@@ -367,9 +395,11 @@ static void test_reading(const char *variant)
                 check_reading(UNITS[u], (const uint8_t *)TEXTS[i], strlen(TEXTS[i]), side, 1);
             check_reading(UNITS[u], (const uint8_t *)"\0a\0\0\x01\0\0\0\0\0\0\0\0", 13, side, 1);
             for (int l = 0; l < LENGTH_COUNT; l++)
-                for (int kind = 0; kind < 8; kind++) {
+                for (int kind = 0; kind < 12; kind++) {
                     const size_t n = LENGTHS[l];
-                    if (kind < 2)
+                    if (kind >= 8)
+                        random_script(text, n);
+                    else if (kind < 2)
                         memcpy(text, input[kind & 1] + l, n);
                     else if (kind < 4)
                         random_text(text, n);
@@ -379,6 +409,64 @@ static void test_reading(const char *variant)
                 }
         }
     CHECK(checks_failed == failed, "the checks above failed under text=%s", variant);
+}
+
+/* A byte that is wrong, or that makes another sequence, at every place of a text of one script; every end. */
+static void test_damage(const char *variant)
+{
+    static const uint8_t BYTES[] = {0x00, ' ', 'Z', 0x80, 0xBF, 0xC1, 0xC2, 0xDF, 0xE0, 0xE2, 0xED, 0xF0, 0xF4, 0xFF};
+    const size_t failed = checks_failed;
+    uint8_t text[40], damaged[40];
+    for (size_t script = 0; script < SCRIPT_COUNT; script++) {
+        for (size_t i = 0, size; i < sizeof text; i += size) {
+            uint8_t piece[4];
+            size = naive_encode(random_letter(SCRIPTS[script]), piece);
+            memcpy(text + i, piece, size < sizeof text - i ? size : sizeof text - i);
+        }
+        for (size_t at = 0; at < sizeof text; at++) {
+            check_reading(ND_WORD, text, at, at & 1 ? FRONT : BACK, 1);
+            for (size_t b = 0; b < sizeof BYTES; b++) {
+                memcpy(damaged, text, sizeof text);
+                damaged[at] = BYTES[b];
+                check_reading(ND_WORD, damaged, sizeof text, BACK, b == at % sizeof BYTES);
+            }
+        }
+    }
+    CHECK(checks_failed == failed, "the checks above failed under text=%s", variant);
+}
+
+static void test_text_variant(const char *variant)
+{
+    test_reading(variant);
+    test_damage(variant);
+}
+
+/* Strings in units of 1, 2 and 4 bytes, between guard pages: the bytes of the naive encoder and no others. */
+static void test_utf8(void)
+{
+    static uint8_t expected[4 * 600];
+    for (size_t round = 0; round < 4000; round++) {
+        const size_t n = round < 300 ? round % 50 : random_below(round % 10 ? 60 : 600), shift = round % 3;
+        const uint32_t *script = SCRIPTS[random_below(SCRIPT_COUNT)], most = shift == 2 ? 0x10FFFF : shift ? 0xFFFF : 0xFF;
+        uint8_t *points = guarded(0, BACK, n << shift, 0);
+        size_t size = 0;
+        for (size_t i = 0; i < n; i++) {
+            uint32_t c = random_below(25) ? random_letter(script) : (uint32_t)random_below(0x110000) >> random_below(16);
+            c &= c > most ? most >> 1 : most;
+            if (shift == 0)
+                points[i] = (uint8_t)c;
+            else if (shift == 1)
+                ((uint16_t *)(void *)points)[i] = (uint16_t)c;
+            else
+                ((uint32_t *)(void *)points)[i] = c;
+            size += naive_encode(c, expected + size);
+        }
+        CHECK(nd_utf8_size(1u << shift, points, n) == size, "size of %zu units of %d bytes", n, 1 << shift);
+        uint8_t *out = guarded(1, round & 4 ? FRONT : BACK, size, 0);
+        CHECK(nd_utf8(1u << shift, points, n, out) == size, "length of %zu units of %d bytes", n, 1 << shift);
+        CHECK(size == 0 || memcmp(out, expected, size) == 0, "UTF-8 of %zu units of %d bytes", n, 1 << shift);
+        CHECK(untouched_around(1, out, size), "bytes around the UTF-8 of %zu units of %d bytes", n, 1 << shift);
+    }
 }
 
 static void test_code_points(void)
@@ -1119,8 +1207,9 @@ int main(void)
     test_mixers();
     test_gf2();
     each_variant("rabin", nd_rabin_variants, nd_rabin_use, nd_rabin_chosen, test_rabin_variant);
-    each_variant("text", nd_text_variants, nd_text_use, nd_text_chosen, test_reading);
+    each_variant("text", nd_text_variants, nd_text_use, nd_text_chosen, test_text_variant);
     test_code_points();
+    test_utf8();
     test_nfkc();
     each_variant("minhash", nd_minhash_variants, nd_minhash_use, nd_minhash_chosen, test_minhash_variant);
     test_bottom();
