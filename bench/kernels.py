@@ -29,7 +29,7 @@ from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import shingling as reference_shingling
 from ndcore.reference.fastsketch import fast_signature
 
-P, R = ndcore.POLYNOMIAL, ndcore.shingling.FEATURE_POLYNOMIAL
+P, Q, R = ndcore.POLYNOMIAL, ndcore.shingling.TOKEN_POLYNOMIAL, ndcore.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
 EARLY = 4096  # values that a bottom sketch collects before it becomes a heap, as in _minhash.pyx
 PLACES = 1 << 15  # ND_FASTSKETCH_PLACES
@@ -98,11 +98,12 @@ class Bench:
     def tokenise(self, name: str, text: str, size: int) -> Kernel:
         """Text to symbols of its words."""
         data = self.placed((text * (1 + size // len(text)))[:size].encode())
-        out, state = np.empty(len(data) // 2 + 2, np.uint64), opaque()
-        at, to, reading = self.at(data), self.at(out), self.at(state)
+        out, state, table = np.empty(len(data) // 2 + 2, np.uint64), opaque(), np.empty((8, 256), np.uint64)
+        at, to, reading, reduction = self.at(data), self.at(out), self.at(state), self.at(table)
+        self.c.nd_text_table_init(reduction, Q & LOW)
 
         def run() -> NDArray[np.uint64]:
-            self.c.nd_text_open(reading, WORD, at, len(data), None)
+            self.c.nd_text_open(reading, WORD, reduction, at, len(data), None)
             return out[: self.c.nd_text_symbols(reading, to, len(out))]
 
         def expected() -> list[int]:

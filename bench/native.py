@@ -51,7 +51,8 @@ class Fast(Structure):
 
 
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    "nd_text_open": (None, [c_void_p, c_int, c_void_p, c_size_t, c_void_p]),
+    "nd_text_table_init": (None, [c_void_p, c_uint64]),
+    "nd_text_open": (None, [c_void_p, c_int, c_void_p, c_void_p, c_size_t, c_void_p]),
     "nd_text_symbols": (c_size_t, [c_void_p, c_void_p, c_size_t]),
     "nd_rabin_init": (None, [c_void_p, c_uint64, ctypes.c_uint]),
     "nd_rabin_bytes": (c_uint64, [c_void_p, c_uint64, c_void_p, c_size_t]),

@@ -20,6 +20,7 @@ KERNEL = "rabin"
 P = 0x1FD845EF300CE2D0B
 Q = 0x102FC1EFE0FCCD72D
 R = 0x15F9968BB90FD8193
+OTHER = 0x1DBEF19FC8E7B845F  # irreducible too
 ROSE, FLOWER = "A rose is a rose is a rose.", "A rose is a flower which is a rose."
 
 
@@ -93,8 +94,10 @@ def test_of_one_short_document(variant):
 
 
 def test_symbols_of_vectors(vectors, variant):
-    for token, symbol in vectors("shingling")["symbols"].items():
-        assert hex(_text.symbol(bytes.fromhex(token))) == symbol, token
+    data = vectors("shingling")
+    for polynomial, symbols in {hex(Q): data["symbols"], **data["other_symbols"]}.items():
+        for token, symbol in symbols.items():
+            assert hex(_text.symbol(bytes.fromhex(token), int(polynomial, 16))) == symbol, token
 
 
 def test_vectors_of_token_lists(vectors, same_as, variant):
@@ -150,12 +153,13 @@ hows = st.fixed_dictionaries(
 )
 
 
-@given(hows, st.booleans(), st.lists(texts, max_size=4), st.sampled_from([P, 0x1DBEF19FC8E7B845F]))
+@given(hows, st.booleans(), st.lists(texts, max_size=4), st.sampled_from([(P, Q), (OTHER, Q), (OTHER, P), (P, OTHER)]))
 @settings(max_examples=100)
-def test_as_the_reference(variant, how, nfkc, documents, polynomial):
+def test_as_the_reference(variant, how, nfkc, documents, polynomials):
     how = {**how, "normalize": "NFKC" if nfkc and how["unit"] in ("word", "char") else None}
-    expected = [shingling.fingerprints(document, **how, polynomial=polynomial) for document in documents]
-    sh = nd.Shingling(**how, polynomial=polynomial)
+    how |= dict(zip(("polynomial", "token_polynomial"), polynomials, strict=True))
+    expected = [shingling.fingerprints(document, **how) for document in documents]
+    sh = nd.Shingling(**how)
     values, offsets = sh.fingerprints_many(documents, threads=1)
     assert values.dtype == np.uint64 and offsets.dtype == np.int64
     assert offsets.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
@@ -254,7 +258,8 @@ def test_no_documents(variant):
 
 DIFFERENT = [
     {}, {"unit": "char"}, {"unit": "line"}, {"unit": "byte"}, {"width": 4}, {"labelled": True}, {"short": "skip"},
-    {"short": "error"}, {"normalize": "NFKC"}, {"polynomial": 0x1DBEF19FC8E7B845F}, {"unit": str.split}, {"unit": from_hex},
+    {"short": "error"}, {"normalize": "NFKC"}, {"polynomial": OTHER}, {"token_polynomial": OTHER},
+    {"unit": str.split}, {"unit": from_hex},
 ]  # fmt: skip
 
 
@@ -305,6 +310,10 @@ def test_a_recipe_of_other_tables_is_refused():
         ({"unit": str.split, "normalize": "NFKC"}, ValueError, "units word and char"),
         ({"polynomial": Q}, ValueError, "0x102fc1efe0fccd72d is that of tokens or of features"),
         ({"polynomial": R}, ValueError, "0x15f9968bb90fd8193 is that of tokens or of features"),
+        ({"token_polynomial": P}, ValueError, "polynomial 0x1fd845ef300ce2d0b is that of tokens"),
+        ({"token_polynomial": R}, ValueError, "token_polynomial 0x15f9968bb90fd8193 is that of features"),
+        ({"token_polynomial": 0x11B}, ValueError, "token_polynomial 0x11b is not irreducible of degree 64"),
+        ({"token_polynomial": 2.0}, TypeError, "token_polynomial is an int"),
         ({"polynomial": 0x11B}, ValueError, "0x11b is not irreducible of degree 64"),
         ({"polynomial": 1 << 64 | 2}, ValueError, "not irreducible of degree 64; random_irreducible"),
         ({"polynomial": "P"}, TypeError, "polynomial"),

@@ -15,13 +15,14 @@ import ndcore as nd
 from ndcore import _text
 from ndcore._pipeline import Shingler
 from ndcore.reference import shingling, text
+from ndcore.shingling import TOKEN_POLYNOMIAL
 
 KERNEL = "text"
 KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("line", None), ("byte", None)]
 
 
 def shingler(unit: str, normalize: str | None) -> Shingler:
-    return Shingler(unit, 1, True, False, nd.POLYNOMIAL, None if normalize is None else unit == "word")
+    return Shingler(unit, 1, True, False, nd.POLYNOMIAL, TOKEN_POLYNOMIAL, None if normalize is None else unit == "word")
 
 
 def read(document: str | bytes, unit: str, normalize: str | None) -> tuple[list[bytes], int, bytes]:
@@ -144,9 +145,9 @@ def test_mixed_scripts_as_the_reference(variant, pieces):
     assert read(document.encode()[:-1], "word", None)[0] == text.tokens(document.encode()[:-1], "word", None)
 
 
-@given(st.binary(max_size=40))
-def test_symbols_as_the_reference(variant, token):
-    assert _text.symbol(token) == shingling.symbol(token)
+@given(st.binary(max_size=40), st.sampled_from([TOKEN_POLYNOMIAL, nd.POLYNOMIAL, nd.random_irreducible(64, 77)]))
+def test_symbols_as_the_reference(variant, token, polynomial):
+    assert _text.symbol(token, polynomial) == shingling.symbol(token, polynomial)
 
 
 # ---------------------------------------------------------------------------------------------- edges

@@ -250,6 +250,8 @@ def shingling_vectors() -> dict[str, Any]:
             "Symbols of tokens, and fingerprints of the shingles of token lists and of byte strings",
             "DESIGN.md section 3; Broder 1997, sections 2 and 4.3",
             symbols="token in hexadecimal: its symbol",
+            other_symbols="polynomial: symbols mod that one",
+            random="the polynomials of a seed (Shingling.random)",
             documents="name: tokens in hexadecimal. words_n, rose, flower, same_300, two_129, cat_dogelephant and the "
             "like are lower-case ASCII words: joined by blanks they are a text with these words. words_n: SplitMix64 "
             "(5000 + n), for each word 1 + output mod 20 letters, each 97 + output mod 26. bytes_n: token i is "
@@ -259,6 +261,14 @@ def shingling_vectors() -> dict[str, Any]:
             labels="fingerprint of an occurrence",
         ),
         "symbols": {token.hex(): hex(shingling.symbol(token)) for token in [*sized, *odd_tokens()]},
+        "other_symbols": {
+            hex(q): {token.hex(): hex(shingling.symbol(token, q)) for token in [*sized[30:50], *odd_tokens()]}
+            for q in (P, OTHER)
+        },
+        "random": [
+            {"seed": seed, "polynomials": values(shingling.polynomials_of(shingling.secret_of(seed)))}
+            for seed in (0, 1, 2, 3, 1 << 63, 2**64 - 1)
+        ],
         "labels": [
             {"f": hex(f), "occurrence": k, "value": hex(shingling.label(f, k))}
             for f in (0, 1, 2**64 - 1, *random_values(2, 9))

@@ -25,7 +25,8 @@ def text_lengths(documents: list[str | bytes]) -> NDArray[np.int64]: ...
 
 class Shingler:
     def __init__(
-        self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, normal: bool | None
+        self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, token_polynomial: int,
+        normal: bool | None,
     ) -> None: ...
     def batch(self, documents: Sequence[str | bytes]) -> Batch: ...
     def fingerprints(

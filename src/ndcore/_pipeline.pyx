@@ -11,7 +11,7 @@ from ndcore cimport _rabin, _text
 from ndcore._arrow cimport ArrowTexts
 from ndcore._minhash cimport Sink
 from ndcore._rabin cimport nd_rabin, nd_rabin_byte_window, nd_rabin_symbol_window
-from ndcore._text cimport ND_BYTE, ND_CHAR, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_tape_size, nd_unit
+from ndcore._text cimport ND_BYTE, ND_CHAR, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_table, nd_text_tape_size, nd_unit
 
 from ndcore._text import normalize
 
@@ -41,7 +41,7 @@ cdef extern from "utf8.h" nogil:
 
 cdef extern from "pipeline.h" nogil:
     ctypedef struct nd_kernels:
-        void (*open)(nd_text *, nd_unit, const uint8_t *, size_t, uint8_t *) noexcept
+        void (*open)(nd_text *, nd_unit, const nd_text_table *, const uint8_t *, size_t, uint8_t *) noexcept
         size_t (*symbols)(nd_text *, uint64_t *, size_t) noexcept
         void (*windows)(
             const nd_rabin *, const nd_rabin_symbol_window *, size_t, const uint64_t *, size_t, uint64_t *) noexcept
@@ -53,6 +53,7 @@ cdef extern from "pipeline.h" nogil:
         nd_kernels run
         nd_unit unit
         size_t width
+        nd_text_table token_table
         int short_whole
         nd_rabin rabin
         nd_rabin_symbol_window symbol_window
@@ -220,7 +221,10 @@ cdef class Shingler:
     cdef nd_shingling how
     cdef bint labelled, normal, remove
 
-    def __init__(self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, normal: bool | None):
+    def __init__(
+        self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, token_polynomial: int,
+        normal: bool | None,
+    ):
         connect(&self.how.run)
         self.how.unit = UNITS[unit]
         self.how.width = width
@@ -228,6 +232,7 @@ cdef class Shingler:
         self.labelled = labelled
         self.normal = normal is not None
         self.remove = bool(normal)
+        _text.text_table_init(&self.how.token_table, <uint64_t> (token_polynomial & 0xFFFFFFFFFFFFFFFF))
         _rabin.rabin_init(&self.how.rabin, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
         _rabin.rabin_symbol_window_init(&self.how.symbol_window, &self.how.rabin, width)
         _rabin.rabin_byte_window_init(&self.how.byte_window, &self.how.rabin, width)

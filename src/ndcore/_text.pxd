@@ -10,8 +10,12 @@ cdef extern from "text.h" nogil:
         ND_TOKENS
     ctypedef struct nd_text:
         pass
+    ctypedef struct nd_text_table:
+        pass
     size_t nd_text_tape_size(size_t n)
 
 
-cdef void text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape) noexcept nogil
+cdef void text_table_init(nd_text_table *table, uint64_t low) noexcept nogil
+cdef void text_open(
+    nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape) noexcept nogil
 cdef size_t text_symbols(nd_text *t, uint64_t *out, size_t cap) noexcept nogil

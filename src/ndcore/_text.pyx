@@ -13,9 +13,10 @@ cdef extern from "unicode_tables.h":
     int ND_KIND_SEPARATOR, ND_KIND_IGNORABLE, ND_KIND_MARK
 
 cdef extern from "text.h" nogil:
-    void nd_text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape)
+    void nd_text_table_init(nd_text_table *table, uint64_t low)
+    void nd_text_open(nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape)
     size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
-    uint64_t nd_text_symbol(const uint8_t *token, size_t n)
+    uint64_t nd_text_symbol(const nd_text_table *table, const uint8_t *token, size_t n)
     int nd_text_kind(uint32_t code_point)
     size_t nd_text_variants(const char **names, int *runnable, size_t room, uint32_t features)
     int nd_text_use(const char *name, uint32_t features)
@@ -28,8 +29,13 @@ cdef extern from "nfkc.h" nogil:
     int nd_nfkc_is_boundary(uint32_t code_point)
 
 
-cdef void text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape) noexcept nogil:
-    nd_text_open(t, unit, text, n, tape)
+cdef void text_table_init(nd_text_table *table, uint64_t low) noexcept nogil:
+    nd_text_table_init(table, low)
+
+cdef void text_open(
+    nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape
+) noexcept nogil:
+    nd_text_open(t, unit, table, text, n, tape)
 
 cdef size_t text_symbols(nd_text *t, uint64_t *out, size_t cap) noexcept nogil:
     return nd_text_symbols(t, out, cap)
@@ -56,9 +62,11 @@ def chosen() -> str:
     return list(variants())[nd_text_chosen()]
 
 
-def symbol(token: bytes) -> int:
-    """The 64-bit symbol that stands for a token (Broder 1997, §4.3)."""
-    return nd_text_symbol(token, len(token))
+def symbol(token: bytes, polynomial: int) -> int:
+    """The 64-bit symbol that stands for a token, reduced by a polynomial of degree 64 (Broder 1997, §4.3)."""
+    cdef nd_text_table table
+    nd_text_table_init(&table, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF))
+    return nd_text_symbol(&table, token, len(token))
 
 
 def kinds(const uint32_t[::1] points):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pipeline import Batch, Shingler
-from ndcore._rabin import is_irreducible
+from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
 from ndcore.recipe import Recipe
 from ndcore.texts import Text, as_texts, map_pieces, pieces
@@ -48,16 +50,27 @@ class Shingling:
         or ValueError.
     normalize : None or "NFKC"
         Normalise compatibility characters as well (units word and char).
-    polynomial : int
-        Irreducible, of degree 64: P of the fingerprints. For any two documents, the exact resemblance of fingerprint
-        sets differs from that of shingle sets only where two of n shingles of m bits collide: probability below
-        n^2·m / 2^64 if the text was written without knowledge of P and Q (Broder 1997, §4.1). Where somebody may want
-        to forge documents, use a random polynomial.
+    polynomial, token_polynomial : int
+        Irreducible, of degree 64: P of the fingerprints, and Q of the symbols of tokens longer than 8 bytes.
 
     Raises
     ------
     TypeError, ValueError
         A parameter is none of these.
+
+    Notes
+    -----
+    For any two documents, the exact resemblance of fingerprint sets differs from that of shingle sets only where two of
+    n shingles of m bits collide: probability below n^2·m / 2^64 if the text was written without knowledge of P and Q
+    (Broder 1997, §4.1). Fingerprints are linear, so who knows the polynomials can do better: who knows P writes runs of
+    `width` tokens that differ and share a fingerprint (for bytes, windows that differ by a multiple of P); who knows Q
+    writes two long words with one symbol, and so texts of any length that differ and have resemblance 1. It takes
+    Gaussian elimination on 64 equations. Verdicts "identical" and "lexical" cannot be forged: they come from BLAKE2b.
+
+    Where somebody gains by such texts, use `Shingling.random`, whose polynomials nobody else knows, or let
+    ``near_duplicates(verify="tokens")`` compare tokens. The first keeps forged pairs from becoming candidates; the
+    second refuses them whatever is known, but needs the texts, and more time. Polynomials are as secret as the recipe
+    and what was computed by it: they follow from a few fingerprints, or sketches, of known texts.
 
     >>> sh = Shingling(width=2)
     >>> sh.tokens("A rose is a rose.")
@@ -74,6 +87,7 @@ class Shingling:
         short: Literal["whole", "skip", "error"] = "whole",
         normalize: Literal["NFKC"] | None = None,
         polynomial: int = POLYNOMIAL,
+        token_polynomial: int = TOKEN_POLYNOMIAL,
     ) -> None:
         self.unit: Unit = unit
         self.width = width
@@ -81,11 +95,12 @@ class Shingling:
         self.short = short
         self.normalize = normalize
         self.polynomial = polynomial
+        self.token_polynomial = token_polynomial
         self._check()
         self.recipe = Recipe(self._parameters())
         self._shingler = Shingler(
             "tokens" if callable(unit) else unit, width, short == "whole", labelled, polynomial,
-            None if normalize is None else unit == "word",
+            token_polynomial, None if normalize is None else unit == "word",
         )
 
     def _check(self) -> None:
@@ -104,14 +119,12 @@ class Shingling:
             raise ValueError(f"normalize must be None or 'NFKC', got {self.normalize!r}")
         if self.normalize and self.unit not in ("word", "char"):
             raise ValueError(f"normalize={self.normalize!r} is for the units word and char, not for {self.unit!r}")
-        if isinstance(self.polynomial, bool) or not isinstance(self.polynomial, int):
-            raise TypeError(f"polynomial is an int, bit i the coefficient of x^i; got {self.polynomial!r}")
-        if self.polynomial in (TOKEN_POLYNOMIAL, FEATURE_POLYNOMIAL):
+        _check_polynomial("polynomial", self.polynomial)
+        _check_polynomial("token_polynomial", self.token_polynomial)
+        if self.polynomial in (self.token_polynomial, FEATURE_POLYNOMIAL):
             raise ValueError(f"polynomial {self.polynomial:#x} is that of tokens or of features; shingles need another")
-        if self.polynomial.bit_length() != 65 or not is_irreducible(self.polynomial):
-            raise ValueError(
-                f"polynomial {self.polynomial:#x} is not irreducible of degree 64; random_irreducible(64, seed) makes one"
-            )
+        if self.token_polynomial == FEATURE_POLYNOMIAL:
+            raise ValueError(f"token_polynomial {self.token_polynomial:#x} is that of features; tokens need another")
 
     def _parameters(self) -> dict[str, Any]:
         return {
@@ -123,9 +136,41 @@ class Shingling:
             "short": self.short,
             "normalize": self.normalize,
             "polynomial": self.polynomial,
-            "token_polynomial": TOKEN_POLYNOMIAL,
+            "token_polynomial": self.token_polynomial,
             "unicode": UNICODE_VERSION,
         }
+
+    @classmethod
+    def random(cls, seed: int | None = None, **parameters: Any) -> Self:
+        """A shingling with polynomials of its own, for texts whose authors may want to deceive.
+
+        Parameters
+        ----------
+        seed : int, optional
+            0 to 2^64 − 1, always of the same polynomials. None: the operating system's randomness, P and Q of 64 bits
+            each. They are saved in the recipe of whatever is sketched, and `from_recipe` restores them.
+        **parameters
+            Of `Shingling`, all but the polynomials.
+
+        Notes
+        -----
+        P and Q are random_irreducible(64, …) of the first and the last eight of 16 bytes, read as u64 big-endian: random
+        ones, or BLAKE2b-128 of the seed as u64 big-endian. Draw the seed of a sketcher likewise:
+        ``MinHasher(seed=secrets.randbits(64), shingling=Shingling.random())``.
+
+        >>> Shingling.random(width=3) == Shingling.random(width=3)
+        False
+        >>> Shingling.random(7) == Shingling.random(7)
+        True
+        """
+        if seed is None:
+            secret = secrets.token_bytes(16)
+        elif isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
+            raise ValueError(f"seed must be an int of 0 to 2^64 - 1, or None for a random one; got {seed!r}")
+        else:
+            secret = hashlib.blake2b(int(seed).to_bytes(8, "big"), digest_size=16).digest()
+        p, q = (random_irreducible(64, int.from_bytes(half, "big")) for half in (secret[:8], secret[8:]))
+        return cls(**parameters, polynomial=p, token_polynomial=q)
 
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> Shingling:
@@ -135,7 +180,7 @@ class Shingling:
             raise ValueError(f"these are sketches of a {parameters['kind']}, not of texts: use their own methods")
         if parameters["unit"] not in UNITS:
             raise ValueError(f"unit {parameters['unit']} is a function: pass shingling=Shingling(unit=that function, …)")
-        names = ("unit", "width", "labelled", "short", "normalize", "polynomial")
+        names = ("unit", "width", "labelled", "short", "normalize", "polynomial", "token_polynomial")
         made = cls(**{name: parameters[name] for name in names})
         recipe.check(made.recipe, "shinglings")
         return made
@@ -149,11 +194,14 @@ class Shingling:
     def __repr__(self) -> str:
         return (
             f"Shingling(unit={_unit_name(self.unit)!r}, width={self.width}, labelled={self.labelled}, "
-            f"short={self.short!r}, normalize={self.normalize!r}, polynomial={self.polynomial:#x})"
+            f"short={self.short!r}, normalize={self.normalize!r}, polynomial={self.polynomial:#x}, "
+            f"token_polynomial={self.token_polynomial:#x})"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Shingling, (self.unit, self.width, self.labelled, self.short, self.normalize, self.polynomial)
+        return Shingling, (
+            self.unit, self.width, self.labelled, self.short, self.normalize, self.polynomial, self.token_polynomial
+        )
 
     def tokens(self, text: Text) -> list[Any]:
         """The canonical tokens of a document: str for words and characters, bytes otherwise. O(len)."""
@@ -248,6 +296,13 @@ class Shingling:
                     f"document {first + i} has {tokens[i]} tokens, fewer than a shingle of {self.width}; "
                     "short='whole' or 'skip' accepts it"
                 )
+
+
+def _check_polynomial(name: str, polynomial: int) -> None:
+    if isinstance(polynomial, bool) or not isinstance(polynomial, int):
+        raise TypeError(f"{name} is an int, bit i the coefficient of x^i; got {polynomial!r}")
+    if polynomial.bit_length() != 65 or not is_irreducible(polynomial):
+        raise ValueError(f"{name} {polynomial:#x} is not irreducible of degree 64; random_irreducible(64, seed) makes one")
 
 
 def _unit_name(unit: Unit) -> str:

@@ -143,7 +143,8 @@ class MinHasher(_Sketcher):
     bits : 32 or 64
         Of a minimum.
     seed : int
-        0 to 2^64 − 1.
+        0 to 2^64 − 1. Who knows it can write documents of small minima, which share more, or less, with others than their
+        shingles do: where that matters, ``secrets.randbits(64)`` draws one, which is saved in the recipe.
     shingling : Shingling, optional
         None: words, 5 to a shingle.
     method : "permutations" or "fast"

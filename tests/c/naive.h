@@ -48,7 +48,22 @@ static inline uint64_t naive_words(uint64_t low, const uint64_t *words, size_t n
     return value;
 }
 
-static inline uint64_t naive_symbol(const uint8_t *token, size_t n)
+/* What nd_text_table_init makes. */
+static inline const nd_text_table *naive_table(uint64_t low, nd_text_table *table)
+{
+    for (int j = 0; j < 8; j++)
+        for (int v = 0; v < 256; v++)
+            table->of[j][v] = naive_mod(low, 64, &(uint8_t){(uint8_t)v}, 1, 64 + 8 * (size_t)j);
+    return table;
+}
+
+static inline const nd_text_table *naive_tokens(void)   /* of Q */
+{
+    static nd_text_table table;
+    return table.of[0][1] ? &table : naive_table(NAIVE_Q, &table);
+}
+
+static inline uint64_t naive_symbol(uint64_t low, const uint8_t *token, size_t n)
 {
     static const uint8_t prefix[9] = {1};
     const int ambiguous = n == 0 || token[0] == 0 || (n >= 9 && memcmp(token, prefix, 9) == 0);
@@ -57,7 +72,7 @@ static inline uint64_t naive_symbol(const uint8_t *token, size_t n)
     memcpy(b, prefix, before);
     if (n)
         memcpy(b + before, token, n);
-    const uint64_t value = naive_mod(NAIVE_Q, 64, b, before + n, 0);
+    const uint64_t value = naive_mod(low, 64, b, before + n, 0);
     free(b);
     return value;
 }
@@ -108,7 +123,7 @@ typedef struct {
 static inline void naive_token(naive_text *t, const uint8_t *token, size_t n)
 {
     t->symbols = realloc(t->symbols, (t->count + 1) * sizeof *t->symbols);
-    t->symbols[t->count++] = naive_symbol(token, n);
+    t->symbols[t->count++] = naive_symbol(NAIVE_Q, token, n);
     t->tape = realloc(t->tape, t->taped + 8 + n);
     naive_put64(t->tape + t->taped, n);
     memcpy(t->tape + t->taped + 8, token, n);

@@ -272,7 +272,7 @@ static size_t read_all(nd_unit unit, const uint8_t *text, size_t n, size_t cap, 
 {
     size_t count = 0, got;
     uint64_t *some = guarded(7, BACK, 8 * cap, 0);
-    nd_text_open(reading, unit, text, n, tape);
+    nd_text_open(reading, unit, naive_tokens(), text, n, tape);
     while ((got = nd_text_symbols(reading, some, cap))) {
         CHECK(got <= cap && count + got <= n + 1, "%zu symbols where %zu are asked for", got, cap);
         if (got > cap || count + got > n + 1)
@@ -495,7 +495,7 @@ static void test_code_points(void)
             uint8_t *tape = guarded(1, BACK, nd_text_tape_size(2 * n), 0);
             nd_text t;
             naive_text expected = naive_read(UNITS[u], pair, 2 * n);
-            nd_text_open(&t, UNITS[u], pair, 2 * n, tape);
+            nd_text_open(&t, UNITS[u], naive_tokens(), pair, 2 * n, tape);
             size_t count = 0, got;
             while ((got = nd_text_symbols(&t, out, 4)))
                 count += got;
@@ -525,8 +525,29 @@ static void test_code_points(void)
                 memset(token, 0, n);
             if (kind >= 2 && n)
                 token[0] = kind == 2;
-            CHECK(nd_text_symbol(token, n) == naive_symbol(token, n), "symbol of %zu bytes, %d", n, kind);
+            CHECK(nd_text_symbol(naive_tokens(), token, n) == naive_symbol(NAIVE_Q, token, n), "symbol of %zu bytes, %d", n, kind);
         }
+}
+
+static void test_other_token_polynomials(void)
+{
+    static const uint64_t LOWS[] = {NAIVE_Q, NAIVE_P, 1, UINT64_MAX};
+    static nd_text_table table, expected;
+    uint64_t out[1];
+    for (size_t i = 0; i < 4; i++) {
+        nd_text_table_init(&table, LOWS[i]);
+        CHECK(memcmp(&table, naive_table(LOWS[i], &expected), sizeof table) == 0, "table of polynomial %zu", i);
+        for (size_t n = 0; n < 64; n++) {
+            uint8_t *token = guarded(0, BACK, n, 0), *word = guarded(1, BACK, n + 1, 0);
+            memcpy(token, input[1], n);
+            const uint64_t symbol = naive_symbol(LOWS[i], token, n);
+            CHECK(nd_text_symbol(&table, token, n) == symbol, "symbol of %zu bytes, polynomial %zu", n, i);
+            memset(word, 'q', n + 1);                  /* the words of ASCII are reduced elsewhere */
+            nd_text t;
+            nd_text_open(&t, ND_WORD, &table, word, n + 1, NULL);
+            CHECK(nd_text_symbols(&t, out, 1) == 1 && *out == naive_symbol(LOWS[i], word, n + 1), "word, polynomial %zu", i);
+        }
+    }
 }
 
 /* ---- nfkc */
@@ -1037,6 +1058,7 @@ static void test_shingles(void)
     static const size_t widths[] = {1, 2, 5, 64, 1024, 1500};
     static nd_shingling s;
     static uint8_t text[LONGEST];
+    nd_text_table_init(&s.token_table, NAIVE_Q);
     s.run = (nd_kernels){nd_text_open, nd_text_symbols, nd_rabin_symbols, nd_rabin_sliding, nd_rabin_bytes, nd_rabin_words};
     nd_rabin_init(&s.rabin, NAIVE_P, 64);
     for (size_t q = 0; q < 6; q++) {
@@ -1210,6 +1232,7 @@ int main(void)
     each_variant("text", nd_text_variants, nd_text_use, nd_text_chosen, test_text_variant);
     test_code_points();
     test_utf8();
+    test_other_token_polynomials();
     test_nfkc();
     each_variant("minhash", nd_minhash_variants, nd_minhash_use, nd_minhash_chosen, test_minhash_variant);
     test_bottom();

@@ -43,7 +43,7 @@ static void check_symbols(const nd_rabin *r, uint64_t low, const uint8_t *b, siz
 {
     uint64_t *s = malloc(8 * n + 1), *out = malloc(8 * (n - window + 1));
     for (size_t i = 0; i < n; i++)
-        s[i] = naive_symbol(b + i, n - i < 12 ? n - i : 12);
+        s[i] = naive_symbol(NAIVE_Q, b + i, n - i < 12 ? n - i : 12);
     nd_rabin_symbol_window w;
     nd_rabin_symbol_window_init(&w, r, window);
     nd_rabin_symbols(r, &w, window, s, n, out);
@@ -77,7 +77,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_windows(&r, low_of(degree), b, n, window);
     nd_rabin_init(&r, low_of(64), 64);
     check_symbols(&r, low_of(64), b, n, window);
-    REQUIRE(nd_text_symbol(b, n) == naive_symbol(b, n));
+    const uint64_t low = low_of(64);
+    nd_text_table table;
+    nd_text_table_init(&table, low);
+    REQUIRE(nd_text_symbol(&table, b, n) == naive_symbol(low, b, n));
     free(b);
     return 0;
 }

@@ -12,7 +12,7 @@ static void compare(nd_unit unit, const uint8_t *text, size_t n, size_t cap, con
     uint8_t *tape = taped ? malloc(nd_text_tape_size(n)) : NULL;
     size_t count = 0, got;
     nd_text t;
-    nd_text_open(&t, unit, text, n, tape);
+    nd_text_open(&t, unit, naive_tokens(), text, n, tape);
     while ((got = nd_text_symbols(&t, out, cap))) {
         REQUIRE(got <= cap && count + got <= expected->count);
         REQUIRE(memcmp(out, expected->symbols + count, 8 * got) == 0);

@@ -60,7 +60,7 @@ nd_shingled nd_shingle(const nd_shingling *s, const uint8_t *text, size_t n, nd_
                        uint64_t *scratch, uint8_t *tape, size_t *taped)
 {
     nd_text reading;
-    s->run.open(&reading, s->unit, text, n, tape);
+    s->run.open(&reading, s->unit, &s->token_table, text, n, tape);
     if (s->unit == ND_BYTE) {
         if (tape)
             while (s->run.symbols(&reading, scratch, BLOCK)) {}

@@ -7,7 +7,7 @@
 
 /* The kernels the pipeline runs, wherever they are linked: so that a variant chosen there is the one that runs here. */
 typedef struct {
-    void (*open)(nd_text *, nd_unit, const uint8_t *, size_t, uint8_t *);
+    void (*open)(nd_text *, nd_unit, const nd_text_table *, const uint8_t *, size_t, uint8_t *);
     size_t (*symbols)(nd_text *, uint64_t *, size_t);
     void (*windows)(const nd_rabin *, const nd_rabin_symbol_window *, size_t, const uint64_t *, size_t, uint64_t *);
     void (*sliding)(const nd_rabin *, const nd_rabin_byte_window *, size_t, const uint8_t *, size_t, uint64_t *);
@@ -20,6 +20,7 @@ typedef struct {
     nd_kernels run;
     nd_unit unit;
     size_t width;
+    nd_text_table token_table;
     int short_whole;            /* 0 < tokens < width: 1: one shingle of them all; 0: none */
     nd_rabin rabin;             /* degree 64 */
     nd_rabin_symbol_window symbol_window;

@@ -6,7 +6,6 @@
  * digits have anyway) and one shift. */
 #include "text.h"
 #include "text_utf8.h"
-#include "token_table.h"
 
 size_t nd_text_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point) { return decode(p, end, code_point); }
 size_t nd_text_encode(uint32_t code_point, uint8_t *out) { return encode(code_point, out); }
@@ -14,15 +13,27 @@ uint32_t nd_text_fold(uint32_t c) { return c + (uint32_t)code_point(c).fold; }
 int nd_text_is_ignorable(uint32_t c) { return code_point(c).kind == ND_KIND_IGNORABLE; }
 int nd_text_kind(uint32_t c) { return code_point(c).kind; }
 
+void nd_text_table_init(nd_text_table *table, uint64_t low)
+{
+    table->of[0][0] = 0;
+    for (unsigned v = 1; v < 256; v++) {
+        const uint64_t half = table->of[0][v / 2];
+        table->of[0][v] = half << 1 ^ (half >> 63 ? low : 0) ^ (v & 1 ? low : 0);
+    }
+    for (int j = 1; j < 8; j++)
+        for (unsigned v = 0; v < 256; v++)
+            table->of[j][v] = nd_text_push(table, table->of[j - 1][v], 0);
+}
+
 /* symbol·x^(8n) + the n bytes that `chunk` ends with, mod Q; n = 1 to 8. */
-static inline uint64_t append(uint64_t symbol, uint64_t chunk, size_t n)
+static inline uint64_t append(const nd_text_table *table, uint64_t symbol, uint64_t chunk, size_t n)
 {
     if (symbol == 0)
         return chunk;
     const uint64_t over = symbol >> (64 - 8 * n);
     chunk ^= symbol << 4 * n << 4 * n;
     for (int j = 0; j < 8; j++)
-        chunk ^= ND_TOKEN_TABLE[j][over >> 8 * j & 255];
+        chunk ^= table->of[j][over >> 8 * j & 255];
     return chunk;
 }
 
@@ -44,19 +55,19 @@ static int needs_prefix(const uint8_t *token, size_t n)
     return n == 0 || token[0] == 0 || (n >= 9 && memcmp(token, prefix, 9) == 0);
 }
 
-uint64_t nd_text_symbol(const uint8_t *token, size_t n)
+uint64_t nd_text_symbol(const nd_text_table *table, const uint8_t *token, size_t n)
 {
-    uint64_t symbol = needs_prefix(token, n) ? append(1, 0, 8) : 0;
+    uint64_t symbol = needs_prefix(token, n) ? append(table, 1, 0, 8) : 0;
     for (size_t i = 0, step; i < n; i += step) {
         step = n - i < 8 ? n - i : 8;
-        symbol = append(symbol, leading(token + i, step, token + n), step);
+        symbol = append(table, symbol, leading(token + i, step, token + n), step);
     }
     return symbol;
 }
 
-void nd_text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape)
+void nd_text_open(nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape)
 {
-    *t = (nd_text){.at = text, .end = text + n, .unit = unit, .tape = tape};
+    *t = (nd_text){.at = text, .end = text + n, .unit = unit, .table = table, .tape = tape};
 }
 
 /* A whole token at once. */
@@ -67,7 +78,7 @@ static uint64_t whole(nd_text *t, const uint8_t *token, size_t n)
         memcpy(t->tape + 8, token, n);
         t->tape += 8 + n;
     }
-    return nd_text_symbol(token, n);
+    return nd_text_symbol(t->table, token, n);
 }
 
 /* The n next bytes of a word, to its symbol and to the tape; both have room for what is read and written beyond them. */
@@ -76,7 +87,7 @@ static inline uint64_t take(nd_text *t, uint64_t symbol, const uint8_t *bytes, s
     for (size_t i = 0, step; i < n; i += step) {
         step = n - i < 8 ? n - i : 8;
         const uint64_t chunk = leading(bytes + i, step, end);
-        symbol = append(symbol, chunk, step);
+        symbol = append(t->table, symbol, chunk, step);
         if (taped) {
             nd_store_be64(t->tape, chunk << (64 - 8 * step));
             t->tape += step;
@@ -113,12 +124,12 @@ static inline unsigned lowest(uint64_t mask)   /* index of the lowest bit of a m
 
 /* An ASCII word of more than 8 bytes, the first 8 of them, folded, as `head`; reads, and writes on the tape, up to 7 bytes
  * beyond its end. */
-static uint64_t long_word(const uint8_t *word, size_t length, uint64_t head, uint8_t *tape)
+static uint64_t long_word(const nd_text_table *table, const uint8_t *word, size_t length, uint64_t head, uint8_t *tape)
 {
     for (size_t i = 8, step; i < length; i += step) {
         step = length - i < 8 ? length - i : 8;
         const uint64_t folded = nd_load_be64(word + i) | EACH(0x20);
-        head = append(head, folded >> (64 - 8 * step), step);
+        head = append(table, head, folded >> (64 - 8 * step), step);
         if (tape)
             nd_store_be64(tape + i, folded);
     }
@@ -315,7 +326,7 @@ static size_t tokens(nd_text *t, uint64_t *out, size_t cap)
     size_t n = 0;
     while (t->at < t->end && n < cap) {
         const size_t length = (size_t)nd_load_be64(t->at);
-        out[n++] = nd_text_symbol(t->at + 8, length);
+        out[n++] = nd_text_symbol(t->table, t->at + 8, length);
         t->at += 8 + length;
     }
     return n;

@@ -8,17 +8,29 @@
  * each its length as u64 big-endian, then its bytes. */
 typedef enum { ND_WORD, ND_CHAR, ND_LINE, ND_BYTE, ND_TOKENS } nd_unit;
 
+/* Of the polynomial Q = x^64 + low by which symbols are reduced: of[j][v] = v·x^(64 + 8j) mod Q for every byte v. */
+typedef struct { uint64_t of[8][256]; } nd_text_table;
+
+void nd_text_table_init(nd_text_table *table, uint64_t low);
+
 /* A reading of one document, between two tokens. */
 typedef struct {
     const uint8_t *at, *end;
     nd_unit unit;
+    const nd_text_table *table;
     size_t invalid;          /* bytes so far that are in no well-formed UTF-8 sequence */
     uint8_t *tape;           /* canonical bytes go here; NULL: not wanted */
 } nd_text;
 
-/* tape: NULL, or room for nd_text_tape_size(n) bytes: receives every token as u64 big-endian length ‖ bytes.
- * TOKENS writes no tape: it is one. */
-void nd_text_open(nd_text *t, nd_unit unit, const uint8_t *text, size_t n, uint8_t *tape);
+/* The symbol of a token that has one more byte: s·x^8 + byte mod Q. */
+static inline uint64_t nd_text_push(const nd_text_table *table, uint64_t symbol, uint8_t byte)
+{
+    return (symbol << 8 | byte) ^ table->of[0][symbol >> 56];
+}
+
+/* The table stays while the text is read. tape: NULL, or room for nd_text_tape_size(n) bytes: receives
+ * every token as u64 big-endian length ‖ bytes. TOKENS writes no tape: it is one. */
+void nd_text_open(nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape);
 
 /* An upper bound: a byte makes at most one token, of at most a byte more than it had. */
 static inline size_t nd_text_tape_size(size_t n) { return 10 * n + 16; }
@@ -28,7 +40,7 @@ size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap);
 
 /* Symbol of a token: its bytes b(x), mod Q where longer than 8 bytes. A token that is empty, begins with a zero byte,
  * or with 0x01 and eight zero bytes, is read with 0x01 and eight zero bytes put before it. */
-uint64_t nd_text_symbol(const uint8_t *token, size_t n);
+uint64_t nd_text_symbol(const nd_text_table *table, const uint8_t *token, size_t n);
 
 /* Well-formed UTF-8 at p < end (Unicode, table 3-7): its length and code point, or 0. */
 size_t nd_text_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point);

@@ -32,7 +32,7 @@ static ND_ATTR size_t ND_NAME(nd_text *t, const uint8_t **at, uint64_t *out, siz
                 nd_store_be64(tape, head);     /* what lies beyond the word, the next one overwrites */
                 t->tape += 8 + length;
             }
-            out[n++] = ND_LIKELY(length <= 8) ? head >> (64 - 8 * length) : long_word(word, length, head, tape);
+            out[n++] = ND_LIKELY(length <= 8) ? head >> (64 - 8 * length) : long_word(t->table, word, length, head, tape);
         }
         const size_t moved = (size_t)(next - p);
         p = next;

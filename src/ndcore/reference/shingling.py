@@ -6,6 +6,7 @@ surrogatepass.
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 
@@ -43,7 +44,7 @@ def tokens(document: Document, unit: Unit = "word", normalize: str | None = None
     return text.tokens(document, unit, normalize)
 
 
-def symbol(token: bytes) -> int:
+def symbol(token: bytes, polynomial: int = gf2.TOKEN_POLYNOMIAL) -> int:
     """The 64-bit value that stands for a token: b(x), modulo Q where longer than 8 bytes, no zero bits appended.
 
     A token that is empty, begins with a zero byte, or begins with 0x01 and eight zero bytes is first replaced by
@@ -55,7 +56,7 @@ def symbol(token: bytes) -> int:
     if token == b"" or token[0] == 0 or token.startswith(ESCAPE):
         token = ESCAPE + token
     value = int.from_bytes(token, "big")
-    return value if len(token) <= 8 else gf2.mod(value, gf2.TOKEN_POLYNOMIAL)
+    return value if len(token) <= 8 else gf2.mod(value, polynomial)
 
 
 def shingles(document_tokens: Sequence[bytes], width: int = 5, short: str = "whole") -> list[tuple[bytes, ...]]:
@@ -101,16 +102,18 @@ def of_tokens(
     labelled: bool = False,
     short: str = "whole",
     polynomial: int = gf2.POLYNOMIAL,
+    token_polynomial: int = gf2.TOKEN_POLYNOMIAL,
 ) -> list[int]:
     """Fingerprints of the shingles of a token list, in order, with repeats: Rabin of the symbols as 8-byte words.
 
     Raises
     ------
     ValueError
-        As :func:`shingles`; or if ``polynomial`` is not of degree 64, or is Q or R.
+        As :func:`shingles`; or as :func:`check_polynomials`.
     """
-    check_polynomial(polynomial)
-    fs = [rabin.words([symbol(t) for t in shingle], polynomial) for shingle in shingles(document_tokens, width, short)]
+    check_polynomials(polynomial, token_polynomial)
+    runs = shingles(document_tokens, width, short)
+    fs = [rabin.words([symbol(t, token_polynomial) for t in shingle], polynomial) for shingle in runs]
     return _labels(fs) if labelled else fs
 
 
@@ -131,7 +134,7 @@ def of_bytes(
     ValueError
         As :func:`of_tokens`.
     """
-    check_polynomial(polynomial)
+    check_polynomials(polynomial, gf2.TOKEN_POLYNOMIAL)
     if _is_short(len(data), width, short):
         if short == "skip":
             return []
@@ -149,6 +152,7 @@ def fingerprints(
     short: str = "whole",
     normalize: str | None = None,
     polynomial: int = gf2.POLYNOMIAL,
+    token_polynomial: int = gf2.TOKEN_POLYNOMIAL,
 ) -> list[int]:
     """64-bit fingerprints of the shingles of a document, in order, with repeats.
 
@@ -164,8 +168,8 @@ def fingerprints(
         Option A; otherwise option B.
     short : "whole", "skip" or "error"
         What becomes of 0 < n < width tokens.
-    polynomial : int
-        Degree 64, neither Q nor R.
+    polynomial, token_polynomial : int
+        P and Q: of degree 64, different from each other and from R.
 
     Raises
     ------
@@ -175,22 +179,36 @@ def fingerprints(
         If the document is none of these.
     """
     if isinstance(document, list | tuple):
-        return of_tokens(document, width, labelled, short, polynomial)
+        return of_tokens(document, width, labelled, short, polynomial, token_polynomial)
     if not isinstance(document, str | bytes):
         raise TypeError(
             f"document is a {type(document).__name__}; give str or bytes, or a list or tuple of bytes tokens"
         )
     if unit == "byte" and normalize is None:
         return of_bytes(text.to_bytes(document), width, labelled, short, polynomial)
-    return of_tokens(tokens(document, unit, normalize), width, labelled, short, polynomial)
+    return of_tokens(tokens(document, unit, normalize), width, labelled, short, polynomial, token_polynomial)
 
 
-def check_polynomial(polynomial: int) -> None:
-    """Raise ValueError unless ``polynomial`` has degree 64 and is neither Q nor R."""
-    if gf2.degree(polynomial) != 64:
-        raise ValueError(f"polynomial is {polynomial:#x}; a shingling needs one of degree 64, leading term included")
-    if polynomial in (gf2.TOKEN_POLYNOMIAL, gf2.FEATURE_POLYNOMIAL):
+def check_polynomials(polynomial: int, token_polynomial: int) -> None:
+    """Raise ValueError unless P and Q have degree 64 and P, Q and R are three."""
+    for each in (polynomial, token_polynomial):
+        if gf2.degree(each) != 64:
+            raise ValueError(f"polynomial is {each:#x}; a shingling needs one of degree 64, leading term included")
+    if polynomial in (token_polynomial, gf2.FEATURE_POLYNOMIAL):
         raise ValueError(f"polynomial is {polynomial:#x}, which tokens or features use; give another one")
+    if token_polynomial == gf2.FEATURE_POLYNOMIAL:
+        raise ValueError(f"token_polynomial is {token_polynomial:#x}, which features use; give another one")
+
+
+def polynomials_of(secret: bytes) -> tuple[int, int]:
+    """P and Q of 16 secret bytes: random_irreducible of degree 64, seeded by the first and the last eight."""
+    p, q = (gf2.random_irreducible(64, int.from_bytes(half, "big")) for half in (secret[:8], secret[8:]))
+    return p, q
+
+
+def secret_of(seed: int) -> bytes:
+    """The 16 bytes that stand for a seed of 64 bits: BLAKE2b-128 of it as u64 big-endian."""
+    return hashlib.blake2b(seed.to_bytes(8, "big"), digest_size=16).digest()
 
 
 def _labels(fs: list[int]) -> list[int]:
