@@ -14,7 +14,7 @@ FLAGS = [] if sys.platform == "win32" else ["-O3", "-std=c11", "-Wall", "-Werror
 C_FILES = {
     "_cpu": ["cpu"],
     "_rabin": ["gf2", "rabin"],
-    "_text": ["text", "nfkc"],
+    "_text": ["text", "nfkc", "grapheme"],
     "_minhash": ["minhash", "fastsketch"],
     "_feature": ["feature"],
     "_pairs": ["pairs"],

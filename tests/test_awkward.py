@@ -79,7 +79,9 @@ def test_awkward_files(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [["--unit", "char"], ["--unit", "byte"], ["--unit", "line"], ["--normalize", "NFKC"], ["--width", "1"]]
+    "options",
+    [["--unit", "char"], ["--unit", "grapheme"], ["--unit", "byte"], ["--unit", "line"], ["--normalize", "NFKC"],
+     ["--width", "1"]],
 )
 def test_awkward_files_in_every_unit(folder: Path, tmp_path: Path, options: list[str]) -> None:
     assert dedup(folder, "-o", tmp_path / "out", *options) == 0

@@ -74,8 +74,8 @@ def test_every_verdict():
 
 
 @pytest.mark.parametrize(
-    "how", [{"unit": "char"}, {"unit": "line", "width": 1}, {"unit": "byte"}, {"normalize": "NFKC"}, {"width": 1},
-            {"labelled": True}, {"short": "skip"}, {"unit": "char", "normalize": "NFKC", "width": 2}],
+    "how", [{"unit": "char"}, {"unit": "grapheme"}, {"unit": "line", "width": 1}, {"unit": "byte"}, {"normalize": "NFKC"},
+            {"width": 1}, {"labelled": True}, {"short": "skip"}, {"unit": "char", "normalize": "NFKC", "width": 2}],
     ids=str,
 )  # fmt: skip
 def test_every_verdict_in_other_shinglings_as_brute_force(how):

@@ -458,7 +458,7 @@ def test_broken_pipe(corpus: Path, tmp_path: Path) -> None:
         (["--width", "0"], "'0' is not a whole number above 0"),
         (["--width", "100000"], "width must be 1 to 65536"),
         (["--unit", "sentence"], "invalid choice: 'sentence'"),
-        (["--unit", "line", "--normalize", "NFKC"], "normalize='NFKC' is for the units word and char"),
+        (["--unit", "line", "--normalize", "NFKC"], "normalize='NFKC' is for the units word, char, grapheme"),
         (["--keep", "score"], "'score' is none of first, longest, FIELD:desc, FIELD:asc"),
         (["--keep", "score:up"], "'score:up' is none of"),
         (["--memory-limit", "lots"], "'lots' is not a size; write for instance 512M or 2G"),

@@ -719,7 +719,7 @@ def test_promises_of_star_and_greedy(cluster):
 
 
 @pytest.mark.parametrize("option", [False, True])
-@pytest.mark.parametrize("unit", ["word", "char", "line", "byte"])
+@pytest.mark.parametrize("unit", ["word", "char", "grapheme", "line", "byte"])
 def test_fingerprints_and_token_tuples_agree(unit, option):
     texts = ["a rose is a rose", "a rose is\na rose", "a rose", "rose a", "", "\n", "a\na\na", "\0\0", "\0", "A ROSE"]
     for short in ("whole", "skip"):

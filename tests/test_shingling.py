@@ -145,7 +145,7 @@ def test_labels_of_vectors(vectors, variant):
 
 hows = st.fixed_dictionaries(
     {
-        "unit": st.sampled_from(["word", "word", "char", "line", "byte"]),
+        "unit": st.sampled_from(["word", "word", "char", "grapheme", "line", "byte"]),
         "width": st.sampled_from([1, 2, 3, 5, 9]),
         "labelled": st.booleans(),
         "short": st.sampled_from(["whole", "skip"]),
@@ -156,7 +156,7 @@ hows = st.fixed_dictionaries(
 @given(hows, st.booleans(), st.lists(texts, max_size=4), st.sampled_from([(P, Q), (OTHER, Q), (OTHER, P), (P, OTHER)]))
 @settings(max_examples=100)
 def test_as_the_reference(variant, how, nfkc, documents, polynomials):
-    how = {**how, "normalize": "NFKC" if nfkc and how["unit"] in ("word", "char") else None}
+    how = {**how, "normalize": "NFKC" if nfkc and how["unit"] in ("word", "char", "grapheme") else None}
     how |= dict(zip(("polynomial", "token_polynomial"), polynomials, strict=True))
     expected = [shingling.fingerprints(document, **how) for document in documents]
     sh = nd.Shingling(**how)
@@ -257,8 +257,8 @@ def test_no_documents(variant):
 # ---------------------------------------------------------------------------------------------- recipes
 
 DIFFERENT = [
-    {}, {"unit": "char"}, {"unit": "line"}, {"unit": "byte"}, {"width": 4}, {"labelled": True}, {"short": "skip"},
-    {"short": "error"}, {"normalize": "NFKC"}, {"polynomial": OTHER}, {"token_polynomial": OTHER},
+    {}, {"unit": "char"}, {"unit": "grapheme"}, {"unit": "line"}, {"unit": "byte"}, {"width": 4}, {"labelled": True},
+    {"short": "skip"}, {"short": "error"}, {"normalize": "NFKC"}, {"polynomial": OTHER}, {"token_polynomial": OTHER},
     {"unit": str.split}, {"unit": from_hex},
 ]  # fmt: skip
 
@@ -297,7 +297,7 @@ def test_a_recipe_of_other_tables_is_refused():
 @pytest.mark.parametrize(
     ("how", "error", "message"),
     [
-        ({"unit": "sentence"}, ValueError, "word, char, line, byte or a callable, got 'sentence'"),
+        ({"unit": "sentence"}, ValueError, "word, char, grapheme, line, byte or a callable, got 'sentence'"),
         ({"width": 0}, ValueError, "width must be 1 to 65536 tokens, got 0"),
         ({"width": 65537}, ValueError, "got 65537"),
         ({"width": 2.5}, TypeError, "an int; got 2.5"),
@@ -305,9 +305,9 @@ def test_a_recipe_of_other_tables_is_refused():
         ({"labelled": 1}, TypeError, r"True \(Option A\) or False \(Option B\), got 1"),
         ({"short": "pad"}, ValueError, "'whole', 'skip' or 'error', got 'pad'"),
         ({"normalize": "NFC"}, ValueError, "None or 'NFKC', got 'NFC'"),
-        ({"unit": "byte", "normalize": "NFKC"}, ValueError, "for the units word and char, not for 'byte'"),
+        ({"unit": "byte", "normalize": "NFKC"}, ValueError, "for the units word, char, grapheme, not for 'byte'"),
         ({"unit": "line", "normalize": "NFKC"}, ValueError, "not for 'line'"),
-        ({"unit": str.split, "normalize": "NFKC"}, ValueError, "units word and char"),
+        ({"unit": str.split, "normalize": "NFKC"}, ValueError, "units word, char, grapheme"),
         ({"polynomial": Q}, ValueError, "0x102fc1efe0fccd72d is that of tokens or of features"),
         ({"polynomial": R}, ValueError, "0x15f9968bb90fd8193 is that of tokens or of features"),
         ({"token_polynomial": P}, ValueError, "polynomial 0x1fd845ef300ce2d0b is that of tokens"),

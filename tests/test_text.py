@@ -18,7 +18,8 @@ from ndcore.reference import shingling, text
 from ndcore.shingling import TOKEN_POLYNOMIAL
 
 KERNEL = "text"
-KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("line", None), ("byte", None)]
+KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("grapheme", None), ("grapheme", "NFKC"),
+         ("line", None), ("byte", None)]  # fmt: skip
 
 
 def shingler(unit: str, normalize: str | None) -> Shingler:
@@ -61,7 +62,7 @@ def test_vectors(vectors, variant):
         found, invalid, digest = read(document, case["unit"], case["normalize"])
         assert [token.hex() for token in found] == case["tokens"], case
         assert digest.hex() == case["canonical_digest"], case
-        if case["unit"] in ("word", "char"):
+        if case["unit"] in ("word", "char", "grapheme"):
             assert invalid == case["invalid_bytes"], case
 
 
@@ -87,6 +88,7 @@ def test_words_typed_by_hand(variant, document, words):
 def test_other_units_typed_by_hand(variant):
     assert nd.Shingling(unit="char").tokens("Ab. \u00ad") == ["a", "b", ".", " ", "\u00ad"]
     assert nd.Shingling(unit="char").tokens(b"a\xffb") == ["a", "b"]
+    assert nd.Shingling(unit="grapheme").tokens("E\u0301\r\n🇩🇪!") == ["e\u0301", "\r\n", "🇩🇪", "!"]
     assert nd.Shingling(unit="line").tokens("  A b\r\n\r\n\tc\rd\x0b\n e") == [b"A b", b"c", b"d", b"e"]
     assert nd.Shingling(unit="byte").tokens("é!") == [b"\xc3", b"\xa9", b"!"]
     assert nd.Shingling(normalize="NFKC").tokens("ﬁne ①") == ["fine", "1"]
@@ -109,7 +111,7 @@ def test_as_the_reference(variant, unit, normalize, document):
     found, invalid, digest = read(document, unit, normalize)
     assert found == text.tokens(document, unit, normalize)
     assert digest == text.canonical_digest(document, unit, normalize)
-    if unit in ("word", "char"):
+    if unit in ("word", "char", "grapheme"):
         assert invalid == text.invalid_bytes(document)
 
 
@@ -177,7 +179,7 @@ def test_every_assigned_code_point(variant, unit, normalize):
             assert read(document, unit, normalize)[0] == text.tokens(document, unit, normalize), hex(start)
 
 
-@pytest.mark.parametrize("unit", ["word", "char", "line", "byte"])
+@pytest.mark.parametrize("unit", ["word", "char", "grapheme", "line", "byte"])
 def test_every_length(variant, unit):
     for n in LENGTHS:
         for letter in ("x", "é", "人", "😀", "\n", " "):

@@ -1,4 +1,4 @@
-"""Canonical words beside Unicode's own word segmentation (UAX #29), and the generated tables beside their data.
+"""Canonical words and clusters beside those of Unicode (UAX #29), and the generated tables beside their data.
 
 WordBreakTest.txt marks where UAX #29 allows a break. Its words, for this comparison, are the segments that contain a
 letter or a number, ignorable code points removed and case folded. Canonical words are the same in every line of the
@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import pytest
 
-from ndcore.reference import text, unicode_tables
+import ndcore as nd
+from ndcore.reference import grapheme, text, unicode_tables
 
 GENERATOR = Path(__file__).resolve().parent.parent / "tools" / "unicode_tables.py"
 
@@ -119,15 +120,18 @@ def properties(ucd: Path, generator: ModuleType) -> Properties:
     return Properties(word_break, pictographs)
 
 
-@pytest.fixture(scope="module")
-def word_break_test(ucd: Path, generator: ModuleType) -> list[list[list[int]]]:
-    """The segments of every line of WordBreakTest.txt."""
-    lines = [line.split("#")[0].strip() for line in generator.read_lines(ucd, "WordBreakTest.txt")]
+def segments_of(lines: list[str]) -> list[list[list[int]]]:
+    """The segments of every line of WordBreakTest.txt or GraphemeBreakTest.txt."""
     return [
         [[int(c, 16) for c in segment.replace("×", " ").split()] for segment in line.strip("÷ ").split("÷")]
-        for line in lines
+        for line in (line.split("#")[0].strip() for line in lines)
         if line
     ]
+
+
+@pytest.fixture(scope="module")
+def word_break_test(ucd: Path, generator: ModuleType) -> list[list[list[int]]]:
+    return segments_of(generator.read_lines(ucd, "WordBreakTest.txt"))
 
 
 def kind(c: int) -> str:
@@ -216,6 +220,26 @@ def test_effect_of_every_code_point(properties: Properties) -> None:
         if properties.word_break[c] not in SAME_EFFECT[kind(c)]
     )
     assert differing == CODE_POINTS
+
+
+def test_clusters_are_those_of_the_published_test(ucd: Path, generator: ModuleType) -> None:
+    """Every line, by the reference and by the kernel; no line holds U+0345 or U+24C2 (the next test)."""
+    published = segments_of(generator.read_lines(ucd, "GraphemeBreakTest.txt"))
+    assert len(published) == 766
+    by_kernel = nd.Shingling("grapheme").tokens
+    for segments in published:
+        points = [c for segment in segments for c in segment]
+        assert grapheme.clusters(points) == segments
+        assert by_kernel(text.encode(points)) == ["".join(map(chr, text.fold(segment))) for segment in segments]
+
+
+def test_folding_changes_the_cluster_kind_of_two_code_points() -> None:
+    """So clusters of the folded text are the folded clusters, but for U+0345, which becomes a letter, and U+24C2, the one
+    pictograph with case."""
+    def kind_of(c: int) -> tuple[str, bool, str | None]:
+        return grapheme.cluster_break(c), c in grapheme.PICTOGRAPH, grapheme.CONJUNCT_BREAK.get(c)
+
+    assert [c for c, folded in text.FOLD.items() if kind_of(c) != kind_of(folded)] == [0x345, 0x24C2]
 
 
 def test_generated_tables_are_up_to_date(ucd: Path) -> None:

@@ -1,12 +1,14 @@
 """Write the Unicode tables of the C core and of the reference from the Unicode Character Database.
 
-    python tools/unicode_tables.py --ucd DIR            write the three generated files
+    python tools/unicode_tables.py --ucd DIR            write the four generated files
     python tools/unicode_tables.py --ucd DIR --check    write nothing; exit 1 where a file differs
 
-DIR holds UnicodeData.txt, CaseFolding.txt, DerivedCoreProperties.txt, Scripts.txt, ScriptExtensions.txt and
-NormalizationTest.txt, each plain or compressed (`.txt.zst`, needs the package `zstandard`). The three files are
+DIR holds UnicodeData.txt, CaseFolding.txt, DerivedCoreProperties.txt, Scripts.txt, ScriptExtensions.txt,
+NormalizationTest.txt, GraphemeBreakProperty.txt and emoji-data.txt, each plain or compressed (`.txt.zst`, needs the package
+`zstandard`). The four files are
 
 * `src/ndcore/core/unicode_tables.h`: what the word segmenter asks about a code point (case folding and kind);
+* `src/ndcore/core/grapheme_tables.h`: what the rules of UAX #29 for grapheme clusters ask about a code point;
 * `src/ndcore/core/nfkc_tables.h`: combining classes, compatibility decompositions, compositions;
 * `src/ndcore/reference/unicode_tables.py`: the same facts for the reference, as properties and not as kinds.
 
@@ -47,6 +49,27 @@ KIND_NOTES = (
     "spaceless and Lm: joins a spaceless word directly before it, else begins one",
 )
 
+CLUSTER_KINDS = {
+    "OTHER": "nothing of the following",
+    "CR": "",
+    "LF": "",
+    "CONTROL": "",
+    "EXTEND": "Extend, and InCB Extend",
+    "EXTEND_ALONE": "Extend, and InCB None: parts consonants from their linker",
+    "LINKER": "Extend, and InCB Linker",
+    "ZWJ": "",
+    "REGIONAL_INDICATOR": "",
+    "PREPEND": "",
+    "SPACING_MARK": "",
+    "L": "",
+    "V": "",
+    "T": "",
+    "LV": "",
+    "LVT": "",
+    "PICTOGRAPH": "Other, and Extended_Pictographic",
+    "CONSONANT": "Other, and InCB Consonant",
+}
+
 
 @dataclass
 class Ucd:
@@ -61,6 +84,9 @@ class Ucd:
     combining: dict[int, int] = field(default_factory=dict)
     compatibility: dict[int, tuple[int, ...]] = field(default_factory=dict)
     compositions: list[tuple[int, int, int]] = field(default_factory=list)
+    cluster_break: dict[int, str] = field(default_factory=dict)
+    pictographs: set[int] = field(default_factory=set)
+    conjunct_break: dict[int, str] = field(default_factory=dict)
 
     def kind(self, c: int) -> str:
         """The kind of `c` itself, before folding."""
@@ -73,6 +99,16 @@ class Ucd:
         if c in self.tail:
             return "WORD_TAIL"
         return "WORD" if self.category[c][0] in "LN" else "SEPARATOR"
+
+    def cluster_kind(self, c: int) -> str:
+        """What Grapheme_Cluster_Break, Extended_Pictographic and Indic_Conjunct_Break say of `c`, in one word."""
+        name = self.cluster_break.get(c, "Other")
+        if name == "Other":
+            return ("PICTOGRAPH" if c in self.pictographs
+                    else "CONSONANT" if self.conjunct_break.get(c) == "Consonant" else "OTHER")  # fmt: skip
+        if name == "Extend":
+            return {"Linker": "LINKER", "Extend": "EXTEND"}.get(self.conjunct_break.get(c, ""), "EXTEND_ALONE")
+        return "SPACING_MARK" if name == "SpacingMark" else name.upper()
 
 
 # ---------------------------------------------------------------------------------------------- reading
@@ -177,6 +213,13 @@ def read_ucd(directory: Path) -> Ucd:
     for row in fields(read_lines(directory, "DerivedCoreProperties.txt")):
         if row[1] == "Default_Ignorable_Code_Point":
             ucd.ignorable.update(code_range(row[0]))
+        elif row[1] == "InCB":
+            ucd.conjunct_break.update((c, row[2]) for c in code_range(row[0]))
+    for where, name in fields(read_lines(directory, "GraphemeBreakProperty.txt")):
+        ucd.cluster_break.update((c, name) for c in code_range(where))
+    for where, name in fields(read_lines(directory, "emoji-data.txt")):
+        if name == "Extended_Pictographic":
+            ucd.pictographs.update(code_range(where))
     ucd.spaceless, ucd.tail = read_spaceless(directory, category)
     ucd.compatibility = {c: expand(c, decompositions) for c in decompositions}
     excluded = read_excluded(directory, decompositions, combining)
@@ -196,6 +239,16 @@ def check_assumptions(ucd: Ucd) -> None:
         raise ValueError("simple case folding is not idempotent")
     if any(c in HANGUL_SYLLABLES for to in ucd.compatibility.values() for c in to):
         raise ValueError("a decomposition holds a Hangul syllable: expand it")
+    syllables = {c: "LVT" if (c - HANGUL_SYLLABLES.start) % 28 else "LV" for c in HANGUL_SYLLABLES}
+    if syllables != {c: name for c, name in ucd.cluster_break.items() if name in ("LV", "LVT")}:
+        raise ValueError("Hangul syllables and the cluster breaks LV and LVT are not the same code points")
+    joining = {"Consonant": {"Other"}, "Linker": {"Extend"}, "Extend": {"Extend", "ZWJ"}}
+    if any(ucd.cluster_break.get(c, "Other") not in joining[name] for c, name in ucd.conjunct_break.items()):
+        raise ValueError("a part of a conjunct has another cluster break than expected: CLUSTER_KINDS need more kinds")
+    if any(c in ucd.cluster_break or c in ucd.conjunct_break for c in ucd.pictographs):
+        raise ValueError("a pictograph has a cluster or conjunct break: CLUSTER_KINDS need more kinds")
+    if any(name == "ZWJ" and ucd.conjunct_break.get(c) != "Extend" for c, name in ucd.cluster_break.items()):
+        raise ValueError("ZWJ is no InCB Extend: CLUSTER_KINDS need another kind")
 
 
 # ---------------------------------------------------------------------------------------------- writing
@@ -337,6 +390,37 @@ static const nd_composition ND_COMPOSITIONS[ND_COMPOSITIONS_LENGTH] = {{
 """
 
 
+def write_graphemes(ucd: Ucd) -> str:
+    """grapheme_tables.h"""
+    names = list(CLUSTER_KINDS)
+    kinds = "\n".join(f"    ND_CLUSTER_{name}," + (f" /* {note} */" if note else "") for name, note in CLUSTER_KINDS.items())
+    indexes = [names.index(ucd.cluster_kind(ucd.fold.get(c, c))) for c in range(CODE_POINTS)]
+    return f"""{notice(ucd, "/*", " */")}
+#ifndef ND_GRAPHEME_TABLES_H
+#define ND_GRAPHEME_TABLES_H
+
+#include <stdint.h>
+
+/* Grapheme_Cluster_Break, with Extended_Pictographic and Indic_Conjunct_Break (InCB). */
+enum {{
+{kinds}
+    ND_CLUSTER_KINDS
+}};
+
+/* The kind of c after simple case folding: ND_CLUSTER_STAGE2[ND_CLUSTER_STAGE1[c >> 8]][c & 255], c < 0x110000. */
+{c_two_stages("ND_CLUSTER", "uint8_t", indexes)}
+#endif
+"""
+
+
+def by_value(values: dict[int, str]) -> Iterator[str]:
+    """`value:ranges`, ascending by value."""
+    members: dict[str, list[int]] = {}
+    for c, value in values.items():
+        members.setdefault(value, []).append(c)
+    return (f"{value}:{','.join(ranges(members[value]))}" for value in sorted(members))
+
+
 def ranges(members: Iterable[int]) -> Iterator[str]:
     """Ascending code points as `41-5A`, `AA`, ..."""
     first = last = -2
@@ -370,6 +454,10 @@ def write_reference(ucd: Ucd) -> str:
          (f"{c:X}:{','.join(f'{part:X}' for part in to)}" for c, to in sorted(ucd.compatibility.items()))),
         ("COMPOSITION", "primary composites without Hangul syllables: first,second:composite",
          (f"{a:X},{b:X}:{c:X}" for a, b, c in ucd.compositions)),
+        ("CLUSTER_BREAK", "Grapheme_Cluster_Break other than Other, without Hangul syllables: value:ranges",
+         by_value({c: name for c, name in ucd.cluster_break.items() if c not in HANGUL_SYLLABLES})),
+        ("PICTOGRAPH", "Extended_Pictographic", ranges(ucd.pictographs)),
+        ("CONJUNCT_BREAK", "Indic_Conjunct_Break other than None: value:ranges", by_value(ucd.conjunct_break)),
     ]  # fmt: skip
     body = "\n".join(f'# {note}\n{name} = """\n{wrapped(items, " ", indent="")}\n"""\n' for name, note, items in texts)
     return f'''{notice(ucd, "#", "")}\
@@ -389,6 +477,7 @@ def main() -> int:
     package = ROOT / "src" / "ndcore"
     files = {
         package / "core" / "unicode_tables.h": write_code_points(ucd),
+        package / "core" / "grapheme_tables.h": write_graphemes(ucd),
         package / "core" / "nfkc_tables.h": write_nfkc(ucd),
         package / "reference" / "unicode_tables.py": write_reference(ucd),
     }

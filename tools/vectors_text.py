@@ -251,6 +251,75 @@ CHAR_NFKC: list[Case] = [
     ("byte order mark, CRLF", "\ufeff\r\n", "\ufeff|\r|\n"),
 ]
 
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+GERMANY, FRANCE = "\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1f7"
+
+GRAPHEME: list[Case] = [
+    ("empty", "", ""),
+    ("case, blanks and punctuation", "A b!", "a| |b|!"),
+    ("CRLF is one (GB3); LF CR, CR CR are two", "\r\n\n\r\r", "\r\n|\n|\r|\r"),
+    ("controls stand alone (GB4, GB5)", "a\x00\u0301b\t\u200b\u0301", "a|\x00|\u0301|b|\t|\u200b|\u0301"),
+    ("only NULs", "\x00\x00", "\x00|\x00"),
+    ("jamo (GB6, GB7, GB8)", "\u1112\u1112\u1161\u1161\u11ab\u11ab\u1112", "\u1112\u1112\u1161\u1161\u11ab\u11ab|\u1112"),
+    ("syllables and jamo", "가\u11a8각\u11a8\u1161ᄀ가ᄀ각가", "가\u11a8|각\u11a8|\u1161|ᄀ가|ᄀ각|가"),
+    ("marks join (GB9), at the start too", "e\u0301\u0323\u0301", "e\u0301\u0323\u0301"),
+    ("a mark at the start", "\u0301e", "\u0301|e"),
+    ("a mark joins a blank", " \u0301", " \u0301"),
+    ("joiner and non-joiner join", "a\u200d\u200cb\u00ad", "a\u200d\u200c|b|\u00ad"),
+    ("spacing marks join (GB9a)", "नि\u0903ก\u0e33", "नि\u0903|ก\u0e33"),
+    ("Thai: vowels before are apart, marks and tones join", "ที่นี่เกม", "ที่|นี่|เ|ก|ม"),
+    ("prepended marks join what follows (GB9b), controls apart",
+     "\u0600\u0661\u0600\n\u0600", "\u0600\u0661|\u0600|\n|\u0600"),
+    ("two prepended marks, a flag", f"\u0600\u0600{GERMANY}\U0001f1e9", f"\u0600\u0600{GERMANY}|\U0001f1e9"),
+    ("consonants and a linker (GB9c)", "क्षि क्ष्म कष", "क्षि| |क्ष्म| |क|ष"),
+    ("joiner and mark beside the linker", "क\u200d्\u200dष क\u093c्ष", "क\u200d्\u200dष| |क\u093c्ष"),
+    ("a non-joiner or spacing mark parts the consonants", "क्\u200cष किष कि्ष", "क्\u200c|ष| |कि|ष| |कि्|ष"),
+    ("a linker without consonant before, or after", "्क क्a a्क", "्|क| |क्|a| |a्|क"),
+    ("Malayalam, Telugu conjuncts; Tamil has none", "ന്മ స్త க்ஷ", "ന്മ| |స్త| |க்|ஷ"),
+    ("Arabic with marks, joined letters are apart", "لا مُحَمَّد", "ل|ا| |مُ|حَ|مَّ|د"),
+    ("Hebrew with points", "שָׁלוֹם", "שָׁ|ל|וֹ|ם"),
+    ("Chinese", "中文。", "中|文|。"),
+    ("variation selectors of Han and emoji", "葛\U000e0100❤\ufe0f", "葛\U000e0100|❤\ufe0f"),
+    ("emoji joined (GB11)", f"{FAMILY}\U0001f600", f"{FAMILY}|\U0001f600"),
+    ("skin tone, mark before the joiner", "\U0001f469\U0001f3fd\u200d\U0001f680\U0001f44d\U0001f3ff",
+     "\U0001f469\U0001f3fd\u200d\U0001f680|\U0001f44d\U0001f3ff"),
+    ("two joiners, or a joiner after a letter, do not join emoji", "\U0001f600\u200d\u200d\U0001f600a\u200d\U0001f600",
+     "\U0001f600\u200d\u200d|\U0001f600|a\u200d|\U0001f600"),
+    ("a joiner before a letter", "\U0001f600\u200da", "\U0001f600\u200d|a"),
+    ("keycap", "1\ufe0f\u20e32", "1\ufe0f\u20e3|2"),
+    ("flags (GB12, GB13)", GERMANY + FRANCE, f"{GERMANY}|{FRANCE}"),
+    ("an odd regional indicator; a mark parts a pair", f"{GERMANY}\U0001f1eb a\U0001f1eb\u200d\U0001f1eb",
+     f"{GERMANY}|\U0001f1eb| |a|\U0001f1eb\u200d|\U0001f1eb"),
+    ("tag sequence: the flag of Scotland", "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007fx",
+     "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f|x"),
+    ("clusters are those of the folded text: U+0345 becomes a letter", "Α\u0345", "α|ι"),
+    ("the one pictograph with case loses it", "Ⓜ\u200d\U0001f600 \U0001f600\u200dⓂ\ufe0f",
+     "ⓜ\u200d|\U0001f600| |\U0001f600\u200d|ⓜ\ufe0f"),
+    ("folding", "İIẞΣς\u212a\u0301", "İ|i|ß|σ|σ|k\u0301"),
+    ("unassigned, private use, noncharacter", "\u0378\ue000\uffff\u0301", "\u0378|\ue000|\uffff\u0301"),
+    ("an invalid byte gives no token and bounds clusters", raw("e", b"\xff", "\u0301\r", b"\xff", "\n"),
+     "e|\u0301|\r|\n"),
+    ("invalid bytes bound emoji, flags and conjuncts", raw("\U0001f600\u200d", b"\x80", "\U0001f600\U0001f1e9", b"\xc3",
+     "\U0001f1ea\u0915\u094d", b"\xe2\x82", "\u0937"),
+     "\U0001f600\u200d|\U0001f600|\U0001f1e9|\U0001f1ea|\u0915\u094d|\u0937"),
+    ("surrogates give no token", raw("a\ud800\u0301"), "a|\u0301"),
+    ("7, 8 and 9 bytes", "a\u0301\u0301\u0301b\U0001f3fd\U0001f3fd\u00e9\u0301\u20e3\u0301c",
+     "a\u0301\u0301\u0301|b\U0001f3fd\U0001f3fd|\u00e9\u0301\u20e3\u0301|c"),
+    ("a cluster of 1001 code points", "a" + "\u0301" * 1000, "a" + "\u0301" * 1000),
+]  # fmt: skip
+
+GRAPHEME_NFKC: list[Case] = [
+    ("empty", "", ""),
+    ("composes", "E\u0301\u0323", "ẹ\u0301"),
+    ("nothing is removed: a joiner blocks", "E\u200d\u0301", "e\u200d\u0301"),
+    ("ligature, fraction, circled", "ﬁ½①", "f|i|1|\u2044|2|1"),
+    ("jamo", "\u1112\u1161\u11ab\u1112", "한|\u1112"),
+    ("a blank and a mark", "¨", " \u0308"),
+    ("Thai sara am", "ทำ", "ท\u0e4d|า"),
+    ("emoji stay", f"{FAMILY}{GERMANY}", f"{FAMILY}|{GERMANY}"),
+    ("invalid bytes bound the runs", raw("e", b"\xff", "\u0301"), "e|\u0301"),
+]
+
 LINE: list[Case] = [
     ("empty", "", ""),
     ("LF, CR, CRLF, LFCR", "a\nb\rc\r\nd\n\re", "a|b|c|d|e"),
@@ -277,13 +346,17 @@ POOL = (
     "ﬁ½①²℡ｶﾞＡ人第々ーあゝア・"
     "กที่ำๆ၁ကㄅˇˊ\u02bcʰ한\u1112\u1161\u11abक्षि\u0958\ua9cf\ua984〇㈠⼀\u2126\u212a\U0001f600\U0001d400\U00017000"
 )
+CLUSTER_POOL = (
+    "aA \r\n\x00\u200b\u00ad\u0301\u0345\u200d\u200c\ufe0f\u0600\u0903\u0e33\u1112\u1161\u11ab가각"
+    "कष\u094d\u093cന\u0d4d\U0001f600\U0001f469\u2764\U0001f3fd\U0001f1e9\U0001f1ea\U0001f1eb"
+)
 FRAGMENTS = (b"\xff", b"\x80", b"\xc3", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xc0\x80", b"\xf4\x90\x80\x80")
 
 
-def mixed_inputs(count: int = 60) -> list[bytes]:
-    """Random sequences of the code points and ill-formed fragments above."""
-    generator = random.Random(20)
-    pool = [c.encode("utf-8") for c in POOL]
+def mixed_inputs(points: str, seed: int, count: int = 60) -> list[bytes]:
+    """Random sequences of these code points and of the ill-formed fragments above."""
+    generator = random.Random(seed)
+    pool = [c.encode("utf-8") for c in points]
     return [
         b"".join(
             generator.choice(FRAGMENTS if generator.random() < 0.05 else pool)
@@ -312,7 +385,7 @@ def typed_vectors() -> list[dict[str, Any]]:
     vectors = []
     for cases, unit, normalize in (
         (WORD, "word", None), (WORD_NFKC, "word", "NFKC"), (CHAR, "char", None), (CHAR_NFKC, "char", "NFKC"),
-        (LINE, "line", None),
+        (GRAPHEME, "grapheme", None), (GRAPHEME_NFKC, "grapheme", "NFKC"), (LINE, "line", None),
     ):  # fmt: skip
         for note, text, joined in cases:
             data = reference.to_bytes(text)
@@ -330,9 +403,12 @@ def typed_vectors() -> list[dict[str, Any]]:
 
 def document() -> str:
     vectors = typed_vectors()
-    for number, data in enumerate(mixed_inputs()):
+    for number, data in enumerate(mixed_inputs(POOL, 20)):
         for unit, normalize in (("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("line", None)):
             vectors.append(vector(f"mixed {number}", data, unit, normalize))
+    for number, data in enumerate(mixed_inputs(CLUSTER_POOL, 21)):
+        for normalize in (None, "NFKC"):
+            vectors.append(vector(f"mixed clusters {number}", data, "grapheme", normalize))
     header = {
         "about": "canonical tokens of documents (DESIGN.md: Canonical words, Other units, Digests)",
         "generator": "tools/vectors_text.py, from ndcore.reference.text; tokens typed by hand except those of 'mixed'",

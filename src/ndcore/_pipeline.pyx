@@ -11,7 +11,8 @@ from ndcore cimport _rabin, _text
 from ndcore._arrow cimport ArrowTexts
 from ndcore._minhash cimport Sink
 from ndcore._rabin cimport nd_rabin, nd_rabin_byte_window, nd_rabin_symbol_window
-from ndcore._text cimport ND_BYTE, ND_CHAR, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_table, nd_text_tape_size, nd_unit
+from ndcore._text cimport (
+    ND_BYTE, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_table, nd_text_tape_size, nd_unit)
 
 from ndcore._text import normalize
 
@@ -74,7 +75,9 @@ cdef extern from "pipeline.h" nogil:
     void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size)
 
 
-UNITS = {"word": ND_WORD, "char": ND_CHAR, "line": ND_LINE, "byte": ND_BYTE, "tokens": ND_TOKENS}
+UNITS = {
+    "word": ND_WORD, "char": ND_CHAR, "grapheme": ND_GRAPHEME, "line": ND_LINE, "byte": ND_BYTE, "tokens": ND_TOKENS,
+}
 
 
 cdef void *allocate(size_t size) except NULL:

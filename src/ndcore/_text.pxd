@@ -8,6 +8,7 @@ cdef extern from "text.h" nogil:
         ND_LINE
         ND_BYTE
         ND_TOKENS
+        ND_GRAPHEME
     ctypedef struct nd_text:
         pass
     ctypedef struct nd_text_table:

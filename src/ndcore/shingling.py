@@ -24,11 +24,12 @@ TOKEN_POLYNOMIAL = 0x102FC1EFE0FCCD72D  # Q, of long tokens: random_irreducible(
 FEATURE_POLYNOMIAL = 0x15F9968BB90FD8193  # R, of features: random_irreducible(64, 3)
 SUPER_FEATURE_POLYNOMIAL = 0x1DBEF19FC8E7B845F  # S, of super-features: random_irreducible(64, 4)
 
-UNITS = ("word", "char", "line", "byte")
+UNITS = ("word", "char", "grapheme", "line", "byte")
+TEXT_UNITS = ("word", "char", "grapheme")  # whose tokens are decoded and folded
 MAX_WIDTH = 1 << 16
 
 Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]
-Unit: TypeAlias = 'Literal["word", "char", "line", "byte"] | Tokenizer'
+Unit: TypeAlias = 'Literal["word", "char", "grapheme", "line", "byte"] | Tokenizer'
 
 
 class Shingling:
@@ -36,9 +37,10 @@ class Shingling:
 
     Parameters
     ----------
-    unit : "word", "char", "line", "byte" or callable
+    unit : "word", "char", "grapheme", "line", "byte" or callable
         What a token is. Words are runs of letters, marks and digits after case folding, in all scripts; characters are
-        the code points of the folded text; lines are stripped of blanks; bytes are bytes. A callable gets the document
+        the code points of the folded text, graphemes its extended grapheme clusters (UAX #29), which readers take for
+        characters; lines are stripped of blanks; bytes are bytes. A callable gets the document
         as it is given and returns str or bytes tokens; only one that can be named (a function of a module) makes
         sketches that can be saved.
     width : int
@@ -49,7 +51,7 @@ class Shingling:
         What becomes of a document of fewer tokens than `width`, but at least one: a single shingle of them all, none,
         or ValueError.
     normalize : None or "NFKC"
-        Normalise compatibility characters as well (units word and char).
+        Normalise compatibility characters as well (units word, char and grapheme).
     polynomial, token_polynomial : int
         Irreducible, of degree 64: P of the fingerprints, and Q of the symbols of tokens longer than 8 bytes.
 
@@ -117,8 +119,8 @@ class Shingling:
             raise ValueError(f"short must be 'whole', 'skip' or 'error', got {self.short!r}")
         if self.normalize not in (None, "NFKC"):
             raise ValueError(f"normalize must be None or 'NFKC', got {self.normalize!r}")
-        if self.normalize and self.unit not in ("word", "char"):
-            raise ValueError(f"normalize={self.normalize!r} is for the units word and char, not for {self.unit!r}")
+        if self.normalize and self.unit not in TEXT_UNITS:
+            raise ValueError(f"normalize={self.normalize!r} is for the units {', '.join(TEXT_UNITS)}, not for {self.unit!r}")
         _check_polynomial("polynomial", self.polynomial)
         _check_polynomial("token_polynomial", self.token_polynomial)
         if self.polynomial in (self.token_polynomial, FEATURE_POLYNOMIAL):
@@ -204,14 +206,14 @@ class Shingling:
         )
 
     def tokens(self, text: Text) -> list[Any]:
-        """The canonical tokens of a document: str for words and characters, bytes otherwise. O(len)."""
+        """The canonical tokens of a document: str for words, characters and graphemes, bytes otherwise. O(len)."""
         [tape] = self._shingler.canonical(self.batch(as_texts([text])), bytes)
         tokens, at = [], 0
         while at < len(tape):
             end = at + 8 + int.from_bytes(tape[at : at + 8], "big")
             tokens.append(tape[at + 8 : end])
             at = end
-        return [token.decode() for token in tokens] if self.unit in ("word", "char") else tokens
+        return [token.decode() for token in tokens] if self.unit in TEXT_UNITS else tokens
 
     def shingles(self, text: Text) -> list[tuple[Any, ...]]:
         """The shingles in order, with repeats: tuples of tokens; labelled ones end with their occurrence number."""

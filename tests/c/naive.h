@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grapheme_tables.h"
 #include "text.h"
 #include "unicode_tables.h"
 
@@ -188,6 +189,72 @@ static inline void naive_chars_of(naive_text *t, const uint8_t *text, size_t n)
     }
 }
 
+/* UAX #29, rule by rule: does points[i] go on with the cluster of points[i - 1]? `from`: where its run begins. */
+static inline int naive_joins(const uint8_t *kinds, size_t from, size_t i)
+{
+#define IS(j, name) (kinds[j] == ND_CLUSTER_##name)
+#define IS_EXTEND(j) (IS(j, EXTEND) || IS(j, EXTEND_ALONE) || IS(j, LINKER))
+    size_t j = i - 1, indicators = 0;
+    if (IS(j, CR) && IS(i, LF))
+        return 1;
+    if (IS(j, CR) || IS(j, LF) || IS(j, CONTROL) || IS(i, CR) || IS(i, LF) || IS(i, CONTROL))
+        return 0;
+    if (IS(j, L) && (IS(i, L) || IS(i, V) || IS(i, LV) || IS(i, LVT)))
+        return 1;
+    if ((IS(j, LV) || IS(j, V)) && (IS(i, V) || IS(i, T)))
+        return 1;
+    if ((IS(j, LVT) || IS(j, T)) && IS(i, T))
+        return 1;
+    if (IS_EXTEND(i) || IS(i, ZWJ) || IS(i, SPACING_MARK) || IS(j, PREPEND))
+        return 1;
+    if (IS(i, CONSONANT)) {
+        int linked = 0;
+        for (; j > from && (IS(j, EXTEND) || IS(j, ZWJ) || IS(j, LINKER)); j--)
+            linked |= IS(j, LINKER);
+        return linked && IS(j, CONSONANT);
+    }
+    if (IS(i, PICTOGRAPH) && IS(j, ZWJ) && j > from) {
+        for (j--; j > from && IS_EXTEND(j);)
+            j--;
+        return IS(j, PICTOGRAPH);
+    }
+    while (i - indicators > from && IS(i - indicators - 1, REGIONAL_INDICATOR))
+        indicators++;
+    return IS(i, REGIONAL_INDICATOR) && indicators % 2;
+#undef IS_EXTEND
+#undef IS
+}
+
+static inline void naive_graphemes_of(naive_text *t, const uint8_t *text, size_t n)
+{
+    uint8_t *kinds = malloc(n + 1), *folded = malloc(4 * n + 1);
+    size_t *starts = malloc((n + 2) * sizeof *starts), m = 0, from = 0;
+    starts[0] = 0;
+    for (size_t i = 0; i <= n;) {
+        uint32_t c;
+        const size_t taken = i < n ? naive_decode(text + i, n - i, &c) : 0;
+        if (taken) {
+            const nd_code_point as = ND_CODE_POINTS[ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]];
+            kinds[m] = ND_CLUSTER_STAGE2[ND_CLUSTER_STAGE1[c >> 8]][c & 255];
+            starts[m + 1] = starts[m] + naive_encode((uint32_t)((int32_t)c + as.fold), folded + starts[m]);
+            m++;
+            i += taken;
+            continue;
+        }
+        t->invalid += i < n;                     /* the run from `from` ends: its clusters */
+        for (size_t first = from, j = from; j++ < m;)
+            if (j == m || !naive_joins(kinds, from, j)) {
+                naive_token(t, folded + starts[first], starts[j] - starts[first]);
+                first = j;
+            }
+        from = m;
+        i++;
+    }
+    free(kinds);
+    free(folded);
+    free(starts);
+}
+
 static inline int naive_blank(uint8_t c) { return c == ' ' || (c >= 9 && c <= 13); }
 
 static inline void naive_lines_of(naive_text *t, const uint8_t *text, size_t n)
@@ -213,6 +280,8 @@ static inline naive_text naive_read(nd_unit unit, const uint8_t *text, size_t n)
         naive_words_of(&t, text, n);
     else if (unit == ND_CHAR)
         naive_chars_of(&t, text, n);
+    else if (unit == ND_GRAPHEME)
+        naive_graphemes_of(&t, text, n);
     else if (unit == ND_LINE)
         naive_lines_of(&t, text, n);
     else

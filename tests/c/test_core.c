@@ -319,7 +319,10 @@ static const char *const TEXTS[] = {
     "a\xE2\x80\x8B""b\xC2\xAD""c", "\xEF\xBB\xBF""bom", "a\xFF""b", "\xC0\x80\xED\xA0\x80\xF4\x90\x80\x80\xE2\x82", "x\xF0\x9F",
     "\xC8\xBA\xC8\xBA\xC8\xBA\xC8\xBA", "\xE1\xBA\x9E\xC4\xB0\xE2\x84\xAA", "\xF0\x90\x90\x80\xF0\x9D\x9F\x98",
     " a \r\n\r\n\tb\v\n\fc\r", "\n\r\n\r", "aaaaaaaa aaaaaaaaa aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-    "\xE0\xB8\x81\xE0\xB8\xB2\xE0\xB8\xA3", "\xE3\x80\x85""a\xE3\x80\x85\xE3\x80\x85", "\xCB\x87\xE4\xBA\xBA\xCB\x87""b\xCB\x87",
+    "\xF0\x9F\x91\xA8\xE2\x80\x8D\xF0\x9F\x91\xA9\xCC\x81\xE2\x80\x8D\xF0\x9F\x91\xA7", "\xF0\x9F\x91\xA9\xE2\x80\x8D",
+    "\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA\xF0\x9F\x87\xAB", "\xE0\xA4\x95\xE0\xA5\x8D\xE0\xA4\xB7\xE0\xA4\xBF", "\xE0\xA5\x8D\xE2\x80\x8D",
+    "\xE0\xA4\x95\xE2\x80\x8C\xE0\xA5\x8D\xE0\xA4\xB7", "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB", "\xEA\xB0\x80\xEA\xB0\x81\xE1\x86\xA8",
+    "\xD8\x80\xD9\xA1", "\xD8\x80\n\r\n", "\xE0\xB8\x81\xE0\xB8\xB2\xE0\xB8\xA3", "\xE3\x80\x85""a\xE3\x80\x85\xE3\x80\x85", "\xCB\x87\xE4\xBA\xBA\xCB\x87""b\xCB\x87",
 };
 
 static size_t random_text(uint8_t *out, size_t n)   /* pieces of TEXTS, code points, bytes; may end within a sequence */
@@ -383,13 +386,14 @@ static void random_script(uint8_t *out, size_t n)   /* changes now and then; may
     }
 }
 
-static const nd_unit UNITS[] = {ND_WORD, ND_CHAR, ND_LINE, ND_BYTE};
+static const nd_unit UNITS[] = {ND_WORD, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_BYTE};
+enum { UNIT_COUNT = sizeof UNITS / sizeof *UNITS, DECODED = 3 };   /* the first ones read code points */
 
 static void test_reading(const char *variant)
 {
     static uint8_t text[LONGEST];
     const size_t failed = checks_failed;
-    for (size_t u = 0; u < 4; u++)
+    for (size_t u = 0; u < UNIT_COUNT; u++)
         for (int side = FRONT; side <= BACK; side++) {
             for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
                 check_reading(UNITS[u], (const uint8_t *)TEXTS[i], strlen(TEXTS[i]), side, 1);
@@ -490,7 +494,7 @@ static void test_code_points(void)
             CHECK(0, "table of U+%04X", (unsigned)c);
         memcpy(pair, b, n);
         memcpy(pair + n, b, n);
-        for (size_t u = 0; u < 2 && (c < 0x3400 || c % 97 == 0); u++) {
+        for (size_t u = 0; u < DECODED && (c < 0x3400 || c % 97 == 0); u++) {
             uint64_t out[4];
             uint8_t *tape = guarded(1, BACK, nd_text_tape_size(2 * n), 0);
             nd_text t;
@@ -1066,7 +1070,7 @@ static void test_shingles(void)
         s.width = width;
         nd_rabin_symbol_window_init(&s.symbol_window, &s.rabin, width);
         nd_rabin_byte_window_init(&s.byte_window, &s.rabin, width);
-        for (size_t u = 0; u < 4; u++)
+        for (size_t u = 0; u < UNIT_COUNT; u++)
             for (int l = 0; l < LENGTH_COUNT; l++) {
                 const size_t n = LENGTHS[l];
                 if (l % 2)

@@ -18,7 +18,7 @@ from ndcore.commands.values import (
     threshold,
 )
 
-_UNITS = ("word", "char", "byte", "line")
+_UNITS = ("word", "char", "grapheme", "byte", "line")
 
 
 def parser() -> argparse.ArgumentParser:

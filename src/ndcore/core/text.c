@@ -5,6 +5,7 @@
  * begins and one where it has ended, and a word of at most 8 bytes is one load, one OR that folds (it sets a bit that
  * digits have anyway) and one shift. */
 #include "text.h"
+#include "grapheme.h"
 #include "text_utf8.h"
 
 size_t nd_text_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point) { return decode(p, end, code_point); }
@@ -339,6 +340,7 @@ size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
     case ND_LINE:   return lines(t, out, cap);
     case ND_BYTE:   return bytes(t, out, cap);
     case ND_TOKENS: return tokens(t, out, cap);
+    case ND_GRAPHEME: return nd_graphemes(t, out, cap);
     default:        return t->tape ? words(t, out, cap, 1) : words(t, out, cap, 0);
     }
 }

@@ -4,9 +4,9 @@
 
 #include "nd.h"
 
-/* What a token is. WORD and CHAR read UTF-8, LINE and BYTE raw bytes; TOKENS reads tokens that somebody else cut:
+/* What a token is. WORD, CHAR and GRAPHEME read UTF-8, LINE and BYTE raw bytes; TOKENS reads tokens that somebody else cut:
  * each its length as u64 big-endian, then its bytes. */
-typedef enum { ND_WORD, ND_CHAR, ND_LINE, ND_BYTE, ND_TOKENS } nd_unit;
+typedef enum { ND_WORD, ND_CHAR, ND_LINE, ND_BYTE, ND_TOKENS, ND_GRAPHEME } nd_unit;
 
 /* Of the polynomial Q = x^64 + low by which symbols are reduced: of[j][v] = v·x^(64 + 8j) mod Q for every byte v. */
 typedef struct { uint64_t of[8][256]; } nd_text_table;

@@ -11,47 +11,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
+from . import grapheme
 from . import unicode_tables as tables
+from .properties import members, pairs, values
 
-UNITS = ("word", "char", "line", "byte")
+UNITS = ("word", "char", "grapheme", "line", "byte")
+DECODED_UNITS = ("word", "char", "grapheme")
 NORMALIZATIONS = (None, "NFKC")
 
 # ------------------------------------------------------------------------------------------ properties
 
-
-def _members(text: str) -> frozenset[int]:
-    """The code points of `41-5A AA ...`."""
-    members: set[int] = set()
-    for part in text.split():
-        first, _, last = part.partition("-")
-        members.update(range(int(first, 16), int(last or first, 16) + 1))
-    return frozenset(members)
-
-
-def _hexadecimals(text: str) -> tuple[int, ...]:
-    return tuple(int(part, 16) for part in text.split(","))
-
-
-def _pairs(text: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The pairs of `41:61 2000,41:42 ...`."""
-    for part in text.split():
-        left, _, right = part.partition(":")
-        yield _hexadecimals(left), _hexadecimals(right)
-
-
-IGNORABLE = _members(tables.IGNORABLE)
-MARK = _members(tables.MARK)
-LETTER_OR_NUMBER = _members(tables.LETTER_OR_NUMBER)
-SPACELESS = _members(tables.SPACELESS)
-TAIL = _members(tables.TAIL)
-FOLD = {c: folded for (c,), (folded,) in _pairs(tables.FOLD)}
-COMBINING_CLASS = {
-    c: int(number)
-    for number, members in (part.split(":") for part in tables.COMBINING_CLASS.split())
-    for c in _members(members.replace(",", " "))
-}
-DECOMPOSITION = {c: target for (c,), target in _pairs(tables.DECOMPOSITION)}
-COMPOSITION = {pair: composite for pair, (composite,) in _pairs(tables.COMPOSITION)}
+IGNORABLE = members(tables.IGNORABLE)
+MARK = members(tables.MARK)
+LETTER_OR_NUMBER = members(tables.LETTER_OR_NUMBER)
+SPACELESS = members(tables.SPACELESS)
+TAIL = members(tables.TAIL)
+FOLD = {c: folded for (c,), (folded,) in pairs(tables.FOLD)}
+COMBINING_CLASS = {c: int(number) for c, number in values(tables.COMBINING_CLASS).items()}
+DECOMPOSITION = {c: target for (c,), target in pairs(tables.DECOMPOSITION)}
+COMPOSITION = {pair: composite for pair, (composite,) in pairs(tables.COMPOSITION)}
 
 # ------------------------------------------------------------------------------------------ bytes to code points
 
@@ -225,15 +203,15 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) -> list[bytes]:
-    """The canonical tokens of a document, as bytes (UTF-8 for words and characters).
+    """The canonical tokens of a document, as bytes (UTF-8 for words, characters and grapheme clusters).
 
     Parameters
     ----------
     text : str or bytes
         A str is taken as its UTF-8 bytes, written with "surrogatepass".
-    unit : {"word", "char", "line", "byte"}
+    unit : {"word", "char", "grapheme", "line", "byte"}
     normalize : {None, "NFKC"}
-        For words and characters only.
+        Not for lines and bytes.
 
     Raises
     ------
@@ -244,7 +222,7 @@ def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) 
         raise ValueError(f"unit is {unit!r}; choose one of {', '.join(map(repr, UNITS))}")
     if normalize not in NORMALIZATIONS:
         raise ValueError(f"normalize is {normalize!r}; choose None or 'NFKC'")
-    if normalize is not None and unit in ("line", "byte"):
+    if normalize is not None and unit not in DECODED_UNITS:
         raise ValueError(f"normalize is {normalize!r} with unit {unit!r}, whose tokens are raw bytes; leave it None")
     data = to_bytes(text)
     if unit == "byte":
@@ -254,15 +232,17 @@ def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) 
     runs = _canonical_runs(data, unit == "word", normalize)
     if unit == "char":
         return [encode([c]) for run in runs for c in run]
+    if unit == "grapheme":
+        return [encode(cluster) for run in runs for cluster in grapheme.clusters(run)]
     return [encode(word) for run in runs for word in _words(run)]
 
 
 # ------------------------------------------------------------------------------------------ digests
 
 
-def canonical(members: Sequence[bytes]) -> bytes:
+def canonical(found: Sequence[bytes]) -> bytes:
     """One byte string for a token sequence: each token after its length as eight bytes, big-endian."""
-    return b"".join(len(token).to_bytes(8, "big") + token for token in members)
+    return b"".join(len(token).to_bytes(8, "big") + token for token in found)
 
 
 def digest(data: bytes) -> bytes:

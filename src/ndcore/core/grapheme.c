@@ -1,0 +1,125 @@
+/* The rules as a finite automaton. Whether a code point goes on with a cluster depends on the one before it and on what
+ * three rules must remember of the cluster: that a linker stands between consonants (GB9c), that a joiner follows a
+ * pictograph (GB11), that a regional indicator is the first of a pair (GB12, GB13). That is the state. */
+#include "grapheme.h"
+#include "grapheme_tables.h"
+
+/* What the cluster that is being read ends with, as far as the rules ask. */
+enum {
+    NONE,           /* none: the code point begins one */
+    DONE,           /* a line end or control: nothing joins it */
+    RETURN,         /* CR */
+    BASE,           /* whatever only marks and joiners join */
+    PREPENDED,      /* whatever all but controls join */
+    LEADING,        /* Hangul L */
+    VOWEL,          /* Hangul V or LV */
+    TRAILING,       /* Hangul T or LVT */
+    INDICATOR,      /* the first regional indicator of a pair */
+    PICTURE,        /* a pictograph, and any Extend */
+    PICTURE_JOINED, /* that, and a joiner */
+    LETTER,         /* an InCB Consonant, and InCB Extend, but no linker */
+    LETTER_LINKED,  /* that, and a linker among it */
+    STATES
+};
+
+#define KIND(name) [ND_CLUSTER_##name]
+
+/* After a code point that begins a cluster; controls apart. */
+#define BEGINNINGS                                                                                                       \
+    KIND(OTHER) = BASE, KIND(EXTEND) = BASE, KIND(EXTEND_ALONE) = BASE, KIND(LINKER) = BASE, KIND(ZWJ) = BASE,           \
+    KIND(SPACING_MARK) = BASE, KIND(REGIONAL_INDICATOR) = INDICATOR, KIND(PREPEND) = PREPENDED, KIND(L) = LEADING,       \
+    KIND(V) = VOWEL, KIND(LV) = VOWEL, KIND(T) = TRAILING, KIND(LVT) = TRAILING, KIND(PICTOGRAPH) = PICTURE,             \
+    KIND(CONSONANT) = LETTER
+
+/* GB9, GB9a: these join whatever is no control. */
+#define MARKS \
+    KIND(EXTEND) = BASE, KIND(EXTEND_ALONE) = BASE, KIND(LINKER) = BASE, KIND(ZWJ) = BASE, KIND(SPACING_MARK) = BASE
+
+/* NEXT[state][kind]; what is not named is NONE: the cluster has ended (GB4, GB5, GB999). */
+static const uint8_t NEXT[STATES][ND_CLUSTER_KINDS] = {
+    [NONE] = {BEGINNINGS, KIND(CR) = RETURN, KIND(LF) = DONE, KIND(CONTROL) = DONE},          /* GB1 */
+    [RETURN] = {KIND(LF) = DONE},                                                             /* GB3 */
+    [BASE] = {MARKS},
+    [PREPENDED] = {BEGINNINGS},                                                               /* GB9b */
+    [LEADING] = {MARKS, KIND(L) = LEADING, KIND(V) = VOWEL, KIND(LV) = VOWEL, KIND(LVT) = TRAILING},    /* GB6 */
+    [VOWEL] = {MARKS, KIND(V) = VOWEL, KIND(T) = TRAILING},                                   /* GB7 */
+    [TRAILING] = {MARKS, KIND(T) = TRAILING},                                                 /* GB8 */
+    [INDICATOR] = {MARKS, KIND(REGIONAL_INDICATOR) = BASE},                                   /* GB12, GB13 */
+    [PICTURE] = {KIND(EXTEND) = PICTURE, KIND(EXTEND_ALONE) = PICTURE, KIND(LINKER) = PICTURE, KIND(SPACING_MARK) = BASE,
+                 KIND(ZWJ) = PICTURE_JOINED},
+    [PICTURE_JOINED] = {MARKS, KIND(PICTOGRAPH) = PICTURE},                                   /* GB11 */
+    [LETTER] = {KIND(EXTEND) = LETTER, KIND(ZWJ) = LETTER, KIND(LINKER) = LETTER_LINKED, KIND(EXTEND_ALONE) = BASE,
+                KIND(SPACING_MARK) = BASE},
+    [LETTER_LINKED] = {KIND(EXTEND) = LETTER_LINKED, KIND(ZWJ) = LETTER_LINKED, KIND(LINKER) = LETTER_LINKED,
+                       KIND(EXTEND_ALONE) = BASE, KIND(SPACING_MARK) = BASE, KIND(CONSONANT) = LETTER},  /* GB9c */
+};
+
+static uint8_t cluster_kind(uint32_t c) { return ND_CLUSTER_STAGE2[ND_CLUSTER_STAGE1[c >> 8]][c & 255]; }
+
+/* The symbol of the cluster with one more code point, folded, which goes to the tape too. */
+static uint64_t append(nd_text *t, uint64_t symbol, uint32_t c)
+{
+    uint8_t bytes[4];
+    const size_t length = nd_text_encode(nd_text_fold(c), bytes);
+    for (size_t i = 0; i < length; i++)
+        symbol = nd_text_push(t->table, symbol, bytes[i]);
+    if (t->tape) {
+        memcpy(t->tape, bytes, length);
+        t->tape += length;
+    }
+    return symbol;
+}
+
+/* The cluster at t->at, whose first code point is c of `taken` bytes. */
+static uint64_t cluster(nd_text *t, uint32_t c, size_t taken)
+{
+    uint8_t *const length = t->tape;
+    if (t->tape)
+        t->tape += 8;
+    uint64_t symbol = c == 0 ? nd_text_symbol(t->table, t->at, 0) : 0;    /* what is put before a zero byte */
+    uint8_t state = NEXT[NONE][cluster_kind(c)];
+    do {
+        symbol = append(t, symbol, c);
+        t->at += taken;
+    } while (t->at < t->end && (taken = nd_text_decode(t->at, t->end, &c)) && (state = NEXT[state][cluster_kind(c)]));
+    if (length)
+        nd_store_be64(length, (uint64_t)(t->tape - length - 8));
+    return symbol;
+}
+
+/* Is the byte at t->at a cluster by itself, in sight of no table? ASCII that is no control, before ASCII or the end. */
+static int stands_alone(const nd_text *t)
+{
+    return *t->at - 0x20u < 0x5F && (t->end - t->at == 1 || t->at[1] < 0x80);
+}
+
+static uint64_t ascii(nd_text *t)
+{
+    const uint8_t byte = *t->at++, folded = byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte;
+    if (t->tape) {
+        nd_store_be64(t->tape, 1);
+        t->tape[8] = folded;
+        t->tape += 9;
+    }
+    return folded;
+}
+
+size_t nd_graphemes(nd_text *t, uint64_t *out, size_t cap)
+{
+    size_t n = 0;
+    while (t->at < t->end && n < cap) {
+        if (stands_alone(t)) {
+            out[n++] = ascii(t);
+            continue;
+        }
+        uint32_t c;
+        const size_t taken = nd_text_decode(t->at, t->end, &c);
+        if (taken) {
+            out[n++] = cluster(t, c, taken);
+        } else {
+            t->invalid++;
+            t->at++;
+        }
+    }
+    return n;
+}

@@ -1,0 +1,11 @@
+/* Extended grapheme clusters (Unicode Standard Annex #29, section 3.1) of the folded text. */
+#ifndef ND_GRAPHEME_H
+#define ND_GRAPHEME_H
+
+#include "text.h"
+
+/* As nd_text_symbols, for the unit GRAPHEME: a byte in no well-formed sequence gives no token and bounds the clusters.
+ * A call ends with a cluster, so nothing is kept from one to the next. O(bytes read), however long a cluster is. */
+size_t nd_graphemes(nd_text *t, uint64_t *out, size_t cap);
+
+#endif
