@@ -19,7 +19,7 @@ C_FILES = {
     "_feature": ["feature"],
     "_pairs": ["pairs"],
     "_arrow": ["arrow"],
-    "_pipeline": ["pipeline", "utf8"],
+    "_pipeline": ["pipeline", "stops", "utf8"],
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from hypothesis import strategies as st
 
@@ -77,3 +77,33 @@ def _edited(rng: random.Random, document: str | bytes, words: list[str]) -> str:
     if rng.random() < 0.2:
         text = text.upper()
     return text + " !" if rng.random() < 0.1 else text
+
+
+BITS = (1, 2, 4)  # "h" with any of these changed is one of the letters h to o
+
+
+def kernel(vectors: Sequence[int]) -> list[int]:
+    """Positions of vectors, at least one, whose sum is zero."""
+    basis: dict[int, tuple[int, int]] = {}  # highest bit: (vector, which of those given it is the sum of)
+    for i, vector in enumerate(vectors):
+        made_of = 1 << i
+        while vector:
+            top = vector.bit_length()
+            if top not in basis:
+                basis[top] = vector, made_of
+                break
+            vector ^= basis[top][0]
+            made_of ^= basis[top][1]
+        else:
+            return [j for j in range(len(vectors)) if made_of >> j & 1]
+    raise AssertionError("the vectors are independent: give more of them")
+
+
+def forged(length: int, effect: Callable[[int], int]) -> tuple[bytes, bytes]:
+    """Two strings of letters with one fingerprint; effect(change): what adding that polynomial to a string adds to it."""
+    choices = [(i, bit) for i in range(length) for bit in BITS]
+    twin = bytearray(b"h" * length)
+    for chosen in kernel([effect(bit << 8 * (length - 1 - i)) for i, bit in choices]):
+        i, bit = choices[chosen]
+        twin[i] ^= bit
+    return b"h" * length, bytes(twin)

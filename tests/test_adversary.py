@@ -7,44 +7,16 @@ rows, which Gaussian elimination finds where there are more than 64 choices.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from generated import forged
 
 import ndcore as nd
 from ndcore.recipe import Recipe
 from ndcore.reference import gf2, rabin, shingling
 
 P, Q = nd.POLYNOMIAL, gf2.TOKEN_POLYNOMIAL
-BITS = (1, 2, 4)  # "h" with any of these changed is one of the letters h to o
-
-
-def kernel(vectors: Sequence[int]) -> list[int]:
-    """Positions of vectors, at least one, whose sum is zero."""
-    basis: dict[int, tuple[int, int]] = {}  # highest bit: (vector, which of those given it is the sum of)
-    for i, vector in enumerate(vectors):
-        made_of = 1 << i
-        while vector:
-            top = vector.bit_length()
-            if top not in basis:
-                basis[top] = vector, made_of
-                break
-            vector ^= basis[top][0]
-            made_of ^= basis[top][1]
-        else:
-            return [j for j in range(len(vectors)) if made_of >> j & 1]
-    raise AssertionError("the vectors are independent: give more of them")
-
-
-def forged(length: int, effect: Callable[[int], int]) -> tuple[bytes, bytes]:
-    """Two strings of letters; effect(i, bit) is what a changed bit of byte i does to the fingerprint, as a polynomial."""
-    choices = [(i, bit) for i in range(length) for bit in BITS]
-    twin = bytearray(b"h" * length)
-    for chosen in kernel([effect(bit << 8 * (length - 1 - i)) for i, bit in choices]):
-        i, bit = choices[chosen]
-        twin[i] ^= bit
-    return b"h" * length, bytes(twin)
 
 
 def run_of_words(p: int) -> tuple[str, str]:

@@ -540,6 +540,49 @@ def test_sketches_instead_of_texts(corpus: Path, tmp_path: Path, capsys: pytest.
     assert "shingling.width" in report
 
 
+def test_stop_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words, records = tmp_path / "words", tmp_path / "in.jsonl"
+    words.write_text("\ufeffThe\n\n  a \r\n", encoding="utf-8")
+    records.write_bytes(jsonl([{"id": "1", "text": "the end of a long day"}, {"id": "2", "text": "End of long day!"}]))
+    assert run("dedup", records, "-o", tmp_path / "plain") == 0
+    assert run("dedup", records, "-o", tmp_path / "out", "--stop-words", words) == 0
+    assert lines(tmp_path / "plain" / "clusters.jsonl") == []
+    [dropped] = lines(tmp_path / "out" / "clusters.jsonl")
+    assert (dropped["id"], dropped["class"]) == ("2", "lexical")
+    assert run("compare", f"{records}#1", f"{records}#2", "--stop-words", words) == 0
+    assert "lexically equivalent" in capsys.readouterr().out
+
+    saved = tmp_path / "saved.nds"
+    assert run("sketch", records, "-o", saved, "--stop-words", words) == 0
+    assert run("info", saved) == 0
+    assert "shingling.stop_words" in (report := capsys.readouterr().out) and "a the" in report
+    assert run("dedup", records, "-o", tmp_path / "against", "--against", saved, "--stop-words", words) == 0
+    assert json.loads((tmp_path / "against" / "summary.json").read_bytes())["counts"]["dropped"] == 2
+    words.write_text("the\n")
+    capsys.readouterr()
+    message = refused(capsys, 2, "dedup", records, "-o", tmp_path / "x", "--against", saved, "--stop-words", words)
+    assert message.startswith("the saved sketches were made with other stop words")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (b"don't\n", [], "stop word \"don't\" is not one word but 2: 'don', 't'"),
+        (b"\xff\n", [], "cannot be read as UTF-8 text"),
+        (None, [], "cannot be read as UTF-8 text"),
+        (b"a\n", ["--unit", "char"], "stop_words are for the unit word, not for 'char'"),
+    ],
+)
+def test_refused_stop_words(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, options: list[str],
+    message: str,
+) -> None:
+    if content is not None:
+        (tmp_path / "words").write_bytes(content)
+    arguments = ["-o", tmp_path / "out", "--stop-words", tmp_path / "words", *options]
+    assert message in refused(capsys, 2, "dedup", corpus, *arguments)
+
+
 def test_sketch_is_independent_of_threads(corpus: Path, tmp_path: Path) -> None:
     for threads in (1, 4):
         assert run("sketch", corpus, "-o", tmp_path / f"{threads}.nds", "--threads", threads, "-q") == 0

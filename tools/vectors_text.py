@@ -20,8 +20,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src" / "ndcore"))
 
+from reference import shingling, unicode_tables  # noqa: E402
 from reference import text as reference  # noqa: E402
-from reference import unicode_tables  # noqa: E402
 
 PATH = ROOT / "tests" / "vectors" / "text.json"
 Case = tuple[str, str | bytes, str | bytes]  # note, input, expected tokens between "|"
@@ -332,6 +332,20 @@ LINE: list[Case] = [
     ("NUL and 1C to 1F are ordinary", "\x00a\x1c\n\x1f\n", "\x00a\x1c|\x1f"),
     ("byte order mark stays", "\ufeffa\n", "\ufeffa"),
 ]
+# note, stop words, normalization, input, tokens that are left
+STOP_WORDS: list[tuple[str, list[str], str | None, str | bytes, str]] = [
+    ("left out in every case and place", ["the", "a"], None, "The cat, A mat; the", "cat|mat"),
+    ("the list is canonicalised", ["THE", " a. ", "co\u00adop"], None, "the coop Co-op a", "co|op"),
+    ("nothing is left", ["to", "be"], None, "To be, to be!", ""),
+    ("nothing is left out", ["x"], None, "to be xy yx x1", "to|be|xy|yx|x1"),
+    ("a part of a word is no word", ["a"], None, "an a banana á a\u0301", "an|banana|á|a\u0301"),
+    ("words of more than 8 bytes", ["themselves", "который", "b" * 300], None,
+     "Themselves themself КОТОРЫЙ которая " + "b" * 300 + " " + "b" * 301, "themself|которая|" + "b" * 301),
+    ("spaceless words and numbers", ["的", "42"], None, "猫的42垫子的420", "猫|垫|子|420"),
+    ("an invalid byte separates", ["a"], None, raw("a", b"\xff", "ab", b"\xc3", "a"), "ab"),
+    ("NFKC: both normalised", ["ﬁ", "caf\u00e9"], "NFKC", "fi ﬁn cafe\u0301 ＦＩ", "fin"),
+]  # fmt: skip
+
 # The tokens are the bytes.
 BYTE: list[tuple[str, bytes]] = [
     ("empty", b""),
@@ -380,6 +394,22 @@ def vector(note: str, data: bytes, unit: str, normalize: str | None) -> dict[str
     }
 
 
+def stop_word_vectors() -> list[dict[str, Any]]:
+    """The cases with typed expectations; ValueError where the reference disagrees with one."""
+    vectors = []
+    for note, stop_words, normalize, text, joined in STOP_WORDS:
+        expected = reference.to_bytes(joined).split(b"|") if joined else []
+        actual = shingling.tokens(reference.to_bytes(text), "word", normalize, stop_words)
+        if actual != expected:
+            raise ValueError(f"{note}: {actual} from the reference, {expected} typed")
+        vectors.append({
+            "note": note, "stop_words": stop_words, "normalize": normalize, "input": reference.to_bytes(text).hex(),
+            "tokens": [token.hex() for token in actual],
+            "canonical_digest": reference.digest(reference.canonical(actual)).hex(),
+        })  # fmt: skip
+    return vectors
+
+
 def typed_vectors() -> list[dict[str, Any]]:
     """The cases with typed expectations; ValueError where the reference disagrees with one."""
     vectors = []
@@ -419,10 +449,12 @@ def document() -> str:
             "invalid_bytes": "bytes of the input in no well-formed UTF-8 sequence",
             "digest": "BLAKE2b, 16 bytes, of the input",
             "canonical_digest": "the same of the tokens, each after its length as eight bytes, big-endian",
+            "stop_words": "words as a user gives them, left out of the tokens",
         },
     }
-    rows = ",\n".join("  " + json.dumps(row) for row in vectors)
-    return json.dumps(header, indent=1)[:-2] + f',\n "vectors": [\n{rows}\n ]\n}}\n'
+    lists = {"vectors": vectors, "stop_words": stop_word_vectors()}
+    parts = [f' "{name}": [\n' + ",\n".join("  " + json.dumps(row) for row in rows) + "\n ]" for name, rows in lists.items()]
+    return json.dumps(header, indent=1)[:-2] + ",\n" + ",\n".join(parts) + "\n}\n"
 
 
 def main() -> int:

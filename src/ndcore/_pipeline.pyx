@@ -40,6 +40,16 @@ cdef extern from "utf8.h" nogil:
     size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out)
 
 
+cdef extern from "stops.h" nogil:
+    ctypedef struct nd_stop:
+        pass
+    ctypedef struct nd_stops:
+        nd_stop *slots
+        size_t count
+    size_t nd_stops_size(size_t n)
+    void nd_stops_fill(nd_stops *s, const uint8_t *tape, const uint64_t *symbols, size_t n)
+
+
 cdef extern from "pipeline.h" nogil:
     ctypedef struct nd_kernels:
         void (*open)(nd_text *, nd_unit, const nd_text_table *, const uint8_t *, size_t, uint8_t *) noexcept
@@ -55,6 +65,7 @@ cdef extern from "pipeline.h" nogil:
         nd_unit unit
         size_t width
         nd_text_table token_table
+        nd_stops stops
         int short_whole
         nd_rabin rabin
         nd_rabin_symbol_window symbol_window
@@ -219,14 +230,16 @@ def text_lengths(list documents):
 cdef class Shingler:
     """Tables of one shingling. Arguments and documents (str or bytes) are checked by the caller.
 
-    `normal` is None, or whether NFKC leaves default ignorable code points out first.
+    `normal` is None, or whether NFKC leaves default ignorable code points out first. `stop_words` is their canonical bytes,
+    each after its length, all different.
     """
     cdef nd_shingling how
+    cdef bytes stop_words
     cdef bint labelled, normal, remove
 
     def __init__(
         self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, token_polynomial: int,
-        normal: bool | None,
+        normal: bool | None, stop_words: bytes = b"",
     ):
         connect(&self.how.run)
         self.how.unit = UNITS[unit]
@@ -237,8 +250,26 @@ cdef class Shingler:
         self.remove = bool(normal)
         _text.text_table_init(&self.how.token_table, <uint64_t> (token_polynomial & 0xFFFFFFFFFFFFFFFF))
         _rabin.rabin_init(&self.how.rabin, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
+        self._leave_out(stop_words)
         _rabin.rabin_symbol_window_init(&self.how.symbol_window, &self.how.rabin, width)
         _rabin.rabin_byte_window_init(&self.how.byte_window, &self.how.rabin, width)
+
+    def __dealloc__(self):
+        free(self.how.stops.slots)
+
+    cdef _leave_out(self, bytes stop_words):
+        cdef const uint8_t *tape = stop_words
+        cdef size_t n, room = len(stop_words) // 9 + 1
+        cdef uint64_t[::1] symbols = np.empty(room, np.uint64)
+        cdef nd_text reading
+        if not stop_words:
+            return
+        self.stop_words = stop_words
+        self.how.run.open(&reading, ND_TOKENS, &self.how.token_table, tape, <size_t> len(stop_words), NULL)
+        n = self.how.run.symbols(&reading, &symbols[0], room)
+        self.how.stops.count = nd_stops_size(n)
+        self.how.stops.slots = <nd_stop *> allocate(self.how.stops.count * sizeof(nd_stop))
+        nd_stops_fill(&self.how.stops, tape, &symbols[0], n)
 
     cdef size_t _most(self, size_t size) noexcept nogil:
         """The most shingles that a document of so many bytes can have: two words of a byte each have one between."""
@@ -324,6 +355,8 @@ cdef class Work:
     def __cinit__(self, Shingler shingler, Batch batch):
         self.shingler, self.batch = shingler, batch
         self.scratch = <uint64_t *> allocate(nd_shingle_scratch_size(shingler.how.width) * sizeof(uint64_t))
+        if shingler.how.stops.count:
+            self.begin_tape()
         if shingler.labelled:
             self.table_size = 1
             while self.table_size < 2 * shingler._most(batch.longest):
@@ -338,7 +371,8 @@ cdef class Work:
         free(self.tape)
 
     cdef begin_tape(self):
-        self.tape = <uint8_t *> allocate(nd_text_tape_size(self.batch.longest))
+        if self.tape == NULL:
+            self.tape = <uint8_t *> allocate(nd_text_tape_size(self.batch.longest))
 
     cdef canonical(self, size_t i):
         """What `one` has taped of document i, as long as the next has not been read; tokens are a tape themselves."""

@@ -54,6 +54,10 @@ class Shingling:
         Normalise compatibility characters as well (units word, char and grapheme).
     polynomial, token_polynomial : int
         Irreducible, of degree 64: P of the fingerprints, and Q of the symbols of tokens longer than 8 bytes.
+    stop_words : iterable of str, optional
+        Words to leave out (unit "word"), each of which must canonicalise to one token: "The" leaves out every "the".
+        All else, digests included, sees the text without them, so texts that differ in nothing but these are lexically
+        equivalent, and a text of nothing else has no shingles.
 
     Raises
     ------
@@ -90,6 +94,7 @@ class Shingling:
         normalize: Literal["NFKC"] | None = None,
         polynomial: int = POLYNOMIAL,
         token_polynomial: int = TOKEN_POLYNOMIAL,
+        stop_words: Iterable[str] | None = None,
     ) -> None:
         self.unit: Unit = unit
         self.width = width
@@ -99,10 +104,11 @@ class Shingling:
         self.polynomial = polynomial
         self.token_polynomial = token_polynomial
         self._check()
+        self.stop_words = () if stop_words is None else self._canonical(stop_words)
         self.recipe = Recipe(self._parameters())
         self._shingler = Shingler(
             "tokens" if callable(unit) else unit, width, short == "whole", labelled, polynomial,
-            token_polynomial, None if normalize is None else unit == "word",
+            token_polynomial, None if normalize is None else unit == "word", _tape(self.stop_words),
         )
 
     def _check(self) -> None:
@@ -128,8 +134,26 @@ class Shingling:
         if self.token_polynomial == FEATURE_POLYNOMIAL:
             raise ValueError(f"token_polynomial {self.token_polynomial:#x} is that of features; tokens need another")
 
+    def _canonical(self, stop_words: Iterable[str]) -> tuple[str, ...]:
+        """Stop words as they stand in a canonical text, ascending."""
+        if isinstance(stop_words, (str, bytes)):
+            raise TypeError(f"stop_words is one {type(stop_words).__name__}; give a list of words, [word] for a single one")
+        listed = list(stop_words)
+        if listed and self.unit != "word":
+            raise ValueError(f"stop_words are for the unit word, not for {_unit_name(self.unit)!r}")
+        plain, tokens = Shingling(width=1, normalize=self.normalize), set()
+        for word in listed:
+            if not isinstance(word, str):
+                raise TypeError(f"stop_words holds {word!r} of type {type(word).__name__}; words are str")
+            found = plain.tokens(word)
+            tokens.update(found)
+            if len(found) != 1:
+                raise ValueError(f"stop word {word!r} is not one word but {len(found)}{': ' if found else ''}"
+                                 f"{', '.join(map(repr, found))}; leave it out, or give its words one by one")
+        return tuple(sorted(tokens))
+
     def _parameters(self) -> dict[str, Any]:
-        return {
+        parameters = {
             "kind": "shingling",
             "version": 1,
             "unit": _unit_name(self.unit),
@@ -141,6 +165,9 @@ class Shingling:
             "token_polynomial": self.token_polynomial,
             "unicode": UNICODE_VERSION,
         }
+        if self.stop_words:  # absent otherwise: the recipes of shinglings without them are those of versions without them
+            parameters["stop_words"] = dict.fromkeys(self.stop_words, True)
+        return parameters
 
     @classmethod
     def random(cls, seed: int | None = None, **parameters: Any) -> Self:
@@ -183,7 +210,7 @@ class Shingling:
         if parameters["unit"] not in UNITS:
             raise ValueError(f"unit {parameters['unit']} is a function: pass shingling=Shingling(unit=that function, …)")
         names = ("unit", "width", "labelled", "short", "normalize", "polynomial", "token_polynomial")
-        made = cls(**{name: parameters[name] for name in names})
+        made = cls(**{name: parameters[name] for name in names}, stop_words=tuple(parameters.get("stop_words", ())))
         recipe.check(made.recipe, "shinglings")
         return made
 
@@ -197,12 +224,14 @@ class Shingling:
         return (
             f"Shingling(unit={_unit_name(self.unit)!r}, width={self.width}, labelled={self.labelled}, "
             f"short={self.short!r}, normalize={self.normalize!r}, polynomial={self.polynomial:#x}, "
-            f"token_polynomial={self.token_polynomial:#x})"
+            f"token_polynomial={self.token_polynomial:#x}"
+            + (f", stop_words={self.stop_words})" if self.stop_words else ")")
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Shingling, (
-            self.unit, self.width, self.labelled, self.short, self.normalize, self.polynomial, self.token_polynomial
+            self.unit, self.width, self.labelled, self.short, self.normalize, self.polynomial, self.token_polynomial,
+            self.stop_words,
         )
 
     def tokens(self, text: Text) -> list[Any]:

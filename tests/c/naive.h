@@ -290,6 +290,48 @@ static inline naive_text naive_read(nd_unit unit, const uint8_t *text, size_t n)
     return t;
 }
 
+/* The tokens that are equal to none of the words, whatever their symbols. */
+static inline naive_text naive_without(const naive_text *t, const naive_text *words)
+{
+    naive_text left = {.invalid = t->invalid};
+    const uint8_t *token = t->tape;
+    for (size_t i = 0; i < t->count; i++) {
+        const size_t n = (size_t)nd_load_be64(token);
+        const uint8_t *word = words->tape;
+        int stop = 0;
+        for (size_t j = 0; j < words->count; j++) {
+            const size_t m = (size_t)nd_load_be64(word);
+            stop |= n == m && memcmp(token + 8, word + 8, n) == 0;
+            word += 8 + m;
+        }
+        if (!stop)
+            naive_token(&left, token + 8, n);
+        token += 8 + n;
+    }
+    return left;
+}
+
+/* Every k-th of the tokens, each once. */
+static inline naive_text naive_some(const naive_text *t, size_t k)
+{
+    naive_text some = {0};
+    const uint8_t *token = t->tape;
+    for (size_t i = 0; i < t->count; i++) {
+        const size_t n = (size_t)nd_load_be64(token);
+        naive_text one = {0};
+        naive_token(&one, token + 8, n);
+        const naive_text fresh = naive_without(&one, &some);
+        if (i % k == 0 && fresh.count)
+            naive_token(&some, token + 8, n);
+        free(one.symbols);
+        free(one.tape);
+        free(fresh.symbols);
+        free(fresh.tape);
+        token += 8 + n;
+    }
+    return some;
+}
+
 static inline void naive_close(naive_text *t)
 {
     free(t->symbols);

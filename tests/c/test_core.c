@@ -1111,6 +1111,69 @@ static void test_shingles(void)
     }
 }
 
+static nd_stops stops_of(const naive_text *words, uint64_t symbol, int same)   /* same: all have this symbol */
+{
+    nd_stops s = {.count = nd_stops_size(words->count)};
+    uint8_t *tape = guarded(4, BACK, words->taped, 0);
+    uint64_t *symbols = guarded(5, BACK, 8 * words->count, 0);
+    s.slots = guarded(6, BACK, s.count * sizeof *s.slots, 0);
+    memcpy(tape, words->tape, words->taped);
+    for (size_t i = 0; i < words->count; i++)
+        symbols[i] = same ? symbol : words->symbols[i];
+    nd_stops_fill(&s, tape, symbols, words->count);
+    return s;
+}
+
+static void test_stop_words(void)
+{
+    static nd_shingling s;
+    static uint8_t text[LONGEST];
+    s.run = (nd_kernels){nd_text_open, nd_text_symbols, nd_rabin_symbols, nd_rabin_sliding, nd_rabin_bytes, nd_rabin_words};
+    s.short_whole = 1;
+    nd_text_table_init(&s.token_table, NAIVE_Q);
+    nd_rabin_init(&s.rabin, NAIVE_P, 64);
+    for (int l = 0; l < LENGTH_COUNT; l++)
+        for (size_t k = 1; k <= 5; k++) {
+            const size_t n = LENGTHS[l] < 1000 ? LENGTHS[l] : 1000;
+            random_prose(text, n);
+            for (size_t i = 0; i + 3 < n && k == 5; i += 4)      /* few words, often */
+                memcpy(text + i, (const char *[]){"a b ", "the ", "\xC3\xA9t "}[random_below(3)], 4);
+            naive_text all = naive_read(ND_WORD, text, n), words = naive_some(&all, k), left = naive_without(&all, &words);
+            if (words.count == 0)
+                continue;
+            for (int same = 0; same < 2; same++) {               /* equal symbols: told apart by their bytes alone */
+                s.stops = stops_of(&words, 7, same);
+                uint8_t *tape = guarded(1, BACK, all.taped, 0), *end = tape + all.taped;
+                uint64_t *symbols = guarded(2, BACK, 8 * all.count, 0);
+                memcpy(tape, all.tape, all.taped);
+                for (size_t i = 0; i < all.count; i++)
+                    symbols[i] = same ? 7 : all.symbols[i];
+                const size_t kept = nd_stops_leave_out(&s.stops, symbols, all.count, tape, &end);
+                CHECK(kept == left.count && (size_t)(end - tape) == left.taped, "%zu of %zu left", kept, all.count);
+                CHECK(!kept || memcmp(tape, left.tape, left.taped) == 0, "tape of what is left");
+                CHECK(same || !kept || memcmp(symbols, left.symbols, 8 * kept) == 0, "symbols of what is left");
+            }
+            s.stops = stops_of(&words, 0, 0);
+            s.width = k;
+            nd_rabin_symbol_window_init(&s.symbol_window, &s.rabin, s.width);
+            const size_t shingles = left.count >= k ? left.count - k + 1 : left.count > 0;
+            uint8_t *given = guarded(0, BACK, n, 0), *tape = guarded(1, BACK, nd_text_tape_size(n), 0);
+            uint64_t *scratch = guarded(2, BACK, 8 * nd_shingle_scratch_size(k), 0);
+            nd_collected found = {guarded(3, BACK, 8 * shingles, 0), 0};
+            size_t taped;
+            memcpy(given, text, n);
+            const nd_shingled done = nd_shingle(&s, given, n, nd_collect, &found, scratch, tape, &taped);
+            CHECK(done.tokens == left.count && done.shingles == shingles && found.n == shingles, "%zu shingles", found.n);
+            CHECK(taped == left.taped && (!taped || memcmp(tape, left.tape, taped) == 0), "tape without stop words");
+            for (size_t i = 0; i < shingles; i++)
+                if (found.values[i] != naive_words(NAIVE_P, left.symbols + i, k < left.count ? k : left.count))
+                    CHECK(0, "shingle %zu without stop words", i);
+            naive_close(&all);
+            naive_close(&words);
+            naive_close(&left);
+        }
+}
+
 static void test_labels(void)
 {
     for (int l = 0; l < LENGTH_COUNT && LENGTHS[l] <= 513; l++) {
@@ -1245,6 +1308,7 @@ int main(void)
     test_expansion();
     test_clusters();
     test_shingles();
+    test_stop_words();
     test_labels();
     test_features();
     test_super_features();

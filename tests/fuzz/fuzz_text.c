@@ -2,6 +2,7 @@
  * Input: two bytes of choices, then the text. */
 #include "naive.h"
 #include "nfkc.h"
+#include "stops.h"
 
 #define REQUIRE(ok) do { if (!(ok)) abort(); } while (0)
 
@@ -27,6 +28,28 @@ static void compare(nd_unit unit, const uint8_t *text, size_t n, size_t cap, con
     }
     free(out);
     free(tape);
+}
+
+/* Every k-th word as a stop word: none of them is left, all else is, in its order. */
+static void check_stops(const naive_text *all, size_t k)
+{
+    naive_text words = naive_some(all, k), left = naive_without(all, &words);
+    nd_stops s = {.count = nd_stops_size(words.count)};
+    s.slots = malloc(s.count * sizeof *s.slots);
+    nd_stops_fill(&s, words.tape, words.symbols, words.count);
+    uint64_t *symbols = malloc(8 * all->count + 1);
+    uint8_t *tape = malloc(all->taped + 1), *end = tape + all->taped;
+    memcpy(symbols, all->symbols, 8 * all->count);
+    memcpy(tape, all->tape, all->taped);
+    REQUIRE(nd_stops_leave_out(&s, symbols, all->count, tape, &end) == left.count);
+    REQUIRE((size_t)(end - tape) == left.taped);
+    REQUIRE(left.count == 0 || memcmp(symbols, left.symbols, 8 * left.count) == 0);
+    REQUIRE(left.count == 0 || memcmp(tape, left.tape, left.taped) == 0);
+    free(s.slots);
+    free(symbols);
+    free(tape);
+    naive_close(&words);
+    naive_close(&left);
 }
 
 static uint8_t *normal(const uint8_t *text, size_t n, int remove, size_t *length)
@@ -84,6 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(unit != ND_WORD || expected.count <= n / 2 + 1);
         compare(unit, text, n, 1 + data[0] % 40, &expected, data[1] & 1);
         compare(unit, text, n, expected.count + 1, &expected, 1);
+        if (unit == ND_WORD && expected.count && expected.count < 200)
+            check_stops(&expected, 1 + data[0] % 5);
         naive_close(&expected);
     }
     check_normal(text, n, data[1] >> 1 & 1, data[0]);

@@ -192,7 +192,9 @@ def _sketches(path: str) -> list[tuple[str, str]]:
 def _flat(parameters: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for name, value in parameters.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and all(item is True for item in value.values()):
+            found.append((f"{prefix}{name}", printable(" ".join(value), 60)))
+        elif isinstance(value, dict):
             found += _flat(value, f"{prefix}{name}.")
         else:
             shown = hex(value) if isinstance(value, int) and abs(value) >= 1 << 32 else str(value)

@@ -5,13 +5,26 @@ enum { BLOCK = 1024 };
 
 size_t nd_shingle_scratch_size(size_t width) { return 2 * (BLOCK + width); }
 
+/* As run.symbols, without the stop words. */
+static size_t next_symbols(const nd_shingling *s, nd_text *text, uint64_t *out, size_t cap)
+{
+    size_t got, kept;
+    do {
+        uint8_t *const tape = text->tape;
+        kept = got = s->run.symbols(text, out, cap);
+        if (s->stops.count)
+            kept = nd_stops_leave_out(&s->stops, out, got, tape, &text->tape);
+    } while (got && !kept);
+    return kept;
+}
+
 static nd_shingled symbol_windows(const nd_shingling *s, nd_text *text, nd_sink *take, void *to, uint64_t *scratch)
 {
     const size_t width = s->width, room = BLOCK + width - 1;
     uint64_t *symbols = scratch, *fingerprints = scratch + BLOCK + width;
     nd_shingled done = {0};
     size_t held = 0, got;
-    while ((got = s->run.symbols(text, symbols + held, room - held))) {
+    while ((got = next_symbols(s, text, symbols + held, room - held))) {
         held += got;
         done.tokens += got;
         if (held >= width) {

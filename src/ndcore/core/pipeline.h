@@ -3,6 +3,7 @@
 #define ND_PIPELINE_H
 
 #include "rabin.h"
+#include "stops.h"
 #include "text.h"
 
 /* The kernels the pipeline runs, wherever they are linked: so that a variant chosen there is the one that runs here. */
@@ -21,6 +22,7 @@ typedef struct {
     nd_unit unit;
     size_t width;
     nd_text_table token_table;
+    nd_stops stops;             /* with any, nd_shingle needs a tape */
     int short_whole;            /* 0 < tokens < width: 1: one shingle of them all; 0: none */
     nd_rabin rabin;             /* degree 64 */
     nd_rabin_symbol_window symbol_window;

@@ -35,7 +35,8 @@ void nd_text_open(nd_text *t, nd_unit unit, const nd_text_table *table, const ui
 /* An upper bound: a byte makes at most one token, of at most a byte more than it had. */
 static inline size_t nd_text_tape_size(size_t n) { return 10 * n + 16; }
 
-/* The symbols of the next tokens: at least one and at most `cap` (cap >= 1), or none where the document ends. */
+/* The symbols of the next tokens: at least one and at most `cap` (cap >= 1), or none where the document ends. The tape then
+ * holds these tokens, whole, and no part of another. */
 size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap);
 
 /* Symbol of a token: its bytes b(x), mod Q where longer than 8 bytes. A token that is empty, begins with a zero byte,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from . import gf2, rabin, text
 from .minhash import fmix64
@@ -21,7 +21,9 @@ SHORT_POLICIES = ("whole", "skip", "error")
 ESCAPE = b"\x01" + bytes(8)
 
 
-def tokens(document: Document, unit: Unit = "word", normalize: str | None = None) -> list[bytes]:
+def tokens(
+    document: Document, unit: Unit = "word", normalize: str | None = None, stop_words: Iterable[str] = ()
+) -> list[bytes]:
     """Tokens of a document as bytes.
 
     Parameters
@@ -30,18 +32,31 @@ def tokens(document: Document, unit: Unit = "word", normalize: str | None = None
     unit : "word", "char", "byte", "line" or callable
         A callable gets the document as given and returns str or bytes tokens.
     normalize : None or "NFKC"
-        Only for words and chars.
+        Only for words, chars and graphemes.
+    stop_words : iterable of str
+        Words to leave out; only for words, and each must be one token.
 
     Raises
     ------
     ValueError
-        If ``unit`` or ``normalize`` is not one of these, or they cannot be combined.
+        If ``unit`` or ``normalize`` is not one of these, or they cannot be combined, or a stop word is not one token.
     """
+    left_out = {stop_token(word, unit, normalize) for word in stop_words}
+    if left_out:
+        return [token for token in text.tokens(document, "word", normalize) if token not in left_out]
     if callable(unit):
         if normalize is not None:
             raise ValueError(f"normalize={normalize!r} with a callable unit; leave normalize out: nothing is folded")
         return [text.to_bytes(token) for token in unit(document)]
     return text.tokens(document, unit, normalize)
+
+
+def stop_token(word: str, unit: Unit, normalize: str | None) -> bytes:
+    """The canonical token of a stop word."""
+    found = text.tokens(word, "word", normalize)
+    if unit != "word" or len(found) != 1:
+        raise ValueError(f"stop word {word!r} is {len(found)} tokens, unit {unit!r}; give one word, for the unit 'word'")
+    return found[0]
 
 
 def symbol(token: bytes, polynomial: int = gf2.TOKEN_POLYNOMIAL) -> int:
@@ -153,14 +168,15 @@ def fingerprints(
     normalize: str | None = None,
     polynomial: int = gf2.POLYNOMIAL,
     token_polynomial: int = gf2.TOKEN_POLYNOMIAL,
+    stop_words: Iterable[str] = (),
 ) -> list[int]:
     """64-bit fingerprints of the shingles of a document, in order, with repeats.
 
     Parameters
     ----------
     document : str or bytes, or a list or tuple of bytes tokens
-        Tokens are used as they are; ``unit`` and ``normalize`` then say nothing.
-    unit, normalize
+        Tokens are used as they are; ``unit``, ``normalize`` and ``stop_words`` then say nothing.
+    unit, normalize, stop_words
         As in :func:`tokens`.
     width : int
         Tokens per shingle, >= 1.
@@ -186,7 +202,8 @@ def fingerprints(
         )
     if unit == "byte" and normalize is None:
         return of_bytes(text.to_bytes(document), width, labelled, short, polynomial)
-    return of_tokens(tokens(document, unit, normalize), width, labelled, short, polynomial, token_polynomial)
+    found = tokens(document, unit, normalize, stop_words)
+    return of_tokens(found, width, labelled, short, polynomial, token_polynomial)
 
 
 def check_polynomials(polynomial: int, token_polynomial: int) -> None:
