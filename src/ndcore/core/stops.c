@@ -34,20 +34,29 @@ static int is_stop(const nd_stops *s, uint64_t symbol, const uint8_t *token, siz
     return 0;
 }
 
+/* The tokens from `run` up to `end` move to `to`; returns where they end there. */
+static uint8_t *moved(uint8_t *to, const uint8_t *run, const uint8_t *end)
+{
+    const size_t size = (size_t)(end - run);
+    if (to != run)
+        memmove(to, run, size);
+    return to + size;
+}
+
 size_t nd_stops_leave_out(const nd_stops *s, uint64_t *symbols, size_t n, uint8_t *tape, uint8_t **end)
 {
     size_t kept = 0;
-    uint8_t *to = tape;
+    uint8_t *to = tape, *run = tape;       /* tokens from `run` on are kept, and not yet moved */
     for (size_t i = 0; i < n; i++) {
         const size_t size = taped_size(tape);
-        if (!is_stop(s, symbols[i], tape, size)) {
+        if (is_stop(s, symbols[i], tape, size)) {
+            to = moved(to, run, tape);
+            run = tape + size;
+        } else {
             symbols[kept++] = symbols[i];
-            if (to != tape)
-                memmove(to, tape, size);
-            to += size;
         }
         tape += size;
     }
-    *end = to;
+    *end = moved(to, run, tape);
     return kept;
 }
