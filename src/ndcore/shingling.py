@@ -40,9 +40,8 @@ class Shingling:
     unit : "word", "char", "grapheme", "line", "byte" or callable
         What a token is. Words are runs of letters, marks and digits after case folding, in all scripts; characters are
         the code points of the folded text, graphemes its extended grapheme clusters (UAX #29), which readers take for
-        characters; lines are stripped of blanks; bytes are bytes. A callable gets the document
-        as it is given and returns str or bytes tokens; only one that can be named (a function of a module) makes
-        sketches that can be saved.
+        characters; lines are stripped of blanks; bytes are bytes. A callable gets the document as it is given and returns
+        str or bytes tokens; only one that can be named (a function of a module) makes sketches that can be saved.
     width : int
         Tokens per shingle, 1 to 65536.
     labelled : bool
@@ -76,7 +75,7 @@ class Shingling:
     Where somebody gains by such texts, use `Shingling.random`, whose polynomials nobody else knows, or let
     ``near_duplicates(verify="tokens")`` compare tokens. The first keeps forged pairs from becoming candidates; the
     second refuses them whatever is known, but needs the texts, and more time. Polynomials are as secret as the recipe
-    and what was computed by it: they follow from a few fingerprints, or sketches, of known texts.
+    and what was computed by it: they follow from a few fingerprints of known texts, and may from sketches.
 
     >>> sh = Shingling(width=2)
     >>> sh.tokens("A rose is a rose.")
