@@ -100,7 +100,7 @@ def test_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str, b:
     assert (found["resemblance"] is None) == ("..." in (a, b) or a == "")
 
 
-@pytest.mark.parametrize("unit", ["char", "byte", "line"])
+@pytest.mark.parametrize("unit", ["char", "grapheme", "byte", "line"])
 def test_units(tmp_path: Path, capsys: pytest.CaptureFixture[str], unit: str) -> None:
     paths = write(tmp_path, "one\ntwo\nthree é\nfour\n", "one\ntwo\nthree é\nfive\n")
     assert run("compare", *paths, "--unit", unit, "--width", 2) == 0
@@ -232,7 +232,7 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     message = refused(capsys, 1, "compare", a, b)
     assert message.startswith(f"{b}: has NUL bytes, as UTF-16 and files that are no text have; convert it to UTF-8, or")
     assert as_json(capsys, a, b, "--unit", "byte", "--width", 1)["shared_shingles"] == 0
-    assert "normalize='NFKC' is for the units word and char" in refused(
+    assert "normalize='NFKC' is for the units word, char, grapheme" in refused(
         capsys, 2, "compare", a, a, "--unit", "line", "--normalize", "NFKC"
     )
     assert "width must be 1 to 65536" in refused(capsys, 2, "compare", a, a, "--width", 1 << 17)

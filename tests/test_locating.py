@@ -16,7 +16,8 @@ from ndcore import _text
 from ndcore.locating import locate
 from ndcore.reference import text as reference_text
 
-KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("line", None), ("byte", None)]
+KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("grapheme", None), ("grapheme", "NFKC"),
+         ("line", None), ("byte", None)]  # fmt: skip
 ALPHABET = (
     "ab, .\n\r\t\x00Éé\u0301\u0345\u093c\u200d\u202e\u00ad\u3099かｶ\uff9e人"
     "々ー12½ﬁ㎏ⅧKſ\u1100\u1161\u11a8가\ud800\udcff𝔸"
@@ -45,6 +46,8 @@ def cut(text: str | bytes, unit: str, normalize: str | None) -> list[tuple[int, 
         ("éa\ud800", "char", None, ["é", "a"]),
         (b"\xc3\xa9\xffa", "char", None, [b"\xc3\xa9", b"a"]),
         (b"\xc3\xa9\xff\xc3a b", "word", None, [b"\xc3\xa9", b"a", b"b"]),
+        ("e\u0301🇩🇪\r\n\ud800\u0301", "grapheme", None, ["e\u0301", "🇩🇪", "\r\n", "\u0301"]),
+        (b"a\xcc\x81\xff\xcc\x81", "grapheme", None, [b"a\xcc\x81", b"\xcc\x81"]),
         (" é \r\n\n\x0bb c \rd", "line", None, ["é", "b c", "d"]),
         ("é", "byte", None, ["é", "é"]),
         (b"ab", "byte", None, [b"a", b"b"]),
@@ -71,6 +74,24 @@ def test_a_token_is_what_stands_in_its_place(unit: str, normalize: str | None, t
     edges = [0, *(edge for place in places for edge in place), len(text)]
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         assert start >= end or not reference_text.tokens(text[start:end], unit, normalize)
+
+
+@given(st.lists(st.sampled_from(["the", "The", "a", "rose", "é", "人", "ﬁ", "1"]), max_size=20),
+       st.sampled_from([None, "NFKC"]))  # fmt: skip
+def test_stop_words_have_no_place(words: list[str], normalize: Any) -> None:
+    sh = nd.Shingling(width=1, normalize=normalize, stop_words=["the", "人", "fi"])
+    text = " ".join(words)
+    starts, ends = locate(text, sh)
+    found = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    assert found == [word for word in words if word.lower() != "the" and word != "人" and (word, normalize) != ("ﬁ", "NFKC")]
+    assert len(found) == len(sh.tokens(text))
+
+
+def test_passages_reach_over_stop_words() -> None:
+    texts = "x one the two three y", "z one two a three u"
+    found = nd.passages(*texts, nd.Shingling(width=3, stop_words=["the", "a"]))
+    shared = [text[p.start : p.end] for text, passages in zip(texts, found, strict=True) for p in passages if p.number]
+    assert shared == ["one the two three", "one two a three"]
 
 
 def test_all_code_points_are_what_the_reference_says() -> None:

@@ -57,8 +57,8 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     ----------
     a, b : str or bytes
     shingling : Shingling, optional
-        Of unit word, char, line or byte; None: words, 5 to a shingle. With labelled=True the n-th occurrence of a shingle
-        is the same as the n-th of the other document only.
+        Of unit word, char, grapheme, line or byte; None: words, 5 to a shingle. With labelled=True the n-th occurrence of a
+        shingle is the same as the n-th of the other document only.
 
     Returns
     -------

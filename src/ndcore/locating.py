@@ -30,7 +30,7 @@ def locate(text: Text, shingling: Shingling) -> Spans:
     ----------
     text : str or bytes
     shingling : Shingling
-        Of unit word, char, line or byte.
+        Of unit word, char, grapheme, line or byte. Stop words have no place.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def locate(text: Text, shingling: Shingling) -> Spans:
     if callable(shingling.unit):
         raise ValueError(
             f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; "
-            "passages are for the units word, char, line and byte"
+            "passages are for the units word, char, grapheme, line and byte"
         )
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if shingling.unit == "byte":
@@ -91,22 +91,24 @@ def _in_str(spans: Spans, text: str) -> Spans:
 
 
 def _in_utf8(data: bytes, text: Text, shingling: Shingling) -> Spans:
-    """Spans of words and characters in UTF-8."""
+    """Spans of words, characters and graphemes in UTF-8."""
     points = code_points(data)
     offsets = byte_offsets(points, surrogate=1)
     begin, end = offsets[:-1], offsets[1:]
     if shingling.normalize is not None and len(points):
         points, origin, after = _normalized(data, points, offsets, remove=shingling.unit == "word")
         begin, end = begin[origin], offsets[after]
+    used = _in_words(points) if shingling.unit == "word" else np.flatnonzero(~is_surrogate(points))
     if shingling.unit == "char":
-        used = np.flatnonzero(~is_surrogate(points))
         return begin[used], end[used]
-    used = _in_words(points)
-    lengths = np.fromiter(map(len, shingling.tokens(text)), np.int64)
+    tokens = (Shingling(normalize=shingling.normalize) if shingling.stop_words else shingling).tokens(text)
+    lengths = np.fromiter(map(len, tokens), np.int64)
     ends = np.cumsum(lengths)
     if len(used) != lengths.sum():
         raise AssertionError(f"{lengths.sum()} code points in tokens, {len(used)} in the text")
-    return begin[used[ends - lengths]], end[used[ends - 1]]
+    left_out = frozenset(shingling.stop_words)
+    kept = np.fromiter((token not in left_out for token in tokens), np.bool_)
+    return begin[used[(ends - lengths)[kept]]], end[used[ends[kept] - 1]]
 
 
 def _in_words(points: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from ndcore.commands.designing import design
 from ndcore.commands.running import compare, dedup, info, sketch
 from ndcore.commands.values import (
     keep,
+    lines,
     memory,
     positive,
     probability,
@@ -218,7 +219,7 @@ def _add_tokens(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--normalize", choices=("NFKC",), help="Unicode normalisation of words and characters (default none)"
     )
-    p.add_argument("--stop-words", metavar="FILE", help="words to leave out, one on a line (default none)")
+    p.add_argument("--stop-words", type=lines, metavar="FILE", help="words to leave out, one on a line (default none)")
 
 
 def _add_shingling(p: argparse.ArgumentParser) -> None:

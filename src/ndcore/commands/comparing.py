@@ -162,7 +162,7 @@ def _shown(text: Text) -> str:
 
 def shingling_of(args: argparse.Namespace) -> Shingling:
     """The shingling that the command line asks for. UsageError where there is none."""
-    asked = {name: getattr(args, name) for name in ("unit", "width", "labelled", "normalize")}
+    asked = {name: getattr(args, name) for name in ("unit", "width", "labelled", "normalize", "stop_words")}
     try:
         return Shingling(**{name: value for name, value in asked.items() if value is not None})
     except ValueError as error:

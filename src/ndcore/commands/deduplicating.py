@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -275,7 +274,6 @@ def settings(args: argparse.Namespace, sketches: Sequence[Any]) -> tuple[Any, di
     from ndcore.shingling import Shingling
 
     asked = {name: getattr(args, name) for name in _DEFAULTS}
-    stop_words = _words(args.stop_words)
     numbers = {name: getattr(args, name) for name in ("num_perm", "seed") if getattr(args, name) is not None}
     if sketches:
         recipe = sketches[0].recipe
@@ -290,13 +288,12 @@ def settings(args: argparse.Namespace, sketches: Sequence[Any]) -> tuple[Any, di
                     f"the saved sketches were made with {option} {there}, not {value}; leave the option out"
                 )
         shingling = Shingling.from_recipe(Recipe(made))
-        if stop_words and _made(normalize=made["normalize"], stop_words=stop_words).stop_words != shingling.stop_words:
-            raise UsageError(
-                f"the saved sketches were made with other stop words than {args.stop_words}; leave --stop-words out"
-            )
+        words = args.stop_words
+        if words is not None and _made(normalize=made["normalize"], stop_words=words).stop_words != shingling.stop_words:
+            raise UsageError("the saved sketches were made with other stop words; leave --stop-words out")
         return shingling, {name: recipe[name] for name in ("num_perm", "seed")}
     chosen = {name: _DEFAULTS[name] if value is None else value for name, value in asked.items()}
-    return _made(**chosen, stop_words=stop_words), numbers
+    return _made(**chosen, stop_words=args.stop_words), numbers
 
 
 def _made(**parameters: Any) -> Any:
@@ -306,14 +303,3 @@ def _made(**parameters: Any) -> Any:
         return Shingling(**parameters)
     except ValueError as error:
         raise UsageError(str(error)) from error
-
-
-def _words(name: str | None) -> list[str]:
-    """The lines of a file that are not blank; none without a file."""
-    if name is None:
-        return []
-    try:
-        lines = Path(name).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--stop-words {name} cannot be read as UTF-8 text: {error}") from error
-    return [line for line in lines if line.strip()]

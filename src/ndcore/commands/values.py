@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import re
+from pathlib import Path
 
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
@@ -57,6 +58,15 @@ def seed(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) < 1 << 64:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a file of UTF-8 that are not blank."""
+    try:
+        found = Path(text).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"{text} cannot be read as UTF-8 text: {error}") from error
+    return [line for line in found if line.strip()]
 
 
 def memory(text: str) -> int:
