@@ -17,6 +17,7 @@ C_FILES = {
     "_text": ["text", "nfkc", "grapheme"],
     "_minhash": ["minhash", "fastsketch"],
     "_feature": ["feature"],
+    "_modsketch": ["modsketch"],
     "_pairs": ["pairs"],
     "_arrow": ["arrow"],
     "_pipeline": ["pipeline", "stops", "utf8"],

@@ -9,15 +9,18 @@ from pathlib import Path
 from ndcore._rabin import Rabin, is_irreducible, random_irreducible
 from ndcore.aligning import Passage, Passages, passages
 from ndcore.candidates import features
+from ndcore.comparison import Comparison
 from ndcore.container import CorruptFile
 from ndcore.dedup import near_duplicates
 from ndcore.designing import design_filter
 from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
 from ndcore.filtering import ALTAVISTA, FilterDesign, expected_spurious, pass_probability
+from ndcore.modsketching import ModSketcher
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
 from ndcore.shingling import POLYNOMIAL, Shingling
+from ndcore.sizing import expected_distinct, fingerprint_bits, fingerprint_error, probability_within, sample_size
 from ndcore.sketches import Sketches, load
 from ndcore.sketching import BottomSketcher, MinHasher
 from ndcore.superfeatures import meta_sketches, super_features, super_shingle_probability, super_shingles
@@ -35,9 +38,11 @@ __all__ = [
     "ALTAVISTA",
     "POLYNOMIAL",
     "BottomSketcher",
+    "Comparison",
     "CorruptFile",
     "FilterDesign",
     "MinHasher",
+    "ModSketcher",
     "NearDuplicates",
     "Passage",
     "Passages",
@@ -48,8 +53,11 @@ __all__ = [
     "Sketches",
     "containment",
     "design_filter",
+    "expected_distinct",
     "expected_spurious",
     "features",
+    "fingerprint_bits",
+    "fingerprint_error",
     "get_include",
     "is_irreducible",
     "jaccard",
@@ -58,8 +66,10 @@ __all__ = [
     "near_duplicates",
     "pass_probability",
     "passages",
+    "probability_within",
     "random_irreducible",
     "resemblance",
+    "sample_size",
     "super_features",
     "super_shingle_probability",
     "super_shingles",

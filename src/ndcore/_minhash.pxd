@@ -39,13 +39,17 @@ cdef extern from "fastsketch.h" nogil:
         uint32_t *coordinates
 
 
+cdef void mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z) noexcept nogil
+
+
 cdef class Sink:
     """What takes the fingerprints of one document after another: take(to, …) between start(row) and finish(row).
 
-    `prepare` is told first how many fingerprints a document may have.
+    `prepare` is told first how many fingerprints a document may have, and all of them together; `complete` comes last.
     """
-    cdef prepare(self, size_t most)
+    cdef prepare(self, size_t most, size_t total)
     cdef void (*take)(void *, const uint64_t *, size_t) noexcept nogil
     cdef void *to
     cdef void start(self, size_t row) noexcept nogil
     cdef void finish(self, size_t row) noexcept nogil
+    cdef complete(self)

@@ -10,6 +10,7 @@ from ndcore cimport _cpu
 
 cdef extern from "minhash.h" nogil:
     void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b)
+    void nd_minhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z)
     void nd_minima32_take(void *to, const uint64_t *f, size_t n)
     void nd_minima64_take(void *to, const uint64_t *f, size_t n)
     void nd_bottom_open(nd_bottom *b)
@@ -50,8 +51,12 @@ def coefficients(seed: int, num_perm: int):
     return key, np.asarray(a)[:num_perm], np.asarray(b)[:num_perm]
 
 
+cdef void mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z) noexcept nogil:
+    nd_minhash_mix(f, n, key, plus, z)
+
+
 cdef class Sink:
-    cdef prepare(self, size_t most):
+    cdef prepare(self, size_t most, size_t total):
         pass
 
     cdef void start(self, size_t row) noexcept nogil:
@@ -60,17 +65,21 @@ cdef class Sink:
     cdef void finish(self, size_t row) noexcept nogil:
         pass
 
+    cdef complete(self):
+        pass
+
     def take_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None):
         """Sketch ready sets: set i is values[offsets[i] : offsets[i + 1]], offsets checked by the caller."""
         cdef size_t row, n = offsets.shape[0] - 1
         cdef const uint64_t *base = &values[0] if values.shape[0] else NULL
-        self.prepare(int(np.diff(offsets).max(initial=0)))
+        self.prepare(int(np.diff(offsets).max(initial=0)), values.shape[0])
         with nogil:
             for row in range(n):
                 self.start(row)
                 if offsets[row + 1] > offsets[row]:
                     self.take(self.to, base + offsets[row], offsets[row + 1] - offsets[row])
                 self.finish(row)
+        self.complete()
 
 
 cdef class Signatures32(Sink):
@@ -135,7 +144,7 @@ cdef class FastSignatures(Sink):
         self.take = nd_fastsketch_take
         self.to = &self.state
 
-    cdef prepare(self, size_t most):
+    cdef prepare(self, size_t most, size_t total):
         self.kept = np.empty(3 * max(most, 1), np.uint64)
         self.state.kept, self.state.room = &self.kept[0], max(most, 1)
 

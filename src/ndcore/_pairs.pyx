@@ -24,6 +24,9 @@ cdef extern from "pairs.h" nogil:
     void nd_pairs_sort(nd_entry *e, nd_entry *scratch, size_t n)
     void nd_pairs_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
     size_t nd_pairs_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
+    void nd_pairs_overlap(
+        const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t *out)
+    size_t nd_pairs_equal_items(const void *a, const void *b, size_t n, size_t item_size)
     size_t nd_pairs_shared_groups(const nd_judge *j, uint64_t a, uint64_t b)
     size_t nd_pairs_shared_items(const nd_judge *j, uint64_t a, uint64_t b)
     size_t nd_pairs_expand(
@@ -71,6 +74,35 @@ def common(const uint64_t[::1] values not None, const int64_t[::1] offsets not N
                 base + offsets[a[i]], <size_t> (offsets[a[i] + 1] - offsets[a[i]]),
                 base + offsets[b[i]], <size_t> (offsets[b[i] + 1] - offsets[b[i]]))
     return np.asarray(out)
+
+
+def overlaps(const uint64_t[::1] values_a not None, const int64_t[::1] offsets_a not None, const int64_t[::1] a not None,
+             const uint64_t[::1] values_b not None, const int64_t[::1] offsets_b not None, const int64_t[::1] b not None,
+             size_t size, const uint64_t[::1] masks, int64_t[:, ::1] out not None):
+    """out[i] ← |T∩A∩B|, |T|, |T∩A| of the ascending samples a[i] and b[i]; see nd_pairs_overlap in pairs.h.
+
+    masks: one for each pair, or None. Positions are checked by the caller.
+    """
+    cdef size_t i, n = a.shape[0]
+    cdef const uint64_t *base_a = &values_a[0] if values_a.shape[0] else NULL
+    cdef const uint64_t *base_b = &values_b[0] if values_b.shape[0] else NULL
+    cdef const uint64_t *mask = &masks[0] if masks is not None and n else NULL
+    with nogil:
+        for i in range(n):
+            nd_pairs_overlap(
+                base_a + offsets_a[a[i]], <size_t> (offsets_a[a[i] + 1] - offsets_a[a[i]]),
+                base_b + offsets_b[b[i]], <size_t> (offsets_b[b[i] + 1] - offsets_b[b[i]]),
+                size, mask[i] if mask != NULL else 0, &out[i, 0])
+
+
+def equal_items(rows_a, const int64_t[::1] a not None, rows_b, const int64_t[::1] b not None, int64_t[:, ::1] out not None):
+    """out[i] ← (equal minima, minima, 0) of rows a[i] and b[i]: uint32 or uint64, C-contiguous, as wide as one another."""
+    cdef const uint8_t[:, ::1] bytes_a = rows_a.view(np.uint8), bytes_b = rows_b.view(np.uint8)
+    cdef size_t i, n = a.shape[0], items = rows_a.shape[1], item_size = rows_a.itemsize
+    with nogil:
+        for i in range(n):
+            out[i, 0] = <int64_t> nd_pairs_equal_items(&bytes_a[a[i], 0], &bytes_b[b[i], 0], items, item_size)
+            out[i, 1], out[i, 2] = <int64_t> items, 0
 
 
 cdef class Judge:

@@ -304,13 +304,15 @@ cdef class Shingler:
         (shingles int64 (n,), tokens int64 (n,), invalid bytes, [hashing(memoryview)]): the canonical bytes are each
         token's length, then the token.
         """
-        cdef size_t i, invalid = 0
+        cdef size_t i, room = 0, invalid = 0
         cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
         cdef nd_shingled done
         cdef Work work = Work(self, batch)
         cdef bint hashed = hashing is not None
         results = []
-        sink.prepare(self._most(batch.longest))
+        for i in range(batch.count):
+            room += self._most(batch.sizes[i])
+        sink.prepare(self._most(batch.longest), room)
         if hashed:
             work.begin_tape()
         with nogil:
@@ -323,6 +325,7 @@ cdef class Shingler:
                 if hashed:
                     with gil:
                         results.append(hashing(work.canonical(i)))
+        sink.complete()
         return np.asarray(counts[0]), np.asarray(counts[1]), invalid, results
 
     def canonical(self, Batch batch, hashing):

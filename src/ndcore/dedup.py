@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore.candidates import Candidates, find_candidates
 from ndcore.clustering import CLUSTERINGS, represent
 from ndcore.designing import design_filter
+from ndcore.estimating import sizes_of_rows
 from ndcore.filtering import FilterDesign, least_equal_minima
 from ndcore.progress import Progress, reporting
 from ndcore.reading import Reading, as_corpus, read_corpus
 from ndcore.result import NearDuplicates, Pairs, Sources, conclude
 from ndcore.runs import settle_runs
 from ndcore.shingling import Shingling
-from ndcore.sketches import Sketches, sizes_of_rows
+from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher
 from ndcore.verifying import Corpus, ShingleSets, indexed_texts
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Protocol
 
-from ndcore import _minhash, _rabin, _text
+from ndcore import _minhash, _modsketch, _rabin, _text
 
 __all__ = ["using", "variants"]
 
@@ -31,14 +31,16 @@ class _OneForm:
         return "portable"
 
 
-KERNELS: dict[str, _Kernel] = {"minhash": _minhash, "pairs": _OneForm(), "rabin": _rabin, "text": _text}
+KERNELS: dict[str, _Kernel] = {
+    "minhash": _minhash, "modsketch": _modsketch, "pairs": _OneForm(), "rabin": _rabin, "text": _text,
+}
 
 
 def variants() -> dict[str, dict[str, str]]:
     """The forms of every kernel, best first, each "running", "available" or "not on this CPU".
 
     >>> sorted(variants())
-    ['minhash', 'pairs', 'rabin', 'text']
+    ['minhash', 'modsketch', 'pairs', 'rabin', 'text']
     """
     def state(kernel: _Kernel, name: str, runnable: bool) -> str:
         if name == kernel.chosen():

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["interval", "lower_tail", "upper_tail"]
+__all__ = ["checked_interval", "interval", "lower_tail", "upper_tail"]
 
 EXACT_COEFFICIENT = 5000  # trials up to which log C(n, k) comes from the integer, not from log-gamma
 CHUNK = 1024
@@ -82,13 +82,18 @@ def interval(successes: int, trials: int, confidence: float = 0.95, method: Lite
     successes, trials = operator.index(successes), operator.index(trials)
     if not 0 <= successes <= trials:
         raise ValueError(f"an interval needs 0 <= successes <= trials, not {successes} of {trials}")
+    checked_interval(confidence, method)
+    if trials == 0:
+        return 0.0, 1.0
+    return _interval(successes, trials, float(confidence), 0.5 if method == "midp" else 1.0)
+
+
+def checked_interval(confidence: float, method: str) -> None:
+    """ValueError unless there are such intervals."""
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence is {confidence}; it must lie strictly between 0 and 1, for example 0.95")
     if method not in ("midp", "exact"):
         raise ValueError(f'method is {method!r}; accepted are "midp" and "exact"')
-    if trials == 0:
-        return 0.0, 1.0
-    return _interval(successes, trials, float(confidence), 0.5 if method == "midp" else 1.0)
 
 
 @functools.lru_cache(maxsize=4096)

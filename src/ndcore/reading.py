@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pipeline import Batch
+from ndcore.estimating import sizes_of_rows
 from ndcore.progress import Progress
-from ndcore.sketches import Sketches, sizes_of_rows
+from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher
 from ndcore.spooled import SpooledArray, temporary_file
 from ndcore.texts import Text, as_texts, map_pieces, pieces

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore._minhash import Bottoms, FastSignatures, Signatures32, Signatures64
 from ndcore._pairs import distinct
 from ndcore._pipeline import Batch
+from ndcore.estimating import bottom_sizes, fast_sizes, signature_sizes
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling
-from ndcore.sketches import Sketches, bottom_sizes, fast_sizes, signature_sizes
+from ndcore.sketches import Sketches
 from ndcore.texts import Text, as_texts, map_pieces, pieces
 
 __all__ = ["BottomSketcher", "MinHasher"]
@@ -38,6 +39,7 @@ class _Sketcher(ABC):
     shingling: Shingling
     seed: int
     recipe: Recipe
+    exact_sizes: bool
 
     @abstractmethod
     def _sink(self, n: int) -> Any:
@@ -89,7 +91,10 @@ class _Sketcher(ABC):
                 done.append(piece)
                 finished += len(piece.valid)
                 report("sketching", finished, len(listed))
-        return self.gather(done)
+        sketches = self.gather(done)
+        if self.exact_sizes:
+            _count(sketches, *self.shingling.fingerprints_many(listed, threads))
+        return sketches
 
     def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> _Piece:
         """Sketch consecutive documents, given with the position of the first, on this thread."""
@@ -127,7 +132,10 @@ class _Sketcher(ABC):
         hashes, ends = _checked_sets(values, offsets)
         sink = self._sink(len(ends) - 1)
         sink.take_sets(hashes, ends)
-        return self.gather([_Piece(sink, np.diff(ends) > 0, 0, [])])
+        sketches = self.gather([_Piece(sink, np.diff(ends) > 0, 0, [])])
+        if self.exact_sizes:
+            _count(sketches, hashes.copy(), ends)
+        return sketches
 
 
 class MinHasher(_Sketcher):
@@ -214,26 +222,6 @@ class MinHasher(_Sketcher):
             sizes, exact = fast_sizes(values, counted, valid), ~valid | (counted > 0)
         return Sketches(values, self.recipe, sizes=sizes, sizes_exact=exact, valid=valid)
 
-    def sketch_many(
-        self, texts: Iterable[Text], threads: int | None = None, progress: bool | Progress | None = None
-    ) -> Sketches:
-        listed = as_texts(texts)
-        sketches = super().sketch_many(listed, threads, progress)
-        if self.exact_sizes:
-            _count(sketches, *self.shingling.fingerprints_many(listed, threads))
-        return sketches
-
-    sketch_many.__doc__ = _Sketcher.sketch_many.__doc__
-
-    def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
-        sketches = super().sketch_hashes(values, offsets)
-        if self.exact_sizes:
-            hashes, ends = _checked_sets(values, offsets)
-            _count(sketches, hashes.copy(), ends)
-        return sketches
-
-    sketch_hashes.__doc__ = _Sketcher.sketch_hashes.__doc__
-
 
 class BottomSketcher(_Sketcher):
     """Bottom sketches: MIN_s, the s smallest distinct values of a document's permuted shingles (Broder 1997, §3).
@@ -244,26 +232,32 @@ class BottomSketcher(_Sketcher):
         s, 1 to 65536. Documents of fewer shingles are kept whole, and compared exactly.
     bits : 64, 40 or 32
         Values are cut to their high bits, which saves storage and costs accuracy in large sets.
-    seed, shingling
-        As of `MinHasher`.
+    seed, shingling, exact_sizes
+        As of `MinHasher`. With exact sizes, intervals know how much of the sets the sketches hold.
 
     Stable: a recipe and a text always give the same values.
     """
 
     def __init__(
-        self, size: int = 200, bits: Literal[32, 40, 64] = 64, seed: int = 1, shingling: Shingling | None = None
+        self,
+        size: int = 200,
+        bits: Literal[32, 40, 64] = 64,
+        seed: int = 1,
+        shingling: Shingling | None = None,
+        exact_sizes: bool = False,
     ) -> None:
         self.size = _checked_count("size", size)
         self.bits = _checked_bits(bits, (32, 40, 64))
         self.seed = checked_seed(seed)
         self.shingling = shingling or Shingling()
+        self.exact_sizes = exact_sizes
         self.recipe = Recipe({
             "kind": "bottom", "version": 1, "size": self.size, "bits": self.bits, "seed": self.seed,
             "shingling": self.shingling.recipe.parameters,
         })
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return BottomSketcher, (self.size, self.bits, self.seed, self.shingling)
+        return BottomSketcher, (self.size, self.bits, self.seed, self.shingling, self.exact_sizes)
 
     def _sink(self, n: int) -> Any:
         return Bottoms(n, self.size, self.bits, self.seed)
@@ -272,7 +266,7 @@ class BottomSketcher(_Sketcher):
         counts = np.concatenate([piece.sink.counts for piece in done])
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         values = np.concatenate([piece.sink.values for piece in done])
-        sizes = bottom_sizes(values, offsets, self.recipe)
+        sizes = bottom_sizes(values, offsets, self.size, self.bits)
         exact = (counts < self.size) & ((self.bits == 64) | ~valid)  # fewer bits may have made two shingles one
         return Sketches(values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=exact, valid=valid)
 

@@ -35,6 +35,30 @@ size_t nd_pairs_common(const uint64_t *a, size_t na, const uint64_t *b, size_t n
     return common;
 }
 
+void nd_pairs_overlap(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t out[3])
+{
+    const size_t most = na < size && nb < size ? SIZE_MAX : size;
+    size_t i = 0, j = 0, common = 0, total = 0, in_a = 0;
+    while (i < na && j < nb && total < most) {
+        const uint64_t x = a[i], y = b[j];
+        const size_t from_a = x <= y, from_b = y <= x, counts = ((from_a ? x : y) & mask) == 0;
+        common += counts & from_a & from_b;
+        in_a += counts & from_a;
+        total += counts;
+        i += from_a;
+        j += from_b;
+    }
+    for (; i < na && total < most; i++) {
+        in_a += (a[i] & mask) == 0;
+        total += (a[i] & mask) == 0;
+    }
+    for (; j < nb && total < most; j++)
+        total += (b[j] & mask) == 0;
+    out[0] = (int64_t)common;
+    out[1] = (int64_t)total;
+    out[2] = (int64_t)in_a;
+}
+
 static const uint8_t *row(const nd_judge *j, uint64_t v) { return j->rows + v * j->row_size; }
 
 static int shares(const nd_judge *j, const uint8_t *a, const uint8_t *b, size_t group)
@@ -69,9 +93,14 @@ static size_t equal64(const void *a, const void *b, size_t n)
     return equal;
 }
 
+size_t nd_pairs_equal_items(const void *a, const void *b, size_t n, size_t item_size)
+{
+    return (item_size == 4 ? equal32 : equal64)(a, b, n);
+}
+
 size_t nd_pairs_shared_items(const nd_judge *j, uint64_t a, uint64_t b)
 {
-    return (j->item_size == 4 ? equal32 : equal64)(row(j, a), row(j, b), j->items);
+    return nd_pairs_equal_items(row(j, a), row(j, b), j->items, j->item_size);
 }
 
 /* Has the pair come already, in an earlier group whose run was expanded? */

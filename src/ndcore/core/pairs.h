@@ -20,6 +20,14 @@ void nd_pairs_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint6
 /* Size of the intersection of two ascending sets. O(na + nb). */
 size_t nd_pairs_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb);
 
+/* Of two ascending samples of sets A and B, the members that have no bit of `mask`; T, the `size` smallest of their union,
+ * or all of it where both samples have fewer than `size` members, and so are all there was to sample (Broder 1997,
+ * Theorem 1). out ← |T∩A∩B|, |T|, |T∩A|. O(na + nb). */
+void nd_pairs_overlap(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t out[3]);
+
+/* How many of n items, 4 or 8 bytes each, are equal. */
+size_t nd_pairs_equal_items(const void *a, const void *b, size_t n, size_t item_size);
+
 /* How pairs of one group are judged. Documents are rows of minima, `groups` consecutive groups of `group_size` bytes
  * in each, rows `row_size` bytes apart. */
 typedef struct {

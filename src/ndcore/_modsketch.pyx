@@ -1,0 +1,87 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Mod sketches: what takes fingerprints and keeps the multiples of a modulus."""
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+import numpy as np
+
+from ndcore cimport _cpu, _minhash
+from ndcore._minhash cimport Sink
+
+from ndcore._minhash import coefficients
+
+
+cdef extern from "modsketch.h" nogil:
+    ctypedef void (*nd_mix)(const uint64_t *, size_t, uint64_t, uint64_t, uint64_t *) noexcept
+    ctypedef struct nd_mod:
+        nd_mix mix
+        uint64_t key
+        size_t size
+        int adaptive
+        unsigned twos
+        size_t count
+        uint64_t *members
+    void nd_mod_init(nd_mod *s, uint64_t modulus)
+    void nd_mod_open(nd_mod *s)
+    void nd_mod_take(void *to, const uint64_t *f, size_t n)
+    void nd_mod_close(nd_mod *s)
+    size_t nd_modsketch_variants(const char **names, int *runnable, size_t room, uint32_t features)
+    int nd_modsketch_use(const char *name, uint32_t features)
+    int nd_modsketch_chosen()
+
+
+def variants() -> dict[str, bool]:
+    """Names of the forms of the choice of multiples, best first, each with whether it runs here."""
+    return _cpu.listed(nd_modsketch_variants)
+
+
+def use(name: str | None) -> bool:
+    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
+    return _cpu.used(nd_modsketch_use, name)
+
+
+def chosen() -> str:
+    """Name of the variant that runs."""
+    return list(variants())[nd_modsketch_chosen()]
+
+
+cdef class Mods(Sink):
+    """MOD_m of documents, end to end: values uint64, ascending for each, and counts int64 (n,).
+
+    modulus 0: adaptive; levels uint8 (n,) are the i of the moduli 2^i then. size: the least members kept, 0: all.
+    """
+    cdef nd_mod state
+    cdef uint64_t[::1] members
+    cdef int64_t[::1] filled
+    cdef uint8_t[::1] reached
+    cdef size_t used
+    cdef readonly object values, counts, levels
+
+    def __init__(self, n: int, modulus: int, size: int, seed: int):
+        key, _, _ = coefficients(seed, 0)
+        self.counts, self.levels = np.zeros(n, np.int64), np.zeros(n, np.uint8)
+        self.filled, self.reached = self.counts, self.levels
+        self.values = np.empty(0, np.uint64)
+        self.state.mix, self.state.key = _minhash.mix, key
+        self.state.size = size if size else <size_t> -1
+        self.state.adaptive = modulus == 0
+        nd_mod_init(&self.state, max(modulus, 1))
+        self.take = nd_mod_take
+        self.to = &self.state
+
+    cdef prepare(self, size_t most, size_t total):
+        self.members = np.empty(total + 1, np.uint64)  # what is not written to takes no memory
+        self.used = 0
+
+    cdef void start(self, size_t row) noexcept nogil:
+        self.state.members = &self.members[self.used]
+        nd_mod_open(&self.state)
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        nd_mod_close(&self.state)
+        self.filled[row], self.reached[row] = <int64_t> self.state.count, <uint8_t> self.state.twos
+        self.used += self.state.count
+
+    cdef complete(self):
+        self.values = np.array(self.members[:self.used])
+        self.members = None

@@ -1,0 +1,145 @@
+"""What sketches say of pairs of documents: counts, and the estimates and intervals made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.hypergeometric import finite_intervals
+from ndcore.intervals import checked_interval, interval
+
+__all__ = ["Comparison", "Method", "Quantity"]
+
+Float64 = NDArray[np.float64]
+Method = Literal["midp", "exact"]
+Quantity = Literal["resemblance", "containment"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Pairs (a, b) of documents compared by their sketches, as `Sketches.compare` returns them.
+
+    All arrays have one shape, that of the positions compared.
+
+    Attributes
+    ----------
+    common, total, in_a : ndarray of int64
+        With T the sample of A ∪ B that the sketches hold: |T∩A∩B|, |T|, |T∩A| (Broder 1997, Theorem 1). Of signatures:
+        equal minima, num_perm, 0.
+    size_a, size_b : ndarray of float64
+        Numbers of distinct shingles, as `Sketches.sizes` has them.
+    known_a, known_b : ndarray of bool
+        Whether these are exact.
+    whole : ndarray of bool
+        The sketches hold both whole sets: the counts are exact.
+    valid : ndarray of bool
+        Both documents have shingles.
+    signatures : bool
+    """
+
+    common: NDArray[np.int64]
+    total: NDArray[np.int64]
+    in_a: NDArray[np.int64]
+    size_a: Float64
+    size_b: Float64
+    known_a: NDArray[np.bool_]
+    known_b: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
+    valid: NDArray[np.bool_]
+    signatures: bool
+
+    @property
+    def resemblance(self) -> Float64:
+        """Estimated resemblances; nan where a document has no shingles, or both samples are empty."""
+        return _ratio(self.common, np.where(self.valid, self.total, 0))
+
+    @property
+    def containment(self) -> Float64:
+        """Estimated containments of a in b: |T∩A∩B| / |T∩A|; nan where a document has no shingles or a's sample is empty.
+
+        Of signatures: from the resemblance r and the sizes, min(1, r·(|A| + |B|) / ((1 + r)·|A|)).
+        """
+        if self.signatures:
+            return self._contained(self.resemblance)
+        return _ratio(self.common, np.where(self.valid, self.in_a, 0))
+
+    def interval(
+        self, confidence: float = 0.95, method: Method = "midp", quantity: Quantity = "resemblance"
+    ) -> tuple[Float64, Float64]:
+        """Confidence intervals of the estimates.
+
+        Parameters
+        ----------
+        confidence : float
+            Strictly between 0 and 1.
+        method : "midp" or "exact"
+            "exact" covers the true value with `confidence` at least (Clopper and Pearson 1934), usually with more. "midp"
+            counts the observed outcome half (Lancaster 1961): it covers with `confidence` on the average, and is shorter.
+        quantity : "resemblance" or "containment" (of a in b)
+
+        Returns
+        -------
+        low, high : ndarray of float64
+            nan where a document has no shingles, 0 and 1 where the samples are empty, equal where both sets are whole.
+
+        Raises
+        ------
+        ValueError
+            For another confidence, method or quantity.
+
+        Notes
+        -----
+        Minima agree independently of each other: binomial. Samples of sets take no element twice: hypergeometric, of
+        |A| + |B| − K elements of which K are common, or of |A|, as `sizes` has them. "exact" believes only sizes that are
+        exact, and is binomial, which is wider, where one is estimated. The containment of signatures supposes
+        the sizes to be right.
+        """
+        checked_interval(confidence, method)
+        if quantity not in ("resemblance", "containment"):
+            raise ValueError(f'quantity is {quantity!r}; accepted are "resemblance" and "containment"')
+        if self.signatures:
+            low, high = _binomial(self.common, self.total, confidence, method)
+            if quantity == "containment":
+                low, high = self._contained(low), self._contained(high)
+        else:
+            low, high = self._of_samples(confidence, method, quantity == "resemblance")
+        return np.where(self.valid, low, np.nan), np.where(self.valid, high, np.nan)
+
+    def _of_samples(self, confidence: float, method: Method, of_union: bool) -> tuple[Float64, Float64]:
+        common, trials = self.common.ravel(), (self.total if of_union else self.in_a).ravel()
+        size_a, size_b = self.size_a.ravel(), self.size_b.ravel()
+        known_a, known_b = self.known_a.ravel(), self.known_b.ravel()
+        low, high = np.empty(len(trials)), np.empty(len(trials))
+        sure = self.whole.ravel() & (trials > 0)
+        low[sure] = high[sure] = common[sure] / trials[sure]
+        finite = ~sure & (trials > 0) & ((known_a & known_b if of_union else known_a) | (method == "midp"))
+        low[finite], high[finite] = finite_intervals(
+            common[finite], trials[finite], (size_a + size_b if of_union else size_a)[finite],
+            np.where(known_a & known_b, np.minimum(size_a, size_b), np.inf)[finite],
+            folds=of_union, confidence=confidence, share=0.5 if method == "midp" else 1.0,
+        )
+        rest = ~sure & ~finite
+        low[rest], high[rest] = _binomial(common[rest], trials[rest], confidence, method)
+        return low.reshape(self.common.shape), high.reshape(self.common.shape)
+
+    def _contained(self, resemblance: Float64) -> Float64:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.minimum(1.0, resemblance * (self.size_a + self.size_b) / ((1.0 + resemblance) * self.size_a))
+
+
+def _ratio(numerator: NDArray[np.int64], denominator: NDArray[np.int64]) -> Float64:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(denominator > 0, np.float64(numerator) / np.float64(denominator), np.nan)
+
+
+def _binomial(
+    successes: NDArray[np.int64], trials: NDArray[np.int64], confidence: float, method: Method
+) -> tuple[Float64, Float64]:
+    """Intervals of each different outcome once."""
+    outcomes, which = np.unique(np.stack([successes.ravel(), trials.ravel()], axis=1), axis=0, return_inverse=True)
+    ends = np.array([interval(x, n, confidence, method) for x, n in outcomes.tolist()]).reshape(-1, 2)
+    found: Any = ends[which.ravel()].reshape(*successes.shape, 2)
+    return found[..., 0], found[..., 1]

@@ -1,0 +1,123 @@
+"""Confidence intervals for a share of a finite set, from a sample in which nothing comes twice.
+
+A bottom sketch or a mod sketch of two documents is a sample of the union of their shingle sets without replacement: the
+number of common shingles in it is hypergeometric (Broder 1997, §4.2), and the more of the union it holds, the surer it is.
+All pairs of a batch are bisected together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["finite_intervals"]
+
+Float64 = NDArray[np.float64]
+
+CHUNK = 1 << 18  # terms in memory at a time
+REACH = 10.0  # standard deviations, and as many terms besides, beyond which terms are left out: below 1e-15
+
+
+def finite_intervals(
+    successes: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    whole: Float64,
+    most: Float64,
+    *,
+    folds: bool,
+    confidence: float,
+    share: float,
+) -> tuple[Float64, Float64]:
+    """Intervals for K / N, the share of a set of N that K elements have, from `trials` of them, `successes` of these K.
+
+    Parameters
+    ----------
+    successes, trials : int64 (pairs,)
+        0 <= successes <= trials, trials > 0.
+    whole : float64 (pairs,)
+        N; with `folds`, |A| + |B| of sets of which K elements are common, so that N = whole − K. Raised to the least that
+        the counts allow.
+    most : float64 (pairs,)
+        The most that K can be, infinite where that is not known.
+    folds : bool
+    confidence : float
+    share : float
+        The part of the observed outcome that counts in each tail: 0.5 for mid-P, 1 for intervals that are never too short.
+
+    Returns
+    -------
+    low, high : float64 (pairs,)
+        The least and the largest K / N whose tails are larger than (1 − confidence) / 2.
+
+    Notes
+    -----
+    O(sqrt(trials) · log(whole)) terms per pair.
+    """
+    low, high = np.empty(len(trials)), np.empty(len(trials))
+    step = max(1, CHUNK // (2 * _reach(int(trials.max(initial=1))) + 1))
+    for start in range(0, len(trials), step):
+        part = slice(start, start + step)
+        x, t = successes[part].astype(np.float64), trials[part].astype(np.float64)
+        n = np.maximum(np.rint(whole[part]), t + folds * x)
+        last = np.maximum(x, np.minimum(np.floor((n - t + x) / (1 + folds)), most[part]))
+        ends = _Ends(x, t, n, float(folds), (1.0 - confidence) / 2.0, share)
+        least, beyond = _first(x, last, ends.not_too_small), _first(x, last + 1.0, ends.too_large)
+        low[part], high[part] = least / (n - folds * least), (beyond - 1.0) / (n - folds * (beyond - 1.0))
+    return low, high
+
+
+class _Ends(NamedTuple):
+    """What K is judged by, in both directions."""
+
+    successes: Float64
+    trials: Float64
+    whole: Float64
+    folds: float
+    target: float
+    share: float
+
+    def not_too_small(self, k: Float64) -> NDArray[np.bool_]:
+        _, equal, above = _tails(self.successes, self.trials, k, self.whole - self.folds * k)
+        return above + self.share * equal > self.target
+
+    def too_large(self, k: Float64) -> NDArray[np.bool_]:
+        below, equal, _ = _tails(self.successes, self.trials, k, self.whole - self.folds * k)
+        return below + self.share * equal <= self.target
+
+
+def _first(start: Float64, stop: Float64, holds: Callable[[Float64], NDArray[np.bool_]]) -> Float64:
+    """The first whole number from start on for which `holds`, which stays so; stop where there is none below it."""
+    low, high = start.copy(), stop.copy()
+    while (low < high).any():
+        middle = np.floor((low + high) / 2.0)
+        found = holds(middle)
+        high = np.where(found & (low < high), middle, high)
+        low = np.where(found | (low >= high), low, middle + 1.0)
+    return high
+
+
+def _tails(x: Float64, t: Float64, k: Float64, n: Float64) -> tuple[Float64, Float64, Float64]:
+    """P(X < x), P(X = x), P(X > x) for X common to K of N elements and a sample of t: logarithms of the ratios of
+    neighbouring terms are added up from one end, so that no factorial is needed, and terms divided by their sum."""
+    reach = _reach(int(t.max()))
+    mode = np.floor((t + 1.0) * (k + 1.0) / (n + 2.0))
+    i = mode[:, None] + np.arange(-reach, reach + 1.0)
+    x, t, k, n = (column[:, None] for column in (x, t, k, n))
+    possible = (i >= np.maximum(0.0, t - n + k)) & (i <= np.minimum(t, k))
+    steps = possible[:, 1:] & possible[:, :-1]
+    j = i[:, :-1]
+    ratios = np.where(steps, (k - j) * (t - j), 1.0) / np.where(steps, (j + 1.0) * (n - k - t + j + 1.0), 1.0)
+    logs = np.zeros(i.shape)
+    np.cumsum(np.log(ratios), axis=1, out=logs[:, 1:])
+    logs[~possible] = -np.inf
+    terms = np.exp(logs - logs.max(axis=1, keepdims=True))
+    terms /= terms.sum(axis=1, keepdims=True)
+    below, equal, above = ((terms * where).sum(axis=1) for where in (i < x, i == x, i > x))
+    return below, equal, above
+
+
+def _reach(trials: int) -> int:
+    return int(REACH * (1.0 + trials**0.5 / 2.0))

@@ -1,0 +1,151 @@
+"""How large a sketch must be, and how long fingerprints, before any document is read (Broder 1997, §4.1 and §4.2)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Iterator
+from fractions import Fraction
+
+from ndcore.filtering import fingerprint_bits
+from ndcore.intervals import upper_tail
+
+__all__ = ["expected_distinct", "fingerprint_bits", "fingerprint_error", "probability_within", "sample_size"]
+
+
+def probability_within(size: int, resemblance: float, error: float) -> float:
+    """Probability that the estimate from `size` samples is within `error` of the resemblance (Broder 1997, §4.2).
+
+    p(s, r, ε) = sum of C(s, k) r^k (1 − r)^(s − k) over s(r − ε) <= k <= s(r + ε): binomial, as the number of equal minima
+    of a signature is. A sample in which nothing comes twice, as of a bottom sketch, does at least as well.
+
+    Parameters
+    ----------
+    size : int
+        s, at least 1.
+    resemblance : float in [0, 1]
+    error : float
+        ε, at least 0. Both are taken as the decimal numbers that they are written as, so that 0.7 + 0.1 is 0.8.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters outside these ranges.
+
+    Notes
+    -----
+    O(sqrt(size)) terms about.
+
+    >>> round(probability_within(100, 0.5, 0.1), 4)
+    0.9648
+    """
+    r, epsilon = _checked(resemblance, error)
+    s = _at_least("size", size, 1)
+    low, high = math.ceil(s * (r - epsilon)), math.floor(s * (r + epsilon))
+    if low > high:
+        return 0.0
+    outside = upper_tail(high + 1, s, float(r), float(1 - r)) + upper_tail(s - low + 1, s, float(1 - r), float(r))
+    return max(0.0, 1.0 - outside)
+
+
+def sample_size(resemblance: float, error: float, confidence: float = 0.95) -> int:
+    """The least number of samples whose estimate is within `error` of the resemblance with probability `confidence`.
+
+    The least s with `probability_within(s, resemblance, error)` >= confidence. That probability jumps up wherever s·(r ± ε)
+    passes a whole number and falls in between, so a few larger s may miss the confidence by a little.
+
+    Parameters
+    ----------
+    resemblance : float in [0, 1]
+        0.5 asks for the most.
+    error : float
+        Above 0.
+    confidence : float
+        Strictly between 0 and 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters outside these ranges.
+
+    Notes
+    -----
+    Every s is tried, from 1 on, each in O(1): some seconds per million.
+
+    >>> sample_size(0.5, 0.1)
+    90
+    """
+    r, epsilon = _checked(resemblance, error)
+    if epsilon == 0:
+        raise ValueError("error is 0; no number of samples estimates exactly, give an error above 0")
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence is {confidence}; it must lie strictly between 0 and 1, for example 0.95")
+    misses = zip(_falls_short(r, epsilon), _falls_short(1 - r, epsilon), strict=True)
+    return next(s for s, (below, above) in enumerate(misses, 1) if 1.0 - (below + above) >= confidence)
+
+
+def _falls_short(p: Fraction, error: Fraction) -> Iterator[float]:
+    """P(X < s(p − error)) for X binomial(s, p) and s = 1, 2, …, each from the one before."""
+    success, failure = float(p), float(1 - p)
+    bound, unit = (p - error).as_integer_ratio()
+    below, term, most = 0.0, 0.0, -1  # P(X <= most), P(X = most)
+    for s in itertools.count(1):
+        if most >= 0:
+            below -= success * term
+            term *= s * failure / (s - most)
+        while failure and (most + 1) * unit < s * bound:
+            most += 1
+            term = term * (s - most + 1) / most * (success / failure) if most else failure**s
+            below += term
+        yield below
+
+
+def expected_distinct(shingles: int, bits: int = 64) -> float:
+    """Expected number of different fingerprints of `shingles` different shingles: E|f(S)| (Broder 1997, §4.1).
+
+    2^l (1 − (1 − 2^−l)^n) = n − C(n, 2) / 2^l + … for a random function f into l bits.
+
+    Parameters
+    ----------
+    shingles : int
+        n, at least 0.
+    bits : int
+        l, at least 1.
+
+    >>> round(expected_distinct(1000, 10), 2)
+    638.54
+    """
+    n, length = _at_least("shingles", shingles, 0), _at_least("bits", bits, 1)
+    return math.ldexp(-math.expm1(n * math.log1p(-math.ldexp(1.0, -length))), length)
+
+
+def fingerprint_error(shingles: int, bits: int = 64) -> float:
+    """Bound on what fingerprints of so many bits do to a resemblance: |r_{w,f} − r_w| (Broder 1997, §4.1).
+
+    |A ∪ B| / 2^(l − 11): the resemblance of the sets of fingerprints differs from that of the sets of shingles by less, with
+    a probability above 99.9 % over random functions f into l bits.
+
+    Parameters
+    ----------
+    shingles : int
+        |A ∪ B|, at least 0.
+    bits : int
+        l, at least 1.
+    """
+    return math.ldexp(_at_least("shingles", shingles, 0), 11 - _at_least("bits", bits, 1))
+
+
+def _at_least(name: str, value: int, least: int) -> int:
+    number = operator.index(value)
+    if number < least:
+        raise ValueError(f"{name} is {value}; it must be an int of at least {least}")
+    return number
+
+
+def _checked(resemblance: float, error: float) -> tuple[Fraction, Fraction]:
+    if not 0.0 <= resemblance <= 1.0:
+        raise ValueError(f"resemblance is {resemblance}; it must lie between 0 and 1")
+    if not 0.0 <= error < math.inf:
+        raise ValueError(f"error is {error}; it must be a number of at least 0, for example 0.05")
+    return Fraction(repr(float(resemblance))), Fraction(repr(float(error)))

@@ -1,0 +1,94 @@
+"""What a file of sketches must be like, and how ids lie in it. The file itself: container.py."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.recipe import Recipe
+
+__all__ = ["check_arrays", "packed_ids", "unpacked_ids"]
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def check_arrays(recipe: Recipe, arrays: Arrays) -> None:
+    """ValueError where the arrays of a file are not what its recipe says."""
+    _check_numbers(recipe)
+    values, offsets = arrays["values"], arrays.get("offsets")
+    n = len(values) if offsets is None else len(offsets) - 1
+    wanted = {
+        "sizes": ("float64", (n,)), "sizes_exact": ("bool", (n,)), "valid": ("bool", (n,)), "digests": ("uint8", (n, 32)),
+        "moduli": ("uint64", (n,)),
+    }
+    for name, (dtype, shape) in wanted.items():
+        if name in arrays and (arrays[name].dtype.name, arrays[name].shape) != (dtype, shape):
+            raise ValueError(f"{name} is {arrays[name].dtype.name} {arrays[name].shape}, not {dtype} {shape}")
+    if recipe["kind"] == "minhash":
+        rows = ((len(values), recipe["num_perm"]), f"uint{recipe['bits']}")
+        if (values.shape, values.dtype.name) != rows or offsets is not None:
+            raise ValueError(f"values are {values.dtype.name} {values.shape}, not {rows[1]} {rows[0]}")
+    elif recipe["kind"] in ("bottom", "mod"):
+        _check_samples(recipe["kind"], values, offsets, recipe["size"])
+    else:
+        raise ValueError(f"no sketches are called {recipe['kind']!r}")
+    _check_moduli(recipe, arrays)
+
+
+def _check_numbers(recipe: Recipe) -> None:
+    for name in ("num_perm", "size", "bits", "seed"):
+        missing = name not in recipe or (name == "size" and recipe[name] is None and recipe["kind"] == "mod")
+        if not missing and (isinstance(recipe[name], bool) or not isinstance(recipe[name], int) or recipe[name] < 0):
+            raise ValueError(f"the recipe's {name} is {recipe[name]!r}")
+    if not isinstance(recipe["shingling"], dict):
+        raise ValueError("the recipe has no shingling")
+
+
+def _check_samples(kind: str, values: NDArray[Any], offsets: NDArray[Any] | None, size: int | None) -> None:
+    if offsets is None or offsets.dtype != np.int64 or offsets.ndim != 1 or len(offsets) == 0:
+        raise ValueError(f"a {kind} sketch needs int64 offsets")
+    if values.dtype != np.uint64 or values.ndim != 1:
+        raise ValueError(f"a {kind} sketch needs uint64 values")
+    counts = np.diff(offsets)
+    most = len(values) if size is None else size
+    if offsets[0] != 0 or offsets[-1] != len(values) or (counts < 0).any() or (counts > most).any():
+        raise ValueError("offsets do not cut the values into sketches of at most the recipe's size")
+
+
+def _check_moduli(recipe: Recipe, arrays: Arrays) -> None:
+    modulus = recipe["modulus"] if recipe["kind"] == "mod" else None
+    if ("moduli" in arrays) != (modulus == "adaptive"):
+        raise ValueError("moduli belong to adaptive mod sketches, and only to them")
+    if modulus == "adaptive":
+        moduli = arrays["moduli"]
+        if ((moduli == 0) | (moduli & (moduli - np.uint64(1)) != 0)).any():
+            raise ValueError("a modulus is no power of two")
+    elif modulus is not None and (isinstance(modulus, bool) or not isinstance(modulus, int) or modulus < 1):
+        raise ValueError(f"the recipe's modulus is {modulus!r}")
+
+
+def packed_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, NDArray[Any]]:
+    """The arrays that stand for ids in a file. TypeError for ids that are neither all str nor all int64."""
+    if all(isinstance(i, (int, np.integer)) and -(2**63) <= i < 2**63 for i in ids):
+        return {"ids": np.array(ids, np.int64)}
+    if not all(isinstance(i, str) for i in ids):
+        raise TypeError("ids that can be saved are all str or all integers of 64 bits")
+    encoded = [str(i).encode("utf-8", "surrogatepass") for i in ids]
+    ends = np.cumsum([0, *map(len, encoded)])
+    return {"id_bytes": np.frombuffer(b"".join(encoded), np.uint8), "id_offsets": ends.astype(np.int64)}
+
+
+def unpacked_ids(arrays: Arrays) -> list[str] | list[int] | None:
+    """The ids in the arrays of a file; None where there are none."""
+    if "ids" in arrays:
+        return [int(i) for i in arrays["ids"]]
+    if "id_bytes" not in arrays:
+        return None
+    data, ends = arrays["id_bytes"].tobytes(), arrays["id_offsets"].tolist()
+    if not ends or ends[0] != 0 or ends[-1] != len(data) or sorted(ends) != ends:
+        raise ValueError("the offsets of the ids do not fit")
+    return [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)]
