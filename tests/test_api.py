@@ -30,7 +30,8 @@ NAMES = [
     "Rabin", "is_irreducible", "random_irreducible", "POLYNOMIAL", "Shingling", "resemblance", "containment",
     "jaccard", "MinHasher", "BottomSketcher", "Sketches", "load", "features", "pass_probability", "design_filter",
     "FilterDesign", "near_duplicates", "NearDuplicates", "variants", "using", "get_include", "Recipe",
-    "RecipeMismatch", "CorruptFile",
+    "RecipeMismatch", "CorruptFile", "ModSketcher", "Comparison", "probability_within", "sample_size", "expected_distinct",
+    "fingerprint_error", "fingerprint_bits",
 ]  # fmt: skip
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(nd.__path__, "ndcore.") if not module.name.endswith("__main__")
@@ -65,6 +66,7 @@ def test_exceptions_are_value_errors():
                         "polynomial": nd.POLYNOMIAL}),
         (nd.MinHasher, {"num_perm": 84, "bits": 32, "seed": 1, "shingling": None, "method": "permutations"}),
         (nd.BottomSketcher, {"size": 200, "bits": 64}),
+        (nd.ModSketcher, {"modulus": 25, "seed": 1, "shingling": None}),
         (nd.features, {"groups": 6, "group_size": 14}),
         (nd.pass_probability, {"groups": 6, "group_size": 14, "need": 2}),
         (nd.near_duplicates, {"ids": None, "threshold": 0.8, "shingling": None, "num_perm": 84, "seed": 1, "filter": "auto",
@@ -138,7 +140,8 @@ def test_there_are_doctests_to_run():
 # ---------------------------------------------------------------------------------------------- what a wheel must be
 
 
-@pytest.mark.parametrize("module", ["_arrow", "_cpu", "_feature", "_minhash", "_pairs", "_pipeline", "_rabin", "_text"])
+@pytest.mark.parametrize(
+    "module", ["_arrow", "_cpu", "_feature", "_minhash", "_modsketch", "_pairs", "_pipeline", "_rabin", "_text"])
 def test_extensions_export_nothing_but_their_start(module):
     """Names of C functions that others export too would otherwise meet in one process."""
     if shutil.which("nm") is None:
@@ -186,6 +189,7 @@ def test_no_path_of_a_machine_in_the_package():
     "thing",
     [
         nd.Shingling("char", 3, True), nd.MinHasher(9, 64, 5, nd.Shingling(width=2)), nd.BottomSketcher(9, 40, 5),
+        nd.ModSketcher("adaptive", 5), nd.ModSketcher(2**64 - 1, size=9),
         nd.Rabin(0x11B), nd.MinHasher().recipe, nd.design_filter(0.8), nd.MinHasher(4).sketch("a b c").recipe,
     ],
     ids=lambda thing: type(thing).__name__,

@@ -33,7 +33,7 @@ CHOSEN = "from ndcore import dispatch; print({k: v.chosen() for k, v in dispatch
 
 def test_variants_are_listed_best_first():
     listed = nd.variants()
-    assert set(listed) == {"minhash", "pairs", "rabin", "text"}
+    assert set(listed) == {"minhash", "modsketch", "pairs", "rabin", "text"}
     for stem, forms in listed.items():
         assert list(forms)[-1] == "portable"
         assert set(forms.values()) <= {"running", "available", "not on this CPU"}
@@ -71,7 +71,7 @@ def test_portable_by_environment():
     [
         ("minhash=sse9", "cannot run minhash=sse9: there is no such variant; here minhash has "),
         ("pairs=sse9", "cannot run pairs=sse9: there is no such variant; here pairs has portable"),
-        ("murmur=portable", "no kernel is called 'murmur'; there are minhash, pairs, rabin, text"),
+        ("murmur=portable", "no kernel is called 'murmur'; there are minhash, modsketch, pairs, rabin, text"),
         ("avx2", "NDCORE_VARIANT has 'avx2'; it takes \"portable\" or kernel=variant, separated by commas"),
         ("portable,minhash=", "cannot run minhash=: there is no such variant"),
         ("rabin=portable;minhash=portable", "cannot run rabin=portable;minhash=portable"),
@@ -150,7 +150,7 @@ def test_a_form_that_this_cpu_lacks(monkeypatch):
 
 
 def extensions() -> list[Path]:
-    names = ["_arrow", "_cpu", "_feature", "_minhash", "_pairs", "_pipeline", "_rabin", "_text"]
+    names = ["_arrow", "_cpu", "_feature", "_minhash", "_modsketch", "_pairs", "_pipeline", "_rabin", "_text"]
     return [Path(importlib.util.find_spec(f"ndcore.{name}").origin) for name in names]
 
 
@@ -176,7 +176,8 @@ def test_each_c_function_is_in_exactly_one_extension():
     for name in ("nd_minima32_take", "nd_minima64_take", "nd_bottom_take", "nd_minhash_use", "nd_minhash_chosen"):
         assert owners[name] == ["_minhash"]
     for name, owner in [("nd_shingle", "_pipeline"), ("nd_rabin_symbols", "_rabin"), ("nd_text_symbols", "_text"),
-                        ("nd_pairs_sort", "_pairs"), ("nd_cpu_features", "_cpu")]:  # fmt: skip
+                        ("nd_pairs_sort", "_pairs"), ("nd_mod_take", "_modsketch"),
+                        ("nd_cpu_features", "_cpu")]:  # fmt: skip
         assert owners[name] == [owner]
 
 

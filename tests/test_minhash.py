@@ -219,7 +219,7 @@ def test_forms_agree_on_documents(variant):
 
 def test_threads_do_not_change_anything():
     documents = [f"{i} " * (i % 40) + f"tail {i}" for i in range(2000)] + ["z y x " * 300_000]
-    for sketcher in (nd.MinHasher(20), nd.BottomSketcher(9)):
+    for sketcher in (nd.MinHasher(20), nd.BottomSketcher(9), nd.ModSketcher(3), nd.ModSketcher("adaptive")):
         one = sketcher.sketch_many(documents, threads=1)
         for threads in (2, 4, None):
             many = sketcher.sketch_many(iter(documents), threads=threads)
@@ -256,6 +256,8 @@ DIFFERENT = [
     nd.MinHasher(), nd.MinHasher(85), nd.MinHasher(bits=64), nd.MinHasher(seed=2),
     nd.MinHasher(shingling=nd.Shingling(width=4)), nd.BottomSketcher(), nd.BottomSketcher(84), nd.BottomSketcher(bits=40),
     nd.BottomSketcher(bits=32), nd.BottomSketcher(seed=0), nd.BottomSketcher(shingling=nd.Shingling(labelled=True)),
+    nd.MinHasher(method="fast"), nd.ModSketcher(2), nd.ModSketcher(3), nd.ModSketcher(3, 2), nd.ModSketcher(3, size=4),
+    nd.ModSketcher(3, shingling=nd.Shingling(width=4)), nd.ModSketcher("adaptive"), nd.ModSketcher("adaptive", 2),
 ]  # fmt: skip
 
 

@@ -17,14 +17,15 @@ from ndcore import container
 from ndcore.reference import minhash, resemblance
 
 DOCUMENTS = ["a rose is a rose is a rose", "", "a rose is a rose is a flower", "something else, of other words", "...", "a"]
-SKETCHERS = [nd.MinHasher(16), nd.MinHasher(5, 64), nd.BottomSketcher(3), nd.BottomSketcher(50, 40)]
-either = pytest.mark.parametrize("sketcher", SKETCHERS, ids=lambda s: s.recipe["kind"] + str(s.recipe["bits"]))
+SKETCHERS = [nd.MinHasher(16), nd.MinHasher(5, 64), nd.BottomSketcher(3), nd.BottomSketcher(50, 40),
+             nd.ModSketcher(1), nd.ModSketcher(1, size=3), nd.ModSketcher("adaptive")]  # fmt: skip
+either = pytest.mark.parametrize("sketcher", SKETCHERS, ids=lambda s: f"{s.recipe['kind']}-{s.recipe.id[:6]}")
 
 
 def same(a: nd.Sketches, b: nd.Sketches) -> None:
     assert type(a) is type(b) is nd.Sketches
     assert a.recipe == b.recipe and len(a) == len(b) and a.ids == b.ids
-    for name in ("values", "offsets", "sizes", "sizes_exact", "valid", "digests"):
+    for name in ("values", "offsets", "sizes", "sizes_exact", "valid", "digests", "moduli"):
         ours, theirs = getattr(a, name), getattr(b, name)
         assert (ours is None) is (theirs is None), name
         if ours is not None:
@@ -37,7 +38,7 @@ def labelled(sketcher, ids=True, digests=True) -> nd.Sketches:
     return nd.Sketches(
         made.values, made.recipe, offsets=made.offsets, sizes=made.sizes, sizes_exact=made.sizes_exact, valid=made.valid,
         ids=[f"id {i} \udc80é" for i in range(len(made))] if ids else None,
-        digests=np.arange(32 * len(made), dtype=np.uint8).reshape(-1, 32) if digests else None,
+        digests=np.arange(32 * len(made), dtype=np.uint8).reshape(-1, 32) if digests else None, moduli=made.moduli,
     )  # fmt: skip
 
 
@@ -181,9 +182,12 @@ def test_documents_without_shingles_resemble_nothing(sketcher):
     assert sketches.sizes[1] == 0 and sketches.sizes_exact[1]
 
 
-def test_small_sets_are_compared_exactly():
-    sets = [{1, 2, 3, 4}, {3, 4, 5}, set()]
-    found = of_sets(nd.BottomSketcher(10), *map(sorted, sets))
+@pytest.mark.parametrize("size", [5, 10])
+def test_small_sets_are_compared_exactly(size):
+    """Sketches that are not full hold the whole sets, also where the union has more than `size` elements."""
+    sets = [{1, 2, 3, 4}, {3, 4, 5}, set(), set(range(50, 54))]
+    found = of_sets(nd.BottomSketcher(size), *map(sorted, sets[:3]))
+    assert of_sets(nd.BottomSketcher(size), *map(sorted, sets)).interval(0, 3) == (0.0, 0.0)
     assert found.sizes.tolist() == [4, 3, 0] and found.sizes_exact.all()
     assert found.resemblance(0, 1) == 2 / 5
     assert found.interval(0, 1) == (2 / 5, 2 / 5)
@@ -350,6 +354,38 @@ def test_arrays_of_wrong_kinds_do_not_fit_together(changes, tmp_path):
 @pytest.mark.parametrize(
     "changes",
     [
+        {"moduli": None}, {"moduli": np.full(6, 3, np.uint64)}, {"moduli": np.zeros(6, np.uint64)},
+        {"moduli": np.ones(5, np.uint64)}, {"moduli": np.ones(6, np.int64)}, {"offsets": None},
+        {"offsets": np.array([0, 1, 2, 3, 4, 5, 99])}, {"values": np.zeros(7, np.uint32)},
+        {"recipe": nd.ModSketcher(2).recipe.to_json()}, {"recipe": nd.BottomSketcher().recipe.to_json()},
+    ],
+    ids=lambda changes: ",".join(f"{k}={'none' if v is None else type(v).__name__}" for k, v in changes.items()),
+)  # fmt: skip
+def test_adaptive_sketches_that_do_not_fit_together(changes, tmp_path):
+    rewritten(tmp_path / "s", nd.ModSketcher("adaptive"), **changes)
+    with pytest.raises(nd.CorruptFile, match="do not fit together"):
+        nd.load(tmp_path / "s")
+
+
+@pytest.mark.parametrize("changed", [{"modulus": 0}, {"modulus": -2}, {"modulus": True}, {"modulus": "many"}, {"size": 1}])
+def test_recipes_of_mod_sketches_that_nobody_has(changed, tmp_path):
+    recipe = nd.Recipe({**nd.ModSketcher(1, size=50).recipe.parameters, **changed})
+    rewritten(tmp_path / "s", nd.ModSketcher(1, size=50), recipe=recipe.to_json(), recipe_id=recipe.id)
+    with pytest.raises(nd.CorruptFile, match=r"recipe's modulus is|moduli belong|at most the recipe's size"):
+        nd.load(tmp_path / "s")
+
+
+@pytest.mark.parametrize("offsets", [[0, 9], [1, 3], [0, 2, 1, 3]])
+def test_offsets_must_cut_the_values(offsets):
+    n = len(offsets) - 1
+    with pytest.raises(ValueError, match="offsets do not ascend from 0 to 3, the number of values"):
+        nd.Sketches(np.arange(3, dtype=np.uint64), nd.BottomSketcher().recipe, offsets=np.array(offsets), sizes=np.ones(n),
+                    sizes_exact=np.zeros(n, np.bool_), valid=np.ones(n, np.bool_))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
         {"offsets": None}, {"offsets": np.zeros(0, np.int64)}, {"offsets": np.array([0, 3, 2, 4, 5, 5, 5])},
         {"offsets": np.array([0, 1, 2, 3, 4, 5, 99])}, {"offsets": np.array([0, 0, 0, 0, 0, 0, 4])},
         {"offsets": np.zeros(7, np.uint64)}, {"values": np.zeros(7, np.uint32)}, {"values": np.zeros((7, 1), np.uint64)},
@@ -385,11 +421,13 @@ def test_to_arrow(sketcher):
     made = labelled(sketcher)
     made.ids = [f"id{i}" for i in range(6)]
     table = made.to_arrow()
-    assert table.column_names == ["id", "sketch", "size", "size_exact", "valid"]
+    adaptive = ["modulus"] if made.moduli is not None else []
+    assert table.column_names == ["id", "sketch", "size", "size_exact", "valid", *adaptive]
+    assert [table[name].to_pylist() for name in adaptive] == [[1] * 6 for name in adaptive]
     assert table["id"].to_pylist() == made.ids
     assert table["sketch"].to_pylist() == [row.tolist() for row in made]
     assert table["size"].to_pylist() == made.sizes.tolist()
     assert table["valid"].to_pylist() == made.valid.tolist()
     assert table.schema.metadata[b"ndcore.recipe_id"].decode() == made.recipe.id
     assert nd.Recipe.from_json(table.schema.metadata[b"ndcore.recipe"]) == made.recipe
-    assert labelled(sketcher, ids=False).to_arrow().column_names == ["sketch", "size", "size_exact", "valid"]
+    assert labelled(sketcher, ids=False).to_arrow().column_names == ["sketch", "size", "size_exact", "valid", *adaptive]

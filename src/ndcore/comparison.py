@@ -115,10 +115,13 @@ class Comparison:
         low, high = np.empty(len(trials)), np.empty(len(trials))
         sure = self.whole.ravel() & (trials > 0)
         low[sure] = high[sure] = common[sure] / trials[sure]
-        finite = ~sure & (trials > 0) & ((known_a & known_b if of_union else known_a) | (method == "midp"))
+        both = known_a & known_b
+        whole = size_a
+        if of_union:  # of an estimate an even number, so that all may be common
+            whole = np.where(both, size_a + size_b, 2.0 * np.ceil((size_a + size_b) / 2.0))
+        finite = ~sure & (trials > 0) & ((both if of_union else known_a) | (method == "midp"))
         low[finite], high[finite] = finite_intervals(
-            common[finite], trials[finite], (size_a + size_b if of_union else size_a)[finite],
-            np.where(known_a & known_b, np.minimum(size_a, size_b), np.inf)[finite],
+            common[finite], trials[finite], whole[finite], np.where(both, np.minimum(size_a, size_b), np.inf)[finite],
             folds=of_union, confidence=confidence, share=0.5 if method == "midp" else 1.0,
         )
         rest = ~sure & ~finite

@@ -17,6 +17,7 @@ __all__ = ["finite_intervals"]
 
 Float64 = NDArray[np.float64]
 
+LARGEST = 2.0**53  # sets of more elements are taken to have so many
 CHUNK = 1 << 18  # terms in memory at a time
 REACH = 10.0  # standard deviations, and as many terms besides, beyond which terms are left out: below 1e-15
 
@@ -61,7 +62,7 @@ def finite_intervals(
     for start in range(0, len(trials), step):
         part = slice(start, start + step)
         x, t = successes[part].astype(np.float64), trials[part].astype(np.float64)
-        n = np.maximum(np.rint(whole[part]), t + folds * x)
+        n = np.maximum(np.rint(np.minimum(whole[part], LARGEST)), t + folds * x)
         last = np.maximum(x, np.minimum(np.floor((n - t + x) / (1 + folds)), most[part]))
         ends = _Ends(x, t, n, float(folds), (1.0 - confidence) / 2.0, share)
         least, beyond = _first(x, last, ends.not_too_small), _first(x, last + 1.0, ends.too_large)

@@ -138,7 +138,7 @@ class Sketches:
         A pair takes time linear in its sketches, without the GIL, and about 100 bytes.
 
         >>> from ndcore import BottomSketcher
-        >>> BottomSketcher().sketch_many(["to be or not to be", "to be or not to be seen", "what"]).compare().resemblance
+        >>> BottomSketcher().sketch_many(["a b c d e f", "a b c d e f g h", "x y z"]).compare().resemblance
         array([[1. , 0.5, 0. ],
                [0.5, 1. , 0. ],
                [0. , 0. , 1. ]])

@@ -32,14 +32,15 @@ ALIGNMENT = 64
 TEXTS = [f"document {i} of some that are sketched and saved to be loaded again" for i in range(7)] + ["", "one word"]
 VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 1, 2**31, 2**53, 2**64, -(2**63), 1.5, 1e308, "", "0", "7", "-3", "minhash", "bottom", "word",
-    "|S1", "<u8", "<i8", "<f8", "|b1", "\ud800", [], {}, [[]], {"": 0}, [0, 0], [2**61, 8], [1] * 9,
+    "mod", "adaptive", "|S1", "<u8", "<i8", "<f8", "|b1", "\ud800", [], {}, [[]], {"": 0}, [0, 0], [2**61, 8], [1] * 9,
 )  # fmt: skip
 
 
 def seeds(folder: Path) -> list[bytes]:
     """Sound files of all kinds, small."""
     made = []
-    for sketcher in (nd.MinHasher(num_perm=4), nd.MinHasher(num_perm=3, bits=64), nd.BottomSketcher(size=5)):
+    for sketcher in (nd.MinHasher(num_perm=4), nd.MinHasher(num_perm=3, bits=64), nd.BottomSketcher(size=5),
+                     nd.ModSketcher(2), nd.ModSketcher("adaptive")):
         for ids in (None, [f"id {i}" for i in range(len(TEXTS))], list(range(len(TEXTS)))):
             sketches = sketcher.sketch_many(TEXTS)
             sketches.ids = ids
@@ -65,7 +66,7 @@ def attempt(path: Path, data: bytes, mmap: bool) -> bool:
         return False
     n = len(sketches)
     assert len(list(sketches)) == n
-    for name in ("sizes", "sizes_exact", "valid", "ids", "digests"):
+    for name in ("sizes", "sizes_exact", "valid", "ids", "digests", "moduli"):
         given = getattr(sketches, name)
         assert given is None or len(given) == n, name
     assert sketches.valid.dtype == np.bool_ and sketches.sizes_exact.dtype == np.bool_

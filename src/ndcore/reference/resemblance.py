@@ -48,10 +48,11 @@ def bottom_counts(a: Iterable[int], b: Iterable[int], size: int) -> tuple[Counts
     """Counts of the estimates from two MIN_s sketches of the same ``size``.
 
     With T the ``size`` smallest of the union: (|T∩A∩B|, |T|) for the resemblance and (|T∩A∩B|, |T∩A|) for the
-    containment of A in B.
+    containment of A in B. Sketches of fewer members are the whole sets: T is the whole union where both are.
     """
     set_a, set_b = set(a), set(b)
-    t = set(sorted(set_a | set_b)[:size])
+    whole = max(len(set_a), len(set_b)) < size
+    t = set(sorted(set_a | set_b)[: None if whole else size])
     common = len(t & set_a & set_b)
     return (common, len(t)), (common, len(t & set_a))
 
