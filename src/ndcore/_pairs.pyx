@@ -96,7 +96,13 @@ def overlaps(const uint64_t[::1] values_a not None, const int64_t[::1] offsets_a
 
 
 def equal_items(rows_a, const int64_t[::1] a not None, rows_b, const int64_t[::1] b not None, int64_t[:, ::1] out not None):
-    """out[i] ← (equal minima, minima, 0) of rows a[i] and b[i]: uint32 or uint64, C-contiguous, as wide as one another."""
+    """out[i] ← (equal minima, minima, 0) of rows a[i] and b[i]: uint32 or uint64, C-contiguous.
+
+    ValueError where those of a are not as wide as those of b.
+    """
+    if (rows_a.shape[1], rows_a.itemsize) != (rows_b.shape[1], rows_b.itemsize):
+        raise ValueError(f"rows of {rows_a.shape[1]} minima of {rows_a.itemsize} bytes cannot be compared with rows of "
+                         f"{rows_b.shape[1]} of {rows_b.itemsize}")
     cdef const uint8_t[:, ::1] bytes_a = rows_a.view(np.uint8), bytes_b = rows_b.view(np.uint8)
     cdef size_t i, n = a.shape[0], items = rows_a.shape[1], item_size = rows_a.itemsize
     with nogil:

@@ -17,7 +17,7 @@ __all__ = ["finite_intervals"]
 
 Float64 = NDArray[np.float64]
 
-LARGEST = 2.0**53  # sets of more elements are taken to have so many
+LARGEST = 2.0**51  # sets of more elements are taken to have so many
 CHUNK = 1 << 18  # terms in memory at a time
 REACH = 10.0  # standard deviations, and as many terms besides, beyond which terms are left out: below 1e-15
 
@@ -51,7 +51,8 @@ def finite_intervals(
     Returns
     -------
     low, high : float64 (pairs,)
-        The least and the largest K / N whose tails are larger than (1 − confidence) / 2.
+        The least K / N whose upper tail is larger than (1 − confidence) / 2, and the largest whose lower tail is; in order
+        where, of a small set and a small confidence, the former is larger.
 
     Notes
     -----
@@ -65,8 +66,9 @@ def finite_intervals(
         n = np.maximum(np.rint(np.minimum(whole[part], LARGEST)), t + folds * x)
         last = np.maximum(x, np.minimum(np.floor((n - t + x) / (1 + folds)), most[part]))
         ends = _Ends(x, t, n, float(folds), (1.0 - confidence) / 2.0, share)
-        least, beyond = _first(x, last, ends.not_too_small), _first(x, last + 1.0, ends.too_large)
-        low[part], high[part] = least / (n - folds * least), (beyond - 1.0) / (n - folds * (beyond - 1.0))
+        least, greatest = _first(x, last, ends.not_too_small), _first(x, last + 1.0, ends.too_large) - 1.0
+        for found, k in ((low, np.minimum(least, greatest)), (high, np.maximum(least, greatest))):
+            found[part] = k / (n - folds * k)
     return low, high
 
 
@@ -94,7 +96,7 @@ def _first(start: Float64, stop: Float64, holds: Callable[[Float64], NDArray[np.
     low, high = start.copy(), stop.copy()
     while (low < high).any():
         middle = np.floor((low + high) / 2.0)
-        found = holds(middle)
+        found = holds(np.maximum(start, np.minimum(middle, stop - 1.0)))
         high = np.where(found & (low < high), middle, high)
         low = np.where(found | (low >= high), low, middle + 1.0)
     return high
