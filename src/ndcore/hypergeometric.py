@@ -19,7 +19,7 @@ Float64 = NDArray[np.float64]
 
 LARGEST = 2.0**51  # sets of more elements are taken to have so many
 CHUNK = 1 << 18  # terms in memory at a time
-REACH = 10.0  # standard deviations, and as many terms besides, beyond which terms are left out: below 1e-15
+REACH = 9.0  # standard deviations, and as many terms besides, beyond which terms are left out
 
 
 def finite_intervals(
@@ -103,22 +103,22 @@ def _first(start: Float64, stop: Float64, holds: Callable[[Float64], NDArray[np.
 
 
 def _tails(x: Float64, t: Float64, k: Float64, n: Float64) -> tuple[Float64, Float64, Float64]:
-    """P(X < x), P(X = x), P(X > x) for X common to K of N elements and a sample of t: logarithms of the ratios of
-    neighbouring terms are added up from one end, so that no factorial is needed, and terms divided by their sum."""
+    """P(X < x), P(X = x), P(X > x) for X common to K of N elements and a sample of t.
+
+    The terms on both sides of the largest are products of ratios of neighbours, which fall, and are 0 from the first
+    impossible one on; divided by their sum they need no factorial.
+    """
     reach = _reach(int(t.max()))
     mode = np.floor((t + 1.0) * (k + 1.0) / (n + 2.0))
     i = mode[:, None] + np.arange(-reach, reach + 1.0)
-    x, t, k, n = (column[:, None] for column in (x, t, k, n))
-    possible = (i >= np.maximum(0.0, t - n + k)) & (i <= np.minimum(t, k))
-    steps = possible[:, 1:] & possible[:, :-1]
-    j = i[:, :-1]
-    ratios = np.where(steps, (k - j) * (t - j), 1.0) / np.where(steps, (j + 1.0) * (n - k - t + j + 1.0), 1.0)
-    logs = np.zeros(i.shape)
-    np.cumsum(np.log(ratios), axis=1, out=logs[:, 1:])
-    logs[~possible] = -np.inf
-    terms = np.exp(logs - logs.max(axis=1, keepdims=True))
+    t, k, others = t[:, None], k[:, None], (n - k)[:, None]
+    up, down = i[:, reach:-1], i[:, reach:0:-1]
+    terms = np.ones(i.shape)
+    np.cumprod((k - up) * (t - up) / ((up + 1.0) * (others - t + up + 1.0)), axis=1, out=terms[:, reach + 1 :])
+    left = np.cumprod(down * (others - t + down) / ((k - down + 1.0) * (t - down + 1.0)), axis=1)
+    terms[:, :reach] = left[:, ::-1]
     terms /= terms.sum(axis=1, keepdims=True)
-    below, equal, above = ((terms * where).sum(axis=1) for where in (i < x, i == x, i > x))
+    below, equal, above = ((terms * where).sum(axis=1) for where in (i < x[:, None], i == x[:, None], i > x[:, None]))
     return below, equal, above
 
 
