@@ -344,6 +344,15 @@ static inline int naive_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The inverse of fmix64: an odd factor is undone by its inverse, a shift by 33 by itself. */
+static inline uint64_t naive_unmix(uint64_t z)
+{
+    static const uint64_t INVERSES[2] = {UINT64_C(0x9CB4B2F8129337DB), UINT64_C(0x4F74430C22A54005)};
+    for (int step = 0; step < 2; step++)
+        z = (z ^ (z >> 33)) * INVERSES[step];
+    return z ^ (z >> 33);
+}
+
 /* Ascending, without repeats; returns how many are left. */
 static inline size_t naive_set(uint64_t *values, size_t n)
 {

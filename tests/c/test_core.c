@@ -6,6 +6,7 @@
 #include "feature.h"
 #include "gf2.h"
 #include "minhash.h"
+#include "modsketch.h"
 #include "naive.h"
 #include "nfkc.h"
 #include "nfkc_tables.h"
@@ -48,6 +49,7 @@ static void test_mixers(void)
     CHECK(nd_splitmix64(&state) == UINT64_C(3203168211198807973), "SplitMix64, second output of 1234567");
     CHECK(nd_fmix64(0) == 0, "fmix64(0)");
     CHECK(nd_fmix64(1) == UINT64_C(0xB456BCFC34C2CB2C), "fmix64(1)");
+    CHECK(naive_unmix(UINT64_C(0xB456BCFC34C2CB2C)) == 1, "its inverse");
 }
 
 /* ---- gf2 */
@@ -827,6 +829,45 @@ static void test_minhash_variant(const char *variant)
     test_fastsketch(variant);
 }
 
+/* What is 0 modulo m, by division; order 3 makes half of the values multiples of 3·2^20. */
+static void test_modsketch(const char *variant)
+{
+    static const uint64_t moduli[] = {0, 1, 2, 3, 24, 25, 64, UINT64_C(3) << 20, UINT64_C(1) << 63, UINT64_MAX};
+    static uint64_t expected[LONGEST];
+    for (size_t q = 0; q < sizeof moduli / sizeof *moduli; q++)
+        for (int l = 0; l < LENGTH_COUNT; l++)
+            for (int order = 0; order < 4; order++) {
+                const size_t n = LENGTHS[l], size = l % 3 ? SIZE_MAX : 1 + n / 30;
+                nd_mod s = {.mix = nd_minhash_mix, .key = 7 + q, .size = size, .adaptive = moduli[q] == 0,
+                            .members = guarded(0, BACK, 8 * n, 0)};
+                uint64_t *f = guarded(1, l % 2, 8 * n, 8 * (size_t)(l % 3)), m = moduli[q] ? moduli[q] : 1;
+                for (size_t i = 0; i < n; i++)
+                    f[i] = order == 0 ? random64() : order == 1 ? random_below(n) : i && i % 3 == 0 ? f[i / 2] : random64();
+                for (size_t i = 0; order == 3 && i < n; i += 2)
+                    f[i] = naive_unmix((UINT64_C(3) << 20) * random_below(4000)) ^ s.key;
+                for (size_t level = n / 50; !moduli[q] && level > 1; level /= 2)
+                    m *= 2;
+                size_t count = 0;
+                for (size_t i = 0; i < n; i++)
+                    if (nd_fmix64(f[i] ^ s.key) % m == 0)
+                        expected[count++] = nd_fmix64(f[i] ^ s.key);
+                count = naive_set(expected, count);
+                count = count < size ? count : size;
+                const size_t cut = n ? random_below(n + 1) : 0;
+                nd_mod_init(&s, moduli[q] ? moduli[q] : 1);
+                for (int again = 0; again < 2; again++) {
+                    nd_mod_open(&s);
+                    nd_mod_take(&s, f, cut);
+                    nd_mod_take(&s, f + cut, n - cut);
+                    nd_mod_close(&s);
+                    CHECK(s.count == count && (!count || memcmp(s.members, expected, 8 * count) == 0),
+                          "%s: MOD of %zu values, modulus %zu, order %d", variant, n, q, order);
+                }
+                CHECK(!s.adaptive || UINT64_C(1) << s.twos == m, "%s: level %u of %zu values", variant, s.twos, n);
+                CHECK(untouched_around(0, s.members, 8 * n), "%s: the sample keeps to its array", variant);
+            }
+}
+
 /* ---- pairs */
 
 static int entry_order(const void *a, const void *b)
@@ -895,6 +936,37 @@ static void test_sets(void)
                         common += bag[offsets[i] + (int64_t)x] == bag[offsets[j] + (int64_t)y];
                 CHECK(nd_pairs_common(values + out[i], kept[i], values + out[j], kept[j]) == common, "intersection");
             }
+    }
+}
+
+/* |T∩A∩B|, |T|, |T∩A| by looking every value up in both samples. */
+static void test_overlaps(void)
+{
+    for (int round = 0; round < 4000; round++) {
+        const size_t na = random_below(30), nb = random_below(30);
+        const size_t size = random_below(5) ? 1 + random_below(40) : SIZE_MAX;
+        const uint64_t mask = random_below(2) ? 0 : (UINT64_C(1) << random_below(4)) - 1, top = 1 + random_below(60);
+        uint64_t *a = guarded(0, BACK, 8 * na, 0), *b = guarded(1, BACK, 8 * nb, 0), all[60];
+        for (size_t i = 0; i < na; i++)
+            all[i] = a[i] = UINT64_MAX - random_below(top);
+        for (size_t i = 0; i < nb; i++)
+            all[na + i] = b[i] = UINT64_MAX - random_below(top);
+        const size_t ka = naive_set(a, na), kb = naive_set(b, nb), k = naive_set(all, na + nb);
+        int64_t expected[3] = {0}, out[3];
+        for (size_t i = 0; i < k; i++) {
+            int in_a = 0, in_b = 0;
+            for (size_t j = 0; j < ka; j++)
+                in_a |= a[j] == all[i];
+            for (size_t j = 0; j < kb; j++)
+                in_b |= b[j] == all[i];
+            if ((all[i] & mask) == 0 && ((ka < size && kb < size) || (uint64_t)expected[1] < size)) {
+                expected[0] += in_a && in_b;
+                expected[1]++;
+                expected[2] += in_a;
+            }
+        }
+        nd_pairs_overlap(a, ka, b, kb, size, mask, out);
+        CHECK(memcmp(out, expected, sizeof out) == 0, "overlap of %zu and %zu members, size %zu", ka, kb, size);
     }
 }
 
@@ -1303,8 +1375,10 @@ int main(void)
     test_nfkc();
     each_variant("minhash", nd_minhash_variants, nd_minhash_use, nd_minhash_chosen, test_minhash_variant);
     test_bottom();
+    each_variant("modsketch", nd_modsketch_variants, nd_modsketch_use, nd_modsketch_chosen, test_modsketch);
     test_sorting();
     test_sets();
+    test_overlaps();
     test_expansion();
     test_clusters();
     test_shingles();
