@@ -26,6 +26,7 @@ from ndcore import _feature
 from ndcore.reference import features as reference_features
 from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
+from ndcore.reference import resemblance as reference_resemblance
 from ndcore.reference import shingling as reference_shingling
 from ndcore.reference.fastsketch import fast_signature
 
@@ -198,6 +199,47 @@ class Bench:
         return Kernel("", f"bottom {size}", "shingle", n, 8 * n, run,
                       lambda: reference_minhash.bottom(fingerprints[:100_000].tolist(), size) if n <= 100_000 else run())
 
+    def mod(self, n: int, modulus: int) -> Kernel:
+        """MOD_m of n fingerprints; modulus 0: the adaptive sample."""
+        key, _, _ = native.coefficients(self.c, 1, 1)
+        fingerprints, members, scratch = self.words64(n), np.empty(n, np.uint64), np.empty(n, np.uint64)
+        mix = ctypes.cast(self.c.nd_minhash_mix, ctypes.c_void_p).value
+        state = native.Mod(mix=mix, key=key, size=2**64 - 1, adaptive=int(modulus == 0), members=self.at(members),
+                           scratch=self.at(scratch))
+        to, at = self.of(state), self.at(fingerprints)
+        self.c.nd_mod_init(to, modulus or 1)
+
+        def run() -> NDArray[np.uint64]:
+            self.c.nd_mod_open(to)
+            self.c.nd_mod_take(to, at, n)
+            self.c.nd_mod_close(to)
+            return members[: state.count]
+
+        def expected() -> list[int]:
+            listed = fingerprints.tolist()
+            return reference_minhash.mod(listed, modulus) if modulus else reference_minhash.adaptive(listed)[1]
+
+        return Kernel("modsketch", f"mod {modulus}" if modulus else "mod, adaptive", "shingle", n, 8 * n, run, expected)
+
+    def overlap(self, n: int) -> Kernel:
+        """Two samples of n values, half of them common, compared."""
+        words = np.sort(self.words64(n + n // 2))
+        common = self.rng.permutation(len(words)) < n // 2
+        own = np.flatnonzero(~common)
+        a, b = (np.ascontiguousarray(words[np.sort(np.concatenate([np.flatnonzero(common), own[k::2]]))]) for k in (0, 1))
+        at_a, at_b, counts = self.at(a), self.at(b), np.empty(3, np.int64)
+        to = self.at(counts)
+
+        def run() -> NDArray[np.int64]:
+            self.c.nd_pairs_overlap(at_a, len(a), at_b, len(b), 2**64 - 1, 0, to)
+            return counts
+
+        def expected() -> list[int]:
+            (both, total), (_, in_a) = reference_resemblance.mod_counts(a.tolist(), b.tolist())
+            return [both, total, in_a]
+
+        return Kernel("", "overlap of two samples", "value", len(a) + len(b), 8 * (len(a) + len(b)), run, expected)
+
     def fast(self, n: int, count: int) -> Kernel:
         """Fast similarity sketch of n fingerprints."""
         key, _, _ = native.coefficients(self.c, 1, 1)
@@ -266,7 +308,10 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
             for count in (84, 128):
                 yield bench.minima(n, count, bits)
         yield bench.bottom(n)
+        yield bench.mod(n, 25)
+        yield bench.mod(n, 0)
         yield bench.fast(n, 128)
+    yield bench.overlap(200)
     for n in (10_000,) if quick else (100_000, 4_000_000):
         yield bench.sort(n)
     yield bench.fast(10, 128)

@@ -50,6 +50,16 @@ class Fast(Structure):
     )
 
 
+class Mod(Structure):
+    """nd_mod of modsketch.h."""
+
+    _fields_ = (
+        ("mix", c_void_p), ("key", c_uint64), ("size", c_size_t), ("adaptive", c_int), ("inverse", c_uint64),
+        ("limit", c_uint64), ("twos", ctypes.c_uint), ("taken", c_size_t), ("count", c_size_t), ("crowded", c_size_t),
+        ("members", c_void_p), ("scratch", c_void_p),
+    )
+
+
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_text_table_init": (None, [c_void_p, c_uint64]),
     "nd_text_open": (None, [c_void_p, c_int, c_void_p, c_void_p, c_size_t, c_void_p]),
@@ -69,6 +79,11 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_fastsketch_open": (None, [c_void_p]),
     "nd_fastsketch_take": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_fastsketch_close": (None, [c_void_p]),
+    "nd_mod_init": (None, [c_void_p, c_uint64]),
+    "nd_mod_open": (None, [c_void_p]),
+    "nd_mod_take": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_mod_close": (None, [c_void_p]),
+    "nd_pairs_overlap": (None, [c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_uint64, c_void_p]),
     "nd_pairs_sort": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_cpu_features": (c_uint32, []),
 }

@@ -22,12 +22,15 @@ from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import shingling as reference_shingling
 from ndcore.reference.fastsketch import fast_signature
 
-TASKS: dict[str, nd.MinHasher | nd.BottomSketcher] = {
+Sketcher = nd.MinHasher | nd.BottomSketcher | nd.ModSketcher
+TASKS: dict[str, Sketcher] = {
     "84 minima": nd.MinHasher(84),
     "128 minima": nd.MinHasher(128),
     "200 minima": nd.MinHasher(200),
     "fast, 128 minima": nd.MinHasher(128, method="fast"),
     "bottom 200": nd.BottomSketcher(200),
+    "mod 25": nd.ModSketcher(25),
+    "mod, adaptive": nd.ModSketcher("adaptive"),
 }
 REAL = ("peps", "react_docs_zh", "udhr")  # measured as well where the folder has them
 LANGUAGES = {"Chinese": "zh", "Russian": "ru", "Hindi": "hi"}
@@ -61,11 +64,15 @@ def in_form(form: str, run: Callable[[], Any]) -> Callable[[], Any]:
 # ---- checks
 
 
-def expected(sketcher: nd.MinHasher | nd.BottomSketcher, text: str) -> list[int]:
+def expected(sketcher: Sketcher, text: str) -> list[int]:
     """The sketch by plain Python."""
     members = reference_shingling.fingerprints(text)
     if isinstance(sketcher, nd.BottomSketcher):
         return reference_minhash.bottom(members, sketcher.size)
+    if isinstance(sketcher, nd.ModSketcher):
+        if sketcher.modulus == "adaptive":
+            return reference_minhash.adaptive(members)[1]
+        return reference_minhash.mod(members, sketcher.modulus)
     by = fast_signature if sketcher.method == "fast" else reference_minhash.signature
     return list(by(members, sketcher.num_perm))
 

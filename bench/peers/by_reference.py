@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from common import BOTTOM, PERMUTATIONS, case, of_sets, of_texts, size_of, versions_of
+from common import BOTTOM, PERMUTATIONS, SCALED, case, of_sets, of_texts, size_of, versions_of
 
 from ndcore.reference import minhash, shingling
 
@@ -18,13 +18,13 @@ def versions() -> dict[str, str]:
 
 def cases() -> list[dict[str, Any]]:
     kinds = [("minima", 84, PERMUTATIONS), ("minima", 128, PERMUTATIONS), ("minima", 200, PERMUTATIONS),
-             ("bottom", 200, BOTTOM)]
+             ("bottom", 200, BOTTOM), ("scaled", 25, SCALED)]
     return [case("ndcore.reference", method, task, number, source)
             for task, number, method in kinds for source in ("text", "hashes")]
 
 
 def function(one: dict[str, Any]) -> Callable[[list[int]], list[int]]:
-    chosen = minhash.bottom if one["task"] == "bottom" else minhash.signature
+    chosen = {"bottom": minhash.bottom, "scaled": minhash.mod}.get(one["task"], minhash.signature)
     return lambda members: chosen(members, one["number"])
 
 

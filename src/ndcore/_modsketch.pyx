@@ -21,6 +21,7 @@ cdef extern from "modsketch.h" nogil:
         unsigned twos
         size_t count
         uint64_t *members
+        uint64_t *scratch
     void nd_mod_init(nd_mod *s, uint64_t modulus)
     void nd_mod_open(nd_mod *s)
     void nd_mod_take(void *to, const uint64_t *f, size_t n)
@@ -51,7 +52,7 @@ cdef class Mods(Sink):
     modulus 0: adaptive; levels uint8 (n,) are the i of the moduli 2^i then. size: the least members kept, 0: all.
     """
     cdef nd_mod state
-    cdef uint64_t[::1] members
+    cdef uint64_t[::1] members, scratch
     cdef int64_t[::1] filled
     cdef uint8_t[::1] reached
     cdef size_t used
@@ -71,6 +72,8 @@ cdef class Mods(Sink):
 
     cdef prepare(self, size_t most, size_t total):
         self.members = np.empty(total + 1, np.uint64)  # what is not written to takes no memory
+        self.scratch = np.empty(most + 1, np.uint64)
+        self.state.scratch = &self.scratch[0]
         self.used = 0
 
     cdef void start(self, size_t row) noexcept nogil:
@@ -84,4 +87,4 @@ cdef class Mods(Sink):
 
     cdef complete(self):
         self.values = np.array(self.members[:self.used])
-        self.members = None
+        self.members = self.scratch = None

@@ -839,7 +839,7 @@ static void test_modsketch(const char *variant)
             for (int order = 0; order < 4; order++) {
                 const size_t n = LENGTHS[l], size = l % 3 ? SIZE_MAX : 1 + n / 30;
                 nd_mod s = {.mix = nd_minhash_mix, .key = 7 + q, .size = size, .adaptive = moduli[q] == 0,
-                            .members = guarded(0, BACK, 8 * n, 0)};
+                            .members = guarded(0, BACK, 8 * n, 0), .scratch = guarded(2, BACK, 8 * n, 0)};
                 uint64_t *f = guarded(1, l % 2, 8 * n, 8 * (size_t)(l % 3)), m = moduli[q] ? moduli[q] : 1;
                 for (size_t i = 0; i < n; i++)
                     f[i] = order == 0 ? random64() : order == 1 ? random_below(n) : i && i % 3 == 0 ? f[i / 2] : random64();

@@ -3,6 +3,7 @@
  * multiples of 2^t to 0 … (2^64 − 1) / m, and all others above. So z is a multiple of m exactly where
  * rotate_right(z·d^-1, t) <= (2^64 − 1) / m  (Granlund, Montgomery 1994, §9). */
 #include "modsketch.h"
+#include "sort.h"
 
 static inline uint64_t rotate_right(uint64_t v, unsigned by) { return v >> by | v << (-by & 63); }
 
@@ -73,38 +74,40 @@ unsigned nd_mod_level(size_t n)
     return level;
 }
 
-enum { FEW = 40, DIGIT = 8, DIGITS = 1 << DIGIT };
+enum { BUCKET_BITS = 11, CROWDED_BUCKET = 32 };
 
-/* v ascending: by the digit at `shift` in place (American flag sort, McIlroy et al. 1993), each part by the digits below;
- * few values by insertion. O(8 n) at most, and O(n) where the leading digits are uniform, as those of mixed values are. */
-static void sort(uint64_t *v, size_t n, int shift)
+ND_SORT(static, sort_words, uint64_t, ND_KEY_ITSELF)
+
+/* v ascending. Multiples of m among mixed values are uniform: by their leading bits into about as many buckets as there are
+ * values, then by insertion, O(n); in digits, with more work, where a bucket is crowded. */
+static void sort(uint64_t *v, size_t n, uint64_t *scratch)
 {
-    if (n <= FEW || shift < 0) {
-        for (size_t i = 1; i < n; i++) {
-            const uint64_t value = v[i];
-            size_t j = i;
-            for (; j && v[j - 1] > value; j--)
-                v[j] = v[j - 1];
-            v[j] = value;
-        }
+    size_t next[1 << BUCKET_BITS], total = 0, fullest = 0;
+    unsigned bits = 1;
+    while (bits < BUCKET_BITS && n >> bits)
+        bits++;
+    memset(next, 0, sizeof *next << bits);
+    for (size_t i = 0; i < n; i++)
+        next[v[i] >> (64 - bits)]++;
+    for (size_t b = 0; b < (size_t)1 << bits; b++) {
+        const size_t here = next[b];
+        fullest = here > fullest ? here : fullest;
+        next[b] = total;
+        total += here;
+    }
+    if (fullest > CROWDED_BUCKET) {
+        sort_words(v, scratch, n);
         return;
     }
-    size_t next[DIGITS], end[DIGITS] = {0}, total = 0;
     for (size_t i = 0; i < n; i++)
-        end[v[i] >> shift & (DIGITS - 1)]++;
-    for (size_t d = 0; d < DIGITS; d++) {
-        next[d] = total;
-        total = end[d] += total;
+        scratch[next[v[i] >> (64 - bits)]++] = v[i];
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t value = scratch[i];
+        size_t j = i;
+        for (; j && v[j - 1] > value; j--)
+            v[j] = v[j - 1];
+        v[j] = value;
     }
-    for (size_t d = 0; d < DIGITS; d++)
-        while (next[d] < end[d]) {
-            const uint64_t value = v[next[d]];
-            const size_t home = value >> shift & (DIGITS - 1);
-            v[next[d]] = v[next[home]];
-            v[next[home]++] = value;
-        }
-    for (size_t d = 0, from = 0; d < DIGITS; from = end[d++])
-        sort(v + from, end[d] - from, shift - DIGIT);
 }
 
 /* The sample so far ascending, each value once, cut to `size`. */
@@ -112,7 +115,7 @@ static void tidy(nd_mod *s)
 {
     uint64_t *v = s->members;
     size_t kept = 0;
-    sort(v, s->count, 64 - DIGIT);
+    sort(v, s->count, s->scratch);
     for (size_t i = 0; i < s->count; i++)
         if (kept == 0 || v[i] != v[kept - 1])
             v[kept++] = v[i];

@@ -16,12 +16,13 @@ typedef struct {
     unsigned twos;          /* m = odd·2^twos; the level i where m adapts */
     size_t taken, count, crowded;
     uint64_t *members;      /* room for as many words as there will be fingerprints; the result */
+    uint64_t *scratch;      /* as much */
 } nd_mod;
 
 /* modulus >= 1; for an adaptive sample 1. */
 void nd_mod_init(nd_mod *s, uint64_t modulus);
 
-/* A new document: members has been set. */
+/* A new document: members and scratch have been set. */
 void nd_mod_open(nd_mod *s);
 /* Expected O(n); memory is written to about twice the final sample, and a little more. `to` is an nd_mod. */
 void nd_mod_take(void *to, const uint64_t *f, size_t n);
