@@ -75,6 +75,23 @@ def test_levels_of_vectors(vectors):
     assert moduli.tolist() == [2**level for level in levels.values()]
 
 
+def test_streams_of_vectors(vectors, same_as, variant):
+    cases = vectors("minhash")["streams"]
+    outputs = list(itertools.islice(splitmix64(8600), max(case["n"] for case in cases)))
+    found = adaptive_rows(sketched(nd.ModSketcher("adaptive"), [outputs[: case["n"]] for case in cases]))
+    for case, (level, values) in zip(cases, found, strict=True):
+        assert level == case["level"]
+        same_as(values, case["values"])
+
+
+def test_overlaps_of_vectors(vectors):
+    outputs = list(itertools.islice(splitmix64(8600), 3005))
+    for case in vectors("minhash")["overlaps"]:
+        sets = [outputs[slice(*case[part])] for part in "ab"]
+        found = sketched(nd.ModSketcher(case["modulus"]), sets).compare(0, 1)
+        assert [found.common, found.total, found.in_a] == case["counts"]
+
+
 def test_by_hand():
     """z of 0, 24, 25, 26, 50, 100: the multiples of 25, and what 2^i divides."""
     fs = unmixed([100, 0, 25, 24, 26, 50, 25])

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ndcore.reference import clustering, features, gf2, minhash, rabin, shingling
+from ndcore.reference import clustering, features, gf2, minhash, rabin, resemblance, shingling
 
 LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 DEGREES = (1, 2, 8, 13, 16, 32, 53, 63, 64)
@@ -368,6 +368,9 @@ def minhash_vectors() -> dict[str, Any]:
             bottoms="ascending",
             mods="ascending",
             adaptives="level i (modulus 2^i), members ascending",
+            streams="adaptive samples of the first n outputs of SplitMix64(8600)",
+            overlaps="samples of outputs a[0] … a[1] - 1 and b[0] … b[1] - 1 of SplitMix64(8600): |T∩A∩B|, |T|, |T∩A|, T "
+            "the union at the larger modulus",
             levels="number of fingerprints, repeats included: level",
         ),
         "fmix64": {hex(z): hex(minhash.fmix64(z)) for z in zs},
@@ -407,7 +410,28 @@ def minhash_vectors() -> dict[str, Any]:
             for level, found in (minhash.adaptive(sets[name], 1),)
         ],
         "levels": {str(n): minhash.adaptive_level(n) for n in levels},
+        "streams": [
+            {"n": n, "level": level, "values": values(found)}
+            for n in (99, 100, 199, 200, 1599, 1600, 12799, 12800)
+            for level, found in (minhash.adaptive(random_values(n, 8600), 1),)
+        ],
+        "overlaps": [
+            {"modulus": m, "a": list(a), "b": list(b), "counts": list(counts)}
+            for m in (1, 3, 25, "adaptive")
+            for a, b in (((0, 1000), (500, 1500)), ((0, 90), (10, 3000)), ((0, 3000), (2990, 3005)), ((0, 0), (0, 50)))
+            for counts in (overlap_counts(a, b, m),)
+        ],
     }
+
+
+def overlap_counts(a: tuple[int, int], b: tuple[int, int], modulus: Any) -> tuple[int, int, int]:
+    outputs = random_values(3005, 8600)
+    bags = [outputs[slice(*part)] for part in (a, b)]
+    if modulus == "adaptive":
+        (common, total), (_, in_a) = resemblance.adaptive_counts(*(minhash.adaptive(bag) for bag in bags))
+    else:
+        (common, total), (_, in_a) = resemblance.mod_counts(*(minhash.mod(bag, modulus) for bag in bags))
+    return common, total, in_a
 
 
 def signature_case(name: str, found: list[int], bits: int, seed: int) -> dict[str, Any]:
