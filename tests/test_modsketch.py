@@ -430,6 +430,7 @@ def test_a_file_describes_itself(tmp_path):
         (lambda: nd.ModSketcher("adaptive", size=9), ValueError, "size=9 needs a modulus that is a number"),
         (lambda: nd.ModSketcher().sketch_hashes([1.5], [0, 1]), TypeError, "64-bit hashes"),
         (lambda: nd.features(nd.ModSketcher().sketch("a")), ValueError, "these sketches are 'mod'; use a MinHasher"),
+        (lambda: nd.super_shingles(nd.ModSketcher("adaptive").sketch("a")), ValueError, "one modulus, these are adaptive"),
         (lambda: nd.near_duplicates(nd.ModSketcher().sketch_many(["a"])), ValueError,
          "signatures are needed, the sketches are 'mod'"),
         (lambda: nd.near_duplicates(["a"], against=nd.ModSketcher("adaptive").sketch_many(["a"])), ValueError,

@@ -112,7 +112,7 @@ def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
     Raises
     ------
     ValueError
-        The sketches are signatures, or run is out of range.
+        The sketches are signatures or adaptive samples, or run is out of range.
 
     Notes
     -----
@@ -124,6 +124,8 @@ def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
             f"super-shingles are made of ascending sketches, these are {sk.recipe['kind']!r}, whose minima have no order; "
             "use a BottomSketcher, or features for signatures"
         )
+    if sk.moduli is not None:
+        raise ValueError("super-shingles need samples of one modulus, these are adaptive; use ModSketcher(modulus=25)")
     members = np.ascontiguousarray(sk.values, np.uint64)
     return SuperShingles(*_feature.super_shingles(members, np.ascontiguousarray(sk.offsets), run, FEATURE_POLYNOMIAL))
 
