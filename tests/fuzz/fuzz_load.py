@@ -11,6 +11,7 @@ them, as in a file that somebody forged.
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
 import json
 import random
@@ -147,13 +148,13 @@ def forged(data: bytes, rng: random.Random) -> bytes:
         match rng.randrange(6):
             case 0:
                 where, key = rng.choice(spots(top))
-                where[key] = rng.choice(VALUES)
+                where[key] = copy.deepcopy(rng.choice(VALUES))
             case 1:
                 where, key = rng.choice(spots(top))
                 where.pop(key)
             case 2:
                 where, key = rng.choice(spots(recipe))
-                where[key] = rng.choice(VALUES)
+                where[key] = copy.deepcopy(rng.choice(VALUES))
                 with_recipe(top, recipe, rng)
             case 3:
                 i = rng.randrange(len(arrays))
