@@ -7,6 +7,7 @@ with probability 0.7^100 < 10^-15, so the engine must give what brute force give
 from __future__ import annotations
 
 import functools
+import hashlib
 import random
 from typing import Any
 
@@ -252,6 +253,53 @@ def test_the_automatic_filter_misses_few_and_invents_none(seed):
     assert result.filter.miss <= 1e-3 and result.filter.threshold == 0.8
 
 
+# ---------------------------------------------------------------------------------------------- digests
+
+
+class Whole:
+    """A corpus of which nothing can be left out."""
+
+    def __init__(self, documents: list[Any]) -> None:
+        self.documents = documents
+
+    def batches(self):
+        return iter([self.documents[:7], self.documents[7:]])
+
+
+@given(st.integers(0, 10**9), st.sampled_from(["first", "longest"]), st.sampled_from(["whole", "skip"]), st.booleans())
+@settings(max_examples=15)
+def test_digests_of_suspects_decide_as_digests_of_all_do(seed, keep, short, sketched):
+    """Many documents of few words: most of them are identical or lexically equivalent to several others."""
+    rng = random.Random(seed)
+    documents, old = corpus(rng, 60, vocabulary=6), corpus(rng, 20, vocabulary=6)
+    documents += rng.choices([*documents, *old], k=60)
+    against = with_digests(old, nd.MinHasher(100)) if sketched and short == "whole" else old
+    how = {"against": against, "keep": keep, "shingling": nd.Shingling(short=short), **COMPLETE}
+    suspects, everything = nd.near_duplicates(documents, **how), nd.near_duplicates(Whole(documents), **how)
+    equal(suspects, everything)
+    np.testing.assert_array_equal(suspects.sketches.digests, everything.sketches.digests)
+
+
+def test_digests_are_taken_where_they_decide():
+    result = nd.near_duplicates([TEN, "other words", "...", TEN + "!", "yet other words"])
+    assert result.sources.known.tolist() == [True, False, True, True, False]
+    assert nd.near_duplicates([TEN, TEN + "!"], shingling=nd.Shingling(unit=str.split)).sources.known.all()
+
+
+def test_equal_signatures_of_unequal_tokens():
+    """Lines whose polynomials differ by a multiple of Q have one symbol, hence one signature; digests tell them apart."""
+    line = b"a line of more than eight bytes"
+    forged = (int.from_bytes(line, "big") ^ nd.shingling.TOKEN_POLYNOMIAL << 64).to_bytes(len(line), "big")
+    assert forged.split() and b"\n" not in forged and b"\r" not in forged and forged != line
+    documents = [line, forged, line + b"\n", forged, b" " + forged]
+    ours, theirs = both_ways(documents, {"threshold": 0.8}, {}, unit="line")
+    agrees(ours, theirs)
+    assert ours.classes.tolist() == ["kept", "shingle", "lexical", "shingle", "shingle"]
+    ours, theirs = both_ways(documents, {"threshold": 0.8, "verify": "tokens"}, {}, unit="line")
+    agrees(ours, theirs)
+    assert ours.classes.tolist() == ["kept", "kept", "lexical", "identical", "lexical"]
+
+
 # ---------------------------------------------------------------------------------------------- sketches for texts
 
 
@@ -481,14 +529,20 @@ def test_sketches_of_a_result_are_those_of_the_sketcher():
     expected = nd.MinHasher(result.filter.num_perm).sketch_many(CORPUS)
     assert result.sketches.recipe == expected.recipe
     np.testing.assert_array_equal(result.sketches.values, expected.values)
+    documents = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in CORPUS]
+    tokens = [b"".join(len(token.encode()).to_bytes(8, "big") + token.encode() for token in nd.Shingling().tokens(text))
+              for text in CORPUS]
     assert result.sketches.digests is not None
+    for row, *both in zip(result.sketches.digests, documents, tokens, strict=True):
+        assert bytes(row) == b"".join(hashlib.blake2b(data, digest_size=16).digest() for data in both)
 
 
 def test_progress_tells_every_stage():
     told: list[tuple[str, int, int | None]] = []
-    nd.near_duplicates(CORPUS, threshold=0.5, progress=lambda *state: told.append(state))
-    assert {stage for stage, _, _ in told} == {"sketching", "pairing", "reading candidates", "verifying"}
-    for stage in ("pairing", "reading candidates", "verifying"):
+    nd.near_duplicates([*CORPUS, TEN, TEN], threshold=0.5, progress=lambda *state: told.append(state))
+    assert {stage for stage, _, _ in told} == {
+        "sketching", "comparing equal signatures", "pairing", "reading candidates", "verifying"}
+    for stage in ("comparing equal signatures", "pairing", "reading candidates", "verifying"):
         last = [state for state in told if state[0] == stage][-1]
         assert last[1] == last[2]
 

@@ -198,10 +198,15 @@ cdef class Batch:
         self.own_texts, self.own_sizes, self.utf8 = NULL, NULL, NULL
         self._hold(results)
 
-    def hashed(self, hashing):
-        """[hashing(memoryview of the bytes)] of every document, in order."""
-        return [hashing(<const uint8_t[:self.sizes[i]]> self.texts[i]) if self.sizes[i] else hashing(b"")
-                for i in range(self.count)]
+    def hashed(self, hashing, positions=None):
+        """[hashing(memoryview of the bytes)] of the documents at these positions, or of all."""
+        cdef Py_ssize_t i
+        results = []
+        for i in range(self.count) if positions is None else positions:
+            if not 0 <= i < <Py_ssize_t> self.count:
+                raise IndexError(f"document {i} of {self.count}")
+            results.append(hashing(<const uint8_t[:self.sizes[i]]> self.texts[i]) if self.sizes[i] else hashing(b""))
+        return results
 
     def lengths(self):
         """Bytes of every document; int64 (n,)."""
@@ -328,16 +333,19 @@ cdef class Shingler:
         sink.complete()
         return np.asarray(counts[0]), np.asarray(counts[1]), invalid, results
 
-    def canonical(self, Batch batch, hashing):
-        """[hashing(memoryview of the canonical bytes)] of every document, in order."""
-        return self.sketch(batch, Nothing(), hashing)[3]
-
-
-cdef class Nothing(Sink):
-    """A sink that forgets everything."""
-
-    def __cinit__(self):
-        self.take = ignore
+    def canonical(self, Batch batch, hashing, positions=None):
+        """[hashing(memoryview of the canonical bytes)] of the documents at these positions, or of all."""
+        cdef Py_ssize_t i
+        cdef Work work = Work(self, batch)
+        results = []
+        work.begin_tape()
+        for i in range(batch.count) if positions is None else positions:
+            if not 0 <= i < <Py_ssize_t> batch.count:
+                raise IndexError(f"document {i} of {batch.count}")
+            with nogil:
+                work.one(i, ignore, NULL)
+            results.append(hashing(work.canonical(i)))
+        return results
 
 
 cdef void ignore(void *to, const uint64_t *f, size_t n) noexcept nogil:

@@ -14,13 +14,13 @@ from ndcore.designing import design_filter
 from ndcore.estimating import sizes_of_rows
 from ndcore.filtering import FilterDesign, least_equal_minima
 from ndcore.progress import Progress, reporting
-from ndcore.reading import Reading, as_corpus, read_corpus
+from ndcore.reading import Reading, alike, as_corpus, read_corpus, read_digests
 from ndcore.result import NearDuplicates, Pairs, Sources, conclude
 from ndcore.runs import settle_runs
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher
-from ndcore.verifying import Corpus, ShingleSets, indexed_texts
+from ndcore.verifying import Corpus, ShingleSets, indexed_pieces
 
 __all__ = ["near_duplicates"]
 
@@ -120,7 +120,7 @@ def near_duplicates(
             side.read(sketcher, threads=threads, memory_limit=_share(memory_limit), report=report)
             for side in (new, old) if side is not None
         ]
-        job = _Job(new, old, readings, sketcher, design, keep, by, cluster)
+        job = _Job(new, old, readings, sketcher, design, keep, by, cluster, threads, report)
         if ids is not None and len(ids) != job.n:
             raise ValueError(f"there are {len(ids)} ids and {job.n} documents")
         return job.run(threshold, ids, max_holders, verify == "tokens", _share(memory_limit), threads, report)
@@ -156,7 +156,10 @@ class _Side:
             return read_corpus(self.corpus, sketcher, **how)
         assert self.sketches is not None
         sketcher.recipe.check(self.sketches.recipe)
-        return Reading(np.ascontiguousarray(self.sketches.values), self.sketches.digests, None, self.sketches.valid, 0)
+        rows, digests = np.ascontiguousarray(self.sketches.values), self.sketches.digests
+        known = np.full(len(rows), digests is not None)
+        digests = np.zeros((len(rows), 32), np.uint8) if digests is None else digests
+        return Reading(rows, digests, known, None, self.sketches.valid, 0)
 
 
 def _plan(
@@ -191,16 +194,11 @@ class _Read(NamedTuple):
 
 
 def _joined(readings: list[Reading], sides: list[_Side]) -> _Read:
-    sizes = [len(reading.rows) for reading in readings]
-    digests = [
-        np.zeros((size, 32), np.uint8) if reading.digests is None else reading.digests
-        for reading, size in zip(readings, sizes, strict=True)
-    ]
-    known = [np.full(size, reading.digests is not None) for reading, size in zip(readings, sizes, strict=True)]
-    texts = [np.full(size, side.corpus is not None) for side, size in zip(sides, sizes, strict=True)]
     rows = [reading.rows for reading in readings]
+    texts = [np.full(len(reading.rows), side.corpus is not None) for reading, side in zip(readings, sides, strict=True)]
     return _Read(
-        rows[0] if len(rows) == 1 else np.concatenate(rows), np.concatenate(digests), np.concatenate(known),
+        rows[0] if len(rows) == 1 else np.concatenate(rows),
+        np.concatenate([reading.digests for reading in readings]), np.concatenate([reading.known for reading in readings]),
         np.concatenate(texts), np.concatenate([reading.valid for reading in readings]),
     )
 
@@ -210,7 +208,7 @@ class _Job:
 
     def __init__(
         self, new: _Side, old: _Side | None, readings: list[Reading], sketcher: MinHasher, design: FilterDesign,
-        keep: Any, by: Any, cluster: str,
+        keep: Any, by: Any, cluster: str, threads: int | None, report: Progress,
     ) -> None:
         sides = [new] if old is None else [new, old]
         self.corpora = (new.corpus, old.corpus if old else None)
@@ -222,7 +220,16 @@ class _Job:
         self.sketcher, self.design, self.cluster = sketcher, design, cluster
         self.order = np.concatenate([np.arange(self.n, self.total), _keep_order(keep, readings[0], self.n)])
         self.by = None if by is None else _codes(by() if callable(by) else by, self.n)
+        self._compare_alike(threads, report)
         self.leader = _leaders(self.read, self.order, self.by)
+
+    def _compare_alike(self, threads: int | None, report: Progress) -> None:
+        """Take the digests of documents of equal signatures, which lexically equivalent documents have."""
+        read = self.read
+        wanted = alike(read.rows, read.valid & (read.known | read.has_text)) & ~read.known
+        where = self.corpora, (0, self.n), wanted
+        read_digests(*where, self.sketcher.shingling, read.digests, threads=threads, report=report)
+        read.known[wanted] = True
 
     def run(
         self, threshold: float, ids: Sequence[Any] | None, max_holders: int, tokens: bool, memory_limit: int | None,
@@ -250,6 +257,7 @@ class _Job:
         sources = Sources(
             self.corpora, self.n, self.read.rows, self.read.digests, self.read.known, self.read.valid, self.leader,
             self.order, self.sketcher.shingling, self.cluster, measure if self.cluster == "components" else None,
+            self.sketcher.recipe, self.given,
         )
         return conclude(sources, pairs, estimated, self._draft(threshold, ids, common), labels)
 
@@ -261,20 +269,15 @@ class _Job:
         wanted &= self.read.has_text
         sets = ShingleSets(self.sketcher.shingling, self.total, tokens=tokens, threads=threads)
         if wanted.any():
-            texts = indexed_texts(self.corpora, (0, self.n), wanted)
+            texts = indexed_pieces(self.corpora, (0, self.n), wanted)
             sets.read(texts, int(np.count_nonzero(wanted)), report)
         return sets
 
     def _draft(self, threshold: float, ids: Sequence[Any] | None, common: list[dict[str, int]]) -> NearDuplicates:
-        rows, valid = self.read.rows[: self.n], self.read.valid[: self.n]
-        sketches = self.given if self.given is not None else Sketches(
-            rows, self.sketcher.recipe, sizes=sizes_of_rows(rows, valid, self.sketcher.recipe), sizes_exact=~valid,
-            valid=valid, digests=self.read.digests[: self.n],
-        )
         nothing = np.empty(0, np.int64)
         return NearDuplicates(
             nothing, np.empty(0, np.str_), np.empty(0), Pairs(nothing, nothing, np.empty(0)), np.empty(0, np.bool_),
-            threshold, self.design, common, self.invalid_bytes, sketches, ids, None,  # type: ignore[arg-type]
+            threshold, self.design, common, self.invalid_bytes, ids, None,  # type: ignore[arg-type]
         )
 
 

@@ -1,4 +1,4 @@
-"""The first pass over a collection: digests and signatures of every document."""
+"""The first pass over a collection: signatures of every document, and digests where they may be needed."""
 
 from __future__ import annotations
 
@@ -10,27 +10,32 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore import _pipeline
 from ndcore._pipeline import Batch
 from ndcore.estimating import sizes_of_rows
 from ndcore.progress import Progress
+from ndcore.shingling import FEATURE_POLYNOMIAL, Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher
 from ndcore.spooled import SpooledArray, temporary_file
 from ndcore.texts import Text, as_texts, map_pieces, pieces
-from ndcore.verifying import BATCH, Corpus, TextCorpus
+from ndcore.verifying import BATCH, Corpus, TextCorpus, indexed_pieces
 
-__all__ = ["Reading", "as_corpus", "read_corpus", "sketch_corpus"]
+__all__ = ["Reading", "alike", "as_corpus", "read_corpus", "read_digests", "sketch_corpus"]
+
+REMEMBERED = 1 << 20  # signatures, in 8 bytes each
 
 
 class Reading(NamedTuple):
     """What is kept of n documents.
 
-    rows (n, num_perm); digests uint8 (n, 32): BLAKE2b-128 of the bytes, then of the canonical tokens; lengths in bytes;
-    valid: has shingles; invalid_bytes: bytes in no well-formed UTF-8 sequence, in all.
+    rows (n, num_perm); digests uint8 (n, 32): BLAKE2b-128 of the bytes, then of the canonical tokens, where known bool (n,)
+    is set; lengths in bytes; valid: has shingles; invalid_bytes: bytes in no well-formed UTF-8 sequence, in all.
     """
 
     rows: NDArray[Any]
-    digests: NDArray[np.uint8] | None
+    digests: NDArray[np.uint8]
+    known: NDArray[np.bool_]
     lengths: NDArray[np.int64] | None
     valid: NDArray[np.bool_]
     invalid_bytes: int
@@ -105,22 +110,73 @@ def _digest(data: Any) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]]) -> Reading:
+class _Remembered:
+    """Signatures met lately, as far as a table of fixed size holds them: a hint, which no result depends on."""
+
+    def __init__(self) -> None:
+        self._table = np.zeros(REMEMBERED, np.uint64)
+
+    def again(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which of these signatures were met before, or are repeated here."""
+        keys = _keys(rows)
+        slots = keys % np.uint64(REMEMBERED)
+        met = self._table[slots] == keys
+        self._table[slots] = keys
+        again = np.ones(len(keys), np.bool_)
+        first = np.unique(keys, return_index=True)[1]
+        again[first] = met[first]
+        return again
+
+
+def _keys(rows: NDArray[Any]) -> NDArray[np.uint64]:
+    """A fingerprint of each signature."""
+    return _pipeline.features(rows, rows.shape[1], 0, 1, FEATURE_POLYNOMIAL)[:, 0]
+
+
+def alike(rows: NDArray[Any], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which documents among these have the signature of another one of them; possibly, at random, one more. O(n log n)."""
+    which = np.flatnonzero(among)
+    _, number, count = np.unique(_keys(rows)[which], return_inverse=True, return_counts=True)
+    found = np.zeros(len(rows), np.bool_)
+    found[which] = count[number] > 1
+    return found
+
+
+def _digests(raw: Batch, which: NDArray[np.intp], canonical: list[bytes]) -> NDArray[np.uint8]:
+    """Digests of these documents' bytes beside those of their tokens; uint8 (len(which), 32)."""
+    found = [np.frombuffer(b"".join(hashed), np.uint8).reshape(-1, 16) for hashed in (raw.hashed(_digest, which), canonical)]
+    return np.concatenate(found, axis=1)
+
+
+def _raw(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batch:
+    return batch if shingling.reads_bytes else Batch(texts)
+
+
+def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]], remembered: _Remembered | None) -> Reading:
     first, texts = piece
     shingling = sketcher.shingling
     batch = shingling.batch(texts)
-    done = sketcher.sketch_batch(batch, first, _digest)
-    raw = batch if shingling.reads_bytes else Batch(texts)
-    digests = np.empty((len(texts), 2, 16), np.uint8)
-    digests[:, 0] = np.frombuffer(b"".join(raw.hashed(_digest)), np.uint8).reshape(-1, 16)
-    digests[:, 1] = np.frombuffer(b"".join(done.hashed), np.uint8).reshape(-1, 16)
-    return Reading(done.sink.rows, digests.reshape(-1, 32), raw.lengths(), done.valid, done.invalid_bytes)
+    raw = _raw(shingling, batch, texts)
+    done = sketcher.sketch_batch(batch, first, _digest if remembered is None else None)
+    rows, valid = done.sink.rows, done.valid
+    known = np.ones(len(texts), np.bool_) if remembered is None else ~valid | remembered.again(rows)
+    which = np.flatnonzero(known)
+    canonical = done.hashed if remembered is None else shingling.shingler.canonical(batch, _digest, which)
+    digests = np.zeros((len(texts), 32), np.uint8)
+    digests[which] = _digests(raw, which, canonical)
+    return Reading(rows, digests, known, raw.lengths(), valid, done.invalid_bytes)
 
 
 def read_corpus(
-    corpus: Corpus, sketcher: MinHasher, *, threads: int | None, memory_limit: int | None, report: Progress
+    corpus: Corpus, sketcher: MinHasher, *, threads: int | None, memory_limit: int | None, report: Progress,
+    digest_all: bool = False,
 ) -> Reading:
-    """Digest and sketch every document; the next batch is read while threads sketch the last."""
+    """Sketch every document; the next batch is read while threads sketch the last.
+
+    Digests tell apart documents of equal signatures, and those without shingles. So where single documents can be read
+    again at no great cost (`Corpus`), only those are digested here that have no shingles or a signature met before; all
+    where `digest_all`. By a callable unit documents of equal bytes may differ, and all are digested.
+    """
     def all_pieces() -> Iterator[tuple[int, Sequence[Text]]]:
         start = 0
         for batch in corpus.batches():
@@ -128,26 +184,50 @@ def read_corpus(
             start += len(batch)
 
     rows = SpooledArray(f"uint{sketcher.bits}", memory_limit)
-    digests, lengths, valid = SpooledArray(np.uint8), SpooledArray(np.int64), SpooledArray(np.bool_)
+    digests, known, lengths, valid = (SpooledArray(dtype) for dtype in (np.uint8, np.bool_, np.int64, np.bool_))
     invalid_bytes = 0
     rows.append(np.empty((0, sketcher.num_perm), rows.dtype))
     digests.append(np.empty((0, 32), np.uint8))
-    for piece in map_pieces(lambda piece: _read_piece(sketcher, piece), all_pieces(), threads):
+    later = not digest_all and getattr(corpus, "random_access", False) and not callable(sketcher.shingling.unit)
+    remembered = _Remembered() if later else None
+    for piece in map_pieces(lambda piece: _read_piece(sketcher, piece, remembered), all_pieces(), threads):
         rows.append(piece.rows)
-        assert piece.digests is not None and piece.lengths is not None  # as they are of texts
         digests.append(piece.digests)
+        known.append(piece.known)
+        assert piece.lengths is not None  # as they are of texts
         lengths.append(piece.lengths)
         valid.append(piece.valid)
         invalid_bytes += piece.invalid_bytes
         report("sketching", len(valid), None)
-    return Reading(rows.array(), digests.array(), lengths.array(), valid.array(), invalid_bytes)
+    return Reading(rows.array(), digests.array(), known.array(), lengths.array(), valid.array(), invalid_bytes)
+
+
+def read_digests(
+    corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_], shingling: Shingling,
+    digests: NDArray[np.uint8], *, threads: int | None, report: Progress,
+) -> None:
+    """Read the wanted documents again (see `indexed_texts`) and set their rows of `digests`."""
+    def work(piece: tuple[NDArray[np.int64], Sequence[Text]]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        positions, texts = piece
+        batch = shingling.batch(texts)
+        which = np.arange(len(texts))
+        canonical = shingling.shingler.canonical(batch, _digest, which)
+        return positions, _digests(_raw(shingling, batch, texts), which, canonical)
+
+    done, total = 0, int(np.count_nonzero(wanted))
+    if not total:
+        return
+    for positions, found in map_pieces(work, indexed_pieces(corpora, starts, wanted), threads):
+        digests[positions] = found
+        done += len(positions)
+        report("comparing equal signatures", done, total)
 
 
 def sketch_corpus(
     corpus: Corpus, sketcher: MinHasher, *, threads: int | None = None, report: Progress
 ) -> tuple[Sketches, int]:
     """(sketches with digests, invalid bytes): what `near_duplicates` needs of a collection when its texts are gone."""
-    read = read_corpus(corpus, sketcher, threads=threads, memory_limit=None, report=report)
+    read = read_corpus(corpus, sketcher, threads=threads, memory_limit=None, report=report, digest_all=True)
     sketches = Sketches(
         read.rows, sketcher.recipe, sizes=sizes_of_rows(read.rows, read.valid, sketcher.recipe), sizes_exact=~read.valid,
         valid=read.valid, digests=read.digests,

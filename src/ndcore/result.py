@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,11 @@ from ndcore.clustering import represent
 from ndcore.estimating import Overlap, overlap, ratio
 from ndcore.filtering import FilterDesign
 from ndcore.intervals import interval
+from ndcore.progress import resolve
+from ndcore.reading import read_digests
+from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling
-from ndcore.sketches import Sketches
+from ndcore.sketches import Sketches, sizes_of_rows
 from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = ["CLASSES", "Explanation", "NearDuplicates", "Pairs"]
@@ -39,7 +43,7 @@ class Sources:
     """What a result needs to answer further questions: where the documents are, and what was found out about them.
 
     Positions 0 … n − 1 are the documents, n … n + m − 1 those of `against`. `leader` is the first document in keep order
-    that is identical or lexically equivalent.
+    that is identical or lexically equivalent. Digests are there where `known`; `sketches` adds the others.
     """
 
     corpora: tuple[Corpus | None, Corpus | None]
@@ -54,6 +58,8 @@ class Sources:
     cluster: str
     measure: Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.bool_]]] | None
     """(resemblance, exact) of any pairs that meet in a chain; for components, whose members need not be a pair."""
+    recipe: Recipe
+    given: Sketches | None
 
 
 @dataclass(frozen=True)
@@ -123,12 +129,8 @@ class NearDuplicates:
     common : list of dict
         Features held by more than max_holders documents: their documents were compared with the representatives among
         them only; ``cut`` of them not even with all of these.
-    valid : ndarray of bool (n,)
-        False: the document has no shingles, and can only be identical to another.
     invalid_bytes : int
         Bytes of the documents that are in no well-formed UTF-8 sequence; they separate words.
-    sketches : Sketches
-        Signatures of the n documents, with digests: to be saved, and used in place of the texts.
     ids : list or None
         As given.
     """
@@ -142,7 +144,6 @@ class NearDuplicates:
     filter: FilterDesign
     common: list[dict[str, int]]
     invalid_bytes: int
-    sketches: Sketches
     ids: Sequence[Any] | None
     sources: Sources = field(repr=False)
 
@@ -155,7 +156,27 @@ class NearDuplicates:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        return self.sketches.valid
+        """bool (n,); False: the document has no shingles, and can only be identical to another."""
+        return self.sources.valid[: len(self)]
+
+    @cached_property
+    def sketches(self) -> Sketches:
+        """Signatures of the n documents, with digests: to be saved, and used in place of the texts.
+
+        Digests were taken where they decide: of documents of equal signatures. The first use takes the others, for which
+        it reads those documents once more.
+        """
+        sources = self.sources
+        if sources.given is not None:
+            return sources.given
+        missing = ~sources.known & (np.arange(len(sources.known)) < sources.n)
+        assert sources.shingling is not None
+        read_digests(sources.corpora, (0, sources.n), missing, sources.shingling, sources.digests, threads=None,
+                     report=resolve(None))
+        sources.known[missing] = True
+        rows, valid = sources.rows[: sources.n], self.valid
+        return Sketches(rows, sources.recipe, sizes=sizes_of_rows(rows, valid, sources.recipe), sizes_exact=~valid,
+                        valid=valid, digests=sources.digests[: sources.n])
 
     @property
     def kept(self) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from ndcore.shingling import Shingling
 from ndcore.spooled import SpooledSets
 from ndcore.texts import Text, map_pieces, pieces, take
 
-__all__ = ["Corpus", "ShingleSets", "TextCorpus", "indexed_texts"]
+__all__ = ["Corpus", "ShingleSets", "TextCorpus", "indexed_pieces", "indexed_texts"]
 
 BATCH = 8 << 20  # bytes of text that are in memory at a time
 SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time
@@ -25,7 +25,8 @@ class Corpus(Protocol):
     """A collection of documents that can be read again: every pass yields the same documents in the same order.
 
     One that can leave documents out faster than by reading them has a method ``selected(wanted)`` too: (positions, texts)
-    of the documents whose position is set in a bool array, in batches.
+    of the documents whose position is set in a bool array, in batches. Where that costs no more than the documents wanted,
+    it has an attribute ``random_access`` that is true.
     """
 
     def batches(self) -> Iterator[Sequence[Text]]:
@@ -35,11 +36,18 @@ class Corpus(Protocol):
 class TextCorpus:
     """A sequence of texts as a Corpus."""
 
+    random_access = True
+
     def __init__(self, texts: Sequence[Text]) -> None:
         self.texts = texts
 
     def batches(self) -> Iterator[Sequence[Text]]:
         return (part for _, part in pieces(self.texts, BATCH))
+
+    def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
+        positions = np.flatnonzero(wanted[: len(self.texts)])
+        for first, texts in pieces(take(self.texts, positions), BATCH):
+            yield positions[first : first + len(texts)], texts
 
 
 def indexed_texts(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
@@ -56,6 +64,14 @@ def indexed_texts(corpora: Iterable[Corpus | None], starts: Iterable[int], wante
             if len(inside):
                 yield start + inside, take(batch, inside)
             start += len(batch)
+
+
+def indexed_pieces(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
+                   ) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
+    """`indexed_texts` in pieces of work for threads."""
+    for positions, texts in indexed_texts(corpora, starts, wanted):
+        for first, part in pieces(texts):
+            yield positions[first : first + len(part)], part
 
 
 _Piece = tuple[NDArray[np.int64], Sequence[Text]]
@@ -79,15 +95,10 @@ class ShingleSets:
         self._sets = SpooledSets(limit)
         self._known: dict[tuple[Any, ...], int] | None = {} if tokens else None
 
-    def read(self, documents: Iterable[tuple[NDArray[np.int64], Sequence[Text]]], total: int, report: Progress) -> None:
-        """Form the sets of these documents."""
-        def all_pieces() -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
-            for positions, texts in documents:
-                for first, part in pieces(texts):
-                    yield positions[first : first + len(part)], part
-
+    def read(self, documents: Iterable[_Piece], total: int, report: Progress) -> None:
+        """Form the sets of these documents, given in pieces."""
         work, threads = (self._tuple_sets, 1) if self._known is not None else (self._fingerprint_sets, self.threads)
-        for positions, values, offsets in map_pieces(work, all_pieces(), threads):
+        for positions, values, offsets in map_pieces(work, documents, threads):
             self._sets.append(values, offsets)
             self._number[positions] = np.arange(self._count, self._count + len(positions))
             self._count += len(positions)

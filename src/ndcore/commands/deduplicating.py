@@ -149,7 +149,7 @@ class Run:
         texts, known, result = self.texts, self.known, self.result
         from_files = isinstance(texts, Documents)
         rejected = texts.rejected if from_files else []
-        recipe = getattr(result.sketches, "recipe", None)
+        recipe = result.sources.recipe
         return {
             "ndcore": __version__,
             "counts": summary.counts(len(self.verdicts) + len(rejected), len(rejected), self.verdicts),
