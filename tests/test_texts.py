@@ -162,6 +162,17 @@ def test_long_elements_are_cut_in_messages():
 # ---------------------------------------------------------------------------------------------- pieces
 
 
+def test_every_thread_gets_several_pieces():
+    texts = ["x" * 10_000] * 200
+    assert len(list(pieces(texts))) == 2
+    for threads, expected in ((2, 17), (3, 25), (8, 34)):  # of 12, 8 and, the least, 6 texts
+        parts = list(pieces(texts, threads=threads))
+        assert len(parts) == expected and sum(len(part) for _, part in parts) == 200
+        assert [first for first, _ in parts] == list(range(0, 200, len(parts[0][1])))
+    assert len(list(pieces(texts, 1000, threads=2))) == 200
+    assert list(pieces([], threads=2)) == []
+
+
 @pytest.mark.parametrize(
     "lengths", [[], [0], [0, 0, 0], [5], [100], [100, 100], [3, 3, 3, 3, 100, 1, 0], [10] * 25, [11, 0, 0]]
 )

@@ -15,7 +15,7 @@ from ndcore._pipeline import Batch, Shingler
 from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
 from ndcore.recipe import Recipe
-from ndcore.texts import Text, as_texts, map_pieces, pieces
+from ndcore.texts import Text, as_texts, map_pieces, pieces, thread_count
 
 __all__ = ["FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling"]
 
@@ -294,7 +294,7 @@ class Shingling:
             self.refuse_short(tokens, first)
             return values, shingles
 
-        done = list(map_pieces(work, pieces(as_texts(texts)), threads))
+        done = list(map_pieces(work, pieces(as_texts(texts), threads=thread_count(threads)), threads))
         values = [part for part, _ in done]
         counts = [part for _, part in done]
         offsets = np.zeros(1 + sum(map(len, counts)), np.int64)

@@ -17,7 +17,7 @@ from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
-from ndcore.texts import Text, as_texts, map_pieces, pieces
+from ndcore.texts import Text, as_texts, map_pieces, pieces, thread_count
 
 __all__ = ["BottomSketcher", "MinHasher"]
 
@@ -87,7 +87,7 @@ class _Sketcher(ABC):
         done: list[_Piece] = []
         with reporting(progress) as report:
             finished = 0
-            for piece in map_pieces(self.sketch_piece, pieces(listed), threads):
+            for piece in map_pieces(self.sketch_piece, pieces(listed, threads=thread_count(threads)), threads):
                 done.append(piece)
                 finished += len(piece.valid)
                 report("sketching", finished, len(listed))

@@ -22,6 +22,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 PIECE = 1 << 20  # about so many bytes of text are one piece of work
+LEAST_PIECE = 1 << 16
+PIECES = 8  # of a thread, at least: then the last ones leave few threads idle
 
 
 def as_texts(texts: Iterable[Text]) -> Sequence[Text]:
@@ -90,9 +92,14 @@ def take(texts: Sequence[Text], positions: NDArray[np.int64]) -> Sequence[Text]:
     return texts.take(positions) if isinstance(texts, ArrowTexts) else [texts[i] for i in positions.tolist()]
 
 
-def pieces(texts: Sequence[Text], size: int = PIECE) -> Iterator[tuple[int, Sequence[Text]]]:
-    """Consecutive pieces (position of the first, texts) of about `size` bytes each; a longer text is one of its own."""
+def pieces(texts: Sequence[Text], size: int = PIECE, threads: int = 1) -> Iterator[tuple[int, Sequence[Text]]]:
+    """Consecutive pieces (position of the first, texts) of about `size` bytes each; a longer text is one of its own.
+
+    For several threads, PIECES or more for each, as long as they have LEAST_PIECE bytes.
+    """
     ends = np.cumsum(lengths(texts))
+    if threads > 1 and len(texts):
+        size = max(min(size, LEAST_PIECE), min(size, int(ends[-1]) // (PIECES * threads)))
     start = 0
     while start < len(texts):
         before = int(ends[start - 1]) if start else 0
