@@ -524,7 +524,11 @@ def test_sketches_instead_of_texts(corpus: Path, tmp_path: Path, capsys: pytest.
     assert run("sketch", corpus, "-o", saved) == 0
     assert "Sketched 6 documents" in capsys.readouterr().out
     assert run("dedup", saved, "-o", tmp_path / "out") == 0
-    assert "estimated" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "estimated" in told
+    account = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert 0 < account["expected_spurious"] < 1e-12
+    assert f"{account['expected_spurious']:.2g} spurious matches are expected" in told
     clusters = {line["id"]: line for line in lines(tmp_path / "out" / "clusters.jsonl")}
     assert {key: (line["class"], line["representative"]) for key, line in clusters.items()} == {
         str(key): (verdict, kept) for key, (verdict, kept) in DROPPED.items()

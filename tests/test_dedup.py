@@ -359,6 +359,24 @@ def test_saved_sketches_with_digests_are_a_collection(tmp_path):
     assert both.labels.tolist() == [1]
 
 
+def test_expected_spurious_matches_of_sketches():
+    """Pairs judged by signatures alone, times P(Binomial(groups, 2^-bits) >= need); "..." has no shingles."""
+    texts, others = [TEN, "b", "c", "d", "..."], ["e", "f", "g"]
+    three = nd.FilterDesign.of(3, 1, 2, threshold=0.5)
+    chance = 3 * 2.0**-64  # two of three features of one minimum of 32 bits; the term of all three is 2^-32 of that
+    sketches, old = (nd.MinHasher(3).sketch_many(documents) for documents in (texts, others))
+
+    def expected(new: Any, against: Any = None, filter: nd.FilterDesign = three) -> float:
+        return nd.near_duplicates(new, against=against, filter=filter, num_perm=3, threshold=0.5).expected_spurious
+
+    assert expected(texts) == expected(texts, others) == expected(sketches[:1]) == 0.0
+    assert expected(sketches) == pytest.approx(6 * chance)
+    assert expected(sketches, old) == expected(sketches, others) == pytest.approx((6 + 12) * chance)
+    assert expected(texts, old) == pytest.approx(12 * chance)
+    assert expected(sketches, None, nd.FilterDesign.of(1, 3, 1, threshold=0.5)) == pytest.approx(6 * 2.0**-64)
+    assert expected(sketches[:0]) == 0.0
+
+
 def test_sketches_explain_by_estimates():
     result = nd.near_duplicates(nd.MinHasher(84).sketch_many([TEN, TEN + " more", "x y z a b c"]), threshold=0.5)
     told = result.explain(0, 1)

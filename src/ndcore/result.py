@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ndcore.clustering import represent
 from ndcore.estimating import Overlap, overlap, ratio
-from ndcore.filtering import FilterDesign
+from ndcore.filtering import FilterDesign, expected_spurious
 from ndcore.intervals import interval
 from ndcore.progress import resolve
 from ndcore.reading import read_digests
@@ -192,6 +192,25 @@ class NearDuplicates:
     def representatives(self) -> NDArray[np.int64]:
         """Positions of those that stand for more than themselves, documents of `against` included."""
         return np.unique(self.labels[self.duplicates])
+
+    @property
+    def expected_spurious(self) -> float:
+        """Expected number of pairs that match only because fingerprints of their minima collide; 0.0 where all texts were
+        at hand, for then every pair was verified.
+
+        Of the pairs that signatures alone decide, which have equal features by chance, see `filtering.expected_spurious`
+        (Broder 2000, §2); a feature has 64 bits, or those of its minima where they are fewer. With `by` it is a bound.
+        """
+        n, size, design = self.sources.n, self.filter.group_size, self.filter
+        valid = self.sources.valid
+        new, old = (int(np.count_nonzero(side)) for side in (valid[:n], valid[n:]))
+        bits = min(64, 8 * self.sources.rows.dtype.itemsize * size)
+        whole, within_new, within_old = (
+            expected_spurious(documents, bits, design.groups, design.need) for documents in (new + old, new, old)
+        )
+        between = whole - within_new - within_old
+        texts_of_new, texts_of_old = (corpus is not None for corpus in self.sources.corpora)
+        return (0.0 if texts_of_new else within_new) + (0.0 if texts_of_new and texts_of_old else between)
 
     def explain(self, i: int, j: int) -> Explanation:
         """Why documents i and j (positions; n + k is document k of `against`) are or are not near-duplicates.

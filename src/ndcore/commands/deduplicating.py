@@ -157,6 +157,7 @@ class Run:
             "parameters": self._parameters(recipe),
             "recipe": {"id": recipe.id, "parameters": json.loads(recipe.to_json())} if recipe is not None else None,
             "estimated": self.sketched or self.against_sketched,
+            "expected_spurious": result.expected_spurious,
             "filter": summary.plain(result.filter),
             "common": summary.plain(result.common),
             "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),

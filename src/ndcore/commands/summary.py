@@ -146,6 +146,12 @@ def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
             f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often.",
             file=stream,
         )
+    if summary["estimated"]:
+        print(
+            "Where a text was not at hand, pairs were judged by sketches alone; "
+            f"{summary['expected_spurious']:.2g} spurious matches are expected of fingerprints that collide.",
+            file=stream,
+        )
     if summary["counts"]["dropped"]:
         print("Look at a pair with: ndcore compare A B   (files, or FILE#ID for a record)", file=stream)
 
