@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore.candidates import Candidates, find_candidates
 from ndcore.clustering import CLUSTERINGS, represent
 from ndcore.designing import design_filter
-from ndcore.estimating import sizes_of_rows
 from ndcore.filtering import FilterDesign, least_equal_minima
 from ndcore.progress import Progress, reporting
 from ndcore.reading import Reading, alike, as_corpus, read_corpus, read_digests

@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _pipeline
+from ndcore import _feature
 from ndcore._pipeline import Batch
 from ndcore.estimating import sizes_of_rows
 from ndcore.progress import Progress
@@ -130,7 +130,7 @@ class _Remembered:
 
 def _keys(rows: NDArray[Any]) -> NDArray[np.uint64]:
     """A fingerprint of each signature."""
-    return _pipeline.features(rows, rows.shape[1], 0, 1, FEATURE_POLYNOMIAL)[:, 0]
+    return _feature.features(rows, rows.shape[1], 0, 1, FEATURE_POLYNOMIAL)[:, 0]
 
 
 def alike(rows: NDArray[Any], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
