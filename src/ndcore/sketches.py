@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ from ndcore.comparison import Comparison, Method, Quantity
 from ndcore.estimating import sample_sizes, signature_sizes
 from ndcore.recipe import Recipe
 from ndcore.stored import check_arrays, packed_ids, unpacked_ids
-from ndcore.texts import map_pieces, thread_count
+from ndcore.texts import map_pieces
 
 __all__ = ["Sketches", "load"]
 
@@ -148,10 +149,11 @@ class Sketches:
         rows, columns = _positions(a, len(self)), _positions(b, len(theirs))
         if a is None or b is None:
             rows = rows.reshape(rows.shape + (1,) * columns.ndim)
-        rows, columns = np.broadcast_arrays(rows, columns)
+        if rows.shape != columns.shape:
+            rows, columns = np.broadcast_arrays(rows, columns)
         counts = np.empty((rows.size, 3), np.int64)
-        self._count(theirs, rows.ravel(), columns.ravel(), counts, thread_count(threads))
-        common, total, in_a = np.moveaxis(counts.reshape(*rows.shape, 3), -1, 0)
+        self._count(theirs, rows.ravel(), columns.ravel(), counts, threads)
+        common, total, in_a = (counts[:, k].reshape(rows.shape) for k in range(3))
         return Comparison(
             common, total, in_a, self.sizes[rows], theirs.sizes[columns], self.sizes_exact[rows],
             theirs.sizes_exact[columns], self._whole(rows) & theirs._whole(columns),
@@ -159,7 +161,7 @@ class Sketches:
         )
 
     def _count(
-        self, theirs: Sketches, a: NDArray[np.int64], b: NDArray[np.int64], out: NDArray[np.int64], threads: int
+        self, theirs: Sketches, a: NDArray[np.int64], b: NDArray[np.int64], out: NDArray[np.int64], threads: int | None
     ) -> None:
         """Counts of pairs into the rows of `out`, as `Comparison` has them."""
         ours, others = np.ascontiguousarray(self.values), np.ascontiguousarray(theirs.values)
@@ -175,8 +177,10 @@ class Sketches:
             size = self.recipe["size"] or 2**63
             overlaps(ours, self.offsets, a[part], others, theirs.offsets, b[part], size, masks, out[part])
 
-        for _ in map_pieces(work, range(0, len(a), PIECE), threads if len(a) > PIECE else 1):
-            pass
+        if len(a) > PIECE or threads is not None:
+            deque(map_pieces(work, range(0, len(a), PIECE), threads), maxlen=0)
+        else:
+            work(0)
 
     def _whole(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which sketches hold the whole sets."""
