@@ -1,0 +1,342 @@
+"""Which permuted sorted tables find all fingerprints within k bits (Manku, Jain, Das Sarma 2007, §3.1)."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+__all__ = ["MAX_DISTANCE", "MAX_TABLES", "Table", "TablePlan", "plan_tables"]
+
+MAX_DISTANCE = 10
+MAX_TABLES = 1024  # more would take 8 KiB a fingerprint
+KEY_BYTES = 8
+ENTRY_BYTES = 4  # of a directory
+PROBE_NS = 60.0  # of looking a prefix up in memory
+CANDIDATE_NS = 0.5  # of comparing one fingerprint with the query
+
+
+class Table(NamedTuple):
+    """One table: what is moved to the front, and how much of it a query must match.
+
+    Attributes
+    ----------
+    prefix : int
+        p_i: the leading bits of the permuted key that are those of the query.
+    runs : tuple of (low, width)
+        The permutation as runs of neighbouring bits, from the highest bits of the permuted key to the lowest: `width`
+        bits of the fingerprint from bit `low` up.
+    """
+
+    prefix: int
+    runs: tuple[tuple[int, int], ...]
+
+    @property
+    def leading(self) -> int:
+        """The bits of a fingerprint that the prefix is made of, as a mask."""
+        mask, left = 0, self.prefix
+        for low, width in self.runs:
+            taken = min(width, left)
+            mask |= (1 << taken) - 1 << low + width - taken
+            left -= taken
+        return mask
+
+    def permute(self, fingerprint: int) -> int:
+        """The key of a fingerprint in this table."""
+        key = 0
+        for low, width in self.runs:
+            key = key << width | fingerprint >> low & (1 << width) - 1
+        return key
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """Tables that together find every fingerprint within `max_distance` bits of any query, and what they cost.
+
+    However the differing bits lie, one table at least leads with none of them.
+
+    Attributes
+    ----------
+    bits, max_distance : int
+        f and k.
+    log2_count : float
+        d: the collection has 2^d fingerprints.
+    tables : tuple of Table
+        The first keeps the bits in their order.
+    """
+
+    bits: int
+    max_distance: int
+    log2_count: float
+    tables: tuple[Table, ...]
+
+    @property
+    def prefixes(self) -> tuple[int, ...]:
+        """p_i of every table, in bits."""
+        return tuple(table.prefix for table in self.tables)
+
+    @property
+    def prefix(self) -> int:
+        """The least p_i: the p of the plan."""
+        return min(self.prefixes)
+
+    @property
+    def matches(self) -> float:
+        """Random fingerprints that a probe of the table of least p_i meets, on average: 2^(d − p)."""
+        return math.exp2(self.log2_count - self.prefix)
+
+    @property
+    def candidates(self) -> float:
+        """Random fingerprints that a query meets in all tables, on average."""
+        return math.fsum(math.exp2(self.log2_count - p) for p in self.prefixes)
+
+    @property
+    def memory(self) -> float:
+        """Bytes of the tables and their directories, the fingerprints included, ids apart."""
+        return math.fsum(KEY_BYTES * math.exp2(self.log2_count) + ENTRY_BYTES * 2 ** directory_bits(p, self.log2_count)
+                         for p in self.prefixes)
+
+    @property
+    def nanoseconds(self) -> float:
+        """Expected time of a query in memory: a model (60 ns a probe, 0.5 ns a candidate) to compare plans by."""
+        return PROBE_NS * len(self.tables) + CANDIDATE_NS * self.candidates
+
+    def __str__(self) -> str:
+        count = f"2^{self.log2_count:g}"
+        least, most = min(self.prefixes), max(self.prefixes)
+        bits = f"{least} bits" if least == most else f"{least} to {most} bits"
+        return "\n".join([
+            f"{_counted(len(self.tables), 'table')} of {count} fingerprints of {self.bits} bits: "
+            f"exact within {self.max_distance}",
+            f"  prefix      {bits}",
+            f"  a probe     meets at most {_short(self.matches)} fingerprints on average",
+            f"  a query     {_counted(len(self.tables), 'probe')}, {_short(self.candidates)} fingerprints, "
+            f"about {_time(self.nanoseconds)}",
+            f"  memory      {_bytes(self.memory)}, {self.memory / math.exp2(self.log2_count):.1f} bytes a fingerprint, "
+            "ids apart",
+        ])
+
+
+def plan_tables(
+    bits: int = 64,
+    max_distance: int = 3,
+    log2_count: float = 34,
+    *,
+    min_prefix: int | None = None,
+    max_tables: int | None = None,
+    splits: Sequence[int] | None = None,
+    memory: float | None = None,
+) -> TablePlan:
+    """Choose the tables for a collection: of least expected time, unless one of the designs below is asked for.
+
+    A block is a run of bits. Split into r > k blocks, a fingerprint within k bits agrees in r − k of them at least, so
+    a table for every choice of r − k blocks to lead finds it. What does not lead can be split again.
+
+    Parameters
+    ----------
+    bits : int
+        f, 1 to 64.
+    max_distance : int
+        k, 0 to 10, below `bits`.
+    log2_count : float
+        d: there are 2^d fingerprints, 0 to 64.
+    min_prefix : int, optional
+        The fewest tables whose prefixes have at least so many bits: X(f, k, d) of §3.1.2 over whole bits. A part is
+        split no further once its prefix is that long.
+    max_tables : int, optional
+        The longest least prefix with at most so many tables.
+    splits : sequence of int, optional
+        The numbers of blocks of every level: (6,), (4, 4), (5,) and (4,) are the designs of Example 3.1.
+    memory : float, optional
+        Bytes that tables and directories may take; of the designs within, the one of least expected time.
+
+    Returns
+    -------
+    TablePlan
+        Blocks of one split differ in size by one bit at most, larger ones first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters outside their ranges, more than one of min_prefix, max_tables, splits and memory, and where no
+        plan can be what is asked; the message says why.
+
+    Notes
+    -----
+    O(bits² · max_tables) at most, of exact search with memory; milliseconds.
+
+    >>> plan = plan_tables(64, 3, 34, splits=(6,))
+    >>> len(plan.tables), sorted(set(plan.prefixes)), plan.matches
+    (20, [31, 32, 33], 8.0)
+    """
+    bits, max_distance, log2_count = _checked(bits, max_distance, log2_count)
+    asked = [name for name, value in (("min_prefix", min_prefix), ("max_tables", max_tables), ("splits", splits),
+                                      ("memory", memory)) if value is not None]
+    if len(asked) > 1:
+        raise ValueError(f"give one of {' and '.join(asked)}: each decides the design")
+
+    def planned(tables: Sequence[Table]) -> TablePlan:
+        return TablePlan(bits, max_distance, log2_count, tuple(tables))
+
+    if splits is not None:
+        return planned(list(_split_evenly(bits, max_distance, splits)))
+    if min_prefix is not None:
+        return planned(_fewest(bits, max_distance, _checked_prefix(min_prefix, bits, max_distance)))
+    plans = [planned(tables) for tables in _designs(bits, max_distance)]
+    if max_tables is not None:
+        most = operator.index(max_tables)
+        if most < 1:
+            raise ValueError(f"max_tables is {max_tables}; it must be at least 1")
+        return max((plan for plan in plans if len(plan.tables) <= most), key=lambda plan: plan.prefix)
+    allowed = [plan for plan in plans if memory is None or plan.memory <= memory]
+    if not allowed:
+        least = min(plans, key=lambda plan: plan.memory)
+        raise ValueError(f"memory is {memory}; 2^{log2_count:g} fingerprints in one table take {least.memory:.0f} bytes: "
+                         "allow more, or scan them in a file with hamming_join")
+    return min(allowed, key=lambda plan: plan.nanoseconds)
+
+
+def directory_bits(prefix: int, log2_count: float) -> int:
+    """Leading bits that the directory of a table resolves: about two fingerprints an entry, never more than the prefix."""
+    return max(0, min(prefix, math.floor(log2_count) - 1))
+
+
+@cache
+def _least(left: int, k: int, needed: int) -> int:
+    """X over whole bits: the least number of tables for `left` bits, each to lead with `needed` more; above MAX_TABLES
+    where it takes more than that."""
+    if needed <= 0:
+        return 1
+    return min((_total(left, k, needed, r) for r in _block_counts(left, k)), default=MAX_TABLES + 1)
+
+
+def _block_counts(left: int, k: int) -> Iterator[int]:
+    r = k + 1
+    while r <= left and math.comb(r, k) <= MAX_TABLES:
+        yield r
+        r += 1
+
+
+def _total(left: int, k: int, needed: int, r: int) -> int:
+    """The least number of tables where the first split is into r blocks."""
+    size, larger = divmod(left, r)
+    total = 0
+    for big in range(max(0, larger - k), min(larger, r - k) + 1):  # the larger blocks among the r − k that lead
+        small = r - k - big
+        chosen = size * (r - k) + big
+        total += math.comb(larger, big) * math.comb(r - larger, small) * _least(left - chosen, k, needed - chosen)
+    return total
+
+
+_Positions = tuple[int, ...]
+
+
+def _fewest(bits: int, k: int, prefix: int) -> list[Table]:
+    """The tables that `_least` counts."""
+
+    def refine(leading: _Positions, rest: _Positions) -> Iterator[Table]:
+        needed = prefix - len(leading)
+        if needed <= 0:
+            yield _table(leading, rest)
+            return
+        r = min(_block_counts(len(rest), k), key=lambda r: _total(len(rest), k, needed, r))
+        for picked, others in _choices(rest, r, k):
+            yield from refine(leading + picked, others)
+
+    return list(refine((), tuple(range(bits - 1, -1, -1))))
+
+
+@cache
+def _designs(bits: int, k: int) -> list[list[Table]]:
+    """Of every number of tables that is the least for some prefix, the tables of the longest such prefix."""
+    longest = {_least(bits, k, prefix): prefix for prefix in range(bits - k + 1)}
+    return [_fewest(bits, k, prefix) for tables, prefix in longest.items() if tables <= MAX_TABLES]
+
+
+def _split_evenly(bits: int, k: int, splits: Sequence[int]) -> Iterator[Table]:
+    """Tables where every part of a level is split into the same number of blocks."""
+    counts = [operator.index(r) for r in splits]
+    tables = math.prod(math.comb(max(r, 0), k) for r in counts)
+    if any(r <= k for r in counts):
+        raise ValueError(f"splits is {tuple(splits)}; with max_distance {k} every level needs at least {k + 1} blocks, "
+                         f"for {k} differing bits can lie in {k} of them")
+    if tables > MAX_TABLES:
+        raise ValueError(f"splits is {tuple(splits)}: {tables} tables; at most {MAX_TABLES} are made")
+    parts: list[tuple[_Positions, _Positions]] = [((), tuple(range(bits - 1, -1, -1)))]
+    for r in counts:
+        for _, rest in parts:
+            if len(rest) < r:
+                raise ValueError(f"splits is {tuple(splits)}; {len(rest)} bits are left for a level of {r} blocks")
+        parts = [(leading + picked, others) for leading, rest in parts for picked, others in _choices(rest, r, k)]
+    return (_table(leading, rest) for leading, rest in parts)
+
+
+def _choices(rest: _Positions, r: int, k: int) -> Iterator[tuple[_Positions, _Positions]]:
+    """Every choice of r − k of r blocks to lead: (their positions, the other positions)."""
+    size, larger = divmod(len(rest), r)
+    ends = [i * size + min(i, larger) for i in range(r + 1)]
+    blocks = [rest[a:b] for a, b in pairwise(ends)]
+    for chosen in combinations(range(r), r - k):
+        yield (tuple(p for i in chosen for p in blocks[i]),
+               tuple(p for i in range(r) if i not in chosen for p in blocks[i]))
+
+
+def _table(leading: _Positions, rest: _Positions) -> Table:
+    runs: list[tuple[int, int]] = []
+    for position in leading + rest:
+        if runs and position == runs[-1][0] - 1:
+            runs[-1] = (position, runs[-1][1] + 1)
+        else:
+            runs.append((position, 1))
+    return Table(len(leading), tuple(runs))
+
+
+def _checked(bits: int, max_distance: int, log2_count: float) -> tuple[int, int, float]:
+    bits, max_distance, log2_count = operator.index(bits), operator.index(max_distance), float(log2_count)
+    if not 1 <= bits <= 64:
+        raise ValueError(f"bits is {bits}; fingerprints have 1 to 64")
+    if not 0 <= max_distance <= MAX_DISTANCE:
+        raise ValueError(f"max_distance is {max_distance}; 0 to {MAX_DISTANCE} bits are searched for")
+    if max_distance >= bits:
+        raise ValueError(f"max_distance is {max_distance} of {bits} bits: every fingerprint is that near")
+    if not 0.0 <= log2_count <= 64.0:
+        raise ValueError(f"log2_count is {log2_count}; 0 to 64, for 1 to 2^64 fingerprints")
+    return bits, max_distance, log2_count
+
+
+def _checked_prefix(min_prefix: int, bits: int, k: int) -> int:
+    prefix = operator.index(min_prefix)
+    if prefix < 0:
+        raise ValueError(f"min_prefix is {min_prefix}; it must be at least 0")
+    if prefix > bits - k:
+        raise ValueError(f"min_prefix is {min_prefix}; with {k} of {bits} bits free to differ, no more than {bits - k} can "
+                         "be sure to match")
+    if _least(bits, k, prefix) > MAX_TABLES:
+        longest = max(p for p in range(bits - k + 1) if _least(bits, k, p) <= MAX_TABLES)
+        raise ValueError(f"min_prefix is {min_prefix}; that takes more than {MAX_TABLES} tables: {longest} is the most")
+    return prefix
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def _short(x: float) -> str:
+    return f"{x:.3g}" if x < 1000 else f"{x:,.0f}"
+
+
+def _bytes(n: float) -> str:
+    power = min(5, int(math.log2(n) / 10))
+    return f"{n / 1024**power:.4g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB')[power]}"
+
+
+def _time(ns: float) -> str:
+    for unit in ("ns", "µs", "ms"):
+        if ns < 1000:
+            return f"{ns:.3g} {unit}"
+        ns /= 1000
+    return f"{ns:.3g} s"

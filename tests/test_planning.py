@@ -1,0 +1,150 @@
+"""Plans of tables: the paper's designs, the optimum over whole bits, and that nothing within k bits escapes."""
+
+import random
+from itertools import combinations
+from math import comb, inf
+
+import pytest
+
+from ndcore.planning import MAX_TABLES, Table, TablePlan, plan_tables
+from ndcore.reference import hamming as reference
+
+# Manku et al. 2007, Example 3.1, at d = 34: splits, tables, p_i, fingerprints that a probe meets at most.
+EXAMPLE = [((6,), 20, {31, 32, 33}, 8), ((4, 4), 16, {28}, 64), ((5,), 10, {25, 26}, 512), ((4,), 4, {16}, 256 * 1024)]
+
+
+@pytest.mark.parametrize(("splits", "tables", "prefixes", "matches"), EXAMPLE)
+def test_the_designs_of_the_paper(splits, tables, prefixes, matches):
+    plan = plan_tables(64, 3, 34, splits=splits)
+    assert (len(plan.tables), set(plan.prefixes), plan.matches) == (tables, prefixes, matches)
+
+
+@pytest.mark.parametrize(("splits", "tables", "prefixes", "matches"), EXAMPLE)
+def test_the_designs_of_the_paper_are_the_optimum_for_their_prefix_and_for_their_number(splits, tables, prefixes, matches):
+    for plan in (plan_tables(64, 3, 34, min_prefix=min(prefixes)), plan_tables(64, 3, 34, max_tables=tables)):
+        assert (len(plan.tables), plan.prefix) == (tables, min(prefixes))
+
+
+def test_single_probe_of_all_variations_is_prohibitive():
+    assert comb(64, 3) == 41664  # §3: probes where no bit is free
+
+
+@pytest.mark.parametrize("bits", [1, 2, 7, 16, 24, 33, 64])
+@pytest.mark.parametrize("k", [0, 1, 2, 3])
+def test_numbers_of_tables_are_those_of_the_reference(bits, k):
+    for prefix in range(bits - k + 1):
+        least = reference.least_tables(bits, k, prefix)
+        assert least < inf
+        if k >= bits or least > MAX_TABLES:
+            continue
+        plan = plan_tables(bits, k, 10, min_prefix=prefix)
+        assert len(plan.tables) == least
+        assert plan.prefix >= prefix
+
+
+@pytest.mark.parametrize("splits", [(6,), (4, 4), (5,), (4,), (7, 4), (4, 5, 4)])
+def test_tables_are_those_of_the_reference(splits):
+    plan = plan_tables(64, 3, 34, splits=splits)
+    expected = reference.tables_of(64, 3, splits)
+    values = [random.Random(5).getrandbits(64) for _ in range(20)]
+    assert plan.prefixes == tuple(p for p, _ in expected)
+    for table, (_, permutation) in zip(plan.tables, expected, strict=True):
+        assert [table.permute(v) for v in values] == [reference.permute(v, permutation) for v in values]
+        assert table.leading == sum(1 << position for position in permutation[:table.prefix])
+
+
+@pytest.mark.parametrize(("bits", "k", "asked"), [
+    (64, 3, {"splits": (6,)}), (64, 3, {"splits": (4, 4)}), (64, 3, {"splits": (5,)}), (64, 3, {}),
+    (16, 4, {"min_prefix": 5}), (16, 4, {"max_tables": 40}), (13, 2, {"min_prefix": 7}), (7, 6, {}), (5, 0, {}), (1, 0, {}),
+    (64, 2, {"min_prefix": 40}), (20, 5, {"memory": 1e5}),
+])
+def test_wherever_k_bits_differ_some_table_leads_with_none_of_them(bits, k, asked):
+    leading = [table.leading for table in plan_tables(bits, k, 10, **asked).tables]
+    for positions in combinations(range(bits), k):
+        differing = sum(1 << p for p in positions)
+        assert any(not mask & differing for mask in leading), positions
+
+
+@pytest.mark.parametrize(("bits", "k"), [(64, 3), (64, 10), (61, 7), (32, 5), (9, 1)])
+def test_a_table_holds_every_bit_once_and_the_first_keeps_their_order(bits, k):
+    plan = plan_tables(bits, k, 20)
+    assert plan.tables[0].runs == ((0, bits),)
+    for table in plan.tables:
+        assert sorted(low + i for low, width in table.runs for i in range(width)) == list(range(bits))
+
+
+def test_more_tables_for_more_fingerprints():
+    numbers = [len(plan_tables(log2_count=d).tables) for d in range(8, 41)]
+    assert numbers == sorted(numbers)
+    assert numbers[0] < numbers[-1]
+
+
+def test_the_plan_takes_the_least_time_of_all_within_the_memory():
+    free = plan_tables(log2_count=34)
+    tight = plan_tables(log2_count=34, memory=free.memory / 2)
+    assert tight.memory <= free.memory / 2
+    assert tight.nanoseconds > free.nanoseconds
+    for splits in ((6,), (4, 4), (5,), (4,)):
+        paper = plan_tables(log2_count=34, splits=splits)
+        assert free.nanoseconds <= paper.nanoseconds
+        if paper.memory <= free.memory / 2:
+            assert tight.nanoseconds <= paper.nanoseconds
+
+
+def test_expected_candidates_are_met():
+    rng = random.Random(11)
+    values = [rng.getrandbits(24) for _ in range(1 << 12)]
+    plan = plan_tables(24, 2, 12, splits=(4,))
+    met = 0
+    for query in (rng.getrandbits(24) for _ in range(400)):
+        for table in plan.tables:
+            key = table.permute(query) >> 24 - table.prefix
+            met += sum(table.permute(v) >> 24 - table.prefix == key for v in values[:512])
+    # 6 tables of 12 bits: 400 · 6 · 512 / 4096 = 300 on average, of a Poisson-like sum: 5 standard deviations
+    assert plan.candidates == pytest.approx(6 * 2 ** (12 - 12))
+    assert abs(met - 300) < 5 * 300**0.5
+
+
+def test_memory_counts_keys_and_directories():
+    plan = plan_tables(64, 3, 20, splits=(5,))
+    assert plan.memory == 10 * (8 * 2**20 + 4 * 2**19)
+    assert plan_tables(64, 3, 40, splits=(4,)).memory == 4 * (8 * 2**40 + 4 * 2**16)
+
+
+def test_a_plan_prints_what_it_costs():
+    printed = str(plan_tables(64, 3, 34, splits=(5,)))
+    assert "10 tables of 2^34 fingerprints of 64 bits: exact within 3" in printed
+    assert "25 to 26 bits" in printed
+    assert "512" in printed
+    assert isinstance(plan_tables(), TablePlan)
+
+
+def test_a_table_moves_runs():
+    table = Table(3, ((4, 2), (0, 4)))
+    assert table.permute(0b10_0111) == 0b10_0111
+    assert Table(4, ((0, 4), (4, 2))).permute(0b10_0111) == 0b0111_10
+    assert table.leading == 0b11_1000
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), [
+    ({"bits": 0}, ValueError, "bits is 0; fingerprints have 1 to 64"),
+    ({"bits": 65}, ValueError, "bits is 65"),
+    ({"bits": 6.0}, TypeError, "float"),
+    ({"max_distance": -1}, ValueError, "max_distance is -1; 0 to 10"),
+    ({"max_distance": 11}, ValueError, "max_distance is 11; 0 to 10"),
+    ({"bits": 3, "max_distance": 3}, ValueError, "3 of 3 bits: every fingerprint is that near"),
+    ({"log2_count": -1}, ValueError, "log2_count is -1"),
+    ({"log2_count": float("nan")}, ValueError, "log2_count is nan"),
+    ({"min_prefix": -1}, ValueError, "min_prefix is -1"),
+    ({"min_prefix": 62}, ValueError, "no more than 61 can be sure to match"),
+    ({"min_prefix": 61}, ValueError, "more than 1024 tables"),
+    ({"max_tables": 0}, ValueError, "max_tables is 0; it must be at least 1"),
+    ({"splits": (3,)}, ValueError, "every level needs at least 4 blocks"),
+    ({"splits": (60,)}, ValueError, "34220 tables; at most 1024"),
+    ({"splits": (4, 4, 4, 4, 4), "bits": 11}, ValueError, "3 bits are left for a level of 4 blocks"),
+    ({"memory": 10.0}, ValueError, "memory is 10.0; 2\\^34 fingerprints in one table take"),
+    ({"memory": 1e15, "max_tables": 3}, ValueError, "give one of max_tables and memory"),
+])
+def test_what_cannot_work_is_refused_with_the_reason(arguments, error, message):
+    with pytest.raises(error, match=message):
+        plan_tables(**arguments)
