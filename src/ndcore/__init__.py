@@ -17,6 +17,9 @@ from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
 from ndcore.filtering import ALTAVISTA, FilterDesign, expected_spurious, pass_probability
 from ndcore.modsketching import ModSketcher
+from ndcore.filtering import ALTAVISTA, FilterDesign, pass_probability
+from ndcore.hamming import HammingIndex, Matches, Pairs, hamming_distances
+from ndcore.planning import TablePlan, plan_tables
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
 from ndcore.shingling import POLYNOMIAL, Shingling
@@ -41,16 +44,20 @@ __all__ = [
     "Comparison",
     "CorruptFile",
     "FilterDesign",
+    "HammingIndex",
+    "Matches",
     "MinHasher",
     "ModSketcher",
     "NearDuplicates",
     "Passage",
     "Passages",
+    "Pairs",
     "Rabin",
     "Recipe",
     "RecipeMismatch",
     "Shingling",
     "Sketches",
+    "TablePlan",
     "containment",
     "design_filter",
     "expected_distinct",

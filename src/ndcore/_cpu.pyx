@@ -12,6 +12,8 @@ cdef extern from "nd.h" nogil:
         ND_VPCLMUL
         ND_PMULL
         ND_BMI
+        ND_POPCNT
+        ND_VPOPCNT
 
 
 def feature_names() -> list[str]:
@@ -19,6 +21,7 @@ def feature_names() -> list[str]:
     cdef uint32_t present = nd_cpu_features()
     names = {
         "avx2": ND_AVX2, "avx512": ND_AVX512, "pclmul": ND_PCLMUL, "vpclmul": ND_VPCLMUL, "pmull": ND_PMULL, "bmi": ND_BMI,
+        "popcnt": ND_POPCNT, "vpopcnt": ND_VPOPCNT,
     }
     return [name for name, bit in names.items() if present & bit]
 

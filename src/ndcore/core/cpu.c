@@ -13,8 +13,8 @@ static uint64_t saved_registers(void)   /* XCR0 */
 
 uint32_t nd_cpu_features(void)
 {
-    const uint32_t pclmul = 1u << 1, movbe = 1u << 22, osxsave = 1u << 27;
-    const uint32_t avx2 = 1u << 5, bmi = 1u << 3 | 1u << 8, vpclmul = 1u << 10;
+    const uint32_t pclmul = 1u << 1, movbe = 1u << 22, popcnt = 1u << 23, osxsave = 1u << 27;
+    const uint32_t avx2 = 1u << 5, bmi = 1u << 3 | 1u << 8, vpclmul = 1u << 10, vpopcnt = 1u << 14;
     const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;   /* F, DQ, BW, VL */
     const uint64_t ymm_state = 0x06, zmm_state = 0xE6;
     uint32_t a, b, c, d, features = 0;
@@ -22,6 +22,8 @@ uint32_t nd_cpu_features(void)
         return 0;
     if (c & pclmul)
         features |= ND_PCLMUL;
+    if (c & popcnt)
+        features |= ND_POPCNT;
     const uint64_t saved = c & osxsave ? saved_registers() : 0;
     const int has_movbe = (c & movbe) != 0;
     if ((saved & ymm_state) != ymm_state || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & avx2))
@@ -33,7 +35,7 @@ uint32_t nd_cpu_features(void)
         features |= ND_VPCLMUL;
 #if !defined(__APPLE__)   /* withheld: early Darwin kernels with AVX-512 corrupted the mask registers */
     if ((saved & zmm_state) == zmm_state && (b & avx512) == avx512)
-        features |= ND_AVX512;
+        features |= c & vpopcnt ? ND_AVX512 | ND_VPOPCNT : ND_AVX512;
 #endif
     return features;
 }

@@ -43,6 +43,8 @@ enum {
     ND_VPCLMUL = 1u << 3,
     ND_PMULL = 1u << 4,
     ND_BMI = 1u << 5,
+    ND_POPCNT = 1u << 6,
+    ND_VPOPCNT = 1u << 7,
 };
 
 uint32_t nd_cpu_features(void);

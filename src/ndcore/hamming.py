@@ -1,0 +1,330 @@
+"""Search of fingerprints within a few bits, exact, online and in batches (Manku, Jain, Das Sarma 2007, §3)."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ndcore import _hamming, container
+from ndcore.identifiers import Identifiers
+from ndcore.container import CorruptFile
+from ndcore.planning import Table, TablePlan, plan_tables
+from ndcore.tables import Found, SortedTables, joined
+from ndcore.texts import map_pieces
+
+__all__ = ["HammingIndex", "Matches", "Pairs", "as_fingerprints", "checked_fingerprints", "hamming_distances"]
+
+BUFFER = 4096  # fingerprints that are scanned, before they become sorted tables
+GROWTH = 8  # sorted parts, each at least so many times as large as the next
+QUERIES_AT_ONCE = 1 << 14  # of one thread
+MAX_PAIRS = 1 << 28
+
+KIND = "hamming"
+NOTHING = np.empty(0, np.int64)
+NOTHING.setflags(write=False)
+
+AnyPath = str | os.PathLike[str]
+
+
+class Matches(NamedTuple):
+    """What queries found: per match the position of the query, the id of the fingerprint and their distance.
+
+    Attributes
+    ----------
+    query : int64 (m,), ascending
+    id : array (m,), of the ids' dtype
+    distance : int64 (m,), ascending for each query; of equal ones the fingerprint added first comes first
+    """
+
+    query: NDArray[np.int64]
+    id: NDArray[Any]
+    distance: NDArray[np.int64]
+
+
+class Pairs(NamedTuple):
+    """Pairs of fingerprints: ids and distance; the one added first is `a`, and pairs come in that order."""
+
+    a: NDArray[Any]
+    b: NDArray[Any]
+    distance: NDArray[np.int64]
+
+
+class HammingIndex:
+    """Fingerprints, to be found by any query that differs in at most max_distance bits. Exact.
+
+    Sorted tables hold the fingerprints with their bits permuted; a query looks up one prefix in each (§3.1). What was
+    added last is scanned until it is enough to sort: queries always see everything.
+
+    Parameters
+    ----------
+    fingerprints : array of uint64, shape (n,)
+        Repeats are kept, each with its id.
+    ids : array of int, str or bytes, shape (n,), optional
+        None: positions, counted on by `add`. An id may stand for several fingerprints.
+    max_distance : int
+        k, 0 to 10.
+    plan : "auto" or TablePlan
+        "auto": the tables of least expected time for as many fingerprints as there are, see `plan_tables`.
+    bits : int
+        Of a fingerprint, 1 to 64; the bits above are zero.
+    threads : int, optional
+        None: one per CPU; for sorting.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Fingerprints that are no unsigned integers of `bits` bits, ids of another number or kind, or a plan for another
+        distance or other bits.
+
+    Notes
+    -----
+    O(n) per table to build. A query takes O(tables · (1 + n / 2^p)) on random fingerprints, p the plan's prefix.
+
+    >>> index = HammingIndex([0b0000, 0b0111, 0b1111], max_distance=1, bits=4)
+    >>> index.query(0b0110)
+    (array([1]), array([1]))
+    """
+
+    def __init__(
+        self,
+        fingerprints: ArrayLike = (),
+        ids: ArrayLike | None = None,
+        max_distance: int = 3,
+        plan: TablePlan | Literal["auto"] = "auto",
+        bits: int = 64,
+        threads: int | None = None,
+    ) -> None:
+        checked = plan_tables(bits, max_distance, 0)  # for its errors
+        self.bits, self.max_distance = checked.bits, checked.max_distance
+        if plan != "auto" and not isinstance(plan, TablePlan):
+            raise TypeError(f'plan is "auto" or a TablePlan, got {plan!r}')
+        if isinstance(plan, TablePlan) and (plan.bits, plan.max_distance) != (self.bits, self.max_distance):
+            raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}, "
+                             f"the index for {self.bits} within {self.max_distance}")
+        self.plan = plan
+        self._ids = Identifiers(ids is None)
+        self._parts: list[SortedTables] = []
+        self._buffer = np.empty(BUFFER, np.uint64)
+        self._buffered = 0  # the last rows, in their order
+        self._removed: NDArray[np.bool_] | None = None  # along the rows
+        self.add(fingerprints, ids, threads)
+
+    def __len__(self) -> int:
+        """Number of fingerprints, removed ones not counted."""
+        return self._ids.count - (0 if self._removed is None else int(np.count_nonzero(self._removed)))
+
+    def __repr__(self) -> str:
+        return f"HammingIndex({len(self)} fingerprints of {self.bits} bits, max_distance={self.max_distance})"
+
+    # ---- queries
+
+    def query(self, fingerprint: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """(ids, distances) of all fingerprints within max_distance bits, nearest first, of equal ones the first added.
+
+        O(tables · (1 + n / 2^p)). ValueError for what is no fingerprint of `bits` bits.
+        """
+        value = operator.index(fingerprint)
+        if value < 0 or value >> self.bits:
+            raise ValueError(f"{fingerprint} is no fingerprint of {self.bits} bits")
+        found = [match for part in self._parts if (match := part.one(value)) is not None]
+        if self._buffered:
+            found.append(self._scanned(value))
+        if not found:
+            return self._ids[NOTHING], NOTHING
+        rows, distance = found[0] if len(found) == 1 else (np.concatenate(columns) for columns in zip(*found, strict=True))
+        if self._removed is not None:
+            rows, distance = rows[~self._removed[rows]], distance[~self._removed[rows]]
+        order = np.lexsort((rows, distance))
+        return self._ids[rows[order]], distance[order]
+
+    def query_many(self, fingerprints: ArrayLike, threads: int | None = None) -> Matches:
+        """All fingerprints within max_distance bits of each query. The result does not depend on `threads`."""
+        queries = checked_fingerprints(fingerprints, self.bits)
+        starts = range(0, len(queries), QUERIES_AT_ONCE)
+        found = joined(map_pieces(lambda at: self._matched(queries[at:at + QUERIES_AT_ONCE], at), starts, threads))
+        return Matches(found.query, self._ids[found.row], found.distance)
+
+    def _matched(self, queries: NDArray[np.uint64], first: int) -> Found:
+        """Matches of some queries, sorted; the position of the first is `first`."""
+        parts: list[tuple[NDArray[np.int64], ...]] = [part.many(queries) for part in self._parts]
+        if self._buffered:
+            for i, value in enumerate(queries.tolist()):
+                rows, distance = self._scanned(value)
+                parts.append((np.full(len(rows), i), rows, distance))
+        found = joined(parts)
+        if self._removed is not None:
+            kept = ~self._removed[found.row]
+            found = Found(*(column[kept] for column in found))
+        order = np.lexsort((found.row, found.distance, found.query))
+        return Found(found.query[order] + first, found.row[order], found.distance[order])
+
+    def _scanned(self, value: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(rows, distances) among the fingerprints that are not sorted yet."""
+        at = _hamming.scan(self._buffer[:self._buffered], value, self.max_distance)
+        return at + (self._ids.count - self._buffered), hamming_distances(self._buffer[at], value)
+
+    def pairs(self, threads: int | None = None) -> Pairs:
+        """All pairs of fingerprints within max_distance bits of each other, equal ones included.
+
+        Every table is scanned once, no query is made: O(tables · n · (1 + n / 2^p)). What was added since the last sorting
+        is sorted in first. ValueError where there are more than 2^28 pairs; it says how many come from equal fingerprints.
+        """
+        self._gather(threads)
+        if not self._parts:
+            return Pairs(self._ids[NOTHING], self._ids[NOTHING], NOTHING)
+        a, b, distance = self._parts[0].pairs(threads, MAX_PAIRS)
+        return Pairs(self._ids[a], self._ids[b], distance)
+
+    # ---- changes
+
+    def add(self, fingerprints: ArrayLike, ids: ArrayLike | None = None, threads: int | None = None) -> None:
+        """Add fingerprints, with ids where the index has ids.
+
+        Queries see them at once. Amortised O(tables · log n) each. Errors as of the class; nothing is added then.
+        """
+        values = checked_fingerprints(fingerprints, self.bits)
+        first = self._ids.count
+        self._ids.extend(ids, len(values))
+        if self._removed is not None:
+            self._removed = np.append(self._removed, np.zeros(len(values), np.bool_))
+        if self._buffered + len(values) <= BUFFER:
+            self._buffer[self._buffered:self._buffered + len(values)] = values
+            self._buffered += len(values)
+        else:
+            self._merge(values, np.arange(first, first + len(values)), threads)
+
+    def _merge(self, values: NDArray[np.uint64], rows: NDArray[Any], threads: int | None, everything: bool = False) -> None:
+        """Sort these rows, what is buffered, and the parts that are not GROWTH times as large."""
+        first = int(rows[0]) if len(rows) else self._ids.count
+        values = np.concatenate([self._buffer[:self._buffered], values])
+        rows = np.concatenate([np.arange(first - self._buffered, first), rows])
+        self._buffered = 0
+        while self._parts and (everything or self._parts[-1].count < GROWTH * len(values)):
+            older = self._parts.pop()
+            values, rows = np.concatenate([older.values(), values]), np.concatenate([older.rows.astype(np.int64), rows])
+        if self._removed is not None:
+            kept = ~self._removed[rows]
+            values, rows = values[kept], rows[kept]
+            if not self._parts:  # no other rows are left, so that they can be numbered anew
+                order = np.argsort(rows)
+                self._ids.keep(rows[order])
+                values, rows, self._removed = values[order], np.arange(len(rows)), None
+        if len(values):
+            self._parts.append(SortedTables.of(values, rows, self._planned(len(values)), threads))
+
+    def _gather(self, threads: int | None) -> None:
+        """One set of tables, of all that is not removed."""
+        if self._buffered or len(self._parts) > 1 or self._removed is not None:
+            self._merge(np.empty(0, np.uint64), np.empty(0, np.int64), threads, everything=True)
+
+    def _planned(self, n: int) -> TablePlan:
+        return self.plan if isinstance(self.plan, TablePlan) else plan_tables(self.bits, self.max_distance, math.log2(n))
+
+    def remove(self, ids: ArrayLike) -> int:
+        """Remove all fingerprints that have one of these ids; how many they were.
+
+        O(log n) each after the first. KeyError where an id has none, and nothing is removed then.
+        """
+        rows = self._ids.rows_of(ids, self._removed)
+        if self._removed is None:
+            self._removed = np.zeros(self._ids.count, np.bool_)
+        self._removed[rows] = True
+        return len(rows)
+
+    # ---- files
+
+    def save(self, path: AnyPath) -> None:
+        """Write the index to one checksummed file, atomically. It is sorted into one set of tables first, as by `pairs`."""
+        self._gather(None)
+        arrays: dict[str, NDArray[Any]] = {}
+        tables = None
+        if self._parts:
+            arrays.update(self._parts[0].arrays())
+            tables = [[table.prefix, [list(run) for run in table.runs]] for table in self._parts[0].plan.tables]
+        ids = self._ids.stored
+        if ids is not None:
+            arrays["ids"] = ids if ids.dtype.kind != "U" else ids.view(np.uint32).reshape(len(ids), -1)
+        container.write(path, KIND, {
+            "version": 1, "bits": self.bits, "max_distance": self.max_distance, "planned": self.plan != "auto",
+            "tables": tables, "count": self._ids.count, "following": self._ids.following,
+            "str": ids is not None and ids.dtype.kind == "U",
+        }, arrays)
+
+    @classmethod
+    def open(cls, path: AnyPath, verify: bool = True) -> HammingIndex:
+        """An index that was saved, mapped into memory: it takes memory as it is used, and may be changed (the file is not).
+
+        Parameters
+        ----------
+        path : str or path
+        verify : bool
+            Read everything once and compare the checksums. False is for files verified before.
+
+        Raises
+        ------
+        CorruptFile
+            The file is damaged, of a newer version, or no index.
+        ValueError, OSError
+            It holds something else, or cannot be opened.
+        """
+        header, arrays = container.read(path, KIND, mmap=True, verify=verify)
+        try:
+            return cls._restored(header, arrays)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise CorruptFile(f"{os.fspath(path)}: no sound index: {error}") from error
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> HammingIndex:
+        if header["version"] != 1:
+            raise ValueError(f"version {header['version']!r}; this ndcore reads version 1")
+        ids = arrays.pop("ids", None)
+        if header["str"]:
+            ids = np.ascontiguousarray(ids, np.uint32).view(f"U{ids.shape[1]}")[:, 0]
+        count, following = header["count"], header["following"]
+        index = cls(ids=None if following is not None else (), max_distance=header["max_distance"], bits=header["bits"])
+        index._ids = Identifiers.of(ids, count, following)
+        if header["tables"] is not None:
+            plan = TablePlan(index.bits, index.max_distance, math.log2(max(1, count)), tuple(
+                Table(prefix, tuple((low, width) for low, width in runs)) for prefix, runs in header["tables"]))
+            index.plan = plan if header["planned"] else "auto"
+            index._parts = [SortedTables.restored(plan, arrays, count)]
+        return index
+
+
+def hamming_distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
+    """Numbers of bits in which fingerprints differ, element by element, broadcast against each other; int64.
+
+    >>> hamming_distances([0b1010, 0b1111], 0b1011)
+    array([1, 1])
+    """
+    x, y = np.broadcast_arrays(as_fingerprints(a), as_fingerprints(b))
+    return np.asarray(_hamming.distances(np.ascontiguousarray(x).ravel(), np.ascontiguousarray(y).ravel())).reshape(x.shape)
+
+
+def as_fingerprints(values: ArrayLike) -> NDArray[np.uint64]:
+    """Unsigned 64-bit integers, or TypeError or ValueError."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(array.shape, np.uint64)
+    if array.dtype.kind == "O" and all(isinstance(x, (int, np.integer)) and 0 <= x < 1 << 64 for x in array.flat):
+        return array.astype(np.uint64)  # a list with both small and large ints
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"fingerprints are unsigned 64-bit integers, got {array.dtype}")
+    if array.dtype.kind == "i" and array.min() < 0:
+        raise ValueError(f"fingerprints are unsigned 64-bit integers, got {array.min()}")
+    return array.astype(np.uint64, copy=False)
+
+
+def checked_fingerprints(values: ArrayLike, bits: int) -> NDArray[np.uint64]:
+    """Fingerprints of so many bits in one contiguous dimension, or TypeError or ValueError."""
+    array = as_fingerprints(values)
+    if array.ndim != 1:
+        raise TypeError(f"fingerprints are in one dimension, got {array.shape}")
+    if bits < 64 and array.size and int(array.max()) >> bits:
+        raise ValueError(f"{array.max()} is no fingerprint of {bits} bits")
+    return np.ascontiguousarray(array)
