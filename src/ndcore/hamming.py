@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _hamming, container
-from ndcore.identifiers import Identifiers
 from ndcore.container import CorruptFile
+from ndcore.identifiers import Identifiers
 from ndcore.planning import Table, TablePlan, plan_tables
 from ndcore.tables import Found, SortedTables, joined
 from ndcore.texts import map_pieces
@@ -282,12 +282,12 @@ class HammingIndex:
     def _restored(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> HammingIndex:
         if header["version"] != 1:
             raise ValueError(f"version {header['version']!r}; this ndcore reads version 1")
-        ids = arrays.pop("ids", None)
-        if header["str"]:
+        ids = arrays.get("ids")
+        if ids is not None and header["str"]:
             ids = np.ascontiguousarray(ids, np.uint32).view(f"U{ids.shape[1]}")[:, 0]
-        count, following = header["count"], header["following"]
+        count, following = operator.index(header["count"]), header["following"]
         index = cls(ids=None if following is not None else (), max_distance=header["max_distance"], bits=header["bits"])
-        index._ids = Identifiers.of(ids, count, following)
+        index._ids = Identifiers.of(ids, count, following if following is None else operator.index(following))
         if header["tables"] is not None:
             plan = TablePlan(index.bits, index.max_distance, math.log2(max(1, count)), tuple(
                 Table(prefix, tuple((low, width) for low, width in runs)) for prefix, runs in header["tables"]))
@@ -308,15 +308,20 @@ def hamming_distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
 
 def as_fingerprints(values: ArrayLike) -> NDArray[np.uint64]:
     """Unsigned 64-bit integers, or TypeError or ValueError."""
-    array = np.asarray(values)
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, object)  # else [1, 2^63] would be floats
     if array.size == 0:
         return np.empty(array.shape, np.uint64)
-    if array.dtype.kind == "O" and all(isinstance(x, (int, np.integer)) and 0 <= x < 1 << 64 for x in array.flat):
-        return array.astype(np.uint64)  # a list with both small and large ints
-    if array.dtype.kind not in "iu":
+    if array.dtype.kind == "O":
+        for x in array.flat:
+            if isinstance(x, bool) or not isinstance(x, (int, np.integer)):
+                raise TypeError(f"fingerprints are unsigned 64-bit integers, got {x!r}")
+        low, high = min(array.flat), max(array.flat)
+    elif array.dtype.kind in "iu":
+        low, high = array.min(), array.max()
+    else:
         raise TypeError(f"fingerprints are unsigned 64-bit integers, got {array.dtype}")
-    if array.dtype.kind == "i" and array.min() < 0:
-        raise ValueError(f"fingerprints are unsigned 64-bit integers, got {array.min()}")
+    if low < 0 or int(high) >> 64:
+        raise ValueError(f"fingerprints are unsigned 64-bit integers, got {low if low < 0 else high}")
     return array.astype(np.uint64, copy=False)
 
 

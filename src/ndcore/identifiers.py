@@ -68,7 +68,7 @@ class Identifiers:
         return np.asarray(rows) if self._ids is None else np.asarray(self._ids[:self.count][rows])
 
     def extend(self, ids: ArrayLike | None, n: int) -> None:
-        """Add n rows; TypeError or ValueError, and nothing is added, where the ids are too few, too many or of another kind."""
+        """Add n rows. TypeError or ValueError, and nothing is added, where the ids are not n or of another kind."""
         if ids is None:
             if not self.counted:
                 raise TypeError(f"ids are needed: this index has ids, {KINDS[self.array.dtype.kind]}")

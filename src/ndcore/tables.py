@@ -144,7 +144,8 @@ class SortedTables:
             return Found(query, self.rows[rank].astype(np.int64), distance)
         begin = self.starts[rank]
         counts = self.starts[rank + 1] - begin
-        return Found(np.repeat(query, counts), self.rows[_ranges(begin, counts)].astype(np.int64), np.repeat(distance, counts))
+        rows = self.rows[_ranges(begin, counts)].astype(np.int64)
+        return Found(np.repeat(query, counts), rows, np.repeat(distance, counts))
 
     def pairs(self, threads: int | None, most: int) -> tuple[Ints, Ints, Ints]:
         """(a, b, distance) of all pairs of rows within the plan's distance, a < b, ascending.
@@ -152,18 +153,20 @@ class SortedTables:
         ValueError where there are more than `most`.
         """
         found = np.concatenate([*map_pieces(lambda task: self._searcher.pairs(*task), self._tasks(), threads)])
-        x, y = self._searcher.ranks(np.ascontiguousarray(found[:, 0])), self._searcher.ranks(np.ascontiguousarray(found[:, 1]))
+        a, b = (np.ascontiguousarray(column) for column in found.T)
+        x, y = self._searcher.ranks(a), self._searcher.ranks(b)
         sizes = np.ones(len(self.keys[0]), np.int64) if self.starts is None else np.diff(self.starts)
         equal = float((sizes * (sizes - 1.0) / 2).sum())
         total = equal + float((sizes[x] * sizes[y].astype(np.float64)).sum())
         if total > most:
-            raise ValueError(f"there are {total:.0f} pairs, {equal:.0f} of them of equal fingerprints (one has {sizes.max()} "
-                             f"rows); at most {most} are listed: leave equal fingerprints out first, or ask query_many")
-        near = self._products(x, y, sizes, _hamming.distances(*(np.ascontiguousarray(found[:, i]) for i in (0, 1))))
+            raise ValueError(f"there are {total:.0f} pairs, {equal:.0f} of them of equal fingerprints (one has "
+                             f"{sizes.max()} rows); at most {most} are listed: leave equal fingerprints out first, or "
+                             "ask query_many")
+        near = self._products(x, y, sizes, _hamming.distances(a, b))
         same = self._products(*(np.flatnonzero(sizes > 1),) * 2, sizes, None)
-        a, b, distance = (np.concatenate(arrays) for arrays in zip(near, same, strict=True))
-        order = np.lexsort((b, a))
-        return a[order], b[order], distance[order]
+        first, second, distance = (np.concatenate(arrays) for arrays in zip(near, same, strict=True))
+        order = np.lexsort((second, first))
+        return first[order], second[order], distance[order]
 
     def _tasks(self) -> Iterable[tuple[int, int, int]]:
         """(table, begin, end) of ranges of keys that cut no prefix in two."""

@@ -1,0 +1,311 @@
+"""The index: exact against a look at all fingerprints, through every change, and what it refuses."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import ndcore as nd
+from ndcore import _hamming, hamming
+from ndcore.reference import hamming as reference
+
+
+def near_ones(n: int, bits: int = 64, seed: int = 1) -> list[int]:
+    """Random fingerprints, half of them followed by one that differs in 0 to 6 bits."""
+    rng = random.Random(seed)
+    made: list[int] = []
+    while len(made) < n:
+        made.append(rng.getrandbits(bits))
+        if rng.random() < 0.5:
+            made.append(made[-1] ^ sum(1 << b for b in rng.sample(range(bits), min(bits, rng.randrange(7)))))
+    return made[:n]
+
+
+def found(answer) -> list[tuple[int, int]]:
+    ids, distance = answer
+    return sorted(zip(ids.tolist(), distance.tolist(), strict=True))
+
+
+KERNEL = "hamming"
+PLANS = ["auto", {"splits": (6,)}, {"splits": (4, 4)}, {"splits": (5,)}, {"splits": (4,)}]
+
+
+@pytest.mark.parametrize("asked", PLANS, ids=str)
+def test_queries_find_what_is_there(asked, variant):
+    values = near_ones(3000)
+    plan = asked if asked == "auto" else nd.plan_tables(64, 3, 11, **asked)
+    index = nd.HammingIndex(values, plan=plan)
+    index.pairs()  # sorted now: what is few is scanned else
+    assert len(index) == 3000
+    queries = values[:150] + near_ones(50, seed=2)
+    for query in queries:
+        assert found(index.query(query)) == reference.within(values, query, 3)
+    many = index.query_many(queries)
+    expected = [(i, id, d) for i, q in enumerate(queries)
+                for id, d in sorted(reference.within(values, q, 3), key=lambda hit: (hit[1], hit[0]))]
+    assert list(zip(many.query.tolist(), many.id.tolist(), many.distance.tolist(), strict=True)) == expected
+
+
+def test_the_reference_tables_agree_with_the_index():
+    values = near_ones(400, bits=32)
+    tables = reference.Tables(values, 32, 4, reference.tables_of(32, 4, (6,)))
+    index = nd.HammingIndex(values, max_distance=4, bits=32, plan=nd.plan_tables(32, 4, 9, splits=(6,)))
+    for query in values[:100]:
+        assert tables.query(query) == reference.within(values, query, 4) == found(index.query(query))
+
+
+@pytest.mark.parametrize("bits", [1, 2, 5, 16, 33, 63, 64])
+@pytest.mark.parametrize("k", [0, 1, 2, 4])
+def test_any_length_of_fingerprints(bits, k):
+    if k >= bits:
+        return
+    values = near_ones(700, bits)
+    index = nd.HammingIndex(values, max_distance=k, bits=bits)
+    pairs = index.pairs()
+    for query in values[:40]:
+        assert found(index.query(query)) == reference.within(values, query, k)
+    expected = [(i, j, reference.distance(values[i], values[j])) for i in range(700) for j in range(i + 1, 700)
+                if reference.distance(values[i], values[j]) <= k]
+    assert list(zip(pairs.a.tolist(), pairs.b.tolist(), pairs.distance.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("asked", PLANS, ids=str)
+def test_pairs_come_once_and_in_order(asked):
+    values = near_ones(1500) + near_ones(100)  # the first hundred again
+    plan = asked if asked == "auto" else nd.plan_tables(64, 3, 11, **asked)
+    one, two = (nd.HammingIndex(values, plan=plan).pairs(threads=t) for t in (1, 2))
+    expected = [(i, j, reference.distance(a, b)) for i, a in enumerate(values) for j, b in enumerate(values[i + 1:], i + 1)
+                if reference.distance(a, b) <= 3]
+    assert list(zip(one.a.tolist(), one.b.tolist(), one.distance.tolist(), strict=True)) == expected
+    assert all((x == y).all() for x, y in zip(one, two, strict=True))
+
+
+def test_fingerprints_that_share_long_prefixes():
+    """Long buckets, more matches than any buffer holds, and a prefix that all share."""
+    values = [random.Random(3).getrandbits(64) & ~0xFFFF | x for x in range(3000)]
+    index = nd.HammingIndex(values)
+    index.pairs()
+    for query in (values[0], values[1234], values[0] ^ 1 << 63, values[0] ^ 0b111 << 61):
+        assert found(index.query(query)) == reference.within(values, query, 3)
+    far = nd.HammingIndex(range(2048), max_distance=10, bits=11)
+    assert len(far.query(0)[0]) == 2047
+    assert len(far.query_many(np.arange(2048)).id) == 2048 * 2047
+
+
+def test_equal_fingerprints_all_come():
+    values = [7] * 5000 + [6] * 3 + [0]
+    index = nd.HammingIndex(values, max_distance=1)
+    ids, distance = index.query(7)
+    assert ids.tolist() == list(range(5003))
+    assert distance.tolist() == [0] * 5000 + [1] * 3
+    some = nd.HammingIndex(values[4900:], max_distance=1).pairs()
+    assert len(some.a) == 100 * 99 // 2 + 100 * 3 + 3
+
+
+def test_too_many_pairs_are_refused(monkeypatch):
+    monkeypatch.setattr(hamming, "MAX_PAIRS", 1000)
+    with pytest.raises(ValueError, match=r"there are 4950 pairs, 4950 of them of equal fingerprints \(one has 100 rows\)"):
+        nd.HammingIndex([5] * 100).pairs()
+
+
+@pytest.mark.parametrize("ids", [
+    [3, -1, 2**40], np.array([1, 2, 2**64 - 1], np.uint64), ["a", "b", "日本"], [b"x", b"", b"yy"],
+    np.array(["u", "v", "w"]),
+])
+def test_ids_of_any_kind(ids, tmp_path):
+    index = nd.HammingIndex([1, 2, 4], ids, max_distance=1)
+    expected = sorted(np.asarray(ids)[[0]].tolist())
+    assert index.query(1)[0].tolist() == expected
+    index.save(tmp_path / "index")
+    opened = nd.HammingIndex.open(tmp_path / "index")
+    assert opened.query(1)[0].tolist() == expected
+    assert opened.remove([ids[0]]) == 1
+    assert opened.query(1)[0].tolist() == []
+    assert sorted(opened.pairs().a.tolist() + opened.pairs().b.tolist()) == []
+
+
+def test_ids_may_stand_for_several_and_grow_longer():
+    index = nd.HammingIndex([1, 2], ["a", "a"])
+    index.add([4], ["a rather long id"])
+    assert index.query(0)[0].tolist() == ["a", "a", "a rather long id"]
+    assert index.remove("a") == 2
+    assert index.query(0)[0].tolist() == ["a rather long id"]
+    with pytest.raises(KeyError, match="no fingerprint has the id 'a'"):
+        index.remove(["a rather long id", "a"])
+    assert len(index) == 1
+
+
+class Changes(RuleBasedStateMachine):
+    """Any order of adding, removing, saving and opening answers as a dictionary would."""
+
+    @initialize(threshold=st.sampled_from([0, 3, 4096]))
+    def start(self, threshold):
+        self.before = hamming.BUFFER
+        hamming.BUFFER = max(1, threshold)
+        self.index = nd.HammingIndex(max_distance=2, bits=12)
+        self.truth: dict[int, int] = {}
+        self.next = 0
+
+    @rule(values=st.lists(st.integers(0, 4095), max_size=30))
+    def add(self, values):
+        self.index.add(values)
+        self.truth.update(enumerate(values, self.next))
+        self.next += len(values)
+
+    @rule(data=st.data())
+    def remove(self, data):
+        if self.truth:
+            gone = data.draw(st.lists(st.sampled_from(sorted(self.truth)), max_size=10, unique=True))
+            assert self.index.remove(gone) == len(gone)
+            for id in gone:
+                del self.truth[id]
+
+    @rule()
+    def sort(self):
+        assert len(self.index.pairs().a) == sum(
+            reference.distance(a, b) <= 2 for i, a in self.truth.items() for j, b in self.truth.items() if i < j)
+
+    @rule()
+    def save(self):
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.index.save(f"{folder}/index")
+            self.index = nd.HammingIndex.open(f"{folder}/index")
+
+    @rule(query=st.integers(0, 4095))
+    def query(self, query):
+        expected = sorted((i, reference.distance(v, query)) for i, v in self.truth.items()
+                          if reference.distance(v, query) <= 2)
+        assert found(self.index.query(query)) == expected
+        many = self.index.query_many([query])
+        assert found((many.id, many.distance)) == expected
+
+    @invariant()
+    def counted(self):
+        if hasattr(self, "index"):
+            assert len(self.index) == len(self.truth)
+
+    def teardown(self):
+        hamming.BUFFER = getattr(self, "before", hamming.BUFFER)
+
+
+TestChanges = Changes.TestCase
+TestChanges.settings = settings(max_examples=40, stateful_step_count=25, deadline=None,
+                                suppress_health_check=[HealthCheck.too_slow])
+
+
+def test_parts_stay_few_while_fingerprints_come_one_by_one(monkeypatch):
+    monkeypatch.setattr(hamming, "BUFFER", 16)
+    values = near_ones(1500)
+    index = nd.HammingIndex()
+    for i, value in enumerate(values):
+        index.add([value])
+        if i % 100 == 0:
+            assert found(index.query(value)) == reference.within(values[:i + 1], value, 3)
+    assert len(index._parts) <= 4
+
+
+def test_saved_indexes_are_mapped_and_may_be_changed(tmp_path):
+    values = near_ones(2000)
+    nd.HammingIndex(values).save(tmp_path / "index")
+    before = (tmp_path / "index").read_bytes()
+    index = nd.HammingIndex.open(tmp_path / "index")
+    assert found(index.query(values[7])) == reference.within(values, values[7], 3)
+    index.add([values[7]])
+    assert index.remove([7]) == 1
+    assert [id for id, _ in found(index.query(values[7]))] == [
+        id for id, _ in reference.within([*values, values[7]], values[7], 3) if id != 7]
+    assert (tmp_path / "index").read_bytes() == before
+
+
+def test_damaged_and_hostile_files_are_refused(tmp_path):
+    path = tmp_path / "index"
+    nd.HammingIndex(near_ones(300), plan=nd.plan_tables(splits=(4,))).save(path)
+    sound = path.read_bytes()
+    rng = random.Random(8)
+    for _ in range(60):
+        damaged = bytearray(sound)
+        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        with pytest.raises(nd.CorruptFile, match="index"):
+            nd.HammingIndex.open(path)
+
+
+@pytest.mark.parametrize("change", [
+    {"tables": [[16, [[0, 65]]]]}, {"tables": []}, {"tables": [[16, [[0, 32], [0, 32]]]]}, {"tables": [[70, [[0, 64]]]]},
+    {"tables": [[16, [[32, 32], [0, 32]]]]}, {"count": -5}, {"count": 3}, {"bits": 12}, {"version": 2}, {"following": "x"},
+    {"tables": 7}, {"max_distance": 99},
+])
+def test_files_with_sound_checksums_but_senseless_content_are_refused(tmp_path, change):
+    from ndcore import container
+
+    path = tmp_path / "index"
+    nd.HammingIndex(near_ones(300), plan=nd.plan_tables(splits=(4,))).save(path)
+    header, arrays = container.read(path)
+    container.write(path, "hamming", header | change, arrays)
+    with pytest.raises(nd.CorruptFile, match="no sound index"):
+        nd.HammingIndex.open(path)
+
+
+def test_directories_that_lie_do_no_harm(tmp_path):
+    from ndcore import container
+
+    path = tmp_path / "index"
+    values = near_ones(5000)
+    nd.HammingIndex(values).save(path)
+    header, arrays = container.read(path)
+    lying = {name: np.full_like(a, 2**32 - 1) if name.startswith("directory") else a for name, a in arrays.items()}
+    lying["directory0"] = arrays["directory0"][::-1].copy()
+    container.write(path, "hamming", header, lying)
+    nd.HammingIndex.open(path).query_many(values)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=20))
+def test_distances(pairs):
+    a, b = [x for x, _ in pairs], [y for _, y in pairs]
+    assert nd.hamming_distances(a, b).tolist() == [bin(x ^ y).count("1") for x, y in pairs]
+
+
+def test_distances_broadcast():
+    assert nd.hamming_distances([[1], [2]], [1, 3]).tolist() == [[0, 1], [2, 1]]
+    assert nd.hamming_distances(5, 6).tolist() == 2
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 255, 256, 257, 1000])
+def test_the_scan_at_every_length(n, variant):
+    values = near_ones(n, seed=n)
+    query = values[n // 2] if n else 3
+    at = _hamming.scan(np.array(values, np.uint64), query, 8)
+    assert at.tolist() == [i for i, _ in reference.within(values, query, 8)]
+
+
+@pytest.mark.parametrize(("make", "error", "message"), [
+    (lambda: nd.HammingIndex([1.5]), TypeError, "unsigned 64-bit integers, got 1.5"),
+    (lambda: nd.HammingIndex(np.array([1.5])), TypeError, "unsigned 64-bit integers, got float64"),
+    (lambda: nd.HammingIndex([-1]), ValueError, "got -1"),
+    (lambda: nd.HammingIndex([2**64]), ValueError, "got 18446744073709551616"),
+    (lambda: nd.HammingIndex([[1]]), TypeError, "one dimension"),
+    (lambda: nd.HammingIndex([16], bits=4, max_distance=1), ValueError, "16 is no fingerprint of 4 bits"),
+    (lambda: nd.HammingIndex([1], [1, 2]), ValueError, "2 ids for 1 fingerprints"),
+    (lambda: nd.HammingIndex([1], [1.5]), TypeError, "integers, str or bytes"),
+    (lambda: nd.HammingIndex([1, 2], [1, "a"]), TypeError, "all integers, all str"),
+    (lambda: nd.HammingIndex([1], ["a\0"]), TypeError, "NUL"),
+    (lambda: nd.HammingIndex([1]).add([2], [5]), TypeError, "counts its ids"),
+    (lambda: nd.HammingIndex([1], ["a"]).add([2]), TypeError, "ids are needed"),
+    (lambda: nd.HammingIndex([1], ["a"]).add([2], [5]), TypeError, "has str as ids, got integers"),
+    (lambda: nd.HammingIndex([1]).remove([5]), KeyError, "no fingerprint has the id 5"),
+    (lambda: nd.HammingIndex([1]).remove(["x"]), TypeError, "has integers as ids, got str"),
+    (lambda: nd.HammingIndex([1]).query(-1), ValueError, "-1 is no fingerprint of 64 bits"),
+    (lambda: nd.HammingIndex([1]).query(1 << 64), ValueError, "no fingerprint of 64 bits"),
+    (lambda: nd.HammingIndex([1]).query("a"), TypeError, "str"),
+    (lambda: nd.HammingIndex([1], plan="best"), TypeError, '"auto" or a TablePlan'),
+    (lambda: nd.HammingIndex([1], max_distance=2, plan=nd.plan_tables()), ValueError, "for 64 bits within 3"),
+    (lambda: nd.HammingIndex([1], max_distance=12), ValueError, "max_distance is 12"),
+])
+def test_what_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
