@@ -19,6 +19,7 @@ from ndcore.filtering import ALTAVISTA, FilterDesign, expected_spurious, pass_pr
 from ndcore.modsketching import ModSketcher
 from ndcore.filtering import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.hamming import HammingIndex, Matches, Pairs, hamming_distances
+from ndcore.joining import hamming_join
 from ndcore.planning import TablePlan, plan_tables
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
@@ -67,6 +68,7 @@ __all__ = [
     "fingerprint_error",
     "get_include",
     "hamming_distances",
+    "hamming_join",
     "is_irreducible",
     "jaccard",
     "load",

@@ -1,0 +1,134 @@
+"""Many queries against a file of fingerprints: the batch form of the search (Manku, Jain, Das Sarma 2007, §3.3)."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ndcore.hamming import Matches, checked_fingerprints
+from ndcore.planning import TablePlan, plan_tables
+from ndcore.progress import Progress, reporting
+from ndcore.tables import Found, SortedTables, joined
+from ndcore.texts import map_pieces
+
+__all__ = ["hamming_join", "mapped_fingerprints"]
+
+CHUNK = (64 << 20) // 8  # fingerprints that a thread takes at a time: 64 MB, as in the paper
+PROBED_AT_ONCE = 1 << 16
+
+
+def hamming_join(
+    queries: ArrayLike,
+    fingerprints: ArrayLike | str | os.PathLike[str],
+    max_distance: int = 3,
+    *,
+    bits: int = 64,
+    plan: TablePlan | Literal["auto"] = "auto",
+    span: tuple[int, int] | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Matches:
+    """All fingerprints of a collection within max_distance bits of each query, by one scan of the collection.
+
+    The tables are built of the queries, and every fingerprint of the collection looks them up: the collection needs no
+    index and may be larger than memory. Chunks of 64 MB go to threads. A cluster calls this function with the same queries
+    and a file or `span` per machine.
+
+    Parameters
+    ----------
+    queries : array of uint64, shape (m,)
+    fingerprints : array of uint64, shape (n,), or path
+        A path: an array saved by NumPy (.npy), else uint64 in little-endian order without a header. Mapped, not read.
+    max_distance, bits
+        As of `HammingIndex`.
+    plan : "auto" or TablePlan
+        For the queries.
+    span : (int, int), optional
+        Only these fingerprints: from the first up to the second, not included.
+    threads : int, optional
+        None: one per CPU. The result does not depend on it.
+    progress : bool or callable, optional
+        True: a bar on a terminal. A callable gets (stage, done, total), in fingerprints.
+
+    Returns
+    -------
+    Matches
+        Ascending by query, then distance, then id, which is the position in the collection.
+
+    Raises
+    ------
+    TypeError, ValueError
+        No fingerprints of `bits` bits, a file that is none, a plan for something else.
+    OSError
+        The file cannot be read.
+
+    Notes
+    -----
+    O(n · tables · (1 + m / 2^p)), p the plan's prefix. Memory: 8 to 16 bytes a query and table, the matches, and what
+    the operating system keeps of the file.
+
+    >>> hamming_join([0b0110, 0b1000], [0b0000, 0b0111, 0b1111], max_distance=1, bits=4)
+    Matches(query=array([0, 1]), id=array([1, 0]), distance=array([1, 1]))
+    """
+    asked = checked_fingerprints(queries, bits)
+    if isinstance(fingerprints, (str, os.PathLike)):
+        collection = mapped_fingerprints(fingerprints)
+    else:
+        collection = checked_fingerprints(fingerprints, bits)
+    if plan == "auto":
+        plan = plan_tables(bits, max_distance, math.log2(max(1, len(asked))))
+    elif (plan.bits, plan.max_distance) != (bits, max_distance):
+        raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}; "
+                         f"asked are {bits} within {max_distance}")
+    first, last = _checked_span(span, len(collection))
+    if not len(asked) or first == last:
+        return Matches(*joined([]))
+    tables = SortedTables.of(asked, np.arange(len(asked)), plan, threads)
+
+    def met(begin: int) -> Found:
+        """Matches of one chunk."""
+        end = min(begin + CHUNK, last)
+        parts = []
+        for at in range(begin, end, PROBED_AT_ONCE):
+            piece = checked_fingerprints(np.asarray(collection[at:min(at + PROBED_AT_ONCE, end)]), bits)
+            position, query, distance = tables.many(piece)
+            parts.append(Found(query, position + at, distance))
+        return joined(parts)
+
+    parts = []
+    with reporting(progress) as report:
+        for begin, part in zip(range(first, last, CHUNK), map_pieces(met, range(first, last, CHUNK), threads), strict=True):
+            parts.append(part)
+            report("joining", min(begin + CHUNK, last) - first, last - first)
+    found = joined(parts)
+    order = np.lexsort((found.row, found.distance, found.query))
+    return Matches(*(column[order] for column in found))
+
+
+def mapped_fingerprints(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
+    """The fingerprints of a file, mapped: an array saved by NumPy (.npy), else little-endian uint64 without a header.
+
+    ValueError where the file is no such array, or no whole number of fingerprints.
+    """
+    file = Path(path)
+    if file.suffix == ".npy":
+        array: NDArray[np.uint64] = np.load(file, mmap_mode="r", allow_pickle=False)
+        if array.ndim != 1 or array.dtype.kind != "u" or array.dtype.itemsize != 8:
+            raise ValueError(f"{file}: fingerprints are uint64 in one dimension, this is {array.dtype} {array.shape}")
+        return array
+    size = file.stat().st_size
+    if size % 8:
+        raise ValueError(f"{file}: {size} bytes are no whole number of fingerprints of 8 bytes")
+    return np.memmap(file, "<u8", "r") if size else np.empty(0, np.uint64)
+
+
+def _checked_span(span: tuple[int, int] | None, n: int) -> tuple[int, int]:
+    first, last = (0, n) if span is None else span
+    if not 0 <= first <= last <= n:
+        raise ValueError(f"span is {span}; it goes from 0 to {n}, the number of fingerprints")
+    return first, last

@@ -1,0 +1,88 @@
+"""Joins of queries with a file: exact, whatever the file, the chunks and the threads."""
+
+import random
+
+import numpy as np
+import pytest
+
+import ndcore as nd
+from ndcore import joining
+from ndcore.reference import hamming as reference
+
+
+def near(values: list[int], n: int, seed: int) -> list[int]:
+    rng = random.Random(seed)
+    return [rng.choice(values) ^ sum(1 << b for b in rng.sample(range(64), rng.randrange(8))) for _ in range(n)]
+
+
+QUERIES = [random.Random(1).getrandbits(64) for _ in range(300)]
+COLLECTION = near(QUERIES, 2000, 2) + QUERIES[:5] * 2
+EXPECTED = [(i, position, distance) for i, q in enumerate(QUERIES)
+            for position, distance in sorted(reference.within(COLLECTION, q, 3), key=lambda hit: (hit[1], hit[0]))]
+
+
+def rows(matches):
+    return list(zip(*(column.tolist() for column in matches), strict=True))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("chunk", [7, 1000, joining.CHUNK])
+def test_a_join_finds_every_pair(threads, chunk, monkeypatch):
+    monkeypatch.setattr(joining, "CHUNK", chunk)
+    monkeypatch.setattr(joining, "PROBED_AT_ONCE", 300)
+    assert rows(nd.hamming_join(QUERIES, COLLECTION, threads=threads)) == EXPECTED
+
+
+def test_files_of_both_kinds(tmp_path):
+    array = np.array(COLLECTION, np.uint64)
+    np.save(tmp_path / "f.npy", array)
+    array.astype("<u8").tofile(tmp_path / "f.u64")
+    for name in ("f.npy", "f.u64"):
+        assert rows(nd.hamming_join(QUERIES, tmp_path / name)) == EXPECTED
+        assert rows(nd.hamming_join(QUERIES, str(tmp_path / name), span=(100, 900))) == [
+            row for row in EXPECTED if 100 <= row[1] < 900]
+
+
+def test_spans_put_together_are_the_whole():
+    parts = [nd.hamming_join(QUERIES, COLLECTION, span=(i, i + 402)) for i in range(0, 2010, 402)]
+    assert sorted(row for part in parts for row in rows(part)) == sorted(EXPECTED)
+
+
+def test_repeated_queries_each_get_their_matches():
+    twice = nd.hamming_join(QUERIES + QUERIES, COLLECTION)
+    assert rows(twice) == EXPECTED + [(i + 300, position, distance) for i, position, distance in EXPECTED]
+
+
+def test_progress_counts_fingerprints(monkeypatch):
+    monkeypatch.setattr(joining, "CHUNK", 1000)
+    seen = []
+    nd.hamming_join(QUERIES, COLLECTION, progress=lambda *step: seen.append(step))
+    assert seen == [("joining", 1000, 2010), ("joining", 2000, 2010), ("joining", 2010, 2010)]
+
+
+def test_nothing_to_join(tmp_path):
+    (tmp_path / "empty").touch()
+    assert rows(nd.hamming_join([], COLLECTION)) == []
+    assert rows(nd.hamming_join(QUERIES, [])) == []
+    assert rows(nd.hamming_join(QUERIES, tmp_path / "empty")) == []
+    assert rows(nd.hamming_join(QUERIES, COLLECTION, span=(5, 5))) == []
+
+
+def test_what_is_refused(tmp_path):
+    (tmp_path / "odd").write_bytes(b"123456789")
+    np.save(tmp_path / "floats.npy", np.zeros(3))
+    np.save(tmp_path / "wide.npy", np.array([5, 1 << 20], np.uint64))
+    with pytest.raises(ValueError, match="odd: 9 bytes are no whole number of fingerprints"):
+        nd.hamming_join([1], tmp_path / "odd")
+    with pytest.raises(ValueError, match="uint64 in one dimension, this is float64"):
+        nd.hamming_join([1], tmp_path / "floats.npy")
+    with pytest.raises(ValueError, match="1048576 is no fingerprint of 16 bits"):
+        nd.hamming_join([1], tmp_path / "wide.npy", bits=16)
+    with pytest.raises(FileNotFoundError):
+        nd.hamming_join([1], tmp_path / "absent")
+    with pytest.raises(ValueError, match=r"span is \(3, 9\); it goes from 0 to 4"):
+        nd.hamming_join([1], [1, 2, 3, 4], span=(3, 9))
+    with pytest.raises(ValueError, match="the plan is for 64 bits within 2; asked are 64 within 3"):
+        nd.hamming_join([1], [1], plan=nd.plan_tables(max_distance=2))
+    with pytest.raises(TypeError, match="'x'"):
+        nd.hamming_join(["x"], [1])
