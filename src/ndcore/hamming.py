@@ -121,6 +121,11 @@ class HammingIndex:
     def __repr__(self) -> str:
         return f"HammingIndex({len(self)} fingerprints of {self.bits} bits, max_distance={self.max_distance})"
 
+    @property
+    def tables(self) -> TablePlan | None:
+        """The plan of the largest sorted part; None while all is scanned."""
+        return self._parts[0].plan if self._parts else None
+
     # ---- queries
 
     def query(self, fingerprint: int) -> tuple[NDArray[Any], NDArray[np.int64]]:

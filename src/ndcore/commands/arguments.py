@@ -6,6 +6,7 @@ import argparse
 from typing import TypeAlias
 
 from ndcore.commands.designing import design
+from ndcore.commands.hamming_arguments import add_hamming
 from ndcore.commands.running import compare, dedup, info, sketch
 from ndcore.commands.values import (
     keep,
@@ -32,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     _add_design(commands)
     _add_info(commands)
     _add_bench(commands)
+    add_hamming(commands)
     return top
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -86,3 +87,30 @@ def keep(text: str) -> tuple[str, str]:
     if colon and field and order in ("asc", "desc"):
         return field, order
     raise argparse.ArgumentTypeError(f"{text!r} is none of first, longest, FIELD:desc, FIELD:asc")
+
+
+def whole(text: str) -> int:
+    """A whole number, 0 or more."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+
+
+def bounded(least: float, most: float) -> Callable[[str], float]:
+    """A number between two others."""
+
+    def number(text: str) -> float:
+        with contextlib.suppress(ValueError):
+            if least <= float(text) <= most:
+                return float(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} to {most}")
+
+    return number
+
+
+def block_counts(text: str) -> tuple[int, ...]:
+    """Numbers with commas between them: 4,4."""
+    parts = text.split(",")
+    if all(part.isascii() and part.isdigit() for part in parts):
+        return tuple(map(int, parts))
+    raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers of blocks; write for instance 6 or 4,4")

@@ -1,0 +1,145 @@
+"""``ndcore hamming``: indexes of fingerprints on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ndcore.commands.summary import printable
+from ndcore.container import MAGIC
+from ndcore.files.fingerprints import Column, load, parsed
+from ndcore.files.sources import UsageError, starts_with
+from ndcore.hamming import HammingIndex, Matches, Pairs
+from ndcore.joining import hamming_join, mapped_fingerprints
+from ndcore.planning import TablePlan, plan_tables
+
+ROWS_AT_ONCE = 1 << 16
+
+
+def build(args: argparse.Namespace) -> int:
+    """``ndcore hamming build``."""
+    _check_output(args.output, args.overwrite)
+    values, ids = load(args.input, Column(args.format, args.column, args.id_column))
+    index = HammingIndex(values, ids, args.max_distance, _plan(args, len(values)), args.bits, args.threads)
+    index.save(args.output)
+    args.written = True
+    if not args.quiet:
+        size = Path(args.output).stat().st_size
+        print(f"Indexed {len(index):,} fingerprints to {printable(args.output)} ({size:,} bytes)")
+    return 0
+
+
+def _plan(args: argparse.Namespace, count: int) -> Any:
+    """What the arguments ask of the tables for so many fingerprints: "auto" or a plan."""
+    asked = {"max_tables": args.tables, "memory": args.memory}
+    if args.tables is None and args.memory is None:
+        return "auto"
+    try:
+        return plan_tables(args.bits, args.max_distance, max(1, count).bit_length(), **asked)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def query(args: argparse.Namespace) -> int:
+    """``ndcore hamming query``."""
+    index = _opened(args.index)
+    if bool(args.fingerprints) == (args.queries is not None):
+        raise UsageError("give fingerprints to look for, or a file of them with --queries")
+    if args.queries is not None:
+        values, names = load(args.queries, Column(args.format, args.column, args.id_column))
+    else:
+        try:
+            values, names = [parsed(text, args.format or "text") for text in args.fingerprints], args.fingerprints
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    _write(args, index.query_many(values, args.threads), names)
+    return 0
+
+
+def pairs(args: argparse.Namespace) -> int:
+    """``ndcore hamming pairs``."""
+    if starts_with(args.input, MAGIC):
+        index = _opened(args.input)
+    else:
+        values, ids = load(args.input, Column(args.format, args.column, args.id_column))
+        index = HammingIndex(values, ids, args.max_distance, bits=args.bits, threads=args.threads)
+    _write(args, index.pairs(args.threads), None)
+    return 0
+
+
+def join(args: argparse.Namespace) -> int:
+    """``ndcore hamming join``."""
+    queries, names = load(args.queries, Column(args.format, args.column, args.id_column))
+    collection = mapped_fingerprints(args.collection)
+    found = hamming_join(queries, collection, args.max_distance, bits=args.bits, threads=args.threads,
+                         progress=not args.quiet)
+    _write(args, found, names)
+    return 0
+
+
+def plan(args: argparse.Namespace) -> int:
+    """``ndcore hamming plan``."""
+    try:
+        chosen = plan_tables(args.bits, args.max_distance, args.log2_count, min_prefix=args.min_prefix,
+                             max_tables=args.tables, splits=args.splits, memory=args.memory)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    print(json.dumps(_account(chosen), indent=2) if args.json else chosen)
+    return 0
+
+
+def info(args: argparse.Namespace) -> int:
+    """``ndcore hamming info``."""
+    index = _opened(args.index)
+    print(f"{printable(args.index)} ({Path(args.index).stat().st_size:,} bytes)\n{index}")
+    if index.tables is not None:
+        print(index.tables)
+    return 0
+
+
+def _account(chosen: TablePlan) -> dict[str, Any]:
+    parts = dataclasses.asdict(chosen)
+    parts["tables"] = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
+    return parts | {"matches": chosen.matches, "candidates": chosen.candidates, "memory": chosen.memory,
+                    "nanoseconds": chosen.nanoseconds}
+
+
+def _opened(path: str) -> HammingIndex:
+    if not Path(path).exists():
+        raise UsageError(f"there is no {path}")
+    if not starts_with(path, MAGIC):
+        raise UsageError(f"{path} is no index; make one with ndcore hamming build {path} -o INDEX")
+    return HammingIndex.open(path)
+
+
+def _check_output(name: str, overwrite: bool) -> None:
+    path = Path(name)
+    if not path.resolve().parent.is_dir():
+        raise UsageError(f"cannot write {name}: there is no directory {path.resolve().parent}; make it first")
+    if path.is_dir() or (path.exists() and not overwrite):
+        raise UsageError(f"the output {name} exists already; give another name, or --overwrite to replace a file")
+
+
+def _write(args: argparse.Namespace, found: Matches | Pairs, names: Iterable[Any] | None) -> None:
+    """The columns as lines with tabs, or one JSON object a line."""
+    columns = dict(zip(found._fields, found, strict=True))
+    if names is not None:
+        listed = list(names)
+        columns["query"] = [listed[i] for i in columns["query"]]
+    for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
+        rows = zip(*(_plain(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
+        if args.json:
+            lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
+        else:
+            lines = ("\t".join(printable(str(item)) for item in row) for row in rows)
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def _plain(column: Any) -> list[Any]:
+    listed = column if isinstance(column, list) else column.tolist()
+    return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]

@@ -1,0 +1,129 @@
+"""The arguments of ``ndcore hamming``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ndcore.commands import hamming
+from ndcore.commands.values import block_counts, bounded, memory, positive, whole
+from ndcore.files.fingerprints import FORMATS
+
+__all__ = ["add_hamming"]
+
+_FILES = (
+    "Fingerprints are read from .npy arrays, Parquet columns, text (a column of decimal numbers, or hexadecimal ones with 0x; "
+    "columns end at tabs, commas or blanks), and else as 8 bytes each, lowest first."
+)
+
+
+def add_hamming(commands: Any) -> None:
+    """The command and its own commands: build, query, pairs, join, plan, info."""
+    top = commands.add_parser(
+        "hamming",
+        help="find fingerprints within a few bits",
+        description="Exact search of fingerprints that differ in at most a few bits. " + _FILES,
+    )
+    parts = top.add_subparsers(dest="part", required=True, metavar="COMMAND")
+    _add_build(parts)
+    _add_query(parts)
+    _add_pairs(parts)
+    _add_join(parts)
+    _add_plan(parts)
+    p = parts.add_parser("info", help="what an index holds", description="What an index holds, and its tables.")
+    p.set_defaults(run=hamming.info)
+    p.add_argument("index", metavar="INDEX")
+
+
+def _add_build(parts: Any) -> None:
+    p = parts.add_parser("build", help="make an index", description="Make an index of fingerprints. " + _FILES)
+    p.set_defaults(run=hamming.build)
+    p.add_argument("input", metavar="IN", help="fingerprints")
+    p.add_argument("-o", "--output", required=True, metavar="INDEX", help="file to write; it must not exist")
+    p.add_argument("--overwrite", action="store_true", help="replace the file")
+    _add_columns(p)
+    _add_search(p)
+    choice = p.add_mutually_exclusive_group()
+    choice.add_argument("--tables", type=positive, metavar="N", help="at most so many (default: those of least expected time)")
+    choice.add_argument("--memory", type=memory, metavar="SIZE", help="for tables and directories, for instance 4G")
+    _add_running(p)
+
+
+def _add_query(parts: Any) -> None:
+    p = parts.add_parser(
+        "query",
+        help="look fingerprints up in an index",
+        description="Print query, id and distance of every fingerprint of the index that is near enough, nearest first.",
+    )
+    p.set_defaults(run=hamming.query)
+    p.add_argument("index", metavar="INDEX")
+    p.add_argument("fingerprints", nargs="*", metavar="FINGERPRINT", help="decimal, or hexadecimal with 0x")
+    p.add_argument("--queries", metavar="FILE", help="a file of fingerprints to look for")
+    _add_columns(p)
+    _add_output(p)
+
+
+def _add_pairs(parts: Any) -> None:
+    p = parts.add_parser(
+        "pairs",
+        help="all pairs within an index or a file",
+        description="Print the ids and the distance of all pairs that are near enough. " + _FILES,
+    )
+    p.set_defaults(run=hamming.pairs)
+    p.add_argument("input", metavar="INDEX|IN", help="an index, with its own distance, or fingerprints")
+    _add_columns(p)
+    _add_search(p)
+    _add_output(p)
+
+
+def _add_join(parts: Any) -> None:
+    p = parts.add_parser(
+        "join",
+        help="many queries against a large file, without an index",
+        description="Scan a file of fingerprints once, in bounded memory, and print query, position and distance of all that "
+        "are near enough to a query.",
+    )
+    p.set_defaults(run=hamming.join)
+    p.add_argument("queries", metavar="QUERIES", help="fingerprints that fit in memory several times")
+    p.add_argument("collection", metavar="FILE", help=".npy, or 8 bytes each, lowest first; of any size")
+    _add_columns(p)
+    _add_search(p)
+    _add_output(p)
+
+
+def _add_plan(parts: Any) -> None:
+    p = parts.add_parser(
+        "plan",
+        help="the tables for a collection, and what they cost",
+        description="Choose the tables for a collection: those of least expected time, or as asked.",
+    )
+    p.set_defaults(run=hamming.plan)
+    _add_search(p)
+    p.add_argument("--log2-count", type=bounded(0, 64), default=34, metavar="D", help="2^D fingerprints (default 34)")
+    choice = p.add_mutually_exclusive_group()
+    choice.add_argument("--min-prefix", type=whole, metavar="P", help="fewest tables that lead with P bits or more")
+    choice.add_argument("--tables", type=positive, metavar="N", help="longest prefix with at most N tables")
+    choice.add_argument("--splits", type=block_counts, metavar="R,…", help="blocks of every level, for instance 4,4")
+    choice.add_argument("--memory", type=memory, metavar="SIZE", help="for tables and directories, for instance 500G")
+    p.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_columns(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--format", choices=FORMATS, help="of the file (default by its suffix)")
+    p.add_argument("--column", metavar="C", help="that of the fingerprints: a name in Parquet, a number from 1 in text")
+    p.add_argument("--id-column", metavar="C", help="that of the ids (default: positions from 0)")
+
+
+def _add_search(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--max-distance", type=whole, default=3, metavar="K", help="bits that may differ, 0 to 10 (default 3)")
+    p.add_argument("--bits", type=positive, default=64, metavar="F", help="of a fingerprint, 1 to 64 (default 64)")
+
+
+def _add_output(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--json", action="store_true", help="one JSON object a line instead of columns with tabs")
+    _add_running(p)
+
+
+def _add_running(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--threads", type=positive, metavar="N", help="default: all cores; results do not depend on it")
+    p.add_argument("-q", "--quiet", action="store_true", help="no progress and no report")

@@ -1,0 +1,125 @@
+"""Fingerprints in files: arrays, columns of Parquet, columns of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.files.sources import UsageError
+from ndcore.joining import mapped_fingerprints
+
+__all__ = ["FORMATS", "Column", "load", "parsed"]
+
+FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
+SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
+
+
+class Column(NamedTuple):
+    """Where in a file the fingerprints are, and the ids.
+
+    Attributes
+    ----------
+    format : one of FORMATS, or None
+        None: by the suffix of the file; raw where it tells nothing; of text, numbers with 0x are hexadecimal.
+    fingerprint, id : str or None
+        A name in Parquet, a number from 1 in text. None: the only or first column, and no ids.
+    """
+
+    format: str | None = None
+    fingerprint: str | None = None
+    id: str | None = None
+
+
+def load(path: str, column: Column) -> tuple[NDArray[np.uint64], NDArray[Any] | None]:
+    """(fingerprints, ids or None) of a file.
+
+    UsageError where the column asked for cannot be, ValueError where the content is none, with the place.
+    """
+    kind = column.format or SUFFIXES.get(Path(path).suffix.lower(), "raw")
+    if kind in ("npy", "raw"):
+        if column.fingerprint or column.id:
+            raise UsageError(f"{path} is read as {kind}, which has no columns; leave --column and --id-column out, "
+                             "or give --format")
+        return mapped_fingerprints(path), None
+    if kind == "parquet":
+        return _parquet(path, column)
+    return _text(path, column, kind)
+
+
+def parsed(number: str, kind: str = "text") -> int:
+    """A fingerprint written down; ValueError for what is none. kind: hex, decimal, or text (hexadecimal where it has 0x)."""
+    digits = number.strip()
+    hexadecimal = kind == "hex" or (kind == "text" and digits[:2].lower() == "0x")
+    if digits.isascii() and digits.removeprefix("0x").removeprefix("0X").isalnum():
+        try:
+            value = int(digits, 16 if hexadecimal else 10)
+        except ValueError:
+            value = -1
+        if 0 <= value < 1 << 64:
+            return value
+    how = "hexadecimal" if hexadecimal else "decimal"
+    hint = "" if hexadecimal or kind != "text" else "; for hexadecimal ones write 0x, or give --format hex"
+    raise ValueError(f"{number!r} is no {how} number below 2^64{hint}")
+
+
+def _parquet(path: str, column: Column) -> tuple[NDArray[np.uint64], NDArray[Any] | None]:
+    try:
+        from pyarrow import ArrowInvalid, parquet
+    except ImportError as error:
+        raise ImportError(f"{path}: reading Parquet needs pyarrow: pip install 'ndcore[parquet]'") from error
+    try:
+        names = parquet.read_schema(path).names
+        chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
+        if chosen is None:
+            raise UsageError(f"{path} has the columns {', '.join(names)}; name that of the fingerprints with --column")
+        for name in filter(None, (chosen, column.id)):
+            if name not in names:
+                raise UsageError(f"{path} has no column {name!r}; it has {', '.join(names)}")
+        table = parquet.read_table(path, columns=[chosen, *filter(None, [column.id])])
+    except ArrowInvalid as error:
+        raise ValueError(f"{path}: no sound Parquet file: {error}") from error
+    values = table.column(chosen)
+    if values.null_count or str(values.type) not in ("uint64", "int64"):
+        raise ValueError(f"{path}: the column {chosen!r} is {values.type} with {values.null_count} nulls; "
+                         "fingerprints are uint64 (or the same bits as int64) without nulls")
+    ids = None if column.id is None else np.asarray(table.column(column.id).to_pylist())
+    return values.to_numpy().view(np.uint64), ids
+
+
+def _text(path: str, column: Column, kind: str) -> tuple[NDArray[np.uint64], NDArray[Any] | None]:
+    at, id_at = _position("--column", column.fingerprint or "1"), _position("--id-column", column.id)
+    values: list[int] = []
+    ids: list[str] = []
+    with open(path, encoding="utf-8") as file:
+        for number, fields in _rows(file):
+            try:
+                values.append(parsed(fields[at], kind))
+                if id_at is not None:
+                    ids.append(fields[id_at])
+            except IndexError as error:
+                most = max(at, id_at or 0) + 1
+                raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
+            except ValueError as error:
+                raise ValueError(f"{path}:{number}: {error}") from error
+    return np.array(values, np.uint64), None if id_at is None else np.array(ids, str)
+
+
+def _rows(lines: Any) -> Iterator[tuple[int, list[str]]]:
+    """(number, fields) of the lines that are not empty; fields end at a tab, a comma or blanks."""
+    for number, line in enumerate(lines, 1):
+        fields = line.strip()
+        if fields:
+            separator = next((mark for mark in "\t," if mark in fields), None)
+            yield number, [field.strip() for field in fields.split(separator)]
+
+
+def _position(option: str, name: str | None) -> Any:
+    if name is None:
+        return None
+    if not (name.isascii() and name.isdigit() and int(name) > 0):
+        raise UsageError(f"{option} is {name!r}; in text, columns are numbered from 1")
+    return int(name) - 1
