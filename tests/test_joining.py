@@ -15,7 +15,7 @@ def near(values: list[int], n: int, seed: int) -> list[int]:
     return [rng.choice(values) ^ sum(1 << b for b in rng.sample(range(64), rng.randrange(8))) for _ in range(n)]
 
 
-QUERIES = [random.Random(1).getrandbits(64) for _ in range(300)]
+QUERIES = random.Random(1).sample(range(1 << 62), 300)
 COLLECTION = near(QUERIES, 2000, 2) + QUERIES[:5] * 2
 EXPECTED = [(i, position, distance) for i, q in enumerate(QUERIES)
             for position, distance in sorted(reference.within(COLLECTION, q, 3), key=lambda hit: (hit[1], hit[0]))]

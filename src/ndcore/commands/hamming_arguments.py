@@ -12,8 +12,8 @@ from ndcore.files.fingerprints import FORMATS
 __all__ = ["add_hamming"]
 
 _FILES = (
-    "Fingerprints are read from .npy arrays, Parquet columns, text (a column of decimal numbers, or hexadecimal ones with 0x; "
-    "columns end at tabs, commas or blanks), and else as 8 bytes each, lowest first."
+    "Fingerprints are read from .npy arrays, Parquet columns, text (a column of decimal numbers, or hexadecimal ones with "
+    "0x; columns end at tabs, commas or blanks), and else as 8 bytes each, lowest first."
 )
 
 
@@ -44,7 +44,7 @@ def _add_build(parts: Any) -> None:
     _add_columns(p)
     _add_search(p)
     choice = p.add_mutually_exclusive_group()
-    choice.add_argument("--tables", type=positive, metavar="N", help="at most so many (default: those of least expected time)")
+    choice.add_argument("--tables", type=positive, metavar="N", help="at most so many (default: of least expected time)")
     choice.add_argument("--memory", type=memory, metavar="SIZE", help="for tables and directories, for instance 4G")
     _add_running(p)
 
@@ -80,8 +80,8 @@ def _add_join(parts: Any) -> None:
     p = parts.add_parser(
         "join",
         help="many queries against a large file, without an index",
-        description="Scan a file of fingerprints once, in bounded memory, and print query, position and distance of all that "
-        "are near enough to a query.",
+        description="Scan a file of fingerprints once, in bounded memory, and print query, position and distance of all "
+        "that are near enough to a query.",
     )
     p.set_defaults(run=hamming.join)
     p.add_argument("queries", metavar="QUERIES", help="fingerprints that fit in memory several times")

@@ -94,7 +94,7 @@ def _text(path: str, column: Column, kind: str) -> tuple[NDArray[np.uint64], NDA
     at, id_at = _position("--column", column.fingerprint or "1"), _position("--id-column", column.id)
     values: list[int] = []
     ids: list[str] = []
-    with open(path, encoding="utf-8") as file:
+    with Path(path).open(encoding="utf-8") as file:
         for number, fields in _rows(file):
             try:
                 values.append(parsed(fields[at], kind))

@@ -1,0 +1,134 @@
+"""``ndcore hamming``: files of every kind, output to the line, refusals with their exit codes."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+import ndcore as nd
+from ndcore.cli import main
+from ndcore.reference import hamming as reference
+
+VALUES = [5, 4, 7, 2**63 + 5, 5, 10 << 40]
+QUERIES = [5, 2**63]
+PAIRS = [(i, j, reference.distance(a, b)) for i, a in enumerate(VALUES) for j, b in enumerate(VALUES)
+         if i < j and reference.distance(a, b) <= 1]
+
+
+def run(*arguments):
+    return main(["hamming", *(str(argument) for argument in arguments)])
+
+
+def refused(capsys, code, *arguments):
+    try:
+        assert run(*arguments) == code
+    except SystemExit as stop:
+        assert stop.code == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err
+
+
+def rows(text):
+    return [tuple(line.split("\t")) for line in text.splitlines()]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The same fingerprints in files of every kind, with the options to read them."""
+    array = np.array(VALUES, np.uint64)
+    np.save(tmp_path / "f.npy", array)
+    array.astype("<u8").tofile(tmp_path / "f.u64")
+    (tmp_path / "hex.txt").write_text("".join(f"id{i},{v:#x}\n\n" for i, v in enumerate(VALUES)))
+    (tmp_path / "bare.hex").write_text("".join(f"{v:016x}\n" for v in VALUES))
+    (tmp_path / "decimal.tsv").write_text("".join(f"{v}\tid {i}\n" for i, v in enumerate(VALUES)))
+    found = {"f.npy": [], "f.u64": [], "hex.txt": ["--column", 2], "bare.hex": ["--format", "hex"], "decimal.tsv": []}
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        return tmp_path, found
+    parquet.write_table(pa.table({"name": [f"id{i}" for i in range(6)], "f": array}), tmp_path / "f.parquet")
+    return tmp_path, found | {"f.parquet": ["--column", "f"]}
+
+
+def test_every_kind_of_file_gives_the_same_pairs(files, capsys):
+    folder, options = files
+    for name, how in options.items():
+        assert run("pairs", folder / name, *how, "--max-distance", 1) == 0
+        assert rows(capsys.readouterr().out) == [tuple(map(str, row)) for row in PAIRS], name
+
+
+def test_build_query_and_info(files, capsys):
+    folder, _ = files
+    assert run("build", folder / "decimal.tsv", "--id-column", 2, "-o", folder / "index", "--max-distance", 1) == 0
+    assert "Indexed 6 fingerprints" in capsys.readouterr().out
+    assert run("query", folder / "index", "5", "0x8000000000000000") == 0
+    assert rows(capsys.readouterr().out) == [
+        ("5", "id 0", "0"), ("5", "id 4", "0"), ("5", "id 1", "1"), ("5", "id 2", "1"), ("5", "id 3", "1")]
+    (folder / "q.txt").write_text("a 5\nb 4\n")
+    assert run("query", folder / "index", "--queries", folder / "q.txt", "--column", 2, "--id-column", 1, "--json") == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert found[0] == {"query": "a", "id": "id 0", "distance": 0}
+    assert {row["query"] for row in found} == {"a", "b"}
+    assert run("info", folder / "index") == 0
+    told = capsys.readouterr().out
+    assert "6 fingerprints of 64 bits" in told
+    assert "exact within 1" in told
+
+
+def test_join_is_the_index_the_other_way_round(tmp_path, capsys):
+    rng = random.Random(4)
+    values = [rng.getrandbits(64) for _ in range(500)]
+    np.save(tmp_path / "all.npy", np.array(values, np.uint64))
+    np.save(tmp_path / "some.npy", np.array(values[::50], np.uint64))
+    assert run("join", tmp_path / "some.npy", tmp_path / "all.npy", "-q") == 0
+    assert rows(capsys.readouterr().out) == [(str(i), str(50 * i), "0") for i in range(10)]
+
+
+def test_plan_prints_the_designs_of_the_paper(capsys):
+    assert run("plan", "--splits", "6") == 0
+    assert capsys.readouterr().out.startswith("20 tables of 2^34 fingerprints of 64 bits: exact within 3\n")
+    assert run("plan", "--tables", 10, "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert len(plan["tables"]) == 10
+    assert plan["matches"] == 512
+    assert nd.plan_tables(splits=(5,)).prefixes == tuple(table["prefix"] for table in plan["tables"])
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), [
+    (["query", "none", "5"], 2, "there is no none"),
+    (["query", "f.npy", "5"], 2, "f.npy is no index; make one with ndcore hamming build"),
+    (["query", "index"], 2, "give fingerprints to look for"),
+    (["query", "index", "zz"], 2, "'zz' is no decimal number below 2^64; for hexadecimal ones write 0x"),
+    (["query", "index", "0x1ffffffffffffffff"], 2, "is no hexadecimal number below 2^64"),
+    (["build", "f.npy", "-o", "index"], 2, "exists already"),
+    (["build", "f.npy", "-o", "nowhere/index"], 2, "there is no directory"),
+    (["build", "absent.npy", "-o", "new"], 1, "No such file"),
+    (["build", "f.npy", "--column", "2", "-o", "new"], 2, "has no columns"),
+    (["build", "decimal.tsv", "--column", "x", "-o", "new"], 2, "columns are numbered from 1"),
+    (["build", "decimal.tsv", "--column", "9", "-o", "new"], 1, "decimal.tsv:1: 2 columns; there must be 9"),
+    (["build", "bare.hex", "--format", "decimal", "-o", "new"], 1, "bare.hex:6: '00000a0000000000' is no"),
+    (["build", "f.npy", "--memory", "1", "-o", "new"], 2, "allow more"),
+    (["plan", "--splits", "3"], 2, "every level needs at least 4 blocks"),
+    (["plan", "--splits", "x"], 2, "is not a list of numbers of blocks"),
+    (["plan", "--max-distance", "11"], 2, "0 to 10"),
+    (["pairs", "f.npy", "--max-distance", "70"], 1, "max_distance is 70"),
+])
+def test_what_is_refused(files, capsys, monkeypatch, arguments, code, message):
+    folder, _ = files
+    monkeypatch.chdir(folder)
+    nd.HammingIndex(VALUES).save("index")
+    assert message in refused(capsys, code, *arguments)
+
+
+def test_parquet_columns_are_named(files, capsys):
+    folder, options = files
+    if "f.parquet" not in options:
+        pytest.skip("pyarrow is not installed")
+    assert "name that of the fingerprints with --column" in refused(capsys, 2, "pairs", folder / "f.parquet")
+    assert "no column 'g'; it has name, f" in refused(capsys, 2, "pairs", folder / "f.parquet", "--column", "g")
+    assert "'name' is string" in refused(capsys, 1, "pairs", folder / "f.parquet", "--column", "name")
+    assert run("pairs", folder / "f.parquet", "--column", "f", "--id-column", "name", "--max-distance", 0) == 0
+    assert rows(capsys.readouterr().out) == [("id0", "id4", "0")]
