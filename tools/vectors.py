@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ndcore.reference import clustering, features, gf2, minhash, rabin, resemblance, shingling
+from ndcore.reference import clustering, features, gf2, minhash, rabin, resemblance, shingling, simhash
 
 LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 DEGREES = (1, 2, 8, 13, 16, 32, 53, 63, 64)
@@ -442,6 +442,80 @@ def signature_case(name: str, found: list[int], bits: int, seed: int) -> dict[st
     return case
 
 
+# ---------------------------------------------------------------------------------------------- simhash
+
+
+def feature_bags() -> dict[str, list[int]]:
+    bags = {f"random_{n}": random_values(n, 8000 + n) for n in LENGTHS}
+    bags["repeats"] = [value for value in random_values(70, 8500) for _ in range(3)][:200]
+    bags["small"] = list(range(300))
+    images = {
+        "z_zero": [0],
+        "z_ones": [2**64 - 1],
+        "z_tie": [0, 2**64 - 1] * 40,
+        "z_one_more": [0, 2**64 - 1] * 40 + [2**64 - 1],
+        "z_once_less": [0, 1, 2, 2**64 - 1, 2**64 - 1, 2**64 - 1, 2**64 - 1],
+        "z_steps": [sum(1 << b for b in range(64) if i < 2 * b) for i in range(128)],
+    }
+    return bags | {name: [inverse_permutation(z, 1) for z in zs] for name, zs in images.items()}
+
+
+def weight_lists(n: int) -> dict[str, list[float]]:
+    """Weights for n features: they differ in size, sign, and in what is beyond 2^-16."""
+    outputs = random_values(n, 9100 + n)
+    largest = 2.0**15 - 2.0**-16
+    return {
+        "fractions": [(v % 2**40) / 2**33 - 64 for v in outputs],
+        "halves_of_units": [(v % 9 - 4) / 2**17 for v in outputs],
+        "largest": [largest if v % 2 else -largest for v in outputs],
+        "all_sizes": [(-1.0) ** (v >> 40) * 2.0 ** (v % 31 - 16) for v in outputs],
+        "few": [float(v % 3 == 0) for v in outputs],
+        "none": [0.0] * n,
+    }
+
+
+def simhash_vectors() -> dict[str, Any]:
+    bags = feature_bags()
+    known = {f: (f % 1000 - 500) / 64 for bag in bags.values() for f in bag if f % 3}
+    fixed = (0, 1, -1, 0.1, 2.0**-16, 2.0**-17, 3 * 2.0**-17, 5 * 2.0**-17, -(2.0**-17), 1e-300, 32767.99999, -32767.5)
+    return {
+        "header": header(
+            "Simhash of bags of fingerprints, equally weighted, of sets, and weighted",
+            "DESIGN.md section 3; Charikar 2002; Manku, Jain, Das Sarma 2007, section 2",
+            bags="name: fingerprints, in order with repeats. random_n: the first n outputs of SplitMix64(8000 + n); "
+            "z_…: chosen so that the permuted values under seed 1 are awkward",
+            units="weight as a number; the same in units of 2^-16",
+            simhashes="value where every occurrence counts 1; distinct: where every fingerprint counts once; mapped: where "
+            "f counts (f mod 1000 - 500) / 64, but nothing where f is 0 mod 3; sums: V_b of the first, b = 0 … 63",
+            weighted="one weight for each fingerprint of the bag: largest: 2^15 - 2^-16 or its negative; sums in units",
+            idf="documents, documents that have the feature: weight in units",
+        ),
+        "bags": {name: [hex(f) for f in bag] for name, bag in bags.items()},
+        "units": [[weight, simhash.units(weight)] for weight in fixed],
+        "simhashes": [
+            {
+                "bag": name, "seed": hex(seed), "value": hex(simhash.simhash(bag, None, seed)),
+                "distinct": hex(simhash.simhash(bag, "distinct", seed)), "mapped": hex(simhash.simhash(bag, known, seed)),
+                "sums": [v // simhash.UNIT for v in simhash.sums(bag, None, seed)],
+            }
+            for name, bag in bags.items()
+            for seed in ((1, 2, 0, 2**64 - 1) if name in ("random_0", "random_33", "repeats") else (1,))
+        ],
+        "weighted": [
+            {"bag": name, "weights": weights, "value": hex(simhash.simhash(bag, weights)), "sums": simhash.sums(bag, weights)}
+            for name, bag in bags.items()
+            if len(bag) in (0, 1, 2, 3, 8, 33, 80)
+            for weights in weight_lists(len(bag)).values()
+        ],
+        "idf": [
+            [documents, frequency, simhash.idf(documents, frequency)]
+            for documents in (0, 1, 2, 3, 7, 100, 10**6, 2**32 - 1)
+            for frequency in (0, 1, 2, 3, 50, 10**6, 2**32 - 1)
+            if frequency <= documents
+        ],
+    }
+
+
 # ---------------------------------------------------------------------------------------------- features
 
 
@@ -575,6 +649,7 @@ WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
     "rabin": rabin_vectors,
     "shingling": shingling_vectors,
     "minhash": minhash_vectors,
+    "simhash": simhash_vectors,
     "features": feature_vectors,
     "clustering": clustering_vectors,
 }
