@@ -20,6 +20,7 @@ C_FILES = {
     "_modsketch": ["modsketch"],
     "_pairs": ["pairs"],
     "_hamming": ["hamming"],
+    "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],
     "_pipeline": ["pipeline", "stops", "utf8"],
 }

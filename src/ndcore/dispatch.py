@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Protocol
 
-from ndcore import _hamming, _minhash, _modsketch, _rabin, _text
+from ndcore import _hamming, _minhash, _modsketch, _rabin, _simhash, _text
 
 __all__ = ["using", "variants"]
 
@@ -32,7 +32,8 @@ class _OneForm:
 
 
 KERNELS: dict[str, _Kernel] = {
-    "hamming": _hamming, "minhash": _minhash, "modsketch": _modsketch, "pairs": _OneForm(), "rabin": _rabin, "text": _text,
+    "hamming": _hamming, "minhash": _minhash, "modsketch": _modsketch, "pairs": _OneForm(), "rabin": _rabin,
+    "simhash": _simhash, "text": _text,
 }
 
 
@@ -40,7 +41,7 @@ def variants() -> dict[str, dict[str, str]]:
     """The forms of every kernel, best first, each "running", "available" or "not on this CPU".
 
     >>> sorted(variants())
-    ['hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'text']
+    ['hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'simhash', 'text']
     """
     def state(kernel: _Kernel, name: str, runnable: bool) -> str:
         if name == kernel.chosen():

@@ -175,12 +175,6 @@ static int first_to_lead(const nd_hamming *h, size_t t, uint64_t difference)
     return 1;
 }
 
-#if defined(__GNUC__) || defined(__clang__)
-#  define ND_PREFETCH(at) __builtin_prefetch(at)
-#else
-#  define ND_PREFETCH(at) (void)(at)
-#endif
-
 /* All probes of some queries, up to the ranges of keys to scan. */
 static void find_ranges(const nd_hamming *h, const uint64_t *q, size_t queries, probe *p)
 {

@@ -10,10 +10,12 @@
 #  define ND_TARGET(isa) __attribute__((target(isa)))
 #  define ND_LIKELY(x) __builtin_expect(!!(x), 1)
 #  define ND_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#  define ND_PREFETCH(at) __builtin_prefetch(at)
 #else
 #  define ND_TARGET(isa)
 #  define ND_LIKELY(x) (x)
 #  define ND_UNLIKELY(x) (x)
+#  define ND_PREFETCH(at) (void)(at)
 #endif
 
 /* Before a loop whose body is a few instructions: clang unrolls such loops by itself, gcc does not. */

@@ -1,0 +1,212 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Simhash: what takes fingerprints and keeps the signs of sums; weights of features, and the counts they come from."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+import numpy as np
+
+from ndcore cimport _cpu, _minhash
+from ndcore._minhash cimport Sink
+
+from ndcore._minhash import coefficients
+
+
+cdef extern from "weights.h" nogil:
+    ctypedef struct nd_weight:
+        pass
+    ctypedef struct nd_weights:
+        nd_weight *slots
+        size_t size
+        int32_t missing
+    void nd_weights_fill(nd_weights *t, const uint64_t *z, const int32_t *weights, size_t n)
+    size_t nd_weights_count(uint64_t *values, uint64_t *scratch, size_t n, uint32_t *counts)
+    size_t nd_weights_merge(
+        const uint64_t *a, const uint32_t *in_a, size_t na, const uint64_t *b, const uint32_t *in_b, size_t nb,
+        uint64_t *values, uint32_t *counts)
+
+
+cdef extern from "simhash.h" nogil:
+    ctypedef void (*nd_simhash_mix)(const uint64_t *, size_t, uint64_t, uint64_t, uint64_t *) noexcept
+    ctypedef struct nd_simhash:
+        nd_simhash_mix mix
+        uint64_t key
+        uint64_t features
+    ctypedef struct nd_simhash_set:
+        nd_simhash once
+        uint64_t *values
+        size_t room
+    ctypedef struct nd_simhash_weighted:
+        nd_simhash_mix mix
+        uint64_t key
+        const nd_weights *table
+        int any
+    void nd_simhash_open(nd_simhash *s)
+    void nd_simhash_take(void *to, const uint64_t *f, size_t n)
+    uint64_t nd_simhash_value(nd_simhash *s)
+    void nd_simhash_set_open(nd_simhash_set *s)
+    void nd_simhash_set_take(void *to, const uint64_t *f, size_t n)
+    uint64_t nd_simhash_set_value(nd_simhash_set *s)
+    void nd_simhash_weighted_open(nd_simhash_weighted *s)
+    void nd_simhash_weighted_take(void *to, const uint64_t *f, size_t n)
+    void nd_simhash_weighted_add(nd_simhash_weighted *s, const uint64_t *f, const int32_t *weights, size_t n)
+    uint64_t nd_simhash_weighted_value(const nd_simhash_weighted *s)
+    size_t nd_simhash_variants(const char **names, int *runnable, size_t room, uint32_t features)
+    int nd_simhash_use(const char *name, uint32_t features)
+    int nd_simhash_chosen()
+
+
+MAX_OCCURRENCES = 1 << 32  # of weighted features in a document: their sums are exact in 64 bits
+
+
+def variants() -> dict[str, bool]:
+    """Names of the forms of counting and adding, best first, each with whether it runs here."""
+    return _cpu.listed(nd_simhash_variants)
+
+
+def use(name: str | None) -> bool:
+    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
+    return _cpu.used(nd_simhash_use, name)
+
+
+def chosen() -> str:
+    """Name of the variant that runs."""
+    return list(variants())[nd_simhash_chosen()]
+
+
+cdef class WeightTable:
+    """Weights of distinct fingerprints in units of 2^-16, to be looked up under one seed; `missing` is that of all others."""
+    cdef nd_weights table
+    cdef uint64_t[::1] slots
+
+    def __init__(self, const uint64_t[::1] fingerprints not None, const int32_t[::1] weights not None, missing: int,
+                 seed: int):
+        cdef size_t n = fingerprints.shape[0]
+        cdef uint64_t key = coefficients(seed, 0)[0]
+        cdef uint64_t[::1] mixed = np.empty(n, np.uint64)
+        self.table.size = 1 << max(1, (2 * n - 1 if n else 0).bit_length())
+        self.slots = np.empty(self.table.size * sizeof(nd_weight) // 8, np.uint64)
+        self.table.slots, self.table.missing = <nd_weight *> &self.slots[0], missing
+        with nogil:
+            if n:
+                _minhash.mix(&fingerprints[0], n, key, 0, &mixed[0])
+            nd_weights_fill(&self.table, &mixed[0] if n else NULL, &weights[0] if n else NULL, n)
+
+
+cdef class Sums(Sink):
+    """rows uint64 (n,): simhash of document i, 0 without features; weighted bool (n,): whether one has a weight other than 0."""
+    cdef uint64_t[::1] values
+    cdef uint8_t[::1] has_weight
+    cdef readonly object rows, weighted
+
+    def __init__(self, n: int):
+        self.rows, self.weighted = np.zeros(n, np.uint64), np.zeros(n, np.bool_)
+        self.values, self.has_weight = self.rows, self.weighted.view(np.uint8)
+
+
+cdef class EqualSums(Sums):
+    """Every occurrence counts 1."""
+    cdef nd_simhash state
+
+    def __init__(self, n: int, seed: int):
+        Sums.__init__(self, n)
+        self.state.mix, self.state.key = _minhash.mix, coefficients(seed, 0)[0]
+        self.take = nd_simhash_take
+        self.to = &self.state
+
+    cdef void start(self, size_t row) noexcept nogil:
+        nd_simhash_open(&self.state)
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        self.values[row] = nd_simhash_value(&self.state)
+        self.has_weight[row] = self.state.features > 0
+
+
+cdef class DistinctSums(Sums):
+    """Every distinct fingerprint counts 1; distinct int64 (n,): how many there are."""
+    cdef nd_simhash_set state
+    cdef uint64_t[::1] kept
+    cdef int64_t[::1] counted
+    cdef readonly object distinct
+
+    def __init__(self, n: int, seed: int):
+        Sums.__init__(self, n)
+        self.distinct = np.zeros(n, np.int64)
+        self.counted = self.distinct
+        self.state.once.mix, self.state.once.key = _minhash.mix, coefficients(seed, 0)[0]
+        self.take = nd_simhash_set_take
+        self.to = &self.state
+
+    cdef prepare(self, size_t most, size_t total):
+        self.kept = np.empty(5 * max(most, 1), np.uint64)
+        self.state.values, self.state.room = &self.kept[0], max(most, 1)
+
+    cdef void start(self, size_t row) noexcept nogil:
+        nd_simhash_set_open(&self.state)
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        self.values[row] = nd_simhash_set_value(&self.state)
+        self.counted[row] = <int64_t> self.state.once.features
+        self.has_weight[row] = self.state.once.features > 0
+
+
+cdef class WeightedSums(Sums):
+    """Every occurrence counts what a table says, or as much as is given with it."""
+    cdef nd_simhash_weighted state
+    cdef WeightTable table
+
+    def __init__(self, n: int, WeightTable table not None, seed: int):
+        Sums.__init__(self, n)
+        self.table = table
+        self.state.mix, self.state.key = _minhash.mix, coefficients(seed, 0)[0]
+        self.state.table = &table.table
+        self.take = nd_simhash_weighted_take
+        self.to = &self.state
+
+    cdef prepare(self, size_t most, size_t total):
+        if most > MAX_OCCURRENCES:
+            raise ValueError(f"a document may have {most} occurrences of features; weighted sums are exact up to "
+                             f"{MAX_OCCURRENCES}: cut it into parts, or use weights=None or 'distinct'")
+
+    cdef void start(self, size_t row) noexcept nogil:
+        nd_simhash_weighted_open(&self.state)
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        self.values[row] = nd_simhash_weighted_value(&self.state)
+        self.has_weight[row] = self.state.any
+
+    def take_weighted_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+                           const int32_t[::1] weights not None):
+        """As `take_sets`, with a weight in units of 2^-16 for each of the values."""
+        cdef size_t row, first, n = offsets.shape[0] - 1
+        self.prepare(int(np.diff(offsets).max(initial=0)), values.shape[0])
+        with nogil:
+            for row in range(n):
+                self.start(row)
+                first = offsets[row]
+                if offsets[row + 1] > offsets[row]:
+                    nd_simhash_weighted_add(&self.state, &values[first], &weights[first], offsets[row + 1] - first)
+                self.finish(row)
+
+
+def count(uint64_t[::1] values not None):
+    """(distinct values ascending uint64, how often each was there uint32); fewer than 2^32 values, which are overwritten."""
+    cdef size_t n = values.shape[0], m = 0
+    cdef uint64_t[::1] scratch = np.empty(n, np.uint64)
+    cdef uint32_t[::1] counts = np.empty(n, np.uint32)
+    if n:
+        with nogil:
+            m = nd_weights_count(&values[0], &scratch[0], n, &counts[0])
+    return np.array(values[:m]), np.array(counts[:m])
+
+
+def merge(const uint64_t[::1] a not None, const uint32_t[::1] in_a not None,
+          const uint64_t[::1] b not None, const uint32_t[::1] in_b not None):
+    """Two results of `count` into one."""
+    cdef size_t na = a.shape[0], nb = b.shape[0], m = 0
+    cdef uint64_t[::1] values = np.empty(na + nb, np.uint64)
+    cdef uint32_t[::1] counts = np.empty(na + nb, np.uint32)
+    if na + nb:
+        with nogil:
+            m = nd_weights_merge(&a[0] if na else NULL, &in_a[0] if na else NULL, na,
+                                 &b[0] if nb else NULL, &in_b[0] if nb else NULL, nb, &values[0], &counts[0])
+    return np.asarray(values)[:m], np.asarray(counts)[:m]

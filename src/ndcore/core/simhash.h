@@ -1,0 +1,56 @@
+/* Simhash (Charikar 2002; Manku, Jain, Das Sarma 2007 §2). Bit b of a document's fingerprint is 1 where V_b > 0: V_b is the
+ * sum of +weight over its features f whose z = π(f) has bit b, and of −weight over the others. */
+#ifndef ND_SIMHASH_H
+#define ND_SIMHASH_H
+
+#include "weights.h"
+
+/* nd_minhash_mix, wherever it is linked. */
+typedef void nd_simhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z);
+
+enum { ND_SIMHASH_LANES = 8, ND_SIMHASH_PLANES = 48 };
+
+/* Equal weights. How many features have bit b is counted for all 64 b at once, in vertical counters: a word is binary digit j
+ * of the 64 counts. Each lane counts a share of the features. At most 2^46 of them. */
+typedef struct {
+    nd_simhash_mix *mix;
+    uint64_t key, features, groups;
+    uint64_t planes[ND_SIMHASH_PLANES][ND_SIMHASH_LANES];
+} nd_simhash;
+
+void nd_simhash_open(nd_simhash *s);
+void nd_simhash_take(void *to, const uint64_t *f, size_t n);   /* `to` is the nd_simhash; O(n) */
+uint64_t nd_simhash_value(nd_simhash *s);                      /* once, after the last feature; 0 without any */
+
+/* Every distinct feature once. values: room words for those of a document, with repeats, and 4·room words of scratch. */
+typedef struct {
+    nd_simhash once;
+    uint64_t *values;
+    size_t room, n;
+} nd_simhash_set;
+
+void nd_simhash_set_open(nd_simhash_set *s);
+void nd_simhash_set_take(void *to, const uint64_t *f, size_t n);
+uint64_t nd_simhash_set_value(nd_simhash_set *s);              /* once.features is the number of distinct ones then */
+
+/* One weight for each occurrence, in units of 2^-16. Sums are exact up to 2^32 features. */
+typedef struct {
+    nd_simhash_mix *mix;
+    uint64_t key;
+    const nd_weights *table;       /* of z, for nd_simhash_weighted_take */
+    int any;                       /* whether a weight was not 0 */
+    int64_t total, sums[64];       /* of all weights, and of those of features that have bit b */
+} nd_simhash_weighted;
+
+void nd_simhash_weighted_open(nd_simhash_weighted *s);
+void nd_simhash_weighted_take(void *to, const uint64_t *f, size_t n);   /* weights as the table has them */
+/* −2^31 < weights[i] < 2^31. */
+void nd_simhash_weighted_add(nd_simhash_weighted *s, const uint64_t *f, const int32_t *weights, size_t n);
+uint64_t nd_simhash_weighted_value(const nd_simhash_weighted *s);
+
+/* Variants of counting and adding, best first. */
+size_t nd_simhash_variants(const char **names, int *runnable, size_t room, uint32_t features);
+int nd_simhash_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
+int nd_simhash_chosen(void);
+
+#endif

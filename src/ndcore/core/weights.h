@@ -1,0 +1,26 @@
+/* Weights of features, looked up by their mixed fingerprint, and the document frequencies that weights come from. */
+#ifndef ND_WEIGHTS_H
+#define ND_WEIGHTS_H
+
+#include "nd.h"
+
+#define ND_NO_WEIGHT INT32_MIN   /* marks a free slot; no weight is that */
+
+typedef struct { uint64_t z; int32_t weight; } nd_weight;
+
+/* size slots, a power of two >= 2·n and >= 2, of n features; `missing` is the weight of all others. */
+typedef struct { nd_weight *slots; size_t size; int32_t missing; } nd_weights;
+
+/* The z are mixed and all different. Expected O(size). */
+void nd_weights_fill(nd_weights *t, const uint64_t *z, const int32_t *weights, size_t n);
+/* out[i] ← the weight of z[i]. Expected O(n). */
+void nd_weights_find(const nd_weights *t, const uint64_t *z, size_t n, int32_t *out);
+
+/* values become ascending and distinct, counts[i] is how often values[i] was there; returns how many. n < 2^32; scratch: n
+ * words. O(n). */
+size_t nd_weights_count(uint64_t *values, uint64_t *scratch, size_t n, uint32_t *counts);
+/* Two such counts into one: room for na + nb, overlapping neither; sums below 2^32. Returns how many. */
+size_t nd_weights_merge(const uint64_t *a, const uint32_t *in_a, size_t na, const uint64_t *b, const uint32_t *in_b, size_t nb,
+                        uint64_t *values, uint32_t *counts);
+
+#endif
