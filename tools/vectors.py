@@ -502,7 +502,8 @@ def simhash_vectors() -> dict[str, Any]:
             for seed in ((1, 2, 0, 2**64 - 1) if name in ("random_0", "random_33", "repeats") else (1,))
         ],
         "weighted": [
-            {"bag": name, "weights": weights, "value": hex(simhash.simhash(bag, weights)), "sums": simhash.sums(bag, weights)}
+            {"bag": name, "weights": weights, "value": hex(simhash.simhash(bag, weights)),
+             "sums": simhash.sums(bag, weights)}
             for name, bag in bags.items()
             if len(bag) in (0, 1, 2, 3, 8, 33, 80)
             for weights in weight_lists(len(bag)).values()

@@ -24,10 +24,12 @@ from ndcore.planning import TablePlan, plan_tables
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
 from ndcore.shingling import POLYNOMIAL, Shingling
+from ndcore.simhashing import SimHasher, Simhashes
 from ndcore.sizing import expected_distinct, fingerprint_bits, fingerprint_error, probability_within, sample_size
 from ndcore.sketches import Sketches, load
 from ndcore.sketching import BottomSketcher, MinHasher
 from ndcore.superfeatures import meta_sketches, super_features, super_shingle_probability, super_shingles
+from ndcore.weighting import Idf
 
 __version__ = "0.1.0"
 
@@ -46,6 +48,7 @@ __all__ = [
     "CorruptFile",
     "FilterDesign",
     "HammingIndex",
+    "Idf",
     "Matches",
     "MinHasher",
     "ModSketcher",
@@ -57,6 +60,8 @@ __all__ = [
     "Recipe",
     "RecipeMismatch",
     "Shingling",
+    "SimHasher",
+    "Simhashes",
     "Sketches",
     "TablePlan",
     "containment",

@@ -10,18 +10,24 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Recipe", "RecipeMismatch"]
+__all__ = ["Recipe", "RecipeMismatch", "callable_name"]
 
 Value: TypeAlias = "bool | int | float | str | Mapping[str, Value] | None"
 
 MAX_DEPTH = 16
 _DECIMAL = re.compile(r"-?[0-9]+")
 _ABSENT = object()
+
+
+def callable_name(function: Callable[..., Any]) -> str:
+    """What a recipe says of a callable: where it is defined, or "unnamed callable" where nobody could find it again."""
+    name = f"{getattr(function, '__module__', None)}.{getattr(function, '__qualname__', '<')}"
+    return f"unnamed callable {id(function)}" if "<" in name else f"callable {name}"
 
 
 class RecipeMismatch(ValueError):

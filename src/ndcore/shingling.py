@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ndcore._pipeline import Batch, Shingler
 from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
-from ndcore.recipe import Recipe
+from ndcore.recipe import Recipe, callable_name
 from ndcore.texts import Text, as_texts, map_pieces, pieces, thread_count
 
 __all__ = ["FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling"]
@@ -336,10 +336,7 @@ def _check_polynomial(name: str, polynomial: int) -> None:
 
 
 def _unit_name(unit: Unit) -> str:
-    if isinstance(unit, str):
-        return unit
-    name = f"{getattr(unit, '__module__', None)}.{getattr(unit, '__qualname__', '<')}"
-    return f"unnamed callable {id(unit)}" if "<" in name else f"callable {name}"
+    return unit if isinstance(unit, str) else callable_name(unit)
 
 
 def _tape(tokens: Iterable[Text]) -> bytes:

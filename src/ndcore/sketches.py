@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,11 @@ class Sketches:
 
     ``len``, iteration and ``sk[i]`` give values of documents; slices, masks and index arrays give Sketches.
     """
+
+    _kinds: ClassVar[dict[str, type[Sketches]]] = {}  # recipes whose sketches are of a class of their own
+
+    def __init_subclass__(cls, kind: str) -> None:
+        Sketches._kinds[kind] = cls
 
     def __init__(
         self,
@@ -98,7 +103,7 @@ class Sketches:
         else:
             values = np.concatenate([values[:0], *(self._row(int(i)) for i in rows)])
             offsets = np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])]).astype(np.int64)
-        return Sketches(
+        return type(self)(
             values, self.recipe, offsets=offsets,
             sizes=self.sizes[rows], sizes_exact=self.sizes_exact[rows], valid=self.valid[rows],
             ids=None if self.ids is None else [self.ids[i] for i in rows],
@@ -230,7 +235,7 @@ class Sketches:
             ours, theirs = getattr(self, name), getattr(other, name)
             if ours is not None and theirs is not None:
                 joined[name] = np.concatenate([ours, theirs])
-        return Sketches(np.concatenate([self.values, other.values]), self.recipe, **joined)
+        return type(self)(np.concatenate([self.values, other.values]), self.recipe, **joined)
 
     def union(self, i: int, j: int) -> Sketches:
         """The sketch of the union of the shingle sets of documents i and j, as Sketches of length 1.
@@ -280,7 +285,9 @@ class Sketches:
         recipe is in its metadata."""
         import pyarrow as pa
 
-        if self.offsets is None:
+        if self.values.ndim == 1 and self.offsets is None:
+            column = pa.array(self.values)
+        elif self.offsets is None:
             flat = pa.array(np.ascontiguousarray(self.values).reshape(-1))
             column = pa.FixedSizeListArray.from_arrays(flat, self.values.shape[1])
         else:
@@ -314,7 +321,7 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Sketches:
         if recipe.id != header["recipe_id"]:
             raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
         check_arrays(recipe, arrays)
-        return Sketches(
+        return Sketches._kinds.get(recipe["kind"], Sketches)(
             arrays["values"], recipe, offsets=arrays.get("offsets"), sizes=arrays["sizes"],
             sizes_exact=arrays["sizes_exact"], valid=arrays["valid"], ids=unpacked_ids(arrays),
             digests=arrays.get("digests"), moduli=arrays.get("moduli"),

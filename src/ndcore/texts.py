@@ -26,7 +26,7 @@ LEAST_PIECE = 1 << 16
 PIECES = 8  # of a thread, at least: then the last ones leave few threads idle
 
 
-def as_texts(texts: Iterable[Text]) -> Sequence[Text]:
+def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:
     """A list of str and bytes, or texts in the buffers of Arrow arrays.
 
     Parameters
@@ -34,6 +34,8 @@ def as_texts(texts: Iterable[Text]) -> Sequence[Text]:
     texts : iterable of str or bytes, NumPy array of them, or a column
         A column is anything with `__arrow_c_stream__` or `__arrow_c_array__`: of pyarrow, polars, pandas, nanoarrow … It
         is read where it lies and kept alive by what is returned. pandas columns whose items are Python objects are lists.
+    first : int
+        Position of the first of them, for messages.
 
     Raises
     ------
@@ -52,7 +54,7 @@ def as_texts(texts: Iterable[Text]) -> Sequence[Text]:
     found = text_lengths(listed)
     if found.min(initial=0) < 0:
         position = int(np.argmax(found < 0))
-        raise TypeError(f"document {position} is {_named(listed[position])}; texts are str or bytes")
+        raise TypeError(f"document {first + position} is {_named(listed[position])}; texts are str or bytes")
     return listed
 
 

@@ -1,0 +1,245 @@
+"""Simhash: 64 bits that differ little where weighted shingles do (Charikar 2002; Manku, Jain, Das Sarma 2007, §2)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
+from ndcore.recipe import Recipe, callable_name
+from ndcore.shingling import Shingling
+from ndcore.sketches import Sketches
+from ndcore.sketching import _checked_bits, _checked_sets, _Piece, _Sketcher, checked_seed
+from ndcore.texts import Text
+from ndcore.weighting import FeatureWeights, Idf, as_units, refuse_unnamed
+
+__all__ = ["SimHasher", "Simhashes"]
+
+Weighing: TypeAlias = Callable[[tuple[Any, ...]], float]
+Weights: TypeAlias = "Literal['distinct'] | Mapping[int, float] | Idf | FeatureWeights | Weighing | None"
+
+NOTHING = FeatureWeights(np.empty(0, np.uint64), np.empty(0, np.int32))  # weights that are given along the fingerprints
+
+
+class Simhashes(Sketches, kind="simhash"):
+    """Simhashes of n documents: `values` are uint64 (n,), as `HammingIndex` takes them.
+
+    A document that is not `valid` has no feature with a weight other than 0; its value is 0 and means nothing, so leave it
+    out: ``HammingIndex(sk.values[sk.valid], ids=np.flatnonzero(sk.valid))``. `sizes` are known (`sizes_exact`) for
+    weights="distinct" and for documents without shingles, and nan otherwise.
+
+    What a simhash estimates is the angle θ between two documents as vectors of feature weights: a bit differs with
+    probability θ/π, so the distance is 64·θ/π on average, with a variance of at most 64·θ/π·(1 − θ/π) about. Resemblance
+    and containment cannot be told from it.
+    """
+
+    def distance(self, i: int, j: int) -> float:
+        """In how many of the 64 bits documents i and j differ; nan where either is not valid."""
+        a, b = int(self._row(i)), int(self._row(j))
+        return float((a ^ b).bit_count()) if self.valid[i] and self.valid[j] else float("nan")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        refuse_unnamed("weights", self.recipe["weights"])
+        super().save(path)
+
+    save.__doc__ = Sketches.save.__doc__
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise TypeError(f"simhashes have no {what}: their distance(i, j) estimates the angle of weighted sets; use "
+                        "MinHasher, BottomSketcher, or nd.resemblance of two texts")
+
+    def compare(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("comparison of sets")
+
+    def resemblance(self, *_: Any) -> NoReturn:
+        self._refuse("resemblance")
+
+    def containment(self, *_: Any) -> NoReturn:
+        self._refuse("containment")
+
+    def interval(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("interval of the resemblance")
+
+    def union(self, *_: Any) -> NoReturn:
+        self._refuse("union")
+
+
+class SimHasher(_Sketcher):
+    """Simhash: bit b is 1 where the weights of the features whose permuted fingerprint has bit b are more than the others'.
+
+    Documents whose features differ in little weight differ in few bits, and `HammingIndex` finds them (Manku, Jain, Das
+    Sarma 2007, §2 and §3). Features are the shingles: what they are, with stop words, stems and phrases, is the shingling's.
+
+    Parameters
+    ----------
+    bits : 64
+        Of a fingerprint.
+    weights : None, "distinct", Idf, mapping or callable
+        None: every occurrence counts 1 (term frequency). "distinct": every shingle counts once. Otherwise one weight for
+        every occurrence: of `Idf`; of a mapping, which is asked for the fingerprint (labelled, where the shingling is) and
+        says 0 of those it lacks; or of a callable, which gets the tuple of the shingle's tokens. Weights are finite and
+        smaller than 2^15 in magnitude, and rounded half to even to multiples of 2^-16. Only a callable that can be named
+        (a function of a module) makes sketches that can be saved.
+    seed : int
+        0 to 2^64 − 1.
+    shingling : Shingling, optional
+        None: that of the `Idf`, else words, 5 to a shingle.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+    RecipeMismatch
+        The `Idf` was learned with another shingling.
+
+    Notes
+    -----
+    Sums are exact: of weights, up to 2^32 occurrences in a document, and more are refused. Where V_b = 0, a tie, the bit is
+    0. A callable is called for every occurrence, under the GIL; all else runs without it.
+
+    Stable: a recipe and a text always give the same values.
+
+    >>> sk = SimHasher(shingling=Shingling(width=2)).sketch_many(["to be or not to be", "To be, or not to be!", "be"])
+    >>> sk.distance(0, 1), sk.values.dtype, sk.values.shape
+    (0.0, dtype('uint64'), (3,))
+    """
+
+    exact_sizes = False
+
+    def __init__(
+        self, bits: Literal[64] = 64, weights: Weights = None, seed: int = 1, shingling: Shingling | None = None
+    ) -> None:
+        self.bits = _checked_bits(bits, (64,))
+        self.seed = checked_seed(seed)
+        self.shingling = shingling or (weights.shingling if isinstance(weights, Idf) else Shingling())
+        self.weights, named = _checked_weights(weights, self.shingling)
+        self.recipe = self._recipe(named)
+        known = self.weights.feature_weights if isinstance(self.weights, Idf) else self.weights
+        self._table = (known if isinstance(known, FeatureWeights) else NOTHING).table(self.seed)
+
+    def _recipe(self, weights: Any) -> Recipe:
+        return Recipe({
+            "kind": "simhash", "version": 1, "bits": self.bits, "seed": self.seed, "weights": weights,
+            "shingling": self.shingling.recipe.parameters,
+        })
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SimHasher, (self.bits, self.weights, self.seed, self.shingling)
+
+    @classmethod
+    def from_recipe(cls, recipe: Recipe, shingling: Shingling | None = None, weights: Weights = None) -> SimHasher:
+        """The sketcher that made sketches of this recipe.
+
+        RecipeMismatch where `shingling` or `weights`, which are needed where the recipe has only their name or digest, are
+        not the recipe's.
+        """
+        if recipe["kind"] != "simhash":
+            raise ValueError(f"simhashes are needed, the sketches are {recipe['kind']!r}")
+        shingling = shingling or Shingling.from_recipe(Recipe(recipe["shingling"]))
+        if weights is None and recipe["weights"] == "distinct":
+            weights = "distinct"
+        made = cls(recipe["bits"], weights, recipe["seed"], shingling)
+        recipe.check(made.recipe)
+        return made
+
+    def _sink(self, n: int) -> Any:
+        if self.weights is None:
+            return EqualSums(n, self.seed)
+        return DistinctSums(n, self.seed) if self.weights == "distinct" else WeightedSums(n, self._table, self.seed)
+
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> _Piece:
+        if not callable(self.weights):
+            return super().sketch_piece(piece)
+        first, texts = piece
+        values, shingles, tokens, invalid = self.shingling.shingler.fingerprints(self.shingling.batch(texts))
+        self.shingling.refuse_short(tokens, first)
+        units = [_weighed(self.weights, self._runs(text), first + i) for i, text in enumerate(texts)]
+        sink = self._sink(len(texts))
+        sink.take_weighted_sets(values, np.concatenate([[0], np.cumsum(shingles)]), np.concatenate(units))
+        return _Piece(sink, shingles > 0, invalid, [])
+
+    sketch_piece.__doc__ = _Sketcher.sketch_piece.__doc__
+
+    def _runs(self, text: Text) -> list[tuple[Any, ...]]:
+        """Tokens of the shingles in order, without the numbers of occurrences."""
+        runs = self.shingling.shingles(text)
+        return [run[:-1] for run in runs] if self.shingling.labelled else runs
+
+    def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Simhashes:
+        return self._simhashes([piece.sink for piece in done], valid, self.recipe)
+
+    def _simhashes(self, sinks: Sequence[Any], has_shingles: NDArray[np.bool_], recipe: Recipe) -> Simhashes:
+        sizes = np.where(has_shingles, np.nan, 0.0)
+        if self.weights == "distinct":
+            sizes = np.concatenate([sink.distinct for sink in sinks]).astype(np.float64)
+        return Simhashes(
+            np.concatenate([sink.rows for sink in sinks]), recipe, sizes=sizes, sizes_exact=~np.isnan(sizes),
+            valid=np.concatenate([sink.weighted for sink in sinks]),
+        )
+
+    def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike, weights: ArrayLike | None = None) -> Simhashes:
+        """Simhashes of ready bags: fingerprints of this sketcher's shingling, or hashes of features of anything.
+
+        Parameters
+        ----------
+        values : array of uint64
+            64-bit hashes.
+        offsets : array of int, shape (n + 1,)
+            Bag i is values[offsets[i] : offsets[i + 1]]; [0, len(values)] for one bag.
+        weights : array of numbers, shape (len(values),), optional
+            One for each of the values, for a sketcher without weights of its own. The recipe says that weights were given,
+            not which.
+
+        Raises
+        ------
+        TypeError, ValueError
+            values are no unsigned 64-bit integers, offsets do not ascend from 0 to len(values), there is not one weight for
+            each value, or the sketcher's weights are a callable, which needs tokens.
+        """
+        hashes, ends = _checked_sets(values, offsets)
+        if callable(self.weights):
+            raise ValueError("weights are a callable, which needs the tokens of shingles; hashes have none: use "
+                             "weights=None and give an array of weights with the hashes")
+        if weights is None:
+            sink = self._sink(len(ends) - 1)
+            sink.take_sets(hashes, ends)
+            return self._simhashes([sink], np.diff(ends) > 0, self.recipe)
+        if self.weights is not None:
+            raise ValueError("the sketcher has weights of its own; give an array of weights to SimHasher(weights=None)")
+        units = as_units(weights)
+        if len(units) != len(hashes):
+            raise ValueError(f"there are {len(units)} weights for {len(hashes)} values; give one for each")
+        sink = WeightedSums(len(ends) - 1, self._table, self.seed)
+        sink.take_weighted_sets(hashes, ends, units)
+        return self._simhashes([sink], np.diff(ends) > 0, self._recipe("array"))
+
+
+def _checked_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:
+    """(weights that nobody else can change, what the recipe says of them)."""
+    if weights is None or (isinstance(weights, str) and weights == "distinct"):
+        return weights, weights
+    if isinstance(weights, Idf):
+        weights.shingling.recipe.check(shingling.recipe, "weights and shinglings")
+        return weights, {"kind": "idf", "documents": weights.documents, "min_df": weights.min_df,
+                         "digest": weights.recipe["digest"]}
+    if isinstance(weights, Mapping):
+        weights = FeatureWeights.of(weights)
+    if isinstance(weights, FeatureWeights):
+        return weights, {"kind": "mapping", "digest": weights.digest}
+    if callable(weights):
+        return weights, callable_name(weights)
+    raise TypeError(f"weights must be None, 'distinct', an Idf, a mapping of fingerprints to numbers, or a callable, "
+                    f"got {weights!r:.80}")
+
+
+def _weighed(weights: Weighing, runs: Sequence[tuple[Any, ...]], document: int) -> NDArray[np.int32]:
+    """Weights of shingles by a callable, in units."""
+    given = [weights(run) for run in runs]
+    try:
+        return as_units(given)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"document {document}: the weights of its shingles: {error}") from error

@@ -1,0 +1,310 @@
+"""Weights of features: fixed-point numbers by fingerprint, and idf learned from a corpus."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ndcore import container
+from ndcore._pairs import distinct
+from ndcore._simhash import WeightTable, count, merge
+from ndcore.progress import Progress, reporting
+from ndcore.recipe import Recipe
+from ndcore.shingling import Shingling
+from ndcore.texts import Text, as_texts, map_pieces, pieces
+
+__all__ = ["FeatureWeights", "Idf", "as_units", "refuse_unnamed"]
+
+UNIT = 1 << 16  # weights are multiples of 1 / UNIT
+LIMIT = 1 << 15  # and smaller than this
+EXACT = Context(prec=50)
+BATCH = 1 << 12  # documents that are taken from an iterator at once
+KIND = "idf"
+
+Counts = tuple[NDArray[np.uint64], NDArray[np.uint32]]
+
+
+def as_units(weights: ArrayLike) -> NDArray[np.int32]:
+    """Weights, one dimension of real numbers, in multiples of 2^-16, rounded half to even.
+
+    Raises
+    ------
+    TypeError
+        These are no real numbers, or not in one dimension.
+    ValueError
+        One is not finite, or not smaller than 2^15 in magnitude, before or after rounding; its position is named.
+    """
+    given = np.asarray(weights)
+    if given.ndim != 1 or given.dtype.kind not in "biuf":
+        raise TypeError(f"weights are real numbers in one dimension, got {given.dtype} {given.shape}")
+    units = np.rint(given.astype(np.float64) * UNIT)
+    wrong = ~(np.abs(units) < LIMIT * UNIT)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(f"weight {at} is {given[at]}; weights are finite and smaller than {LIMIT} in magnitude")
+    return units.astype(np.int32)
+
+
+def refuse_unnamed(what: str, name: object) -> None:
+    """ValueError where this is the name of a callable that has none: nobody could tell later what made a file."""
+    if str(name).startswith("unnamed callable"):
+        raise ValueError(f"what was made by an unnamed callable cannot be saved; use a function of a module as {what}")
+
+
+class FeatureWeights:
+    """Weights by fingerprint, in units of 2^-16, that cannot be changed; `missing` is the weight of all others.
+
+    Only the function that they are matters: features that weigh what missing ones do are left out, and `digest` tells
+    different functions apart.
+    """
+
+    def __init__(self, fingerprints: NDArray[np.uint64], units: NDArray[np.int32], missing: int = 0) -> None:
+        kept = units != missing
+        self.fingerprints, self.units, self.missing = fingerprints[kept], units[kept], missing
+
+    @classmethod
+    def of(cls, mapping: Mapping[int, float]) -> FeatureWeights:
+        """Those of a mapping, missing = 0. TypeError or ValueError where a key or a weight is none."""
+        for key in mapping:
+            if isinstance(key, bool) or not isinstance(key, (int, np.integer)) or not 0 <= key < 1 << 64:
+                raise TypeError(f"weights has the key {key!r}; its keys are fingerprints, integers of 0 to 2^64 - 1")
+        fingerprints = np.fromiter(mapping.keys(), np.uint64, len(mapping))
+        units = as_units([*mapping.values()])
+        order = np.argsort(fingerprints)
+        return cls(fingerprints[order], units[order])
+
+    @property
+    def digest(self) -> str:
+        """BLAKE2b-128 of the fingerprints ascending as u64, their weights as i32 and `missing` as i32, little-endian."""
+        return _digest(self.fingerprints.astype("<u8"), self.units.astype("<i4"), np.array([self.missing], "<i4"))
+
+    def table(self, seed: int) -> WeightTable:
+        """The weights as the extension looks them up; about 40 bytes a feature."""
+        return WeightTable(self.fingerprints, self.units, self.missing, seed)
+
+
+class Idf:
+    """Inverse document frequency: a feature counts the more, the fewer documents of a corpus have it.
+
+    weight = log((1 + documents) / (1 + df)) + 1, where df of the documents have the feature (Spärck Jones 1972; smoothed
+    as if one more document had every feature, so that no weight is 0 and unseen features have one). Features of fewer than
+    min_df documents, and unseen ones, count as if df = min_df − 1.
+
+    Attributes
+    ----------
+    documents : int
+        Documents learned from, those without shingles included.
+    fingerprints : ndarray of uint64 (m,), ascending
+        Features of at least min_df documents.
+    frequencies : ndarray of uint32 (m,)
+        In how many documents each occurs.
+    min_df : int
+    shingling : Shingling
+    recipe : Recipe
+
+    Notes
+    -----
+    Logarithms are taken to 50 digits before they are rounded to multiples of 2^-16: the weights are the same everywhere.
+    """
+
+    def __init__(
+        self, documents: int, fingerprints: NDArray[np.uint64], frequencies: NDArray[np.uint32], min_df: int,
+        shingling: Shingling,
+    ) -> None:
+        self.documents, self.min_df, self.shingling = documents, min_df, shingling
+        self.fingerprints, self.frequencies = fingerprints, frequencies
+        self.recipe = Recipe({
+            "kind": KIND, "version": 1, "documents": documents, "min_df": min_df,
+            "digest": _digest(fingerprints.astype("<u8"), frequencies.astype("<u4")),
+            "shingling": shingling.recipe.parameters,
+        })
+
+    @classmethod
+    def learn(
+        cls,
+        texts: Iterable[Text],
+        shingling: Shingling | None = None,
+        min_df: int = 1,
+        threads: int | None = None,
+        progress: bool | Progress | None = None,
+    ) -> Idf:
+        """Learn from a corpus, in one pass.
+
+        Parameters
+        ----------
+        texts : iterable of str or bytes, NumPy array of them, or a column (Arrow)
+            An iterator is read in batches; nothing of it is kept.
+        shingling : Shingling, optional
+            None: words, 5 to a shingle.
+        min_df : int
+            Leave out features of fewer documents, which are most of a large corpus and weigh nearly the same.
+        threads : int, optional
+            None: one per CPU. The result does not depend on it.
+        progress : bool or callable, optional
+            True: a bar on a terminal. A callable gets (stage, done, total), in documents; the total of an iterator is None.
+
+        Notes
+        -----
+        Memory: up to 40 bytes for every distinct feature while learning, 12 for every one kept.
+
+        >>> idf = Idf.learn(["to be or not to be", "to do is to be"], Shingling(width=1))
+        >>> idf.weights(idf.shingling.fingerprints("to do nothing")).round(3)
+        array([1.   , 1.405, 2.099])
+        """
+        if isinstance(min_df, bool) or not isinstance(min_df, (int, np.integer)) or min_df < 1:
+            raise ValueError(f"min_df must be an int of at least 1, got {min_df!r}")
+        shingling = shingling or Shingling()
+
+        def work(piece: tuple[int, Sequence[Text]]) -> tuple[int, Counts]:
+            first, part = piece
+            values, shingles, tokens, _ = shingling.shingler.fingerprints(shingling.batch(part))
+            shingling.refuse_short(tokens, first)
+            return len(part), count(distinct(values, np.concatenate([[0], np.cumsum(shingles)]))[0])
+
+        documents, runs = 0, _Runs()
+        parts, total = _pieces(texts)
+        with reporting(progress) as report:
+            for read, counts in map_pieces(work, parts, threads):
+                documents += read
+                runs.add(counts)
+                report("learning weights", documents, total)
+        fingerprints, frequencies = runs.joined()
+        kept = frequencies >= min_df
+        return cls(documents, fingerprints[kept], frequencies[kept], int(min_df), shingling)
+
+    def __len__(self) -> int:
+        return len(self.fingerprints)
+
+    def __repr__(self) -> str:
+        return f"<Idf of {len(self)} features in {self.documents} documents, recipe {self.recipe.id}>"
+
+    def __eq__(self, other: object) -> bool:
+        return self.recipe == other.recipe if isinstance(other, Idf) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.recipe)
+
+    @property
+    def feature_weights(self) -> FeatureWeights:
+        """The weights in units of 2^-16, as `SimHasher` takes them."""
+        levels, which = np.unique(self.frequencies, return_inverse=True)
+        units = np.array([_idf(self.documents, int(df)) for df in levels], np.int32)
+        return FeatureWeights(self.fingerprints, units[which], _idf(self.documents, self.min_df - 1))
+
+    def weights(self, fingerprints: ArrayLike) -> NDArray[np.float64]:
+        """Weights of features, given by their fingerprints; float64 of the same shape."""
+        asked = np.asarray(fingerprints, np.uint64)
+        df = np.full(asked.shape, self.min_df - 1, np.uint32)
+        if len(self):
+            at = np.searchsorted(self.fingerprints, asked).clip(max=len(self) - 1)
+            df = np.where(self.fingerprints[at] == asked, self.frequencies[at], df)
+        levels, which = np.unique(df, return_inverse=True)
+        return np.array([_idf(self.documents, int(each)) / UNIT for each in levels])[which].reshape(asked.shape)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one checksummed file, atomically. ValueError where the shingling's unit has no name."""
+        refuse_unnamed("unit", self.shingling.recipe["unit"])
+        header = {"recipe": self.recipe.to_json(), "recipe_id": self.recipe.id}
+        container.write(path, KIND, header, {"fingerprints": self.fingerprints, "frequencies": self.frequencies})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], shingling: Shingling | None = None) -> Idf:
+        """What `save` wrote. `shingling` is needed where its unit is a callable.
+
+        Raises
+        ------
+        CorruptFile
+            The file is damaged, or does not fit together.
+        RecipeMismatch
+            `shingling` is not that of the file.
+        """
+        header, arrays = container.read(path, KIND)
+        try:
+            recipe = Recipe.from_json(header["recipe"])
+            fingerprints, frequencies = arrays["fingerprints"], arrays["frequencies"]
+            documents, min_df, stored = recipe["documents"], recipe["min_df"], Recipe(recipe["shingling"])
+            _check_counts(fingerprints, frequencies, documents, min_df)
+        except (KeyError, TypeError, ValueError) as error:
+            raise container.CorruptFile(f"{os.fspath(path)}: the counts in it do not fit together: {error}") from error
+        try:
+            shingling = shingling or Shingling.from_recipe(stored)
+        except (KeyError, TypeError) as error:
+            raise container.CorruptFile(f"{os.fspath(path)}: the shingling of its recipe is none: {error}") from error
+        loaded = cls(documents, fingerprints, frequencies, min_df, shingling)
+        stored.check(loaded.shingling.recipe, "weights and shinglings")
+        if loaded.recipe != recipe or recipe.id != header["recipe_id"]:
+            raise container.CorruptFile(f"{os.fspath(path)}: the counts in it are not those of its recipe")
+        return loaded
+
+
+class _Runs:
+    """Counts of the features of many pieces: each run is at least twice as long as the next, so that merging is cheap."""
+
+    def __init__(self) -> None:
+        self.runs: list[Counts] = []
+
+    def add(self, counts: Counts) -> None:
+        self.runs.append(counts)
+        while len(self.runs) > 1 and len(self.runs[-2][0]) < 2 * len(self.runs[-1][0]):
+            self._merge()
+
+    def _merge(self) -> None:
+        last = self.runs.pop()
+        self.runs.append(merge(*self.runs.pop(), *last))
+
+    def joined(self) -> Counts:
+        while len(self.runs) > 1:
+            self._merge()
+        return self.runs[0] if self.runs else (np.empty(0, np.uint64), np.empty(0, np.uint32))
+
+
+def _pieces(texts: Iterable[Text]) -> tuple[Iterator[tuple[int, Sequence[Text]]], int | None]:
+    """(position of the first, texts) of pieces of work, and how many documents there are; None of an iterator."""
+    if not isinstance(texts, Iterator):
+        listed = as_texts(texts)
+        return pieces(listed), len(listed)
+
+    def batches() -> Iterator[tuple[int, Sequence[Text]]]:
+        for start in itertools.count(0, BATCH):
+            batch = list(itertools.islice(texts, BATCH))
+            if not batch:
+                return
+            for at, part in pieces(as_texts(batch, start)):
+                yield start + at, part
+
+    return batches(), None
+
+
+def _idf(documents: int, frequency: int) -> int:
+    log = EXACT.ln(EXACT.divide(Decimal(1 + documents), Decimal(1 + frequency)))
+    return int(EXACT.multiply(EXACT.add(log, Decimal(1)), Decimal(UNIT)).to_integral_value(ROUND_HALF_EVEN))
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    """Of the bytes of arrays; with a prefix, for a recipe takes no str of decimal digits only."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return f"blake2b:{digest.hexdigest()}"
+
+
+def _check_counts(fingerprints: NDArray[Any], frequencies: NDArray[Any], documents: Any, min_df: Any) -> None:
+    """ValueError where the arrays of a file cannot have been learned."""
+    for name, number in (("documents", documents), ("min_df", min_df)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise ValueError(f"the recipe's {name} is {number!r}")
+    if fingerprints.dtype != np.uint64 or frequencies.dtype != np.uint32:
+        raise ValueError(f"the arrays are {fingerprints.dtype} and {frequencies.dtype}, not uint64 and uint32")
+    if fingerprints.ndim != 1 or fingerprints.shape != frequencies.shape:
+        raise ValueError(f"the arrays have the shapes {fingerprints.shape} and {frequencies.shape}")
+    if (fingerprints[1:] <= fingerprints[:-1]).any():
+        raise ValueError("the fingerprints do not ascend")
+    if min_df < 1 or (frequencies < min_df).any() or (frequencies > documents).any():
+        raise ValueError(f"frequencies are not all between {min_df} and {documents}")
