@@ -29,6 +29,7 @@ from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
 from ndcore.reference import shingling as reference_shingling
 from ndcore.reference.fastsketch import fast_signature
+from ndcore.reference.simhash import simhash as reference_simhash
 
 P, Q, R = ndcore.POLYNOMIAL, ndcore.shingling.TOKEN_POLYNOMIAL, ndcore.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
@@ -258,6 +259,38 @@ class Bench:
         return Kernel("", f"fast sketch, {count} coordinates", "shingle", n, 8 * n, run,
                       lambda: fast_signature(fingerprints.tolist(), count))
 
+    # ---- simhash
+
+    def simhash(self, n: int, weights: str) -> Kernel:
+        """Simhash of n fingerprints, mixing included: equal weights, weights along them, or looked up in a table of n."""
+        key, _, _ = native.coefficients(self.c, 1, 1)
+        fingerprints, units = self.words64(n), self.rng.integers(0, 20 << 16, n, np.int32)
+        mix = ctypes.cast(self.c.nd_minhash_mix, ctypes.c_void_p)
+        to, at, with_them = 0, self.at(fingerprints), self.at(units)
+        if weights == "equal":
+            to = self.of(native.Simhash(mix=mix, key=key))
+        else:
+            mixed, size = np.array(reference_minhash.permute(fingerprints.tolist()), np.uint64), 2 << (2 * n).bit_length()
+            table = native.Weights(slots=self.at(np.zeros(2 * size, np.uint64)), size=size, missing=0)
+            self.c.nd_weights_fill(self.of(table), self.at(mixed), with_them, n)
+            to = self.of(native.SimhashWeighted(mix=mix, key=key, table=self.of(table)))
+
+        def run() -> list[int]:
+            if weights == "equal":
+                self.c.nd_simhash_open(to)
+                self.c.nd_simhash_take(to, at, n)
+                return [self.c.nd_simhash_value(to)]
+            self.c.nd_simhash_weighted_open(to)
+            if weights == "given":
+                self.c.nd_simhash_weighted_add(to, at, with_them, n)
+            else:
+                self.c.nd_simhash_weighted_take(to, at, n)
+            return [self.c.nd_simhash_weighted_value(to)]
+
+        given = None if weights == "equal" else (units / 65536).tolist()
+        return Kernel("simhash", f"simhash, weights {weights}", "feature", n, 8 * n, run,
+                      lambda: [reference_simhash(fingerprints.tolist(), given)])
+
     # ---- pairs
 
     def sort(self, n: int) -> Kernel:
@@ -311,6 +344,8 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
         yield bench.mod(n, 25)
         yield bench.mod(n, 0)
         yield bench.fast(n, 128)
+        for weights in ("equal", "given", "looked up"):
+            yield bench.simhash(n, weights)
     yield bench.overlap(200)
     for n in (10_000,) if quick else (100_000, 4_000_000):
         yield bench.sort(n)

@@ -10,7 +10,7 @@ import ctypes
 import subprocess
 import sysconfig
 import tempfile
-from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,29 @@ class Bottom(Structure):
         ("size", c_size_t), ("count", c_size_t), ("table_size", c_size_t), ("early_size", c_size_t),
         ("early_count", c_size_t), ("key", c_uint64), ("shift", ctypes.c_uint), ("in_heap", c_int), ("has_zero", c_int),
         ("members", c_void_p), ("table", c_void_p), ("early", c_void_p),
+    )
+
+
+class Simhash(Structure):
+    """nd_simhash of simhash.h."""
+
+    _fields_ = (
+        ("mix", c_void_p), ("key", c_uint64), ("features", c_uint64), ("groups", c_uint64), ("planes", c_uint64 * 8 * 48),
+    )
+
+
+class Weights(Structure):
+    """nd_weights of weights.h; a slot is 16 bytes."""
+
+    _fields_ = (("slots", c_void_p), ("size", c_size_t), ("missing", c_int32))
+
+
+class SimhashWeighted(Structure):
+    """nd_simhash_weighted of simhash.h."""
+
+    _fields_ = (
+        ("mix", c_void_p), ("key", c_uint64), ("table", c_void_p), ("any", c_int), ("total", c_int64),
+        ("sums", c_int64 * 64),
     )
 
 
@@ -84,6 +107,14 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_mod_take": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_mod_close": (None, [c_void_p]),
     "nd_pairs_overlap": (None, [c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_uint64, c_void_p]),
+    "nd_simhash_open": (None, [c_void_p]),
+    "nd_simhash_take": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_simhash_value": (c_uint64, [c_void_p]),
+    "nd_simhash_weighted_open": (None, [c_void_p]),
+    "nd_simhash_weighted_take": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_simhash_weighted_add": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "nd_simhash_weighted_value": (c_uint64, [c_void_p]),
+    "nd_weights_fill": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
     "nd_pairs_sort": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_cpu_features": (c_uint32, []),
 }

@@ -21,8 +21,9 @@ import ndcore as nd
 from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import shingling as reference_shingling
 from ndcore.reference.fastsketch import fast_signature
+from ndcore.reference.simhash import simhash as reference_simhash
 
-Sketcher = nd.MinHasher | nd.BottomSketcher | nd.ModSketcher
+Sketcher = nd.MinHasher | nd.BottomSketcher | nd.ModSketcher | nd.SimHasher
 TASKS: dict[str, Sketcher] = {
     "84 minima": nd.MinHasher(84),
     "128 minima": nd.MinHasher(128),
@@ -31,6 +32,8 @@ TASKS: dict[str, Sketcher] = {
     "bottom 200": nd.BottomSketcher(200),
     "mod 25": nd.ModSketcher(25),
     "mod, adaptive": nd.ModSketcher("adaptive"),
+    "simhash": nd.SimHasher(),
+    "simhash, distinct": nd.SimHasher(weights="distinct"),
 }
 REAL = ("peps", "react_docs_zh", "udhr")  # measured as well where the folder has them
 LANGUAGES = {"Chinese": "zh", "Russian": "ru", "Hindi": "hi"}
@@ -67,6 +70,8 @@ def in_form(form: str, run: Callable[[], Any]) -> Callable[[], Any]:
 def expected(sketcher: Sketcher, text: str) -> list[int]:
     """The sketch by plain Python."""
     members = reference_shingling.fingerprints(text)
+    if isinstance(sketcher, nd.SimHasher):
+        return [reference_simhash(members, sketcher.weights)]
     if isinstance(sketcher, nd.BottomSketcher):
         return reference_minhash.bottom(members, sketcher.size)
     if isinstance(sketcher, nd.ModSketcher):
@@ -83,7 +88,7 @@ def check_reference(report: Report, texts: Sequence[str]) -> None:
         for name, sketcher in TASKS.items():
             made = list(in_form(form, partial(sketcher.sketch_many, texts))())
             known = [expected(sketcher, text) for text in texts]
-            same = [row.tolist() for row in made] == known
+            same = [np.atleast_1d(row).tolist() for row in made] == known
             report.require(same, f"{name}, {form}: sketches differ from the reference")
 
 

@@ -31,7 +31,7 @@ NAMES = [
     "jaccard", "MinHasher", "BottomSketcher", "Sketches", "load", "features", "pass_probability", "design_filter",
     "FilterDesign", "near_duplicates", "NearDuplicates", "variants", "using", "get_include", "Recipe",
     "RecipeMismatch", "CorruptFile", "ModSketcher", "Comparison", "probability_within", "sample_size", "expected_distinct",
-    "fingerprint_error", "fingerprint_bits",
+    "fingerprint_error", "fingerprint_bits", "SimHasher", "Simhashes", "Idf",
 ]  # fmt: skip
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(nd.__path__, "ndcore.") if not module.name.endswith("__main__")
@@ -67,6 +67,7 @@ def test_exceptions_are_value_errors():
         (nd.MinHasher, {"num_perm": 84, "bits": 32, "seed": 1, "shingling": None, "method": "permutations"}),
         (nd.BottomSketcher, {"size": 200, "bits": 64}),
         (nd.ModSketcher, {"modulus": 25, "seed": 1, "shingling": None}),
+        (nd.SimHasher, {"bits": 64, "weights": None, "seed": 1, "shingling": None}),
         (nd.features, {"groups": 6, "group_size": 14}),
         (nd.pass_probability, {"groups": 6, "group_size": 14, "need": 2}),
         (nd.near_duplicates, {"ids": None, "threshold": 0.8, "shingling": None, "num_perm": 84, "seed": 1, "filter": "auto",

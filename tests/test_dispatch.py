@@ -33,7 +33,7 @@ CHOSEN = "from ndcore import dispatch; print({k: v.chosen() for k, v in dispatch
 
 def test_variants_are_listed_best_first():
     listed = nd.variants()
-    assert set(listed) == {"minhash", "modsketch", "pairs", "rabin", "text"}
+    assert set(listed) == {"hamming", "minhash", "modsketch", "pairs", "rabin", "simhash", "text"}
     for stem, forms in listed.items():
         assert list(forms)[-1] == "portable"
         assert set(forms.values()) <= {"running", "available", "not on this CPU"}
@@ -71,7 +71,7 @@ def test_portable_by_environment():
     [
         ("minhash=sse9", "cannot run minhash=sse9: there is no such variant; here minhash has "),
         ("pairs=sse9", "cannot run pairs=sse9: there is no such variant; here pairs has portable"),
-        ("murmur=portable", "no kernel is called 'murmur'; there are minhash, modsketch, pairs, rabin, text"),
+        ("murmur=portable", "no kernel is called 'murmur'; there are hamming, minhash, modsketch, pairs, rabin, simhash, text"),
         ("avx2", "NDCORE_VARIANT has 'avx2'; it takes \"portable\" or kernel=variant, separated by commas"),
         ("portable,minhash=", "cannot run minhash=: there is no such variant"),
         ("rabin=portable;minhash=portable", "cannot run rabin=portable;minhash=portable"),

@@ -41,7 +41,7 @@ def seeds(folder: Path) -> list[bytes]:
     """Sound files of all kinds, small."""
     made = []
     for sketcher in (nd.MinHasher(num_perm=4), nd.MinHasher(num_perm=3, bits=64), nd.BottomSketcher(size=5),
-                     nd.ModSketcher(2), nd.ModSketcher("adaptive")):
+                     nd.ModSketcher(2), nd.ModSketcher("adaptive"), nd.SimHasher()):
         for ids in (None, [f"id {i}" for i in range(len(TEXTS))], list(range(len(TEXTS)))):
             sketches = sketcher.sketch_many(TEXTS)
             sketches.ids = ids
@@ -71,7 +71,10 @@ def attempt(path: Path, data: bytes, mmap: bool) -> bool:
         given = getattr(sketches, name)
         assert given is None or len(given) == n, name
     assert sketches.valid.dtype == np.bool_ and sketches.sizes_exact.dtype == np.bool_
-    if n:
+    if n and isinstance(sketches, nd.Simhashes):
+        sketches.distance(0, n - 1)
+        sketches.concat(sketches[::-1])
+    elif n:
         sketches.resemblance(0, n - 1)
         sketches.containment(0, n - 1)
         sketches.interval(0, n - 1)
