@@ -74,7 +74,7 @@ def chosen() -> str:
 
 
 cdef class WeightTable:
-    """Weights of distinct fingerprints in units of 2^-16, to be looked up under one seed; `missing` is that of all others."""
+    """Weights of distinct fingerprints in units of 2^-16, for look-ups under one seed; `missing` is that of all others."""
     cdef nd_weights table
     cdef uint64_t[::1] slots
 
@@ -93,7 +93,7 @@ cdef class WeightTable:
 
 
 cdef class Sums(Sink):
-    """rows uint64 (n,): simhash of document i, 0 without features; weighted bool (n,): whether one has a weight other than 0."""
+    """rows uint64 (n,): simhashes, 0 without features; weighted bool (n,): whether a feature has a weight other than 0."""
     cdef uint64_t[::1] values
     cdef uint8_t[::1] has_weight
     cdef readonly object rows, weighted
