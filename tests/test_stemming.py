@@ -25,6 +25,7 @@ def test_canonical_words_go_in():
     normal = stemmed("english", nd.Shingling(normalize="NFKC"))
     assert normal("\ufb01shes \ufb01shing") == ["fish", "fish"]
     assert stemmed("english")("") == []
+    assert stemmed("english", nd.Shingling(stop_words=["The"]))("The connections of the") == ["connect", "of"]
 
 
 def test_simhash_of_stems_is_saved(tmp_path):

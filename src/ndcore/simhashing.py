@@ -108,7 +108,7 @@ class SimHasher(_Sketcher):
     (0.0, dtype('uint64'), (3,))
     """
 
-    exact_sizes = False
+    exact_sizes = False  # repeats count, so nothing is made of the number of distinct shingles
 
     def __init__(
         self, bits: Literal[64] = 64, weights: Weights = None, seed: int = 1, shingling: Shingling | None = None

@@ -34,7 +34,7 @@ def check_arrays(recipe: Recipe, arrays: Arrays) -> None:
             raise ValueError(f"values are {values.dtype.name} {values.shape}, not {rows[1]} {rows[0]}")
     elif recipe["kind"] == "simhash":
         if (values.ndim, values.dtype.name) != (1, "uint64") or offsets is not None:
-            raise ValueError(f"simhashes are uint64 of one dimension without offsets, not {values.dtype.name} {values.shape}")
+            raise ValueError(f"simhashes are uint64 of one dimension, without offsets; got {values.dtype} {values.shape}")
     elif recipe["kind"] in ("bottom", "mod"):
         _check_samples(recipe["kind"], values, offsets, recipe["size"])
     else:
