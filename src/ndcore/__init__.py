@@ -1,7 +1,8 @@
 """ndcore: documents that are roughly the same.
 
 Shingling, Rabin fingerprints, sketches, features and clustering as Broder (1997, 2000) and Broder et al. (1997) define
-them. `near_duplicates` does the main job; the parts it is made of are public.
+them; simhash and the search of fingerprints within a few bits as Manku et al. (2007) do. `near_duplicates` does the main
+job; the parts it is made of are public.
 """
 
 from pathlib import Path
@@ -16,10 +17,9 @@ from ndcore.designing import design_filter
 from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
 from ndcore.filtering import ALTAVISTA, FilterDesign, expected_spurious, pass_probability
-from ndcore.modsketching import ModSketcher
-from ndcore.filtering import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.hamming import HammingIndex, Matches, Pairs, hamming_distances
 from ndcore.joining import hamming_join
+from ndcore.modsketching import ModSketcher
 from ndcore.planning import TablePlan, plan_tables
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
@@ -32,7 +32,6 @@ from ndcore.superfeatures import meta_sketches, super_features, super_shingle_pr
 from ndcore.weighting import Idf
 
 __version__ = "0.1.0"
-
 
 
 def get_include() -> str:
@@ -81,8 +80,8 @@ __all__ = [
     "near_duplicates",
     "pass_probability",
     "passages",
-    "probability_within",
     "plan_tables",
+    "probability_within",
     "random_irreducible",
     "resemblance",
     "sample_size",
