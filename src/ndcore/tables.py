@@ -57,8 +57,8 @@ class SortedTables:
                  directories: list[NDArray[np.uint32]]) -> None:
         self.plan, self.rows, self.starts, self.keys, self.directories = plan, rows, starts, keys, directories
         self._searcher = _hamming.Searcher(plan.bits, plan.max_distance, [
-            (_runs(table), table.prefix, table.leading, *arrays, (len(arrays[1]) - 1).bit_length() - 1)
-            for table, *arrays in zip(plan.tables, keys, directories, strict=True)
+            (_runs(table), table.prefix, table.leading, sorted_keys, begins, (len(begins) - 1).bit_length() - 1)
+            for table, sorted_keys, begins in zip(plan.tables, keys, directories, strict=True)
         ])
 
     @classmethod
@@ -122,7 +122,7 @@ class SortedTables:
     @property
     def nbytes(self) -> int:
         """Bytes of keys and directories."""
-        return sum(array.nbytes for array in (*self.keys, *self.directories))
+        return sum(keys.nbytes for keys in self.keys) + sum(begins.nbytes for begins in self.directories)
 
     def values(self) -> NDArray[np.uint64]:
         """The fingerprint of each of `rows`; uint64 (count,)."""
@@ -209,4 +209,4 @@ def _ranges(begins: Ints, counts: Ints) -> Ints:
     """begins[0], begins[0] + 1, … (counts[0] of them), begins[1], …"""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(begins - (ends - counts), counts)
+    return np.asarray(np.arange(total) + np.repeat(begins - (ends - counts), counts))

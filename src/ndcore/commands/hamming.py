@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC
 from ndcore.files.fingerprints import Column, load, parsed
@@ -50,11 +52,12 @@ def query(args: argparse.Namespace) -> int:
     index = _opened(args.index)
     if bool(args.fingerprints) == (args.queries is not None):
         raise UsageError("give fingerprints to look for, or a file of them with --queries")
+    names: Iterable[Any] | None = args.fingerprints
     if args.queries is not None:
         values, names = load(args.queries, Column(args.format, args.column, args.id_column))
     else:
         try:
-            values, names = [parsed(text, args.format or "text") for text in args.fingerprints], args.fingerprints
+            values = np.array([parsed(text, args.format or "text") for text in args.fingerprints], np.uint64)
         except ValueError as error:
             raise UsageError(str(error)) from error
     _write(args, index.query_many(values, args.threads), names)
@@ -127,7 +130,7 @@ def _check_output(name: str, overwrite: bool) -> None:
 
 def _write(args: argparse.Namespace, found: Matches | Pairs, names: Iterable[Any] | None) -> None:
     """The columns as lines with tabs, or one JSON object a line."""
-    columns = dict(zip(found._fields, found, strict=True))
+    columns: dict[str, Any] = dict(zip(found._fields, found, strict=True))
     if names is not None:
         listed = list(names)
         columns["query"] = [listed[i] for i in columns["query"]]
