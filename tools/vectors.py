@@ -17,7 +17,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ndcore.reference import clustering, features, gf2, minhash, rabin, resemblance, shingling, simhash
+from ndcore.reference import (
+    clustering,
+    compressed,
+    features,
+    gf2,
+    minhash,
+    rabin,
+    resemblance,
+    shingling,
+    simhash,
+)
 
 LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 DEGREES = (1, 2, 8, 13, 16, 32, 53, 63, 64)
@@ -645,6 +655,46 @@ def clustering_vectors() -> dict[str, Any]:
     }
 
 
+# ---------------------------------------------------------------------------------------------- compressed
+
+
+def ascending_sets() -> dict[str, list[int]]:
+    wide = random_values(3000, 3000)
+    return {
+        "nothing": [], "zero": [0], "ones": [2**64 - 1], "zeros": [0] * 3,
+        "random_700": sorted(wide[:700]), "repeats_3000": sorted(value >> 57 for value in wide),
+        "numbers_3000": list(range(3000)), "ends": [0, 1, 2**63 - 1, 2**63, 2**64 - 1],
+        "clusters_2000": sorted(wide[i % 20] ^ (value & 0xFFF) for i, value in enumerate(wide[:2000])),
+    }
+
+
+def compressed_vectors() -> dict[str, Any]:
+    return {
+        "header": header(
+            "Blocks of sorted fingerprints",
+            "Manku, Jain, Das Sarma 2007, section 3.2; DESIGN.md section 4",
+            fingerprints="of random_values(3000, 3000), the first 3000 outputs of SplitMix64(3000); see tools/vectors.py",
+            lengths="bits of the codes of symbols 0 to 64: Huffman's, or 7 each where one of them is above 11",
+            blocks="of 2048 bytes: SHA-256 over all, their last fingerprints and how many each holds",
+        ),
+        "cases": [compressed_case(name, values) for name, values in ascending_sets().items()],
+    }
+
+
+def compressed_case(name: str, fingerprints: list[int]) -> dict[str, Any]:
+    found = compressed.symbols(fingerprints)
+    lengths = compressed.huffman_lengths([found.count(s) for s in range(compressed.SYMBOLS)])
+    if max(lengths) > 11:
+        lengths = [7] * compressed.SYMBOLS
+    blocks = compressed.blocks(fingerprints, lengths, 2048)
+    assert list(compressed.decoded(blocks, lengths)) == fingerprints
+    stored = b"".join(int(block.bits, 2).to_bytes(2048, "big") for block in blocks)
+    return {
+        "name": name, "fingerprints": values(fingerprints), "lengths": lengths, "sha256": hashlib.sha256(stored).hexdigest(),
+        "keys": [hex(block.key) for block in blocks], "counts": [block.size for block in blocks],
+    }
+
+
 WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
     "gf2": gf2_vectors,
     "rabin": rabin_vectors,
@@ -653,6 +703,7 @@ WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
     "simhash": simhash_vectors,
     "features": feature_vectors,
     "clustering": clustering_vectors,
+    "compressed": compressed_vectors,
 }
 
 
