@@ -19,7 +19,7 @@ C_FILES = {
     "_feature": ["feature"],
     "_modsketch": ["modsketch"],
     "_pairs": ["pairs"],
-    "_hamming": ["hamming"],
+    "_hamming": ["hamming", "compressed"],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],
     "_pipeline": ["pipeline", "stops", "utf8"],

@@ -33,11 +33,12 @@ KERNEL = "hamming"
 PLANS = ["auto", {"splits": (6,)}, {"splits": (4, 4)}, {"splits": (5,)}, {"splits": (4,)}]
 
 
+@pytest.mark.parametrize("compress", [False, True])
 @pytest.mark.parametrize("asked", PLANS, ids=str)
-def test_queries_find_what_is_there(asked, variant):
+def test_queries_find_what_is_there(asked, compress, variant):
     values = near_ones(3000)
     plan = asked if asked == "auto" else nd.plan_tables(64, 3, 11, **asked)
-    index = nd.HammingIndex(values, plan=plan)
+    index = nd.HammingIndex(values, plan=plan, compress=compress)
     index.pairs()  # sorted now: what is few is scanned else
     assert len(index) == 3000
     queries = values[:150] + near_ones(50, seed=2)
@@ -57,13 +58,14 @@ def test_the_reference_tables_agree_with_the_index():
         assert tables.query(query) == reference.within(values, query, 4) == found(index.query(query))
 
 
+@pytest.mark.parametrize("compress", [False, True])
 @pytest.mark.parametrize("bits", [1, 2, 5, 16, 33, 63, 64])
 @pytest.mark.parametrize("k", [0, 1, 2, 4])
-def test_any_length_of_fingerprints(bits, k):
+def test_any_length_of_fingerprints(bits, k, compress):
     if k >= bits:
         return
     values = near_ones(700, bits)
-    index = nd.HammingIndex(values, max_distance=k, bits=bits)
+    index = nd.HammingIndex(values, max_distance=k, bits=bits, compress=compress)
     pairs = index.pairs()
     for query in values[:40]:
         assert found(index.query(query)) == reference.within(values, query, k)
@@ -72,36 +74,40 @@ def test_any_length_of_fingerprints(bits, k):
     assert list(zip(pairs.a.tolist(), pairs.b.tolist(), pairs.distance.tolist(), strict=True)) == expected
 
 
+@pytest.mark.parametrize("compress", [False, True])
 @pytest.mark.parametrize("asked", PLANS, ids=str)
-def test_pairs_come_once_and_in_order(asked):
+def test_pairs_come_once_and_in_order(asked, compress):
     values = near_ones(1500) + near_ones(100)  # the first hundred again
     plan = asked if asked == "auto" else nd.plan_tables(64, 3, 11, **asked)
-    one, two = (nd.HammingIndex(values, plan=plan).pairs(threads=t) for t in (1, 2))
+    one, two = (nd.HammingIndex(values, plan=plan, compress=compress).pairs(threads=t) for t in (1, 2))
     expected = [(i, j, reference.distance(a, b)) for i, a in enumerate(values) for j, b in enumerate(values[i + 1:], i + 1)
                 if reference.distance(a, b) <= 3]
     assert list(zip(one.a.tolist(), one.b.tolist(), one.distance.tolist(), strict=True)) == expected
     assert all((x == y).all() for x, y in zip(one, two, strict=True))
 
 
-def test_fingerprints_that_share_long_prefixes():
+@pytest.mark.parametrize("compress", [False, True])
+def test_fingerprints_that_share_long_prefixes(compress):
     """Long buckets, more matches than any buffer holds, and a prefix that all share."""
     values = [random.Random(3).getrandbits(64) & ~0xFFFF | x for x in range(3000)]
-    index = nd.HammingIndex(values)
+    index = nd.HammingIndex(values, compress=compress)
     index.pairs()
     for query in (values[0], values[1234], values[0] ^ 1 << 63, values[0] ^ 0b111 << 61):
         assert found(index.query(query)) == reference.within(values, query, 3)
-    far = nd.HammingIndex(range(2048), max_distance=10, bits=11)
+    far = nd.HammingIndex(range(2048), max_distance=10, bits=11, compress=compress)
+    far.pairs()
     assert len(far.query(0)[0]) == 2047
     assert len(far.query_many(np.arange(2048)).id) == 2048 * 2047
 
 
-def test_equal_fingerprints_all_come():
+@pytest.mark.parametrize("compress", [False, True])
+def test_equal_fingerprints_all_come(compress):
     values = [7] * 5000 + [6] * 3 + [0]
-    index = nd.HammingIndex(values, max_distance=1)
+    index = nd.HammingIndex(values, max_distance=1, compress=compress)
     ids, distance = index.query(7)
     assert ids.tolist() == list(range(5003))
     assert distance.tolist() == [0] * 5000 + [1] * 3
-    some = nd.HammingIndex(values[4900:], max_distance=1).pairs()
+    some = nd.HammingIndex(values[4900:], max_distance=1, compress=compress).pairs()
     assert len(some.a) == 100 * 99 // 2 + 100 * 3 + 3
 
 
@@ -141,11 +147,11 @@ def test_ids_may_stand_for_several_and_grow_longer():
 class Changes(RuleBasedStateMachine):
     """Any order of adding, removing, saving and opening answers as a dictionary would."""
 
-    @initialize(threshold=st.sampled_from([0, 3, 4096]))
-    def start(self, threshold):
+    @initialize(threshold=st.sampled_from([0, 3, 4096]), compress=st.booleans())
+    def start(self, threshold, compress):
         self.before = hamming.BUFFER
         hamming.BUFFER = max(1, threshold)
-        self.index = nd.HammingIndex(max_distance=2, bits=12)
+        self.index = nd.HammingIndex(max_distance=2, bits=12, compress=compress)
         self.truth: dict[int, int] = {}
         self.next = 0
 
@@ -209,11 +215,14 @@ def test_parts_stay_few_while_fingerprints_come_one_by_one(monkeypatch):
     assert len(index._parts) <= 4
 
 
-def test_saved_indexes_are_mapped_and_may_be_changed(tmp_path):
+@pytest.mark.parametrize("compress", [False, True])
+def test_saved_indexes_are_mapped_and_may_be_changed(compress, tmp_path):
     values = near_ones(2000)
-    nd.HammingIndex(values).save(tmp_path / "index")
+    nd.HammingIndex(values, compress=compress).save(tmp_path / "index")
     before = (tmp_path / "index").read_bytes()
     index = nd.HammingIndex.open(tmp_path / "index")
+    assert index.compress == compress
+    assert not index._parts[0].rows.flags.writeable
     assert found(index.query(values[7])) == reference.within(values, values[7], 3)
     index.add([values[7]])
     assert index.remove([7]) == 1
@@ -222,9 +231,10 @@ def test_saved_indexes_are_mapped_and_may_be_changed(tmp_path):
     assert (tmp_path / "index").read_bytes() == before
 
 
-def test_damaged_and_hostile_files_are_refused(tmp_path):
+@pytest.mark.parametrize("compress", [False, True])
+def test_damaged_and_hostile_files_are_refused(compress, tmp_path):
     path = tmp_path / "index"
-    nd.HammingIndex(near_ones(300), plan=nd.plan_tables(splits=(4,))).save(path)
+    nd.HammingIndex(near_ones(300), plan=nd.plan_tables(splits=(4,)), compress=compress).save(path)
     sound = path.read_bytes()
     rng = random.Random(8)
     for _ in range(60):
@@ -238,7 +248,7 @@ def test_damaged_and_hostile_files_are_refused(tmp_path):
 @pytest.mark.parametrize("change", [
     {"tables": [[16, [[0, 65]]]]}, {"tables": []}, {"tables": [[16, [[0, 32], [0, 32]]]]}, {"tables": [[70, [[0, 64]]]]},
     {"tables": [[16, [[32, 32], [0, 32]]]]}, {"count": -5}, {"count": 3}, {"bits": 12}, {"version": 2}, {"following": "x"},
-    {"tables": 7}, {"max_distance": 99},
+    {"tables": 7}, {"max_distance": 99}, {"compress": True},
 ])
 def test_files_with_sound_checksums_but_senseless_content_are_refused(tmp_path, change):
     from ndcore import container

@@ -3,6 +3,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 import numpy as np
 
@@ -12,21 +13,25 @@ from ndcore cimport _cpu
 cdef extern from "hamming.h" nogil:
     enum:
         ND_HAMMING_ROOM
-    ctypedef struct nd_hamming_table:
-        const uint64_t *keys
-        const uint32_t *directory
+    ctypedef struct nd_hamming_order:
         const uint8_t *low
         const uint8_t *width
         unsigned runs
         unsigned prefix
-        unsigned directory_bits
         uint64_t leading
-    ctypedef struct nd_hamming:
-        const nd_hamming_table *table
+    ctypedef struct nd_hamming_plan:
+        const nd_hamming_order *order
         size_t tables
-        size_t n
         unsigned bits
         unsigned max_distance
+    ctypedef struct nd_hamming_table:
+        const uint64_t *keys
+        const uint32_t *directory
+        unsigned directory_bits
+    ctypedef struct nd_hamming:
+        nd_hamming_plan plan
+        const nd_hamming_table *table
+        size_t n
     ctypedef struct nd_hamming_match:
         uint64_t query
         uint32_t rank
@@ -38,7 +43,7 @@ cdef extern from "hamming.h" nogil:
         size_t query
         size_t table
         size_t at
-    void nd_hamming_permute(const nd_hamming_table *t, const uint64_t *from_, size_t n, uint64_t *to)
+    void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from_, size_t n, uint64_t *to)
     void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n)
     void nd_hamming_directory(
         const uint64_t *keys, size_t n, unsigned bits, unsigned directory_bits, uint32_t *directory)
@@ -48,13 +53,52 @@ cdef extern from "hamming.h" nogil:
     size_t nd_hamming_probe(
         const nd_hamming *h, const uint64_t *q, size_t n, nd_hamming_cursor *c, nd_hamming_match *out, size_t room)
     size_t nd_hamming_pairs(
-        const nd_hamming *h, size_t t, size_t end, nd_hamming_cursor *c, nd_hamming_pair *out, size_t room)
+        const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t end, nd_hamming_cursor *c, nd_hamming_pair *out,
+        size_t room)
     size_t nd_hamming_variants(const char **names, int *runnable, size_t room, uint32_t features)
     int nd_hamming_use(const char *name, uint32_t features)
     int nd_hamming_chosen()
 
 
+cdef extern from "compressed.h" nogil:
+    enum:
+        ND_COMPRESSED_BLOCK
+        ND_COMPRESSED_CODES
+        ND_COMPRESSED_LONGEST
+        ND_COMPRESSED_SYMBOLS
+    ctypedef struct nd_compressed_table:
+        const uint8_t *blocks
+        const uint64_t *last
+        const uint32_t *first
+        const uint32_t *codes
+        size_t count
+    ctypedef struct nd_compressed:
+        nd_hamming_plan plan
+        const nd_compressed_table *table
+    ctypedef struct nd_compressed_match:
+        uint64_t query
+        uint64_t fingerprint
+    ctypedef struct nd_compressed_asked:
+        uint64_t key
+        uint64_t query
+    ctypedef struct nd_compressed_cursor:
+        size_t table
+    void nd_compressed_count(const uint64_t *keys, size_t n, uint64_t *counts)
+    int nd_compressed_codes(const uint8_t *lengths, uint32_t *codes)
+    size_t nd_compressed_blocks(const uint64_t *keys, size_t n, const uint8_t *lengths)
+    void nd_compressed_encode(
+        const uint64_t *keys, size_t n, const uint8_t *lengths, uint8_t *blocks, uint64_t *last, uint32_t *first)
+    void nd_compressed_decode(const nd_compressed_table *t, size_t begin, size_t end, uint64_t *out)
+    size_t nd_compressed_find(const nd_compressed_table *t, size_t from_, uint64_t key)
+    void nd_compressed_ranks(const nd_compressed_table *t, const uint64_t *keys, size_t n, int64_t *out)
+    size_t nd_compressed_probe(
+        const nd_compressed *h, const uint64_t *q, size_t n, nd_compressed_asked *asked, nd_compressed_cursor *c,
+        nd_compressed_match *out, size_t room)
+
+
 MATCH = np.dtype([("query", np.uint64), ("rank", np.uint32), ("distance", np.uint32)])
+BLOCK = ND_COMPRESSED_BLOCK  # bytes
+LONGEST_CODE = ND_COMPRESSED_LONGEST  # bits
 
 
 def variants() -> dict[str, bool]:
@@ -85,11 +129,11 @@ def permuted(const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprin
     """The fingerprints with their bits moved: runs has lows and widths, from the highest bits on; uint64 (n,)."""
     cdef size_t n = fingerprints.shape[0]
     cdef uint64_t[::1] out = np.empty(n, np.uint64)
-    cdef nd_hamming_table table
-    table.low, table.width, table.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
+    cdef nd_hamming_order order
+    order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
     if n:
         with nogil:
-            nd_hamming_permute(&table, &fingerprints[0], n, &out[0])
+            nd_hamming_permute(&order, &fingerprints[0], n, &out[0])
     return np.asarray(out)
 
 
@@ -133,33 +177,100 @@ def scan(const uint64_t[::1] fingerprints not None, uint64_t query, unsigned max
     return np.concatenate(chunks)
 
 
-cdef class Searcher:
+def symbol_counts(const uint64_t[::1] keys not None):
+    """How often each symbol stands for one of the ascending keys; uint64 (65,)."""
+    cdef uint64_t[::1] out = np.zeros(ND_COMPRESSED_SYMBOLS, np.uint64)
+    cdef size_t n = keys.shape[0]
+    if n:
+        with nogil:
+            nd_compressed_count(&keys[0], n, &out[0])
+    return np.asarray(out)
+
+
+def decoding(const uint8_t[::1] lengths not None):
+    """The table that decodes the canonical code of these 65 lengths; uint32. ValueError where there is none."""
+    cdef uint32_t[::1] codes = np.empty(ND_COMPRESSED_CODES, np.uint32)
+    if lengths.shape[0] != ND_COMPRESSED_SYMBOLS or not nd_compressed_codes(&lengths[0], &codes[0]):
+        raise ValueError("the lengths are those of no prefix code")
+    return np.asarray(codes)
+
+
+def encoded(const uint64_t[::1] keys not None, const uint8_t[::1] lengths not None):
+    """(blocks uint8 (b, 2048), last keys uint64 (b,), first positions uint32 (b + 1,)) of ascending keys. Each of their
+    symbols has a length, and decoding(lengths) takes them."""
+    cdef size_t n = keys.shape[0], count = 0
+    cdef uint8_t[:, ::1] blocks
+    cdef uint64_t[::1] last
+    cdef uint32_t[::1] first
+    if n:
+        with nogil:
+            count = nd_compressed_blocks(&keys[0], n, &lengths[0])
+    blocks = np.empty((count, ND_COMPRESSED_BLOCK), np.uint8)
+    last, first = np.empty(count, np.uint64), np.zeros(count + 1, np.uint32)
+    if n:
+        with nogil:
+            nd_compressed_encode(&keys[0], n, &lengths[0], &blocks[0, 0], &last[0], &first[0])
+    return np.asarray(blocks), np.asarray(last), np.asarray(first)
+
+
+cdef class Orders:
+    """What all searchers have: the orders of the bits.
+
+    orders: per table (runs as uint8 (2, r): low and width, prefix, leading); the first keeps the order of the bits.
+    """
+    cdef nd_hamming_plan plan
+    cdef nd_hamming_order *order
+    cdef object alive
+
+    def __cinit__(self, unsigned bits, unsigned max_distance, list orders not None, *_):
+        cdef const uint8_t[:, ::1] runs
+        self.order = <nd_hamming_order *> calloc(max(1, len(orders)), sizeof(nd_hamming_order))
+        if self.order == NULL:
+            raise MemoryError
+        for i, (moved, prefix, leading) in enumerate(orders):
+            runs = moved
+            self.order[i].low, self.order[i].width, self.order[i].runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
+            self.order[i].prefix, self.order[i].leading = prefix, leading
+        self.plan.order, self.plan.tables = self.order, len(orders)
+        self.plan.bits, self.plan.max_distance = bits, max_distance
+
+    def __dealloc__(self):
+        free(self.order)
+
+    cdef pairs_of(self, size_t t, const uint64_t *keys, size_t begin, size_t end):
+        """Pairs of fingerprints that table t is the first to hold, of its keys[begin:end]; uint64 (m, 2)."""
+        cdef nd_hamming_cursor c = nd_hamming_cursor(begin, 0, 0)
+        cdef size_t room = 1 << 16, written
+        cdef uint64_t[:, ::1] out = np.empty((room, 2), np.uint64)
+        chunks = [np.empty((0, 2), np.uint64)]
+        while c.query < end:
+            with nogil:
+                written = nd_hamming_pairs(&self.plan, t, keys, end, &c, <nd_hamming_pair *> &out[0, 0], room)
+            chunks.append(np.array(out[:written]))
+        return np.concatenate(chunks)
+
+
+cdef class Searcher(Orders):
     """Finds fingerprints within max_distance bits in tables.
 
-    tables: one (runs as uint8 (2, r): low and width, prefix, leading, keys uint64 (n,), directory uint32, directory_bits)
-    per table, kept alive here; of the first the runs keep the order of the bits.
+    tables: per table (keys uint64 (n,), directory uint32, directory_bits).
     """
     cdef nd_hamming how
     cdef nd_hamming_table *table
-    cdef list alive
 
-    def __cinit__(self, unsigned bits, unsigned max_distance, list tables not None):
-        cdef const uint8_t[:, ::1] runs
+    def __cinit__(self, unsigned bits, unsigned max_distance, list orders not None, list tables not None):
         cdef const uint64_t[::1] keys
         cdef const uint32_t[::1] entries
-        self.alive = tables
+        self.alive = orders, tables
         self.table = <nd_hamming_table *> calloc(max(1, len(tables)), sizeof(nd_hamming_table))
         if self.table == NULL:
             raise MemoryError
-        for i, (moved, prefix, leading, sorted_keys, begins, directory_bits) in enumerate(tables):
-            runs, keys, entries = moved, sorted_keys, begins
-            self.table[i].low, self.table[i].width, self.table[i].runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
-            self.table[i].prefix, self.table[i].leading = prefix, leading
+        for i, (sorted_keys, begins, directory_bits) in enumerate(tables):
+            keys, entries = sorted_keys, begins
             self.table[i].keys = &keys[0] if keys.shape[0] else NULL
             self.table[i].directory, self.table[i].directory_bits = &entries[0], directory_bits
             self.how.n = keys.shape[0]
-        self.how.table, self.how.tables = self.table, len(tables)
-        self.how.bits, self.how.max_distance = bits, max_distance
+        self.how.plan, self.how.table = self.plan, self.table
 
     def __dealloc__(self):
         free(self.table)
@@ -201,12 +312,99 @@ cdef class Searcher:
     def pairs(self, size_t t, size_t begin, size_t end):
         """Pairs of fingerprints that table t is the first to hold, of its keys[begin:end], a range that cuts no prefix in
         two; uint64 (m, 2)."""
-        cdef nd_hamming_cursor c = nd_hamming_cursor(begin, 0, 0)
-        cdef size_t room = 1 << 16, written
-        cdef uint64_t[:, ::1] out = np.empty((room, 2), np.uint64)
-        chunks = [np.empty((0, 2), np.uint64)]
-        while c.query < end:
+        return self.pairs_of(t, self.table[t].keys, begin, end)
+
+
+cdef class CompressedSearcher(Orders):
+    """Finds fingerprints within max_distance bits in compressed tables.
+
+    tables: per table (blocks uint8 (b, 2048), last keys uint64 (b,), first positions uint32 (b + 1,) ascending from 0,
+    what `decoding` gives).
+    """
+    cdef nd_compressed how
+    cdef nd_compressed_table *table
+
+    def __cinit__(self, unsigned bits, unsigned max_distance, list orders not None, list tables not None):
+        cdef const uint8_t[:, ::1] blocks
+        cdef const uint64_t[::1] last
+        cdef const uint32_t[::1] first, codes
+        self.alive = orders, tables
+        self.table = <nd_compressed_table *> calloc(max(1, len(tables)), sizeof(nd_compressed_table))
+        if self.table == NULL:
+            raise MemoryError
+        for i, (bytes_, last_keys, positions, decoding_) in enumerate(tables):
+            blocks, last, first, codes = bytes_, last_keys, positions, decoding_
+            self.table[i].count = blocks.shape[0]
+            self.table[i].blocks = &blocks[0, 0] if blocks.shape[0] else NULL
+            self.table[i].last = &last[0] if blocks.shape[0] else NULL
+            self.table[i].first, self.table[i].codes = &first[0], &codes[0]
+        self.how.plan, self.how.table = self.plan, self.table
+
+    def __dealloc__(self):
+        free(self.table)
+
+    def ranks(self, fingerprints not None):
+        """Positions of fingerprints that are there, among the ascending ones; int64 (n,)."""
+        cdef size_t n = len(fingerprints)
+        order = np.argsort(fingerprints)
+        cdef const uint64_t[::1] ascending = fingerprints[order]
+        cdef int64_t[::1] found = np.empty(n, np.int64)
+        if n:
             with nogil:
-                written = nd_hamming_pairs(&self.how, t, end, &c, <nd_hamming_pair *> &out[0, 0], room)
+                nd_compressed_ranks(self.table, &ascending[0], n, &found[0])
+        out = np.empty(n, np.int64)
+        out[order] = found
+        return out
+
+    def probe_one(self, uint64_t query):
+        """Matches of one query, or None: the quick way where there are none."""
+        cdef nd_compressed_cursor c
+        cdef nd_compressed_asked asked[2]
+        cdef nd_compressed_match out[ND_HAMMING_ROOM]
+        cdef size_t written
+        memset(&c, 0, sizeof(c))
+        with nogil:
+            written = nd_compressed_probe(&self.how, &query, 1, asked, &c, out, ND_HAMMING_ROOM)
+        if c.table == self.plan.tables and written == 0:
+            return None
+        return self.probe(np.array([query], np.uint64))
+
+    def probe(self, const uint64_t[::1] queries not None):
+        """Matches of all queries as an array of MATCH, in the order of tables and blocks."""
+        cdef nd_compressed_cursor c
+        cdef size_t n = queries.shape[0], room = min(<size_t> 1 << 16, 16 * n) + ND_HAMMING_ROOM, written
+        cdef uint64_t[:, ::1] asked = np.empty((2 * n + 1, 2), np.uint64), out = np.empty((room, 2), np.uint64)
+        chunks = [np.empty((0, 2), np.uint64)]
+        memset(&c, 0, sizeof(c))
+        while n and c.table < self.plan.tables:
+            with nogil:
+                written = nd_compressed_probe(
+                    &self.how, &queries[0], n, <nd_compressed_asked *> &asked[0, 0], &c, <nd_compressed_match *> &out[0, 0],
+                    room)
             chunks.append(np.array(out[:written]))
-        return np.concatenate(chunks)
+        query, fingerprint = (np.ascontiguousarray(column) for column in np.concatenate(chunks).T)
+        matches = np.empty(len(query), MATCH)
+        matches["query"], matches["rank"] = query, self.ranks(fingerprint)
+        matches["distance"] = distances(np.asarray(queries)[query.view(np.int64)], fingerprint)
+        return matches
+
+    def keys(self, size_t t, size_t begin, size_t end):
+        """Keys of blocks [begin, end) of table t; uint64."""
+        cdef nd_compressed_table *table = &self.table[t]
+        cdef size_t n = table.first[end] - table.first[begin]
+        cdef uint64_t[::1] out = np.empty(n, np.uint64)
+        if n:
+            with nogil:
+                nd_compressed_decode(table, begin, end, &out[0])
+        return np.asarray(out)
+
+    def pairs(self, size_t t, uint64_t low, uint64_t high):
+        """Pairs of fingerprints that table t is the first to hold, of its keys from low to high, a range that cuts no
+        prefix in two; uint64 (m, 2). The keys take 8 bytes each meanwhile."""
+        cdef nd_compressed_table *table = &self.table[t]
+        cdef size_t begin = nd_compressed_find(table, 0, low)
+        cdef size_t end = min(nd_compressed_find(table, begin, high) + 1, table.count)
+        keys = self.keys(t, begin, end)
+        keys = keys[np.searchsorted(keys, low):np.searchsorted(keys, high, "right")]
+        cdef const uint64_t[::1] held = keys
+        return self.pairs_of(t, &held[0] if held.shape[0] else NULL, 0, held.shape[0])

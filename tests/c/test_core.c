@@ -2,6 +2,7 @@
  * Expectations come from literals and from naive.h, never from another kernel. Prints "N passed, N failed". */
 #include "check.h"
 
+#include "compressed.h"
 #include "fastsketch.h"
 #include "feature.h"
 #include "gf2.h"
@@ -1332,6 +1333,229 @@ static void test_clusters(void)
     }
 }
 
+/* ---- compressed tables */
+
+enum { KEYS_MOST = 4096, BLOCKS_MOST = 64 };
+
+static void test_codes(void)
+{
+    uint32_t *codes = guarded(0, BACK, 4 * ND_COMPRESSED_CODES, 0);
+    uint8_t *lengths = guarded(1, BACK, ND_COMPRESSED_SYMBOLS, 0);
+    memset(lengths, 0, ND_COMPRESSED_SYMBOLS);
+    CHECK(nd_compressed_codes(lengths, codes) == 1, "no symbols");
+    lengths[0] = lengths[64] = 1;
+    CHECK(nd_compressed_codes(lengths, codes) == 1, "a complete code");
+    lengths[3] = 11;
+    CHECK(nd_compressed_codes(lengths, codes) == 0, "one code too many");
+    lengths[0] = 12;
+    lengths[3] = 0;
+    CHECK(nd_compressed_codes(lengths, codes) == 0, "a code too long");
+    lengths[0] = 255;
+    CHECK(nd_compressed_codes(lengths, codes) == 0, "a code far too long");
+    CHECK(untouched_around(0, codes, 4 * ND_COMPRESSED_CODES), "nd_compressed_codes keeps to its array");
+}
+
+/* Two complete or nearly complete codes: all symbols alike, and short ones for what is dense. */
+static void fill_lengths(uint8_t *lengths, int dense)
+{
+    memset(lengths, dense ? 9 : 7, ND_COMPRESSED_SYMBOLS);
+    if (dense) {
+        lengths[64] = 1;
+        lengths[0] = 2;
+        lengths[1] = 3;
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Ascending keys: random; with equal ones; neighbours and the greatest; in clusters; all alike. */
+static void fill_keys(uint64_t *keys, size_t n, int kind)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t r = random64();
+        keys[i] = kind == 0 ? r : kind == 1 ? r >> 55 : kind == 2 ? i : kind == 3 ? (r & 7) << 61 | (r >> 58) << (r % 40) : 5;
+    }
+    qsort(keys, n, 8, ascending);
+    if (kind == 2 && n)
+        keys[n - 1] = ~UINT64_C(0);
+}
+
+static nd_compressed_table compressed_between_guards(const uint64_t *keys, size_t n, int dense, uint8_t *lengths)
+{
+    fill_lengths(lengths, dense);
+    const size_t count = nd_compressed_blocks(keys, n, lengths);
+    uint8_t *blocks = guarded(1, BACK, count * ND_COMPRESSED_BLOCK, 0);
+    uint64_t *last = guarded(2, BACK, 8 * count, 0);
+    uint32_t *first = guarded(3, BACK, 4 * (count + 1), 0), *codes = guarded(4, BACK, 4 * ND_COMPRESSED_CODES, 0);
+    nd_compressed_encode(keys, n, lengths, blocks, last, first);
+    CHECK(nd_compressed_codes(lengths, codes), "a prefix code");
+    CHECK(untouched_around(1, blocks, count * ND_COMPRESSED_BLOCK) && untouched_around(2, last, 8 * count), "encoding");
+    return (nd_compressed_table){blocks, last, first, codes, count};
+}
+
+static void test_coding(void)
+{
+    uint8_t lengths[ND_COMPRESSED_SYMBOLS];
+    for (int kind = 0; kind < 5; kind++)
+        for (int l = 0; l < LENGTH_COUNT; l++)
+            for (int dense = 0; dense < 2; dense++) {
+                const size_t n = LENGTHS[l];
+                uint64_t *keys = guarded(0, BACK, 8 * n, 0), *out = guarded(5, BACK, 8 * n, 0);
+                fill_keys(keys, n, kind);
+                const nd_compressed_table t = compressed_between_guards(keys, n, dense, lengths);
+                CHECK(t.first[0] == 0 && t.first[t.count] == n && (t.count > 0) == (n > 0), "positions of %zu keys", n);
+                size_t bits = 0;
+                for (size_t b = 0, i = 0; b < t.count; b++, bits = 0) {
+                    for (; i < t.first[b + 1]; i++)
+                        for (uint64_t x = keys[i] ^ (i ? keys[i - 1] : 0), h = 64; h-- > 0;)
+                            if (x >> h == 1 || (h == 0 && x == 0)) {
+                                bits += lengths[x ? h : 64] + (x ? h : 0);
+                                break;
+                            }
+                    CHECK(bits <= 8 * ND_COMPRESSED_BLOCK && t.last[b] == keys[i - 1], "block %zu of %zu keys", b, n);
+                    for (size_t from = 0; from <= t.count; from++) {
+                        const uint64_t near[3] = {t.last[b] - 1, t.last[b], t.last[b] + 1};
+                        for (int j = 0; j < 3; j++) {
+                            size_t at = from;
+                            while (at < t.count && t.last[at] < near[j])
+                                at++;
+                            CHECK(nd_compressed_find(&t, from, near[j]) == at, "search from block %zu", from);
+                        }
+                    }
+                }
+                nd_compressed_decode(&t, 0, t.count, out);
+                CHECK(n == 0 || memcmp(keys, out, 8 * n) == 0, "decoding %zu keys of kind %d", n, kind);
+                CHECK(untouched_around(5, out, 8 * n), "decoding keeps to its array");
+                for (size_t step = 1; step < n; step = 3 * step + 1) {
+                    int64_t *ranks = guarded(6, BACK, 8 * n, 0);
+                    size_t asked = 0;
+                    for (size_t i = 0; i < n; i += step)
+                        out[asked++] = keys[i];
+                    nd_compressed_ranks(&t, out, asked, ranks);
+                    for (size_t i = 0; i < asked; i++) {
+                        size_t at = i * step;
+                        while (at > 0 && keys[at - 1] == keys[at])
+                            at--;
+                        CHECK(ranks[i] == (int64_t)at, "rank %zu of %zu, kind %d", at, n, kind);
+                    }
+                }
+            }
+}
+
+static unsigned naive_distance(uint64_t a, uint64_t b)
+{
+    unsigned bits = 0;
+    for (uint64_t x = a ^ b; x; x &= x - 1)
+        bits++;
+    return bits;
+}
+
+/* Four tables of 16 bits, within 3 bits: every near fingerprint comes once, however small the room is. */
+static void test_probes(const char *variant)
+{
+    static const uint8_t low[4][4] = {{48, 32, 16, 0}, {32, 48, 16, 0}, {16, 48, 32, 0}, {0, 48, 32, 16}};
+    static const uint8_t width[4] = {16, 16, 16, 16};
+    static uint64_t keys[KEYS_MOST], permuted[KEYS_MOST], queries[300];
+    static uint8_t came[300][KEYS_MOST], blocks[4][BLOCKS_MOST * ND_COMPRESSED_BLOCK];
+    static uint64_t last[4][BLOCKS_MOST];
+    static uint32_t first[4][BLOCKS_MOST + 1], codes[ND_COMPRESSED_CODES];
+    static nd_compressed_match out[5000];
+    static nd_compressed_asked asked[600];
+    uint8_t lengths[ND_COMPRESSED_SYMBOLS];
+    fill_lengths(lengths, 0);
+    CHECK(nd_compressed_codes(lengths, codes), "a prefix code");
+    for (int close = 0; close < 2; close++) {
+        const size_t n = 3000, asking = 300;
+        for (size_t i = 0; i < n; i++)          /* half of them near another; or all behind one prefix */
+            keys[i] = close ? i * 3 : i & 1 ? random64() : keys[i - (i > 0)] ^ UINT64_C(1) << i % 64 ^ UINT64_C(1) << i / 64 % 64;
+        qsort(keys, n, 8, ascending);
+        size_t distinct = 0;
+        for (size_t i = 0; i < n; i++)
+            if (i == 0 || keys[i] != keys[i - 1])
+                keys[distinct++] = keys[i];
+        for (size_t i = 0; i < asking; i++)
+            queries[i] = keys[random_below(distinct)] ^ UINT64_C(1) << i % 64;
+        nd_hamming_order order[4];
+        nd_compressed_table table[4];
+        for (int t = 0; t < 4; t++) {
+            order[t] = (nd_hamming_order){low[t], width, 4, 16, UINT64_C(0xFFFF) << low[t][0]};
+            nd_hamming_permute(&order[t], keys, distinct, permuted);
+            qsort(permuted, distinct, 8, ascending);
+            const size_t count = nd_compressed_blocks(permuted, distinct, lengths);
+            CHECK(count <= BLOCKS_MOST, "%zu blocks", count);
+            nd_compressed_encode(permuted, distinct, lengths, blocks[t], last[t], first[t]);
+            table[t] = (nd_compressed_table){blocks[t], last[t], first[t], codes, count};
+        }
+        const nd_compressed h = {{order, 4, 64, 3}, table};
+        for (size_t room = ND_COMPRESSED_PIECE; room <= 5000; room = 5 * room) {
+            nd_compressed_cursor c = {0};
+            memset(came, 0, sizeof came);
+            while (c.table < 4) {
+                const size_t written = nd_compressed_probe(&h, queries, asking, asked, &c, out, room);
+                CHECK(written <= room, "%s: room for %zu", variant, room);
+                for (size_t i = 0; i < written; i++) {
+                    const uint64_t *at = bsearch(&out[i].fingerprint, keys, distinct, 8, ascending);
+                    CHECK(at && out[i].query < asking, "%s: a fingerprint that is not there", variant);
+                    if (at)
+                        came[out[i].query][at - keys]++;
+                }
+            }
+            for (size_t q = 0; q < asking; q++)
+                for (size_t i = 0; i < distinct; i++)
+                    if (came[q][i] != (naive_distance(queries[q], keys[i]) <= 3))
+                        CHECK(0, "%s: query %zu, fingerprint %zu came %d times", variant, q, i, came[q][i]);
+            CHECK(1, "probes");
+        }
+        nd_compressed_cursor c = {0};
+        CHECK(nd_compressed_probe(&h, NULL, 0, NULL, &c, out, 5000) == 0 && c.table == 4, "no queries");
+    }
+}
+
+/* Blocks, keys and codes of any bytes: as many keys as `first` says, and nothing read around. */
+static void test_hostile_blocks(void)
+{
+    for (int round = 0; round < 400; round++) {
+        const size_t count = 1 + random_below(4);
+        uint8_t *blocks = guarded(0, round & 1, count * ND_COMPRESSED_BLOCK, 0), lengths[ND_COMPRESSED_SYMBOLS];
+        uint64_t *last = guarded(1, BACK, 8 * count, 0);
+        uint32_t *first = guarded(2, BACK, 4 * (count + 1), 0), *codes = guarded(3, BACK, 4 * ND_COMPRESSED_CODES, 0);
+        fill_random(blocks, count * ND_COMPRESSED_BLOCK);
+        if (round % 3 == 0)
+            memset(blocks, round % 2 ? 255 : 0, count * ND_COMPRESSED_BLOCK);
+        fill_random((uint8_t *)last, 8 * count);
+        fill_lengths(lengths, round % 5 == 0);
+        if (round % 7 == 0)                    /* one long symbol, many times over */
+            for (int s = 0; s < 65; s++)
+                lengths[s] = s == 63 ? 1 : 0;
+        CHECK(nd_compressed_codes(lengths, codes), "a prefix code");
+        for (size_t b = first[0] = 0; b < count; b++)
+            first[b + 1] = first[b] + (uint32_t)random_below(8 * ND_COMPRESSED_BLOCK);
+        const size_t n = first[count];
+        uint64_t *out = guarded(4, BACK, 8 * n, 0), key = random64();
+        const nd_compressed_table t = {blocks, last, first, codes, count};
+        nd_compressed_decode(&t, 0, count, out);
+        CHECK(untouched_around(4, out, 8 * n), "%zu keys of hostile blocks", n);
+        CHECK(nd_compressed_find(&t, 0, key) <= count, "search among hostile keys");
+        int64_t rank;
+        nd_compressed_ranks(&t, &key, 1, &rank);
+        static const uint8_t low = 0, width = 64;
+        const nd_hamming_order order = {&low, &width, 1, (unsigned)round % 65, round % 65 ? ~UINT64_C(0) << (64 - round % 65) : 0};
+        const nd_compressed h = {{&order, 1, 64, 10}, &t};
+        uint64_t queries[3] = {random64(), last[0], 0};
+        nd_compressed_asked asked[6];
+        nd_compressed_match matches[ND_COMPRESSED_PIECE];
+        nd_compressed_cursor c = {0};
+        size_t calls = 0;
+        for (; c.table < 1 && calls < 3 * n + 3; calls++)
+            (void)nd_compressed_probe(&h, queries, 3, asked, &c, matches, ND_COMPRESSED_PIECE);
+        CHECK(c.table == 1, "probes of hostile blocks come to an end");
+    }
+}
+
 /* ---- pipeline */
 
 static void test_shingles(void)
@@ -1596,6 +1820,10 @@ int main(void)
     test_overlaps();
     test_expansion();
     test_clusters();
+    test_codes();
+    test_coding();
+    each_variant("hamming", nd_hamming_variants, nd_hamming_use, nd_hamming_chosen, test_probes);
+    test_hostile_blocks();
     test_shingles();
     test_stop_words();
     test_labels();

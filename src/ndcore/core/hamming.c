@@ -16,31 +16,29 @@ enum {
 
 ND_SORT(, nd_hamming_sort, uint64_t, ND_KEY_ITSELF)
 
-static inline uint64_t low_bits(unsigned n) { return n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0); }
-
 static inline uint64_t shift_left(uint64_t x, unsigned n) { return n < 64 ? x << n : 0; }
 static inline uint64_t shift_right(uint64_t x, unsigned n) { return n < 64 ? x >> n : 0; }
 
-static inline uint64_t permuted(const nd_hamming_table *t, uint64_t x)
+static inline uint64_t permuted(const nd_hamming_order *o, uint64_t x)
 {
     uint64_t key = 0;
-    for (unsigned r = 0; r < t->runs; r++)
-        key = shift_left(key, t->width[r]) | (x >> t->low[r] & low_bits(t->width[r]));
+    for (unsigned r = 0; r < o->runs; r++)
+        key = shift_left(key, o->width[r]) | (x >> o->low[r] & nd_low_bits(o->width[r]));
     return key;
 }
 
-void nd_hamming_permute(const nd_hamming_table *t, const uint64_t *from, size_t n, uint64_t *to)
+void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from, size_t n, uint64_t *to)
 {
     for (size_t i = 0; i < n; i++)
-        to[i] = permuted(t, from[i]);
+        to[i] = permuted(o, from[i]);
 }
 
-uint64_t nd_hamming_restore(const nd_hamming_table *t, uint64_t key)
+uint64_t nd_hamming_restore(const nd_hamming_order *o, uint64_t key)
 {
     uint64_t x = 0;
-    for (unsigned r = t->runs; r-- > 0;) {
-        x |= (key & low_bits(t->width[r])) << t->low[r];
-        key = shift_right(key, t->width[r]);
+    for (unsigned r = o->runs; r-- > 0;) {
+        x |= (key & nd_low_bits(o->width[r])) << o->low[r];
+        key = shift_right(key, o->width[r]);
     }
     return x;
 }
@@ -122,25 +120,12 @@ void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_
 
 /* ---- probes */
 
-/* First of keys[begin, end) that is not below the key. */
-static size_t lower_bound(const uint64_t *keys, size_t begin, size_t end, uint64_t key)
-{
-    while (begin < end) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (keys[middle] < key)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
 typedef struct { uint64_t key; uint32_t begin, end; } probe;
 
 /* The bucket of the key; inside the table even where the directory is not to be trusted, as that of a mapped file. */
 static void look_up(const nd_hamming *h, const nd_hamming_table *t, probe *p)
 {
-    const uint64_t top = shift_right(p->key, h->bits - t->directory_bits);
+    const uint64_t top = shift_right(p->key, h->plan.bits - t->directory_bits);
     const uint32_t begin = t->directory[top], end = t->directory[top + 1];
     p->end = end < h->n ? end : (uint32_t)h->n;
     p->begin = begin < p->end ? begin : p->end;
@@ -150,78 +135,89 @@ uint32_t nd_hamming_rank(const nd_hamming *h, uint64_t fingerprint)
 {
     probe p = {.key = fingerprint};
     look_up(h, h->table, &p);
-    return (uint32_t)lower_bound(h->table->keys, p.begin, p.end, fingerprint);
+    return (uint32_t)nd_lower_bound(h->table->keys, p.begin, p.end, fingerprint);
 }
 
 /* The keys of a long bucket that have the whole prefix. */
-static void narrow(const nd_hamming *h, const nd_hamming_table *t, probe *p)
+static void narrow(const nd_hamming *h, size_t at, probe *p)
 {
-    if (p->end - p->begin <= ND_LONG || t->prefix <= t->directory_bits)
+    const nd_hamming_table *t = &h->table[at];
+    const unsigned prefix = h->plan.order[at].prefix;
+    if (p->end - p->begin <= ND_LONG || prefix <= t->directory_bits)
         return;
-    const uint64_t free = low_bits(h->bits - t->prefix);
-    p->begin = (uint32_t)lower_bound(t->keys, p->begin, p->end, p->key & ~free);
+    const uint64_t free = nd_low_bits(h->plan.bits - prefix);
+    p->begin = (uint32_t)nd_lower_bound(t->keys, p->begin, p->end, p->key & ~free);
     if (p->begin < p->end && t->keys[p->end - 1] > (p->key | free))
-        p->end = (uint32_t)lower_bound(t->keys, p->begin, p->end, (p->key | free) + 1);
+        p->end = (uint32_t)nd_lower_bound(t->keys, p->begin, p->end, (p->key | free) + 1);
 }
 
 /* Is table t the first whose prefix has none of the differing bits? */
-static int first_to_lead(const nd_hamming *h, size_t t, uint64_t difference)
+static int first_to_lead(const nd_hamming_plan *p, size_t t, uint64_t difference)
 {
-    if (h->table[t].leading & difference)
+    if (p->order[t].leading & difference)
         return 0;
     while (t-- > 0)
-        if (!(h->table[t].leading & difference))
+        if (!(p->order[t].leading & difference))
             return 0;
     return 1;
+}
+
+size_t nd_hamming_differences(const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t n, uint64_t key,
+                              uint64_t *differences)
+{
+    uint32_t found[ND_HAMMING_ROOM];
+    const size_t hits = SCANS[chosen].scan(keys, n, key, p->max_distance, found);
+    size_t kept = 0;
+    for (size_t i = 0; i < hits; i++) {
+        const uint64_t difference = nd_hamming_restore(&p->order[t], keys[found[i]] ^ key);
+        differences[kept] = difference;
+        kept += (size_t)first_to_lead(p, t, difference);
+    }
+    return kept;
 }
 
 /* All probes of some queries, up to the ranges of keys to scan. */
 static void find_ranges(const nd_hamming *h, const uint64_t *q, size_t queries, probe *p)
 {
-    const size_t all = queries * h->tables;
+    const size_t tables = h->plan.tables, all = queries * tables;
     for (size_t i = 0; i < queries; i++)
-        for (size_t t = 0; t < h->tables; t++) {
+        for (size_t t = 0; t < tables; t++) {
             const nd_hamming_table *table = &h->table[t];
-            probe *at = &p[i * h->tables + t];
-            at->key = permuted(table, q[i]);
-            ND_PREFETCH(&table->directory[shift_right(at->key, h->bits - table->directory_bits)]);
+            probe *at = &p[i * tables + t];
+            at->key = permuted(&h->plan.order[t], q[i]);
+            ND_PREFETCH(&table->directory[shift_right(at->key, h->plan.bits - table->directory_bits)]);
         }
-    for (size_t j = 0, t = 0; j < all; j++, t = t + 1 < h->tables ? t + 1 : 0) {
+    for (size_t j = 0, t = 0; j < all; j++, t = t + 1 < tables ? t + 1 : 0) {
         look_up(h, &h->table[t], &p[j]);
         ND_PREFETCH(&h->table[t].keys[p[j].begin]);
     }
-    for (size_t j = 0, t = 0; j < all; j++, t = t + 1 < h->tables ? t + 1 : 0)
-        narrow(h, &h->table[t], &p[j]);
+    for (size_t j = 0, t = 0; j < all; j++, t = t + 1 < tables ? t + 1 : 0)
+        narrow(h, t, &p[j]);
 }
 
 /* Matches among `n` keys of table t from `at` on, of which there are at most ND_HAMMING_ROOM. */
 static size_t collect(const nd_hamming *h, size_t t, uint64_t key, size_t at, size_t n, uint64_t query, uint64_t fingerprint,
                       nd_hamming_match *out)
 {
-    uint32_t found[ND_HAMMING_ROOM];
-    const nd_hamming_table *table = &h->table[t];
-    const size_t hits = SCANS[chosen].scan(table->keys + at, n, key, h->max_distance, found);
-    size_t written = 0;
-    for (size_t i = 0; i < hits; i++) {
-        const uint64_t difference = nd_hamming_restore(table, table->keys[at + found[i]] ^ key);
-        if (first_to_lead(h, t, difference))
-            out[written++] = (nd_hamming_match){query, nd_hamming_rank(h, fingerprint ^ difference), ND_POPCOUNT(difference)};
-    }
-    return written;
+    uint64_t differences[ND_HAMMING_ROOM];
+    const size_t hits = nd_hamming_differences(&h->plan, t, h->table[t].keys + at, n, key, differences);
+    for (size_t i = 0; i < hits; i++)
+        out[i] = (nd_hamming_match){query, nd_hamming_rank(h, fingerprint ^ differences[i]), ND_POPCOUNT(differences[i])};
+    return hits;
 }
 
 size_t nd_hamming_probe(const nd_hamming *h, const uint64_t *q, size_t n, nd_hamming_cursor *c,
                         nd_hamming_match *out, size_t room)
 {
     probe p[ND_SLOTS];
-    const size_t most = ND_SLOTS / h->tables < ND_QUERIES ? ND_SLOTS / h->tables : ND_QUERIES;
+    const size_t tables = h->plan.tables, most = ND_SLOTS / tables < ND_QUERIES ? ND_SLOTS / tables : ND_QUERIES;
     size_t written = 0;
     while (c->query < n) {
         const size_t first = c->query, queries = n - first < most ? n - first : most;
         find_ranges(h, q + first, queries, p);
         for (; c->query < first + queries; c->query++, c->table = 0)
-            for (; c->table < h->tables; c->table++, c->at = 0) {
-                const probe *at = &p[(c->query - first) * h->tables + c->table];
+            for (; c->table < tables; c->table++, c->at = 0) {
+                const probe *at = &p[(c->query - first) * tables + c->table];
                 while (at->begin + c->at < at->end) {
                     if (room - written < ND_HAMMING_ROOM)
                         return written;
@@ -237,12 +233,11 @@ size_t nd_hamming_probe(const nd_hamming *h, const uint64_t *q, size_t n, nd_ham
 
 /* ---- pairs */
 
-size_t nd_hamming_pairs(const nd_hamming *h, size_t t, size_t end, nd_hamming_cursor *c, nd_hamming_pair *out, size_t room)
+size_t nd_hamming_pairs(const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t end, nd_hamming_cursor *c,
+                        nd_hamming_pair *out, size_t room)
 {
-    const nd_hamming_table *table = &h->table[t];
-    const uint64_t *keys = table->keys;
-    const unsigned free = h->bits - table->prefix;
-    uint32_t found[ND_HAMMING_ROOM];
+    const unsigned free = p->bits - p->order[t].prefix;
+    uint64_t differences[ND_HAMMING_ROOM];
     size_t written = 0;
     for (; c->query < end; c->query++, c->at = 0) {
         const uint64_t key = keys[c->query], run = shift_right(key, free);
@@ -255,13 +250,10 @@ size_t nd_hamming_pairs(const nd_hamming *h, size_t t, size_t end, nd_hamming_cu
                 break;
             if (room - written < n)
                 return written;
-            const size_t hits = SCANS[chosen].scan(keys + first, n, key, h->max_distance, found);
+            const size_t hits = nd_hamming_differences(p, t, keys + first, n, key, differences);
             for (size_t i = 0; i < hits; i++) {
-                const uint64_t difference = nd_hamming_restore(table, keys[first + found[i]] ^ key);
-                if (first_to_lead(h, t, difference)) {
-                    const uint64_t x = nd_hamming_restore(table, key);
-                    out[written++] = (nd_hamming_pair){x, x ^ difference};
-                }
+                const uint64_t x = nd_hamming_restore(&p->order[t], key);
+                out[written++] = (nd_hamming_pair){x, x ^ differences[i]};
             }
             c->at += n;
         }

@@ -1,0 +1,106 @@
+"""The keys of sorted tables, with a directory of their leading bits each (Manku, Jain, Das Sarma 2007, §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore import _hamming
+from ndcore.planning import Table, TablePlan, directory_bits
+from ndcore.texts import map_pieces
+
+__all__ = ["RANGES_PER_TABLE", "PlainKeys", "orders", "sorted_keys"]
+
+RANGES_PER_TABLE = 16  # that pairs are searched in, one after another, so that threads share a table
+
+
+class PlainKeys:
+    """Sorted tables of different fingerprints. Immutable.
+
+    Attributes
+    ----------
+    keys : list of uint64 arrays, shape (count,)
+        Per table, ascending; the first are the fingerprints.
+    directories : list of uint32 arrays
+        Per table, where each value of the leading bits begins.
+    searcher : _hamming.Searcher
+    """
+
+    def __init__(self, plan: TablePlan, keys: list[NDArray[np.uint64]], directories: list[NDArray[np.uint32]]) -> None:
+        self.keys, self.directories = keys, directories
+        self.searcher = _hamming.Searcher(plan.bits, plan.max_distance, orders(plan), [
+            (*arrays, (len(arrays[1]) - 1).bit_length() - 1) for arrays in zip(keys, directories, strict=True)
+        ])
+
+    @classmethod
+    def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None) -> PlainKeys:
+        """The tables of ascending fingerprints. O(n · tables), on several threads."""
+        log2_count = float(np.log2(len(fingerprints)))
+
+        def made(table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+            keys = fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints)
+            return keys, _hamming.directory(keys, plan.bits, directory_bits(table.prefix, log2_count))
+
+        keys, directories = zip(*map_pieces(made, plan.tables, threads), strict=True)
+        return cls(plan, list(keys), list(directories))
+
+    @classmethod
+    def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> PlainKeys:
+        """The tables from `arrays` of a file, which are not read; ValueError where they do not fit each other."""
+        keys = [arrays[f"keys{t}"] for t in range(len(plan.tables))]
+        directories = [arrays[f"directory{t}"] for t in range(len(plan.tables))]
+        sound = all(k.dtype == np.uint64 and k.shape == keys[0].shape and k.ndim == 1 for k in keys) and all(
+            d.dtype == np.uint32 and d.ndim == 1 and (len(d) - 1).bit_count() == 1 and len(d) - 1 <= 1 << table.prefix
+            for d, table in zip(directories, plan.tables, strict=True))
+        if not sound:
+            raise ValueError("its tables do not fit each other")
+        return cls(plan, keys, directories)
+
+    @property
+    def count(self) -> int:
+        """Number of fingerprints."""
+        return len(self.keys[0])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of keys and directories."""
+        return sum(keys.nbytes for keys in self.keys) + sum(directory.nbytes for directory in self.directories)
+
+    def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
+        """The ascending fingerprints from one position up to another."""
+        return self.keys[0][begin:end]
+
+    def tasks(self) -> Iterable[tuple[int, int, int]]:
+        """(table, begin, end) of ranges of keys that cut no prefix in two: what the searcher's `pairs` takes."""
+        for t, directory in enumerate(self.directories):
+            ends = directory[np.linspace(0, len(directory) - 1, RANGES_PER_TABLE + 1).astype(np.int64)].astype(np.int64)
+            for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+                if end > begin:
+                    yield t, begin, end
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a file holds of this, by name."""
+        named: dict[str, NDArray[Any]] = {}
+        for t, (keys, directory) in enumerate(zip(self.keys, self.directories, strict=True)):
+            named[f"keys{t}"], named[f"directory{t}"] = keys, directory
+        return named
+
+
+def sorted_keys(table: Table, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The keys of a table, ascending."""
+    keys = _hamming.permuted(_runs(table), fingerprints)
+    _hamming.sort(keys)
+    return keys
+
+
+def orders(plan: TablePlan) -> list[tuple[NDArray[np.uint8], int, int]]:
+    """Of every table what searchers take: (runs, prefix, leading)."""
+    return [(_runs(table), table.prefix, table.leading) for table in plan.tables]
+
+
+def _runs(table: Table) -> NDArray[np.uint8]:
+    """The permutation as the kernel takes it: lows and widths."""
+    return np.ascontiguousarray(np.array(table.runs, np.uint8).T)
