@@ -43,6 +43,25 @@ def test_files_of_both_kinds(tmp_path):
             row for row in EXPECTED if 100 <= row[1] < 900]
 
 
+@pytest.mark.parametrize("compress", [False, True])
+@pytest.mark.parametrize("ids", [None, [f"no. {i}" for i in range(len(COLLECTION))]], ids=["positions", "str"])
+def test_saved_indexes_give_their_ids(ids, compress, tmp_path, monkeypatch):
+    nd.HammingIndex(COLLECTION, ids, compress=compress).save(tmp_path / "index")
+    expected = [(i, position if ids is None else ids[position], distance) for i, position, distance in EXPECTED]
+    assert rows(nd.hamming_join(QUERIES, tmp_path / "index")) == expected
+    different = len(set(COLLECTION))
+    monkeypatch.setattr(joining, "CHUNK", 700)
+    monkeypatch.setattr(joining, "PROBED_AT_ONCE", 300)
+    parts = [nd.hamming_join(QUERIES, str(tmp_path / "index"), span=(i, min(i + 512, different)))
+             for i in range(0, different, 512)]
+    assert sorted(row for part in parts for row in rows(part)) == sorted(expected)
+
+
+def test_saved_indexes_without_fingerprints(tmp_path):
+    nd.HammingIndex().save(tmp_path / "empty")
+    assert rows(nd.hamming_join(QUERIES, tmp_path / "empty")) == []
+
+
 def test_spans_put_together_are_the_whole():
     parts = [nd.hamming_join(QUERIES, COLLECTION, span=(i, i + 402)) for i in range(0, 2010, 402)]
     assert sorted(row for part in parts for row in rows(part)) == sorted(EXPECTED)
@@ -78,6 +97,12 @@ def test_what_is_refused(tmp_path):
         nd.hamming_join([1], tmp_path / "floats.npy")
     with pytest.raises(ValueError, match="1048576 is no fingerprint of 16 bits"):
         nd.hamming_join([1], tmp_path / "wide.npy", bits=16)
+    nd.HammingIndex([1], bits=16).save(tmp_path / "index")
+    with pytest.raises(ValueError, match="index holds fingerprints of 16 bits; asked are 64"):
+        nd.hamming_join([1], tmp_path / "index")
+    (tmp_path / "index").write_bytes((tmp_path / "index").read_bytes()[:-1])
+    with pytest.raises(nd.CorruptFile, match="index"):
+        nd.hamming_join([1], tmp_path / "index")
     with pytest.raises(FileNotFoundError):
         nd.hamming_join([1], tmp_path / "absent")
     with pytest.raises(ValueError, match=r"span is \(3, 9\); it goes from 0 to 4"):

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.hamming import Matches, checked_fingerprints
+from ndcore import container
+from ndcore.hamming import Matches, SavedFingerprints, checked_fingerprints
 from ndcore.planning import TablePlan, plan_tables
 from ndcore.progress import Progress, reporting
 from ndcore.tables import Found, SortedTables, joined
@@ -43,13 +44,16 @@ def hamming_join(
     ----------
     queries : array of uint64, shape (m,)
     fingerprints : array of uint64, shape (n,), or path
-        A path: an array saved by NumPy (.npy), else uint64 in little-endian order without a header. Mapped, not read.
+        A path: an array saved by NumPy (.npy), a `HammingIndex` that was saved, compressed or not, else uint64 in
+        little-endian order without a header. Mapped, not read. Of an index the checksums are not compared, which
+        `HammingIndex.open` does.
     max_distance, bits
         As of `HammingIndex`.
     plan : "auto" or TablePlan
         For the queries.
     span : (int, int), optional
-        Only these fingerprints: from the first up to the second, not included.
+        Only these fingerprints: from the first up to the second, not included. Of an index: of its different ones,
+        ascending.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
@@ -58,7 +62,8 @@ def hamming_join(
     Returns
     -------
     Matches
-        Ascending by query, then distance, then id, which is the position in the collection.
+        Ascending by query, then distance, then position in the collection, which is the id. Of an index: its ids, of equal
+        distances the one added first comes first.
 
     Raises
     ------
@@ -76,10 +81,7 @@ def hamming_join(
     Matches(query=array([0, 1]), id=array([1, 0]), distance=array([1, 1]))
     """
     asked = checked_fingerprints(queries, bits)
-    if isinstance(fingerprints, (str, os.PathLike)):
-        collection = mapped_fingerprints(fingerprints)
-    else:
-        collection = checked_fingerprints(fingerprints, bits)
+    collection = _collection(fingerprints, bits)
     if plan == "auto":
         plan = plan_tables(bits, max_distance, math.log2(max(1, len(asked))))
     elif (plan.bits, plan.max_distance) != (bits, max_distance):
@@ -87,7 +89,7 @@ def hamming_join(
                          f"asked are {bits} within {max_distance}")
     first, last = _checked_span(span, len(collection))
     if not len(asked) or first == last:
-        return Matches(*joined([]))
+        return collection.matches(joined([]))
     tables = SortedTables.of(asked, np.arange(len(asked)), plan, threads)
 
     def met(begin: int) -> Found:
@@ -95,7 +97,7 @@ def hamming_join(
         end = min(begin + CHUNK, last)
         parts = []
         for at in range(begin, end, PROBED_AT_ONCE):
-            piece = checked_fingerprints(np.asarray(collection[at:min(at + PROBED_AT_ONCE, end)]), bits)
+            piece = checked_fingerprints(collection.fingerprints(at, min(at + PROBED_AT_ONCE, end)), bits)
             position, query, distance = tables.many(piece)
             parts.append(Found(query, position + at, distance))
         return joined(parts)
@@ -105,9 +107,39 @@ def hamming_join(
         for begin, part in zip(range(first, last, CHUNK), map_pieces(met, range(first, last, CHUNK), threads), strict=True):
             parts.append(part)
             report("joining", min(begin + CHUNK, last) - first, last - first)
-    found = joined(parts)
-    order = np.lexsort((found.row, found.distance, found.query))
-    return Matches(*(column[order] for column in found))
+    return collection.matches(joined(parts))
+
+
+class _Array:
+    """Fingerprints whose ids are their positions."""
+
+    def __init__(self, array: NDArray[np.uint64]) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
+        """Those from one position up to another."""
+        return np.asarray(self.array[begin:end])
+
+    def matches(self, found: Found) -> Matches:
+        """What was found, in order."""
+        order = np.lexsort((found.row, found.distance, found.query))
+        return Matches(*(column[order] for column in found))
+
+
+def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _Array | SavedFingerprints:
+    if not isinstance(fingerprints, (str, os.PathLike)):
+        return _Array(checked_fingerprints(fingerprints, bits))
+    with Path(fingerprints).open("rb") as file:
+        saved = file.read(len(container.MAGIC)) == container.MAGIC
+    if not saved:
+        return _Array(mapped_fingerprints(fingerprints))
+    index = SavedFingerprints(fingerprints)
+    if index.bits != bits:
+        raise ValueError(f"{os.fspath(fingerprints)} holds fingerprints of {index.bits} bits; asked are {bits}")
+    return index
 
 
 def mapped_fingerprints(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
