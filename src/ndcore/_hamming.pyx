@@ -367,7 +367,10 @@ cdef class CompressedSearcher(Orders):
             written = nd_compressed_probe(&self.how, &query, 1, asked, &c, out, ND_HAMMING_ROOM)
         if c.table == self.plan.tables and written == 0:
             return None
-        return self.probe(np.array([query], np.uint64))
+        queries = np.array([query], np.uint64)
+        if c.table < self.plan.tables:
+            return self.probe(queries)
+        return self.matches(queries, np.array(<uint64_t[:2 * written]> &out[0].query))
 
     def probe(self, const uint64_t[::1] queries not None):
         """Matches of all queries as an array of MATCH, in the order of tables and blocks."""
@@ -382,11 +385,15 @@ cdef class CompressedSearcher(Orders):
                     &self.how, &queries[0], n, <nd_compressed_asked *> &asked[0, 0], &c, <nd_compressed_match *> &out[0, 0],
                     room)
             chunks.append(np.array(out[:written]))
-        query, fingerprint = (np.ascontiguousarray(column) for column in np.concatenate(chunks).T)
-        matches = np.empty(len(query), MATCH)
-        matches["query"], matches["rank"] = query, self.ranks(fingerprint)
-        matches["distance"] = distances(np.asarray(queries)[query.view(np.int64)], fingerprint)
-        return matches
+        return self.matches(np.asarray(queries), np.concatenate(chunks))
+
+    cdef matches(self, queries, found):
+        """Found as (query, fingerprint) as an array of MATCH."""
+        query, fingerprint = (np.ascontiguousarray(column) for column in found.reshape(-1, 2).T)
+        made = np.empty(len(query), MATCH)
+        made["query"], made["rank"] = query, self.ranks(fingerprint)
+        made["distance"] = distances(queries[query.view(np.int64)], fingerprint)
+        return made
 
     def keys(self, size_t t, size_t begin, size_t end):
         """Keys of blocks [begin, end) of table t; uint64."""
