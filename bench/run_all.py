@@ -17,7 +17,7 @@ from corpus import add_options
 from measure import RESULTS
 
 HERE = Path(__file__).parent
-PARTS = ("kernels", "calls", "pipeline", "against", "job", "quality", "containment")
+PARTS = ("kernels", "calls", "pipeline", "against", "job", "quality", "containment", "hamming")
 QUIET = 0.5  # load average above which figures are not to be trusted
 
 
@@ -26,7 +26,7 @@ def command(part: str, arguments: argparse.Namespace) -> list[str]:
     made = [sys.executable, str(HERE / f"{part}.py"), "--results", arguments.results]
     if arguments.quick:
         made.append("--quick")
-    if arguments.data and part not in ("kernels", "calls"):
+    if arguments.data and part not in ("kernels", "calls", "hamming"):
         made += ["--data", arguments.data]
     if part == "against":
         made += ["--peers", arguments.peers] if arguments.peers else []
