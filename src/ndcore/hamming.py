@@ -77,9 +77,9 @@ class HammingIndex:
     threads : int, optional
         None: one per CPU; for sorting.
     compress : bool
-        Keep the sorted tables compressed (§3.2): 2^20 random fingerprints take 6 bytes a table instead of 8 and a
-        directory, 2^26 take 5.2. A probe decodes half a block of 2 KiB, so a query takes some ten times as long; in large
-        batches a block is decoded once for all queries that need it. The answers are the same.
+        Keep the sorted tables compressed (§3.2): 2^20 random fingerprints take 6 bytes a table, 2^26 take 5.2, instead of 8
+        and a directory. A probe decodes half a block of 2 KiB, so a query takes five to ten times as long; in large batches
+        a block is decoded once for all queries that need it. The answers are the same.
 
     Raises
     ------
