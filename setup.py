@@ -37,6 +37,10 @@ def extension(name: str, c_files: list[str]) -> Extension:
 
 
 setup(
-    ext_modules=cythonize([extension(name, c_files) for name, c_files in C_FILES.items()], include_path=["src"]),
+    ext_modules=cythonize(
+        [extension(name, c_files) for name, c_files in C_FILES.items()],
+        include_path=["src"],
+        compiler_directives={"freethreading_compatible": True},
+    ),
     include_package_data=False,  # wheels hold what pyproject.toml lists, not all that MANIFEST.in gives to the sdist
 )

@@ -15,9 +15,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import textwrap
 import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -211,6 +213,27 @@ def deduplicated_elsewhere(texts):
     return nd.near_duplicates(texts, threads=2).labels.tolist()
 
 
+def test_one_sketcher_serves_many_threads_of_the_caller():
+    texts = [f"document {i // 2} of words that go on and on, {i % 7} times" * (1 + i % 5) for i in range(400)]
+    hasher, bottoms = nd.MinHasher(64, method="fast"), nd.BottomSketcher(50)
+    index = nd.HammingIndex(nd.SimHasher().sketch_many(texts).values)
+    expected = hasher.sketch_many(texts).values, bottoms.sketch_many(texts).values, index.pairs().a
+
+    def work(_):
+        return hasher.sketch_many(texts).values, bottoms.sketch_many(texts).values, index.pairs().a
+
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(work, range(24)):
+            assert all((a == b).all() for a, b in zip(found, expected, strict=True))
+
+
+def test_free_threading_stays_on():
+    """Importing ndcore does not bring the GIL back where Python runs without it."""
+    code = "import sys, ndcore; print(getattr(sys, '_is_gil_enabled', lambda: True)())"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert told == str(not sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_other_processes(method):
     if method not in multiprocessing.get_all_start_methods():
@@ -226,7 +249,8 @@ def test_other_processes(method):
 
 
 LONG_JOB = """
-    import sys, ndcore as nd
+    import signal, sys, ndcore as nd
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background of a shell has not
     def texts():
         i = 0
         while True:

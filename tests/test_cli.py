@@ -28,6 +28,9 @@ LOREM = re.findall(
     "discuss the weather of the northern hills with a passing merchant who sells copper bells and woollen blankets",
 )
 RUN = (sys.executable, "-m", "ndcore")
+ATTENTIVE = (  # to Ctrl-C, which what runs in the background of a shell is not
+    "import signal, sys, ndcore.cli; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(ndcore.cli.main())"
+)
 
 
 def text(number: int, changes: int = 0) -> str:
@@ -395,7 +398,7 @@ def test_interrupted_leaves_nothing(tmp_path: Path, number: signal.Signals, code
     (tmp_path / "in.jsonl").write_bytes(jsonl(ROWS))
     (tmp_path / "tmp").mkdir()
     os.mkfifo(tmp_path / "slow.jsonl")
-    command = [*RUN, "dedup", "in.jsonl", "slow.jsonl", "-o", "out"]
+    command = [sys.executable, "-c", ATTENTIVE, "dedup", "in.jsonl", "slow.jsonl", "-o", "out"]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -90,6 +90,8 @@ class Identifiers:
         if self._ids is None or not self.count:
             self._ids = given.copy()
             return
+        if not len(given):
+            return  # there is nothing to write into what may be a mapped file
         dtype = np.promote_types(self._ids.dtype, given.dtype)
         if dtype.kind == "f":
             raise TypeError(f"ids of {self._ids.dtype} and of {given.dtype} have no common integers: use one of them")
