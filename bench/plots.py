@@ -107,11 +107,32 @@ def stages(tables: dict[str, Table], figure: Any) -> None:
     plot.spines[["top", "right"]].set_visible(False)
 
 
+def nearness(tables: dict[str, Table], figure: Any) -> None:
+    """Precision and recall of simhash by distance, as Figure 1 of Manku et al. 2007."""
+    table = tables["nearness-curves"]
+    corpora = list(dict.fromkeys(row[0] for row in table["rows"]))
+    plots = figure.subplots(1, len(corpora), sharey=True, squeeze=False)[0]
+    figure.set_size_inches(3 * len(corpora), 3.2)
+    for plot, corpus in zip(plots, corpora, strict=True):
+        for features, shade in (("words", OTHERS), ("5 words", OURS)):
+            rows = list(picked(table, corpus=corpus, features=features))
+            for quantity, line in (("precision", "-"), ("recall", "--")):
+                plot.plot([row["k"] for row in rows], [row[quantity] for row in rows], line, color=shade,
+                          label=f"{quantity}, {features}")
+        plot.set_title(corpus, fontsize=10, loc="left")
+        plot.set_xlabel("bits that may differ, k", fontsize=9)
+        plot.set_ylim(0, 1.03)
+        plot.tick_params(labelsize=8)
+        plot.spines[["top", "right"]].set_visible(False)
+    plots[0].legend(fontsize=7, frameon=False)
+
+
 # table that a plot stands under -> (file, description, drawing)
 PLOTS: dict[str, tuple[str, str, Callable[[dict[str, Table], Any], None]]] = {
     "against": ("benchmarks-peers.svg", "Text to sketches, by library", peers),
     "against-kernels": ("benchmarks-kernels.svg", "Sketches of ready hashes, by library", kernels),
     "pipeline": ("benchmarks-inputs.svg", "Text to sketches, by input", scripts),
+    "nearness-curves": ("benchmarks-nearness.svg", "Simhash: precision and recall by distance", nearness),
     "job-stages": ("benchmarks-stages.svg", "ndcore dedup, by stage", stages),
 }
 

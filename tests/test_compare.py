@@ -175,8 +175,11 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert found["resemblance"] == 0.25
     assert found["containment"] == {"a": 1 / 3, "b": 1 / 2}
     assert found["shared_shingles"] == 1
-    assert [estimate["sketch"] for estimate in found["estimates"]] == ["84 minima", "200 smallest"]
+    assert [estimate["sketch"] for estimate in found["estimates"]] == ["84 minima", "200 smallest", "adaptive sample"]
     assert found["estimates"][0]["recipe"] == nd.MinHasher(shingling=nd.Shingling(width=3)).sketch_many([a]).recipe.id
+    for whole in found["estimates"][1:]:  # so small sets are kept whole
+        assert whole["containment"] == [1 / 3, 1 / 2]
+        assert whole["containment_intervals"] == [[1 / 3, 1 / 3], [1 / 2, 1 / 2]]
     for side, document in (("a", a.encode()), ("b", b)):
         assert found[side]["length"] == len(document)
         assert found[side]["length_unit"] == "byte"

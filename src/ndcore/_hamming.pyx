@@ -125,6 +125,10 @@ def sort(uint64_t[::1] keys not None):
             nd_hamming_sort(&keys[0], &scratch[0], n)
 
 
+def _ranks_and_distances(matches):
+    return matches["rank"].astype(np.int64), matches["distance"].astype(np.int64)
+
+
 def permuted(const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprints not None):
     """The fingerprints with their bits moved: runs has lows and widths, from the highest bits on; uint64 (n,)."""
     cdef size_t n = fingerprints.shape[0]
@@ -285,15 +289,22 @@ cdef class Searcher(Orders):
         return np.asarray(out)
 
     def probe_one(self, uint64_t query):
-        """Matches of one query, or None: the quick way where there are none."""
+        """(ranks, distances) of one query's matches, or None; the quick way where they are few."""
         cdef nd_hamming_cursor c = nd_hamming_cursor(0, 0, 0)
         cdef nd_hamming_match out[ND_HAMMING_ROOM]
-        cdef size_t written
+        cdef size_t i, written
+        cdef int64_t[::1] ranks
+        cdef int64_t[::1] distances
         with nogil:
             written = nd_hamming_probe(&self.how, &query, 1, &c, out, ND_HAMMING_ROOM)
-        if c.query == 1 and written == 0:
+        if c.query == 0:
+            return _ranks_and_distances(self.probe(np.array([query], np.uint64)))
+        if written == 0:
             return None
-        return self.probe(np.array([query], np.uint64))
+        ranks, distances = np.empty(written, np.int64), np.empty(written, np.int64)
+        for i in range(written):
+            ranks[i], distances[i] = out[i].rank, out[i].distance
+        return np.asarray(ranks), np.asarray(distances)
 
     def probe(self, const uint64_t[::1] queries not None):
         """Matches of all queries, in their order, as an array of MATCH."""
@@ -357,7 +368,7 @@ cdef class CompressedSearcher(Orders):
         return out
 
     def probe_one(self, uint64_t query):
-        """Matches of one query, or None: the quick way where there are none."""
+        """(ranks, distances) of one query's matches, or None."""
         cdef nd_compressed_cursor c
         cdef nd_compressed_asked asked[2]
         cdef nd_compressed_match out[ND_HAMMING_ROOM]
@@ -369,8 +380,8 @@ cdef class CompressedSearcher(Orders):
             return None
         queries = np.array([query], np.uint64)
         if c.table < self.plan.tables:
-            return self.probe(queries)
-        return self.matches(queries, np.array(<uint64_t[:2 * written]> &out[0].query))
+            return _ranks_and_distances(self.probe(queries))
+        return _ranks_and_distances(self.matches(queries, np.array(<uint64_t[:2 * written]> &out[0].query)))
 
     def probe(self, const uint64_t[::1] queries not None):
         """Matches of all queries as an array of MATCH, in the order of tables and blocks."""

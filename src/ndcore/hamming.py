@@ -157,8 +157,10 @@ class HammingIndex:
         rows, distance = found[0] if len(found) == 1 else (np.concatenate(columns) for columns in zip(*found, strict=True))
         if self._removed is not None:
             rows, distance = rows[~self._removed[rows]], distance[~self._removed[rows]]
-        order = np.lexsort((rows, distance))
-        return self._ids[rows[order]], distance[order]
+        if len(rows) > 1:
+            order = np.lexsort((rows, distance))
+            rows, distance = rows[order], distance[order]
+        return self._ids[rows], distance
 
     def query_many(self, fingerprints: ArrayLike, threads: int | None = None) -> Matches:
         """All fingerprints within max_distance bits of each query. The result does not depend on `threads`."""

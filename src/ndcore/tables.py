@@ -112,8 +112,13 @@ class SortedTables:
 
     def one(self, query: int) -> tuple[Ints, Ints] | None:
         """(rows, distances) of the fingerprints within the plan's distance, or None."""
-        matches = self.keys.searcher.probe_one(query)
-        return None if matches is None else self._expanded(matches)[1:]
+        found = self.keys.searcher.probe_one(query)
+        if found is None:
+            return None
+        rank, distance = found
+        if self.starts is None:
+            return self.rows[rank].astype(np.int64), distance
+        return self.expanded(rank, rank, distance)[1:]
 
     def many(self, queries: NDArray[np.uint64]) -> Found:
         """All matches of several queries."""

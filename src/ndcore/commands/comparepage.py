@@ -67,19 +67,22 @@ def _card(letter: str, document: Document) -> str:
 
 def _figures(found: Comparison) -> str:
     heads = "".join(f'<th scope="col">from {estimate.sketch}, 95 % interval</th>' for estimate in found.estimates)
-    cells = "".join(
-        f"<td>{e.resemblance:.4f} <small>{e.interval[0]:.4f} to {e.interval[1]:.4f}</small>"
-        f"{_track(found.exact.resemblance, e.interval)}</td>"
-        for e in found.estimates
-    )
+    cells = "".join(_cell(e.resemblance, e.interval, found.exact.resemblance) for e in found.estimates)
     lines = [f'<tr><th scope="row">resemblance</th><td class="exact">{found.exact.resemblance:.4f}</td>{cells}</tr>']
     for side, name in enumerate(("containment of A in B", "containment of B in A")):
-        cells = "".join(f"<td>{estimate.containment[side]:.4f}</td>" for estimate in found.estimates)
+        cells = "".join(
+            _cell(e.containment[side], e.containment_intervals[side], found.containment[side]) for e in found.estimates
+        )
         lines.append(f'<tr><th scope="row">{name}</th><td class="exact">{found.containment[side]:.4f}</td>{cells}</tr>')
     return (
         f'<div class="card wide"><table class="figures"><thead><tr><td></td><th scope="col">exact</th>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
+
+
+def _cell(value: float, interval: tuple[float, float], exact: float) -> str:
+    low, high = interval
+    return f"<td>{value:.4f} <small>{low:.4f} to {high:.4f}</small>{_track(exact, interval)}</td>"
 
 
 def _track(exact: float, interval: tuple[float, float]) -> str:

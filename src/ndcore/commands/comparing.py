@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,17 @@ from ndcore.documents import Documents
 from ndcore.estimating import Overlap, overlap
 from ndcore.files.sources import DocumentError, UsageError, classify
 from ndcore.files.spool import read_whole
+from ndcore.modsketching import ModSketcher
 from ndcore.shingling import Shingling
 from ndcore.sketching import BottomSketcher, MinHasher
 from ndcore.texts import Text
 
 _SHINGLING = ("unit", "width", "labelled", "short", "normalize")
+_SKETCHES: dict[str, Callable[..., MinHasher | BottomSketcher | ModSketcher]] = {
+    "84 minima": functools.partial(MinHasher, num_perm=84),
+    "200 smallest": functools.partial(BottomSketcher, size=200),
+    "adaptive sample": functools.partial(ModSketcher, modulus="adaptive"),
+}
 _SENTENCES = {
     "identical": "identical, byte for byte",
     "lexical": "lexically equivalent: the same tokens in the same order",
@@ -30,13 +38,14 @@ _SENTENCES = {
 
 @dataclass(frozen=True)
 class Estimate:
-    """What sketches say: resemblance with its interval of 95 % confidence, containment of a in b and of b in a."""
+    """What sketches say: resemblance, containment of a in b and of b in a, each with its interval of 95 % confidence."""
 
     sketch: str
     recipe: str
     resemblance: float
     interval: tuple[float, float]
     containment: tuple[float, float]
+    containment_intervals: tuple[tuple[float, float], tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,7 @@ def compare(a: Text, b: Text, names: tuple[str, str], shingling: Shingling, thre
         threshold,
         _verdict(_bytes(a) == _bytes(b), canonical[0] == canonical[1], exact, threshold),
         exact,
-        [_estimate(sketcher, a, b) for sketcher in (MinHasher(shingling=shingling), BottomSketcher(shingling=shingling))],
+        [_estimate(name, sketcher(shingling=shingling), a, b) for name, sketcher in _SKETCHES.items()],
         found,
     )
 
@@ -116,15 +125,15 @@ def _verdict(identical: bool, lexical: bool, exact: Overlap, threshold: float) -
     return "near" if exact.resemblance >= threshold else "different"
 
 
-def _estimate(sketcher: MinHasher | BottomSketcher, a: Text, b: Text) -> Estimate:
+def _estimate(name: str, sketcher: MinHasher | BottomSketcher | ModSketcher, a: Text, b: Text) -> Estimate:
     sketches = sketcher.sketch_many([a, b], threads=1)
-    recipe = sketches.recipe
     return Estimate(
-        f"{recipe['num_perm']} minima" if isinstance(sketcher, MinHasher) else f"{recipe['size']} smallest",
-        recipe.id,
+        name,
+        sketches.recipe.id,
         sketches.resemblance(0, 1),
         sketches.interval(0, 1),
         (sketches.containment(0, 1), sketches.containment(1, 0)),
+        (sketches.interval(0, 1, quantity="containment"), sketches.interval(1, 0, quantity="containment")),
     )
 
 

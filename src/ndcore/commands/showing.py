@@ -53,15 +53,19 @@ def _figures(found: Comparison, console: Any) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("", "exact", *(estimate.sketch for estimate in found.estimates)):
         table.add_column(name, overflow="fold")
-    estimated = [f"{e.resemblance:.4f} ({e.interval[0]:.3f} to {e.interval[1]:.3f})" for e in found.estimates]
+    estimated = [_with_interval(e.resemblance, e.interval) for e in found.estimates]
     table.add_row("resemblance", Text(f"{found.exact.resemblance:.4f}", "bold"), *estimated)
     for side, name in enumerate(("containment A in B", "containment B in A")):
-        values = (f"{estimate.containment[side]:.4f}" for estimate in found.estimates)
+        values = (_with_interval(e.containment[side], e.containment_intervals[side]) for e in found.estimates)
         table.add_row(name, f"{found.containment[side]:.4f}", *values)
     console.print(table)
     console.print(
         f"{found.exact.common:,} of {found.exact.union:,} shingles are in both; estimates with intervals of 95 % confidence"
     )
+
+
+def _with_interval(value: float, interval: tuple[float, float]) -> str:
+    return f"{value:.4f} ({interval[0]:.3f} to {interval[1]:.3f})"
 
 
 def _passages(found: Comparison, console: Any, every: bool) -> None:
