@@ -131,9 +131,10 @@ def experiment(report: Report, corpus: Corpus, tables: dict[str, Any]) -> None:
     for features, sketch in hashers().items():
         sketches = sketch(corpus.texts)
         keys, distance = near_pairs(report, f"{corpus.name}, {features}", sketches)
-        for k in range(1, FARTHEST + 1):
-            found = judged(keys[distance <= k], truth)
-            tables["curves"].add(corpus.name, features, k, *found)
+        curve = [judged(keys[distance <= k], truth) for k in range(1, FARTHEST + 1)]
+        for quantity in ("precision", "recall"):
+            tables["curves"].add(corpus.name, features, quantity, *(getattr(found, quantity) for found in curve))
+        for k, found in enumerate(curve, 1):
             if best is None or found.f1 > best[0]:
                 best = found.f1, features, k, found
         values = sketches.values[sketches.valid]
@@ -166,7 +167,7 @@ def main() -> int:
         "bytes": report.table("nearness-bytes", "The best setting of each kind by bytes a document: pairs of resemblance "
                               f"{THRESHOLD} and more", ["corpus", "bytes", "setting", "pairs", "precision", "recall"]),
         "curves": report.table("nearness-curves", "Simhash: pairs within k bits, by features and weights",
-                               ["corpus", "features", "k", "pairs", "precision", "recall"]),
+                               ["corpus", "features", "of pairs within k", *map(str, range(1, FARTHEST + 1))]),
         "evenness": report.table("nearness-evenness", "How even simhashes are", [
             "corpus", "features", "documents", "different", "usual leading bit", "leading bit below 40",
             "fullest of 128 buckets × even"]),

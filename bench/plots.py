@@ -115,10 +115,10 @@ def nearness(tables: dict[str, Table], figure: Any) -> None:
     figure.set_size_inches(3 * len(corpora), 3.2)
     for plot, corpus in zip(plots, corpora, strict=True):
         for features, shade in (("words", OTHERS), ("5 words", OURS)):
-            rows = list(picked(table, corpus=corpus, features=features))
             for quantity, line in (("precision", "-"), ("recall", "--")):
-                plot.plot([row["k"] for row in rows], [row[quantity] for row in rows], line, color=shade,
-                          label=f"{quantity}, {features}")
+                [row] = picked(table, corpus=corpus, features=features, **{"of pairs within k": quantity})
+                ks = [name for name in table["columns"] if name.isdigit()]
+                plot.plot([int(k) for k in ks], [row[k] for k in ks], line, color=shade, label=f"{quantity}, {features}")
         plot.set_title(corpus, fontsize=10, loc="left")
         plot.set_xlabel("bits that may differ, k", fontsize=9)
         plot.set_ylim(0, 1.03)
