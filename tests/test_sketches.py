@@ -431,3 +431,27 @@ def test_to_arrow(sketcher):
     assert table.schema.metadata[b"ndcore.recipe_id"].decode() == made.recipe.id
     assert nd.Recipe.from_json(table.schema.metadata[b"ndcore.recipe"]) == made.recipe
     assert labelled(sketcher, ids=False).to_arrow().column_names == ["sketch", "size", "size_exact", "valid", *adaptive]
+
+
+@pytest.mark.parametrize("bits", [32, 40, 64])
+def test_fewer_bits_take_fewer_bytes_in_a_file(bits, tmp_path):
+    texts = [" ".join(f"w{i}x{j}" for j in range(300)) for i in range(20)]
+    sketches = nd.BottomSketcher(100, bits=bits).sketch_many(texts)
+    sketches.save(tmp_path / "sketches")
+    _, arrays = container.read(tmp_path / "sketches")
+    assert arrays["values"].nbytes == len(sketches.values) * bits // 8
+    loaded = nd.load(tmp_path / "sketches")
+    assert loaded.values.dtype == np.uint64
+    assert loaded.values.tolist() == sketches.values.tolist()
+    assert max(sketches.values.tolist()).bit_length() <= bits
+
+
+@pytest.mark.parametrize(("bits", "message"), [(24, "bits are 24, not 32, 40 or 64"), (40, r"uint8 \(2000, 5\)")])
+def test_packed_values_that_do_not_fit_their_recipe_are_refused(bits, message, tmp_path):
+    texts = [" ".join(f"w{i}x{j}" for j in range(300)) for i in range(20)]
+    nd.BottomSketcher(100, bits=32).sketch_many(texts).save(tmp_path / "sketches")
+    _, arrays = container.read(tmp_path / "sketches")
+    recipe = nd.Recipe(nd.load(tmp_path / "sketches").recipe.parameters | {"bits": bits})
+    container.write(tmp_path / "sketches", "sketches", {"recipe": recipe.to_json(), "recipe_id": recipe.id}, arrays)
+    with pytest.raises(nd.CorruptFile, match=message):
+        nd.load(tmp_path / "sketches")

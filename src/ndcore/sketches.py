@@ -15,7 +15,7 @@ from ndcore._pairs import equal_items, overlaps
 from ndcore.comparison import Comparison, Method, Quantity
 from ndcore.estimating import sample_sizes, signature_sizes
 from ndcore.recipe import Recipe
-from ndcore.stored import check_arrays, packed_ids, unpacked_ids
+from ndcore.stored import check_arrays, packed_ids, packed_values, unpacked_ids, unpacked_values
 from ndcore.texts import map_pieces
 
 __all__ = ["Sketches", "load"]
@@ -271,7 +271,8 @@ class Sketches:
                 "use a function of a module as unit"
             )
         arrays: dict[str, NDArray[Any]] = {
-            "values": self.values, "sizes": self.sizes, "sizes_exact": self.sizes_exact, "valid": self.valid,
+            "values": packed_values(self.recipe, self.values), "sizes": self.sizes, "sizes_exact": self.sizes_exact,
+            "valid": self.valid,
         }
         for name in ("offsets", "digests", "moduli"):
             if getattr(self, name) is not None:
@@ -308,7 +309,7 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Sketches:
     ----------
     path : str or path
     mmap : bool
-        Map the arrays instead of reading them; they are read-only then.
+        Map the arrays instead of reading them; they are read-only then. (Values of 32 or 40 bits are read all the same.)
 
     Raises
     ------
@@ -320,6 +321,7 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Sketches:
         recipe = Recipe.from_json(header["recipe"])
         if recipe.id != header["recipe_id"]:
             raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
+        arrays["values"] = unpacked_values(recipe, arrays["values"])
         check_arrays(recipe, arrays)
         return Sketches._kinds.get(recipe["kind"], Sketches)(
             arrays["values"], recipe, offsets=arrays.get("offsets"), sizes=arrays["sizes"],

@@ -231,7 +231,8 @@ class BottomSketcher(_Sketcher):
     size : int
         s, 1 to 65536. Documents of fewer shingles are kept whole, and compared exactly.
     bits : 64, 40 or 32
-        Values are cut to their high bits, which saves storage and costs accuracy in large sets.
+        Values are cut to their high bits, which saves storage (a file has 8, 5 or 4 bytes a value; in memory they are
+        uint64) and costs accuracy in large sets.
     seed, shingling, exact_sizes
         As of `MinHasher`. With exact sizes, intervals know how much of the sets the sketches hold.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ndcore.recipe import Recipe
 
-__all__ = ["check_arrays", "packed_ids", "unpacked_ids"]
+__all__ = ["check_arrays", "packed_ids", "packed_values", "unpacked_ids", "unpacked_values"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -72,6 +72,30 @@ def _check_moduli(recipe: Recipe, arrays: Arrays) -> None:
             raise ValueError("a modulus is no power of two")
     elif modulus is not None and (isinstance(modulus, bool) or not isinstance(modulus, int) or modulus < 1):
         raise ValueError(f"the recipe's modulus is {modulus!r}")
+
+
+def packed_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
+    """Values as they lie in a file: those of bottom sketches of 32 or 40 bits in as many, uint8 (n, 4) or (n, 5), lowest
+    byte first."""
+    if recipe["kind"] != "bottom" or recipe["bits"] == 64:
+        return values
+    return np.ascontiguousarray(values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : recipe["bits"] // 8])
+
+
+def unpacked_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
+    """The values in a file as they are worked with; ValueError where they do not lie as `packed_values` lays them."""
+    if recipe["kind"] != "bottom" or recipe["bits"] == 64:
+        return values
+    if recipe["bits"] not in (32, 40):
+        raise ValueError(f"the recipe's bits are {recipe['bits']!r}, not 32, 40 or 64")
+    size = recipe["bits"] // 8
+    if (values.dtype.name, values.shape) != ("uint8", (len(values), size)):
+        raise ValueError(
+            f"values of {recipe['bits']} bits are uint8 {(len(values), size)}, not {values.dtype} {values.shape}"
+        )
+    whole = np.zeros((len(values), 8), np.uint8)
+    whole[:, :size] = values
+    return np.asarray(whole.view("<u8")[:, 0].astype(np.uint64))
 
 
 def packed_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, NDArray[Any]]:
