@@ -78,6 +78,20 @@ def test_build_query_and_info(files, capsys):
     assert "exact within 1" in told
 
 
+def test_a_compressed_index_answers_the_same_and_is_smaller(tmp_path, capsys):
+    rng = random.Random(9)
+    np.save(tmp_path / "f.npy", np.array([rng.getrandbits(64) for _ in range(20_000)], np.uint64))
+    for name, how in {"plain": [], "compressed": ["--compress"]}.items():
+        assert run("build", tmp_path / "f.npy", "-o", tmp_path / name, "-q", *how) == 0
+    assert (tmp_path / "compressed").stat().st_size < 0.9 * (tmp_path / "plain").stat().st_size
+    found = []
+    for name in ("plain", "compressed"):
+        assert run("query", tmp_path / name, "--queries", tmp_path / "f.npy") == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1]
+    assert found[0].count("\n") >= 20_000
+
+
 def test_join_is_the_index_the_other_way_round(tmp_path, capsys):
     rng = random.Random(4)
     values = [rng.getrandbits(64) for _ in range(500)]

@@ -89,7 +89,8 @@ class HammingIndex:
 
     Notes
     -----
-    O(n) per table to build. A query takes O(tables · (1 + n / 2^p)) on random fingerprints, p the plan's prefix.
+    O(n) per table to build. A query takes O(tables · (1 + n / 2^p)) on random fingerprints, p the plan's prefix. Several
+    threads may query at the same time; `add`, `remove`, `pairs` and `save` want the index for themselves.
 
     >>> index = HammingIndex([0b0000, 0b0111, 0b1111], max_distance=1, bits=4)
     >>> index.query(0b0110)

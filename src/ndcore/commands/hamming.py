@@ -27,7 +27,8 @@ def build(args: argparse.Namespace) -> int:
     """``ndcore hamming build``."""
     _check_output(args.output, args.overwrite)
     values, ids = load(args.input, Column(args.format, args.column, args.id_column))
-    index = HammingIndex(values, ids, args.max_distance, _plan(args, len(values)), args.bits, args.threads)
+    plan = _plan(args, len(values))
+    index = HammingIndex(values, ids, args.max_distance, plan, args.bits, args.threads, args.compress)
     index.save(args.output)
     args.written = True
     if not args.quiet:
