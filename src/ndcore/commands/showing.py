@@ -55,17 +55,19 @@ def _figures(found: Comparison, console: Any) -> None:
         table.add_column(name, overflow="fold")
     estimated = [_with_interval(e.resemblance, e.interval) for e in found.estimates]
     table.add_row("resemblance", Text(f"{found.exact.resemblance:.4f}", "bold"), *estimated)
-    for side, name in enumerate(("containment A in B", "containment B in A")):
+    for side, name in enumerate(("A in B", "B in A")):
         values = (_with_interval(e.containment[side], e.containment_intervals[side]) for e in found.estimates)
         table.add_row(name, f"{found.containment[side]:.4f}", *values)
     console.print(table)
     console.print(
-        f"{found.exact.common:,} of {found.exact.union:,} shingles are in both; estimates with intervals of 95 % confidence"
+        f"{found.exact.common:,} of {found.exact.union:,} shingles are in both. A in B: containment, the share of A's "
+        "shingles that B has. Estimates with intervals of 95 % confidence."
     )
 
 
 def _with_interval(value: float, interval: tuple[float, float]) -> str:
-    return f"{value:.4f} ({interval[0]:.3f} to {interval[1]:.3f})"
+    low, high = interval
+    return f"{value:.4f} exactly" if low == high else f"{value:.3f} ({low:.2f}-{high:.2f})"
 
 
 def _passages(found: Comparison, console: Any, every: bool) -> None:
