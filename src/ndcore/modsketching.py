@@ -13,12 +13,12 @@ from ndcore.estimating import sample_sizes
 from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
-from ndcore.sketching import _checked_count, _Piece, _Sketcher, checked_seed
+from ndcore.sketching import Piece, Sketcher, checked_count, checked_seed
 
 __all__ = ["ModSketcher"]
 
 
-class ModSketcher(_Sketcher):
+class ModSketcher(Sketcher):
     """Mod sketches: MOD_m, the distinct values of a document's permuted shingles that are 0 mod m (Broder 1997, §3).
 
     A shingle is in the sample of every document that has it, or of none. So samples estimate containment as well as
@@ -64,7 +64,7 @@ class ModSketcher(_Sketcher):
         exact_sizes: bool = False,
     ) -> None:
         self.modulus = _checked_modulus(modulus)
-        self.size = None if size is None else _checked_count("size", size)
+        self.size = None if size is None else checked_count("size", size)
         if self.size is not None and self.modulus == "adaptive":
             raise ValueError(f"size={size} needs a modulus that is a number; an adaptive sample is bounded as it is")
         self.seed = checked_seed(seed)
@@ -81,7 +81,7 @@ class ModSketcher(_Sketcher):
     def _sink(self, n: int) -> Any:
         return Mods(n, 0 if self.modulus == "adaptive" else self.modulus, self.size or 0, self.seed)
 
-    def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
         counts = np.concatenate([piece.sink.counts for piece in done])
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         values = np.concatenate([piece.sink.values for piece in done])

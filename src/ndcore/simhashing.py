@@ -13,7 +13,7 @@ from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
 from ndcore.recipe import Recipe, callable_name
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
-from ndcore.sketching import _checked_bits, _checked_sets, _Piece, _Sketcher, checked_seed
+from ndcore.sketching import Piece, Sketcher, checked_bits, checked_seed, checked_sets
 from ndcore.texts import Text
 from ndcore.weighting import FeatureWeights, Idf, as_units, refuse_unnamed
 
@@ -68,7 +68,7 @@ class Simhashes(Sketches, kind="simhash"):
         self._refuse("union")
 
 
-class SimHasher(_Sketcher):
+class SimHasher(Sketcher):
     """Simhash: bit b is 1 where the weights of the features whose permuted fingerprint has bit b are more than the others'.
 
     Documents whose features differ in little weight differ in few bits, and `HammingIndex` finds them (Manku, Jain, Das
@@ -113,7 +113,7 @@ class SimHasher(_Sketcher):
     def __init__(
         self, bits: Literal[64] = 64, weights: Weights = None, seed: int = 1, shingling: Shingling | None = None
     ) -> None:
-        self.bits = _checked_bits(bits, (64,))
+        self.bits = checked_bits(bits, (64,))
         self.seed = checked_seed(seed)
         self.shingling = shingling or (weights.shingling if isinstance(weights, Idf) else Shingling())
         self.weights, named = _checked_weights(weights, self.shingling)
@@ -151,7 +151,7 @@ class SimHasher(_Sketcher):
             return EqualSums(n, self.seed)
         return DistinctSums(n, self.seed) if self.weights == "distinct" else WeightedSums(n, self._table, self.seed)
 
-    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> _Piece:
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> Piece:
         if not callable(self.weights):
             return super().sketch_piece(piece)
         first, texts = piece
@@ -160,16 +160,16 @@ class SimHasher(_Sketcher):
         units = [_weighed(self.weights, self._runs(text), first + i) for i, text in enumerate(texts)]
         sink = self._sink(len(texts))
         sink.take_weighted_sets(values, np.concatenate([[0], np.cumsum(shingles)]), np.concatenate(units))
-        return _Piece(sink, shingles > 0, invalid, [])
+        return Piece(sink, shingles > 0, invalid, [])
 
-    sketch_piece.__doc__ = _Sketcher.sketch_piece.__doc__
+    sketch_piece.__doc__ = Sketcher.sketch_piece.__doc__
 
     def _runs(self, text: Text) -> list[tuple[Any, ...]]:
         """Tokens of the shingles in order, without the numbers of occurrences."""
         runs = self.shingling.shingles(text)
         return [run[:-1] for run in runs] if self.shingling.labelled else runs
 
-    def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Simhashes:
+    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Simhashes:
         return self._simhashes([piece.sink for piece in done], valid, self.recipe)
 
     def _simhashes(self, sinks: Sequence[Any], has_shingles: NDArray[np.bool_], recipe: Recipe) -> Simhashes:
@@ -200,7 +200,7 @@ class SimHasher(_Sketcher):
             values are no unsigned 64-bit integers, offsets do not ascend from 0 to len(values), there is not one weight for
             each value, or the sketcher's weights are a callable, which needs tokens.
         """
-        hashes, ends = _checked_sets(values, offsets)
+        hashes, ends = checked_sets(values, offsets)
         if callable(self.weights):
             raise ValueError("weights are a callable, which needs the tokens of shingles; hashes have none: use "
                              "weights=None and give an array of weights with the hashes")

@@ -24,7 +24,7 @@ __all__ = ["BottomSketcher", "MinHasher"]
 MAX_MINIMA = 1 << 16
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """Sketches of consecutive documents, and what was met on the way."""
 
     sink: Any
@@ -33,7 +33,7 @@ class _Piece(NamedTuple):
     hashed: list[bytes]
 
 
-class _Sketcher(ABC):
+class Sketcher(ABC):
     """What all sketchers share: texts in pieces over threads, or sets of hashes, into a sink of the extension."""
 
     shingling: Shingling
@@ -46,14 +46,14 @@ class _Sketcher(ABC):
         """Something that takes the fingerprints of n documents."""
 
     @abstractmethod
-    def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
         """The sketches that the pieces hold, in order."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}, recipe {self.recipe.id}>"
 
     def __eq__(self, other: object) -> bool:
-        return self.recipe == other.recipe if isinstance(other, _Sketcher) else NotImplemented
+        return self.recipe == other.recipe if isinstance(other, Sketcher) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.recipe)
@@ -84,7 +84,7 @@ class _Sketcher(ABC):
             With short="error", a document is too short.
         """
         listed = as_texts(texts)
-        done: list[_Piece] = []
+        done: list[Piece] = []
         with reporting(progress) as report:
             finished = 0
             for piece in map_pieces(self.sketch_piece, pieces(listed, threads=thread_count(threads)), threads):
@@ -96,23 +96,23 @@ class _Sketcher(ABC):
             _count(sketches, *self.shingling.fingerprints_many(listed, threads))
         return sketches
 
-    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> _Piece:
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> Piece:
         """Sketch consecutive documents, given with the position of the first, on this thread."""
         first, texts = piece
         return self.sketch_batch(self.shingling.batch(texts), first)
 
-    def sketch_batch(self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None) -> _Piece:
+    def sketch_batch(self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None) -> Piece:
         """Sketch documents as `Shingling.batch` gives them; `first` is the position of the first. `hashing` gets the
         canonical bytes of each."""
         sink = self._sink(batch.count)
         shingles, tokens, invalid, hashed = self.shingling.shingler.sketch(batch, sink, hashing)
         self.shingling.refuse_short(tokens, first)
-        return _Piece(sink, shingles > 0, invalid, hashed)
+        return Piece(sink, shingles > 0, invalid, hashed)
 
-    def gather(self, done: Sequence[_Piece]) -> Sketches:
+    def gather(self, done: Sequence[Piece]) -> Sketches:
         """Sketches of the documents of all pieces, in order."""
         valid = np.concatenate([np.empty(0, np.bool_), *(piece.valid for piece in done)])
-        return self._gather(done or [_Piece(self._sink(0), valid, 0, [])], valid)
+        return self._gather(done or [Piece(self._sink(0), valid, 0, [])], valid)
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
         """Sketches of ready sets: fingerprints of this sketcher's shingling, or hashes of features of anything.
@@ -129,16 +129,16 @@ class _Sketcher(ABC):
         TypeError, ValueError
             values are no unsigned 64-bit integers, or offsets do not ascend from 0 to len(values).
         """
-        hashes, ends = _checked_sets(values, offsets)
+        hashes, ends = checked_sets(values, offsets)
         sink = self._sink(len(ends) - 1)
         sink.take_sets(hashes, ends)
-        sketches = self.gather([_Piece(sink, np.diff(ends) > 0, 0, [])])
+        sketches = self.gather([Piece(sink, np.diff(ends) > 0, 0, [])])
         if self.exact_sizes:
             _count(sketches, hashes.copy(), ends)
         return sketches
 
 
-class MinHasher(_Sketcher):
+class MinHasher(Sketcher):
     """Signatures: the minima of a document's shingles under num_perm independent permutations (Broder 2000, §2).
 
     Two documents agree in a minimum with a probability that is their resemblance, so the share of equal minima
@@ -184,8 +184,8 @@ class MinHasher(_Sketcher):
             raise ValueError(f"method must be 'permutations' or 'fast', got {method!r}")
         if method == "fast" and bits != 32:
             raise ValueError(f"method='fast' makes minima of 32 bits, got bits={bits!r}")
-        self.num_perm = _checked_count("num_perm", num_perm)
-        self.bits = _checked_bits(bits, (32, 64))
+        self.num_perm = checked_count("num_perm", num_perm)
+        self.bits = checked_bits(bits, (32, 64))
         self.seed = checked_seed(seed)
         self.shingling = shingling or Shingling()
         self.method = method
@@ -213,7 +213,7 @@ class MinHasher(_Sketcher):
             return FastSignatures(n, self.num_perm, self.seed)
         return (Signatures32 if self.bits == 32 else Signatures64)(n, self.num_perm, self.seed)
 
-    def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
         values = np.concatenate([piece.sink.rows for piece in done])
         if self.method == "permutations":
             sizes, exact = signature_sizes(values, valid), ~valid
@@ -223,7 +223,7 @@ class MinHasher(_Sketcher):
         return Sketches(values, self.recipe, sizes=sizes, sizes_exact=exact, valid=valid)
 
 
-class BottomSketcher(_Sketcher):
+class BottomSketcher(Sketcher):
     """Bottom sketches: MIN_s, the s smallest distinct values of a document's permuted shingles (Broder 1997, §3).
 
     Parameters
@@ -247,8 +247,8 @@ class BottomSketcher(_Sketcher):
         shingling: Shingling | None = None,
         exact_sizes: bool = False,
     ) -> None:
-        self.size = _checked_count("size", size)
-        self.bits = _checked_bits(bits, (32, 40, 64))
+        self.size = checked_count("size", size)
+        self.bits = checked_bits(bits, (32, 40, 64))
         self.seed = checked_seed(seed)
         self.shingling = shingling or Shingling()
         self.exact_sizes = exact_sizes
@@ -263,7 +263,7 @@ class BottomSketcher(_Sketcher):
     def _sink(self, n: int) -> Any:
         return Bottoms(n, self.size, self.bits, self.seed)
 
-    def _gather(self, done: Sequence[_Piece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
         counts = np.concatenate([piece.sink.counts for piece in done])
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         values = np.concatenate([piece.sink.values for piece in done])
@@ -278,13 +278,13 @@ def _count(sketches: Sketches, values: NDArray[np.uint64], offsets: NDArray[np.i
     sketches.sizes, sketches.sizes_exact = np.diff(ends).astype(np.float64), np.ones(len(sketches), np.bool_)
 
 
-def _checked_count(name: str, value: int) -> int:
+def checked_count(name: str, value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= MAX_MINIMA:
         raise ValueError(f"{name} must be an int of 1 to {MAX_MINIMA}, got {value!r}")
     return int(value)
 
 
-def _checked_bits(bits: int, accepted: tuple[int, ...]) -> int:
+def checked_bits(bits: int, accepted: tuple[int, ...]) -> int:
     if bits not in accepted:
         raise ValueError(f"bits must be one of {', '.join(map(str, accepted))}, got {bits!r}")
     return int(bits)
@@ -297,7 +297,7 @@ def checked_seed(seed: int) -> int:
     return int(seed)
 
 
-def _checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     hashes, ends = np.asarray(values), np.asarray(offsets)
     if hashes.size == 0:
         hashes = hashes.astype(np.uint64)
