@@ -21,6 +21,7 @@ from ndcore.reference import (
     clustering,
     compressed,
     features,
+    fourphase,
     gf2,
     minhash,
     rabin,
@@ -655,6 +656,92 @@ def clustering_vectors() -> dict[str, Any]:
     }
 
 
+# ---------------------------------------------------------------------------------------------- fourphase
+
+
+def collections() -> Iterator[tuple[str, list[fourphase.Sketch]]]:
+    sketch = fourphase.Sketch
+    yield "empty", []
+    yield "one", [sketch(1, [0, 2**64 - 1])]
+    yield "empty samples", [sketch(4, []), sketch(4, []), sketch(1, [1]), sketch(1, [1])]
+    yield "parts", [sketch(1, range(1, 11)), sketch(1, range(1, 6)), sketch(1, range(4, 14))]
+    yield "drifting", [sketch(1, range(i, i + 8)) for i in (0, 2, 2, 2, 4, 4, 4, 6, 6, 8)]
+    yield "drifting by one", [sketch(1, range(i, i + 6)) for i in (1, 2, 3, 2, 3, 4, 3, 4, 5, 9)]
+    yield "common", [sketch(25, sorted({25, 50, 75, *range(100 * i, 100 * i + 175, 25)})) for i in range(6)]
+    yield "moduli", [sketch(m, range(m * -(-i // m), i + 48, m)) for i in (1, 9) for m in (1, 2, 4, 8)]
+    for n, seed in ((12, 1), (24, 2)):
+        yield f"fixed_{n}", random_sketches(seed, [25] * n)
+        yield f"adaptive_{n}", random_sketches(seed, [1 << value % 3 for value in random_values(n, seed)])
+
+
+def random_sketches(seed: int, moduli: Sequence[int]) -> list[fourphase.Sketch]:
+    """Windows of 24 from one sequence of 48 values, less some members; every fifth sketch is the one before."""
+    universe = [value // 25 * 25 if moduli[0] == 25 else value >> value % 3 for value in random_values(48, 7000 + seed)]
+    outputs = gf2.splitmix64(7100 + seed)
+    found: list[fourphase.Sketch] = []
+    for i, m in enumerate(moduli):
+        start, dropped = next(outputs) % 24, next(outputs) & next(outputs) & next(outputs)
+        window = [z for j, z in enumerate(universe[start : start + 24]) if z % m == 0 and not dropped >> j & 1]
+        found.append(found[-1] if i % 5 == 4 else fourphase.Sketch(m, sorted(window)))
+    return found
+
+
+def fourphase_vectors() -> dict[str, Any]:
+    return {
+        "header": header(
+            "The clustering of a collection of mod sketches, phase by phase",
+            "DESIGN.md section 5; Broder et al. 1997, sections 4.1 and 5; Broder 1997, section 4.4",
+            collections="[modulus, members] of the documents",
+            entries="[shingle, document] of the leaders in the order 0 to n - 1",
+            cases="order: keep order; leaders: of each document the first in keep order with an equal sketch; common: "
+            "[shingle, holders, example] of those that more than max_holders leaders hold; counts: [a, b, other shingles "
+            "in common]; super_shingles: the same of pairs that share one, of `run` members, that no more leaders hold; "
+            "pairs: [a, b, common, resemblance, containment of a in b, of b in a] where a containment is at least min(0.5, "
+            "threshold); contained: [a, b, containment of a in b] of at least threshold; star, components (by policy), "
+            "greedy (by representative): for each document the position of its representative",
+        ),
+        "collections": {name: [[m, values(members)] for m, members in sketches] for name, sketches in collections()},
+        "entries": {
+            name: [[hex(z), i] for z, i in fourphase.entries(sketches, fourphase.collapse(sketches))]
+            for name, sketches in collections()
+        },
+        "cases": [
+            {"collection": name, **fourphase_case(sketches, order, threshold, max_holders)}
+            for name, sketches in collections()
+            for order in ([*range(len(sketches))], shuffled(len(sketches), 78))
+            for threshold, max_holders in ((0.5, 1000), (0.25, 1 + len(sketches) // 3), (0.75, 1000))
+        ],
+    }
+
+
+def fourphase_case(
+    sketches: Sequence[fourphase.Sketch], order: list[int], threshold: float, max_holders: int, run: int = 3
+) -> dict[str, Any]:
+    leaders = fourphase.collapse(sketches, order)
+    shingles = fourphase.entries(sketches, leaders)
+    common = fourphase.common_shingles(shingles, max_holders)
+    shared = fourphase.counts(shingles, common)
+    proposed = fourphase.super_shingle_candidates(sketches, leaders, run, max_holders, shared)
+    pairs = fourphase.estimates(sketches, shared, min(0.5, threshold))
+
+    def clusters(kind: Any, policy: Any) -> list[int]:
+        return fourphase.restore(fourphase.cluster_pairs(len(sketches), pairs, threshold, kind, policy, order), leaders)
+
+    def greedy(representative: Any) -> list[int]:
+        return fourphase.restore(
+            fourphase.greedy(sketches, leaders, common, threshold, representative, order), leaders
+        )
+
+    return {
+        "order": order, "threshold": threshold, "max_holders": max_holders, "run": run, "leaders": leaders,
+        "common": [[hex(z), *rest] for z, *rest in common], "counts": [[*pair, count] for pair, count in shared.items()],
+        "super_shingles": [[*pair, count] for pair, count in proposed.items()],
+        "pairs": pairs, "contained": fourphase.contained(pairs, threshold),
+        **{kind: {policy: clusters(kind, policy) for policy in fourphase.POLICIES} for kind in fourphase.CLUSTERINGS},
+        "greedy": {representative: greedy(representative) for representative in fourphase.REPRESENTATIVES},
+    }
+
+
 # ---------------------------------------------------------------------------------------------- compressed
 
 
@@ -703,6 +790,7 @@ WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
     "simhash": simhash_vectors,
     "features": feature_vectors,
     "clustering": clustering_vectors,
+    "fourphase": fourphase_vectors,
     "compressed": compressed_vectors,
 }
 
