@@ -19,6 +19,7 @@ C_FILES = {
     "_feature": ["feature"],
     "_modsketch": ["modsketch"],
     "_pairs": ["pairs"],
+    "_entries": ["entries"],
     "_hamming": ["hamming", "compressed"],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],

@@ -50,4 +50,14 @@ def star(
     fixed: NDArray[np.uint8],
     best: bool,
 ) -> NDArray[np.int64]: ...
-def components(a: NDArray[np.int64], b: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]: ...
+def star_ascending(
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    best: bool,
+    most: NDArray[np.float64],
+    labels: NDArray[np.int64],
+) -> None: ...
+def components(
+    a: NDArray[np.int64], b: NDArray[np.int64], rank: NDArray[np.int64], parent: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]: ...

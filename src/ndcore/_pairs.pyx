@@ -35,6 +35,8 @@ cdef extern from "pairs.h" nogil:
     void nd_pairs_star(
         size_t n, const int64_t *from_, const int64_t *to, const double *weight, const int64_t *order,
         const uint8_t *fixed, int best, int64_t *rank, int64_t *label)
+    void nd_pairs_star_ascending(
+        const int64_t *a, const int64_t *b, const double *weight, size_t pairs, int best, double *most, int64_t *label)
     void nd_pairs_components(
         size_t n, const int64_t *a, const int64_t *b, size_t pairs, const int64_t *rank, int64_t *parent)
 
@@ -176,10 +178,23 @@ def star(const int64_t[::1] starts not None, const int64_t[::1] neighbours not N
     return np.asarray(label)
 
 
-def components(const int64_t[::1] a not None, const int64_t[::1] b not None, const int64_t[::1] rank not None):
-    """Root of every document's connected component, the first of it in rank; int64 (n,)."""
+def star_ascending(const int64_t[::1] a not None, const int64_t[::1] b not None, const double[::1] weights not None,
+                   bint best, double[::1] most not None, int64_t[::1] labels not None):
+    """Take these pairs into account: see nd_pairs_star_ascending in pairs.h."""
+    if a.shape[0]:
+        with nogil:
+            nd_pairs_star_ascending(&a[0], &b[0], &weights[0], a.shape[0], best, &most[0], &labels[0])
+
+
+def components(const int64_t[::1] a not None, const int64_t[::1] b not None, const int64_t[::1] rank not None,
+               int64_t[::1] parent=None):
+    """Root of every document's connected component, the first of it in rank; int64 (n,).
+
+    parent: the roots by the pairs of earlier calls, which is overwritten.
+    """
     cdef size_t n = rank.shape[0], pairs = a.shape[0]
-    cdef int64_t[::1] parent = np.arange(n, dtype=np.int64)
+    if parent is None:
+        parent = np.arange(n, dtype=np.int64)
     if n and pairs:
         with nogil:
             nd_pairs_components(n, &a[0], &b[0], pairs, &rank[0], &parent[0])

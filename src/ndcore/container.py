@@ -80,7 +80,9 @@ class _Entry(NamedTuple):
     checksum: str
 
 
-def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write(
+    path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, durable: bool = True
+) -> None:
     """Write a file, or replace one, atomically: readers see the old content or the new, never a part.
 
     Parameters
@@ -94,6 +96,8 @@ def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Mapping[s
     arrays : dict of str to array
         Any shape of bool, int8-64, uint8-64, float16-64 or fixed bytes (``S``); stored little-endian in C order. Like
         NumPy itself, ``S`` arrays drop trailing zero bytes of their elements.
+    durable : bool
+        Wait until the disk has it. False: for temporary files.
 
     Raises
     ------
@@ -107,7 +111,7 @@ def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Mapping[s
     data_start = _aligned(_START + len(text))
     size = max([_START + len(text), *(data_start + offset + array.nbytes for offset, array in _placed(stored))])
     preamble = _PREAMBLE.pack(MAGIC, VERSION, 0, len(text), size)
-    with _replacing(path) as file:
+    with _replacing(path, durable) as file:
         file.write(preamble + hashlib.blake2b(preamble + text, digest_size=32).digest() + text)
         for offset, array in _placed(stored):
             file.write(bytes(data_start + offset - file.tell()))
@@ -218,7 +222,7 @@ def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 
 @contextlib.contextmanager
-def _replacing(path: AnyPath) -> Iterator[BinaryIO]:
+def _replacing(path: AnyPath, durable: bool) -> Iterator[BinaryIO]:
     """A new file that takes the place of `path` on success, and vanishes on any exception."""
     target = Path(path).resolve()
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
@@ -226,13 +230,15 @@ def _replacing(path: AnyPath) -> Iterator[BinaryIO]:
         with temporary.open("xb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    _sync_folder(target.parent)
+    if durable:
+        _sync_folder(target.parent)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -263,8 +263,11 @@ class Sketches:
             moduli=moduli,
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one checksummed file, atomically. ValueError where the recipe has an unnamed callable."""
+    def save(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
+        """Write everything to one checksummed file, atomically; durable: wait until the disk has it.
+
+        ValueError where the recipe has an unnamed callable.
+        """
         if str(self.recipe["shingling"]["unit"]).startswith("unnamed callable"):
             raise ValueError(
                 "sketches by an unnamed callable cannot be saved, for nobody could tell later what made them; "
@@ -279,7 +282,8 @@ class Sketches:
                 arrays[name] = getattr(self, name)
         if self.ids is not None:
             arrays.update(packed_ids(self.ids))
-        container.write(path, KIND, {"recipe": self.recipe.to_json(), "recipe_id": self.recipe.id}, arrays)
+        header = {"recipe": self.recipe.to_json(), "recipe_id": self.recipe.id}
+        container.write(path, KIND, header, arrays, durable=durable)
 
     def to_arrow(self) -> Any:
         """A pyarrow Table: id (where there are), sketch, size, size_exact, valid, modulus (of adaptive mod sketches); the
@@ -302,7 +306,7 @@ class Sketches:
         return pa.table(columns).replace_schema_metadata(metadata)
 
 
-def load(path: str | os.PathLike[str], mmap: bool = False) -> Sketches:
+def load(path: str | os.PathLike[str], mmap: bool = False, *, verify: bool = True) -> Sketches:
     """Sketches that `Sketches.save` wrote.
 
     Parameters
@@ -310,13 +314,15 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Sketches:
     path : str or path
     mmap : bool
         Map the arrays instead of reading them; they are read-only then. (Values of 32 or 40 bits are read all the same.)
+    verify : bool
+        Compare the arrays' checksums, for which every byte is read. False: of a mapped file that was verified before.
 
     Raises
     ------
     CorruptFile
         The file is damaged, or is none of ours; the message names it and the reason.
     """
-    header, arrays = container.read(path, KIND, mmap)
+    header, arrays = container.read(path, KIND, mmap, verify=verify)
     try:
         recipe = Recipe.from_json(header["recipe"])
         if recipe.id != header["recipe_id"]:

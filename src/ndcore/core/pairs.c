@@ -175,6 +175,18 @@ void nd_pairs_star(size_t n, const int64_t *from, const int64_t *to, const doubl
     }
 }
 
+void nd_pairs_star_ascending(const int64_t *a, const int64_t *b, const double *weight, size_t pairs, int best, double *most,
+                             int64_t *label)
+{
+    for (size_t i = 0; i < pairs; i++) {
+        const double w = best || most[b[i]] < 0 ? weight[i] : -1;
+        if (label[a[i]] == a[i] && w > most[b[i]]) {
+            most[b[i]] = w;
+            label[b[i]] = a[i];
+        }
+    }
+}
+
 static int64_t root(int64_t *parent, int64_t v)
 {
     while (parent[v] != v)

@@ -58,6 +58,11 @@ size_t nd_pairs_expand(const nd_judge *j, size_t group, const nd_entry *e, size_
 void nd_pairs_star(size_t n, const int64_t *from, const int64_t *to, const double *weight, const int64_t *order,
                    const uint8_t *fixed, int best, int64_t *rank, int64_t *label);
 
+/* The same, where documents come in the order of their numbers and none is fixed: pairs a < b sorted by a, then b, may come in
+ * several calls. label begins as 0 … n − 1 and most as −1; they are right up to the last a given. O(n) memory. */
+void nd_pairs_star_ascending(const int64_t *a, const int64_t *b, const double *weight, size_t pairs, int best, double *most,
+                             int64_t *label);
+
 /* Connected components by union–find with path halving; the root of each is its first document in `rank`.
  * parent: begins as 0 … n − 1, ends as the root of each document. Near-linear. */
 void nd_pairs_components(size_t n, const int64_t *a, const int64_t *b, size_t pairs, const int64_t *rank,

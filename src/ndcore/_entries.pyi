@@ -1,0 +1,40 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Counted = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
+
+def histogram(
+    values: NDArray[np.uint64], offsets: NDArray[np.int64], taken: NDArray[np.uint8], shift: int, out: NDArray[np.int64]
+) -> None: ...
+def gather(
+    values: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    taken: NDArray[np.uint8],
+    first: int,
+    low: int,
+    high: int,
+    entries: NDArray[np.uint64],
+    at: int,
+) -> int: ...
+def runs(
+    keys: NDArray[np.uint64], documents: NDArray[np.uint32], max_holders: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
+def volume(holders: NDArray[np.uint32], ends: NDArray[np.uint32], out: NDArray[np.int64]) -> None: ...
+
+class Counts:
+    def __init__(
+        self,
+        all_runs: list[tuple[NDArray[np.uint32], NDArray[np.uint32]]],
+        first: int,
+        last: int,
+        volume: NDArray[np.int64],
+        n: int,
+    ) -> None: ...
+    def next(self, room: int) -> Counted | None: ...
+
+def members_under(
+    values: NDArray[np.uint64], offsets: NDArray[np.int64], documents: NDArray[np.int64], masks: NDArray[np.uint64]
+) -> NDArray[np.int64]: ...
+def sample_keys(
+    values: NDArray[np.uint64], offsets: NDArray[np.int64], moduli: NDArray[np.uint64] | None
+) -> NDArray[np.uint64]: ...

@@ -1,0 +1,292 @@
+"""A collection in clusters: the four phases of Broder et al. 1997, §4.1, and what §5 adds to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore import _pairs
+from ndcore.phases import CountedPairs, counted_pairs, unmarked
+from ndcore.segments import Overlaps, Segments
+from ndcore.shelf import Shelf
+
+__all__ = [
+    "CLASSES", "CLUSTERINGS", "POLICIES", "Chain", "Clustering", "CommonValues", "Containments", "Policy", "group",
+]
+
+Ints = NDArray[np.int64]
+Policy = Literal["resemblance", "containment"]
+
+CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained")
+CLUSTERINGS = ("star", "components", "greedy")
+POLICIES = ("resemblance", "containment")
+NEAR, CONTAINED = 4, 5
+
+
+class Containments(NamedTuple):
+    """Which documents are contained in which: `inner` in `outer`, by `inner`, then `outer`."""
+
+    inner: Ints
+    outer: Ints
+    containment: NDArray[np.float64]
+
+
+class CommonValues(NamedTuple):
+    """Values held by more documents than max_holders, most holders first: how many, and the first that holds each."""
+
+    value: NDArray[np.uint64]
+    holders: Ints
+    example: Ints
+
+
+class Chain(NamedTuple):
+    """A connected component with members that its representative does not resemble enough.
+
+    `members` in all, `far` of them below the threshold to the representative, the least of them at `least`; `split`: the
+    guard has made stars of it.
+    """
+
+    representative: int
+    members: int
+    far: int
+    least: float
+    split: bool
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """The clusters of a collection.
+
+    Attributes
+    ----------
+    labels : int64 (n,)
+        Position of the document that represents document i: the first of its cluster.
+    resemblance : float64 (n,)
+        To labels[i], estimated from the sketches: 1.0 for itself and equal sketches; nan for identical documents without
+        shingles.
+    leaders : int64 (n,)
+        The first document that is the same; only leaders are in pairs.
+    same : uint8 (n,)
+        How: a position in CLASSES.
+    codes : uint8 (n,)
+        `classes` as positions in CLASSES.
+    threshold, policy, cluster, guard
+        Of the last phase.
+    floor : float
+        Pairs were counted from this containment on, one way or the other: no threshold below can be asked for.
+    common : CommonValues
+        They pair nobody, and are not counted as held in common.
+    chains : list of Chain
+        With cluster="components".
+    without_sample : int
+        Documents that can be identical to another and nothing else: without shingles, or with an empty sample.
+    method, parameters
+        How pairs were found.
+    ids : sequence or None
+    """
+
+    labels: Ints
+    codes: NDArray[np.uint8]
+    resemblance: NDArray[np.float64]
+    leaders: Ints
+    same: NDArray[np.uint8]
+    threshold: float
+    policy: str
+    cluster: str
+    guard: float | None
+    floor: float
+    common: CommonValues
+    chains: list[Chain]
+    without_sample: int
+    parameters: dict[str, Any]
+    ids: Sequence[Any] | None
+    segments: Segments = field(repr=False)
+    shelf: Shelf = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return (f"<Clustering of {len(self)} documents at {self.threshold:g}: {len(self.representatives)} clusters of more "
+                f"than one, {len(self.duplicates)} documents in them besides their first>")
+
+    @cached_property
+    def classes(self) -> NDArray[np.str_]:
+        """The strongest that holds between i and labels[i], str (n,): kept, identical (the same bytes), lexical (the same
+        canonical tokens), shingle (equal sketches), near, contained (with policy="containment" only)."""
+        return np.array(CLASSES)[self.codes]
+
+    @property
+    def representatives(self) -> Ints:
+        """Positions of those that stand for more than themselves."""
+        return np.unique(self.labels[self.duplicates])
+
+    @property
+    def duplicates(self) -> Ints:
+        """Positions of those that another stands for, ascending."""
+        return np.flatnonzero(self.labels != np.arange(len(self)))
+
+    @property
+    def pairs(self) -> CountedPairs:
+        """All pairs of leaders that were kept: a < b, and the overlaps of their samples."""
+        parts = list(counted_pairs(self.shelf))
+        if not parts:
+            nothing = np.empty(0, np.int64)
+            return CountedPairs(nothing, nothing, Overlaps(nothing, nothing, nothing))
+        overlaps = Overlaps(*(np.concatenate([getattr(part.overlaps, name) for part in parts])
+                              for name in ("common", "in_a", "in_b")))
+        return CountedPairs(np.concatenate([part.a for part in parts]), np.concatenate([part.b for part in parts]), overlaps)
+
+    def members(self, document: int) -> Ints:
+        """The cluster of a document: positions, ascending. IndexError where there is no such document."""
+        if not 0 <= document < len(self):
+            raise IndexError(f"there is no document {document}; positions are 0 to {len(self) - 1}")
+        return np.flatnonzero(self.labels == self.labels[document])
+
+    def clusters(self) -> Iterator[Ints]:
+        """Clusters of two documents and more, the largest first, of equal ones by representative; members ascending."""
+        among = np.flatnonzero(np.bincount(self.labels, minlength=len(self))[self.labels] > 1)
+        order = among[np.argsort(self.labels[among], kind="stable")]
+        starts = np.flatnonzero(np.diff(self.labels[order], prepend=-1))
+        parts = np.split(order, starts[1:]) if len(order) else []
+        return iter(sorted(parts, key=lambda part: (-len(part), int(self.labels[part[0]]))))
+
+    def rethreshold(
+        self, threshold: float | None = None, policy: Policy | None = None,
+        cluster: Literal["star", "components", "greedy"] | None = None, guard: float | None = None,
+        threads: int | None = None,
+    ) -> Clustering:
+        """The same collection with another threshold, policy or clustering: only the last phase is done again.
+
+        None: as it is here. ValueError for a threshold below `floor`.
+        """
+        threshold = self.threshold if threshold is None else threshold
+        return group(
+            self, threshold=threshold, policy=policy or self.policy, cluster=cluster or self.cluster, guard=guard,
+            threads=threads,
+        )
+
+    def contained(self, threshold: float = 0.8) -> Containments:
+        """Pairs of leaders of which one is contained in the other at or above a threshold (Broder 1997, §2).
+
+        Unbiased for samples of one modulus; documents with equal sketches stand together under `leaders`. ValueError for a
+        threshold below `floor`.
+        """
+        _check_threshold(threshold, self.floor)
+        found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+        for a, b, overlaps in counted_pairs(self.shelf):
+            for inner, outer, containment in ((a, b, overlaps.a_in_b), (b, a, overlaps.b_in_a)):
+                enough = containment >= threshold
+                found.append((inner[enough], outer[enough], containment[enough]))
+        inner, outer, containment = (np.concatenate(column) for column in zip(*found, strict=True))
+        order = np.lexsort((outer, inner))
+        return Containments(inner[order], outer[order], containment[order])
+
+
+def _check_threshold(threshold: float, floor: float) -> None:
+    if not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
+        raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
+    if threshold < floor:
+        raise ValueError(f"pairs were counted from {floor:g} on, a threshold of {threshold:g} needs more of them: "
+                         f"cluster again with threshold={threshold:g}")
+
+
+def group(
+    draft: Clustering, *, threshold: float, policy: str, cluster: str, guard: float | None, threads: int | None
+) -> Clustering:
+    """The last phase: clusters of the pairs on the shelf (Broder et al. 1997, §4.1; Broder 1997, §4.4).
+
+    Pairs are read once, in order: O(n) memory.
+    """
+    _check_threshold(threshold, draft.floor)
+    if policy not in POLICIES:
+        raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
+    if cluster not in CLUSTERINGS:
+        raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")
+    if guard is not None and (cluster != "components" or not 0 < guard <= threshold):
+        raise ValueError(f"guard={guard!r} is for cluster='components', above 0 and at most the threshold, {threshold:g}")
+    n, leaders = len(draft), draft.leaders
+    links = _Links(draft.shelf, threshold, policy)
+    if cluster == "components":
+        labels, chains = _guarded(draft.segments, links, n, threshold, policy, guard, threads)
+    else:
+        labels, chains = _stars(links, n, cluster == "star"), []
+    whole = labels[leaders]
+    codes, resemblance = _verdicts(draft, whole, labels, policy, threshold, threads)
+    return replace(
+        draft, labels=whole, codes=codes, resemblance=resemblance, threshold=threshold, policy=policy, cluster=cluster,
+        guard=guard, chains=chains,
+    )
+
+
+class _Links:
+    """(a, b, weight) of the pairs that are enough, part by part."""
+
+    def __init__(self, shelf: Shelf, threshold: float, policy: str) -> None:
+        self.shelf, self.threshold, self.policy = shelf, threshold, policy
+
+    def __iter__(self) -> Iterator[tuple[Ints, Ints, NDArray[np.float64]]]:
+        for a, b, overlaps in counted_pairs(self.shelf):
+            weight = overlaps.resemblance if self.policy == "resemblance" else overlaps.contained
+            enough = weight >= self.threshold
+            yield a[enough], b[enough], weight[enough]
+
+
+def _stars(links: _Links, n: int, best: bool, among: NDArray[np.bool_] | None = None) -> Ints:
+    labels, most = np.arange(n), np.full(n, -1.0)
+    for a, b, weight in links:
+        if among is not None:
+            inside = among[a]
+            a, b, weight = a[inside], b[inside], weight[inside]
+        _pairs.star_ascending(a, b, weight, best, most, labels)
+    return labels
+
+
+def _guarded(
+    segments: Segments, links: _Links, n: int, threshold: float, policy: str, guard: float | None, threads: int | None
+) -> tuple[Ints, list[Chain]]:
+    """Connected components, of which those that hang together by chains are told, and split below the guard."""
+    labels, rank = np.arange(n), np.arange(n)
+    for a, b, _ in links:
+        labels = _pairs.components(a, b, rank, labels)
+    members = np.flatnonzero(labels != rank)
+    overlaps = segments.compared(labels[members], members, threads)
+    weight = overlaps.resemblance if policy == "resemblance" else overlaps.contained
+    far = ~(weight >= threshold)
+    if not far.any():
+        return labels, []
+    roots, counts = np.unique(labels[members[far]], return_counts=True)
+    least = np.full(n, np.inf)
+    np.minimum.at(least, labels[members[far]], np.nan_to_num(weight[far]))
+    sizes = np.bincount(labels, minlength=n)
+    split = np.zeros(n, np.bool_)
+    if guard is not None:
+        split[roots] = least[roots] < guard
+        stars = _stars(links, n, True, split[labels])
+        labels = np.where(split[labels], stars, labels)
+    chains = [
+        Chain(root, int(sizes[root]), count, float(least[root]), bool(split[root]))
+        for root, count in zip(roots.tolist(), counts.tolist(), strict=True)
+    ]
+    return labels, sorted(chains, key=lambda chain: (-chain.members, chain.representative))
+
+
+def _verdicts(
+    draft: Clustering, whole: Ints, labels: Ints, policy: str, threshold: float, threads: int | None
+) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    n, leaders = len(draft), draft.leaders
+    resemblance = np.where(~unmarked(draft.segments) | (whole == np.arange(n)), 1.0, np.nan)
+    codes = np.where(whole == leaders, draft.same, NEAR).astype(np.uint8)
+    codes[whole == np.arange(n)] = 0
+    moved = np.flatnonzero((leaders == np.arange(n)) & (labels != np.arange(n)))
+    resemblance[moved] = draft.segments.compared(labels[moved], moved, threads).resemblance
+    others = whole != leaders
+    resemblance[others] = resemblance[leaders[others]]
+    if policy == "containment":
+        codes[others & (resemblance < threshold)] = CONTAINED
+    return codes, resemblance

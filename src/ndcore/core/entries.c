@@ -1,0 +1,154 @@
+/* Pairs are not sorted: they are counted document by document. A run of holders gives each of them the list of those after it;
+ * lists of one document, scattered to one place, hold every b as often as the two have a value in common. */
+#include "entries.h"
+#include "sort.h"
+
+#define KEY_OF_DOCUMENT(x) ((uint64_t)(x))
+ND_SORT(static, sort_documents, uint32_t, KEY_OF_DOCUMENT)
+
+enum { FEW = 24 };      /* documents that insertion sorts faster */
+
+void nd_entries_histogram(const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, unsigned shift,
+                          int64_t *histogram)
+{
+    for (size_t i = 0; i < n; i++)
+        for (int64_t j = offsets[i]; taken[i] && j < offsets[i + 1]; j++)
+            histogram[values[j] >> shift]++;
+}
+
+/* The first of n ascending values that is at least `low`: from where an even spread would have it, in doubled steps. */
+static size_t first_from(const uint64_t *v, size_t n, uint64_t low)
+{
+    size_t begin = 0, end = n, at = (size_t)((double)low / 18446744073709551616.0 * (double)n);
+    for (size_t step = 1; begin < end; step *= 2) {
+        at = at < begin ? begin : at >= end ? end - 1 : at;
+        if (v[at] < low) {
+            begin = at + 1;
+            at += step;
+        } else {
+            end = at;
+            at = at > step ? at - step : 0;
+        }
+        if (step >= n)
+            at = begin + (end - begin) / 2;
+    }
+    return begin;
+}
+
+size_t nd_entries_gather(const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, uint64_t first,
+                         uint64_t low, uint64_t high, nd_entry *out)
+{
+    size_t written = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!taken[i])
+            continue;
+        const uint64_t *v = values + offsets[i], *const end = values + offsets[i + 1];
+        for (v += first_from(v, (size_t)(end - v), low); v < end && *v <= high; v++)
+            out[written++] = (nd_entry){*v, first + i};
+    }
+    return written;
+}
+
+void nd_entries_runs(const uint64_t *keys, const uint32_t *documents, size_t n, size_t max_holders,
+                     uint32_t *holders, uint32_t *ends, size_t *runs, nd_common *common, size_t *commons)
+{
+    size_t written = 0;
+    *runs = *commons = 0;
+    for (size_t at = 0, end; at < n; at = end) {
+        for (end = at + 1; end < n && keys[end] == keys[at];)
+            end++;
+        if (end - at > max_holders)
+            common[(*commons)++] = (nd_common){keys[at], end - at, documents[at]};
+        else if (end - at > 1) {
+            memcpy(holders + written, documents + at, (end - at) * sizeof *holders);
+            written += end - at;
+            ends[(*runs)++] = (uint32_t)written;
+        }
+    }
+}
+
+void nd_runs_volume(const uint32_t *holders, const uint32_t *ends, size_t runs, int64_t *volume)
+{
+    size_t at = 0;
+    for (size_t r = 0; r < runs; r++)
+        for (const size_t end = ends[r]; at < end; at++)
+            volume[holders[at]] += (int64_t)(end - at - 1);
+}
+
+void nd_runs_scatter(const uint32_t *holders, const uint32_t *ends, size_t runs, size_t first, size_t last,
+                     int64_t *cursor, uint32_t *others)
+{
+    size_t at = 0;
+    for (size_t r = 0; r < runs; r++) {
+        const size_t end = ends[r];
+        for (; at < end && holders[at] < last; at++)
+            if (holders[at] >= first) {
+                uint32_t *to = others + cursor[holders[at] - first];
+                cursor[holders[at] - first] += (int64_t)(end - at - 1);
+                for (size_t i = at + 1; i < end; i++)
+                    *to++ = holders[i];
+            }
+        at = end;
+    }
+}
+
+static void ascending(uint32_t *x, size_t n, uint32_t *scratch)
+{
+    if (n > FEW) {
+        sort_documents(x, scratch, n);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t v = x[i];
+        size_t j = i;
+        for (; j > 0 && x[j - 1] > v; j--)
+            x[j] = x[j - 1];
+        x[j] = v;
+    }
+}
+
+size_t nd_runs_count(uint32_t *others, const int64_t *starts, size_t first, size_t last, size_t *at, uint32_t *counter,
+                     uint32_t *scratch, uint32_t *a, uint32_t *b, uint32_t *common, size_t room)
+{
+    size_t written = 0;
+    for (; *at < last; ++*at) {
+        uint32_t *list = others + starts[*at - first];
+        const size_t n = (size_t)(starts[*at - first + 1] - starts[*at - first]);
+        if (n > room - written)
+            return written;
+        size_t different = 0;
+        for (size_t i = 0; i < n; i++) {
+            const uint32_t other = list[i];
+            if (counter[other]++ == 0)
+                list[different++] = other;
+        }
+        ascending(list, different, scratch);
+        for (size_t i = 0; i < different; i++, written++) {
+            a[written] = (uint32_t)*at;
+            b[written] = list[i];
+            common[written] = counter[list[i]];
+            counter[list[i]] = 0;
+        }
+    }
+    return written;
+}
+
+void nd_samples_under(const uint64_t *values, const int64_t *offsets, const int64_t *documents, const uint64_t *masks, size_t n,
+                      int64_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = 0;
+        for (int64_t j = offsets[documents[i]]; j < offsets[documents[i] + 1]; j++)
+            out[i] += (values[j] & masks[i]) == 0;
+    }
+}
+
+void nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = nd_fmix64((uint64_t)(offsets[i + 1] - offsets[i]) + (moduli ? moduli[i] << 32 : 0) + 1);
+        for (int64_t j = offsets[i]; j < offsets[i + 1]; j++)
+            key = nd_fmix64(key ^ values[j]);
+        out[i] = key ? key : 1;
+    }
+}

@@ -1,0 +1,330 @@
+"""Clusters of a whole collection, from sketches (Broder et al. 1997, §4, §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore import _pairs
+from ndcore.candidates import features
+from ndcore.clusterings import Clustering, CommonValues, Policy, group
+from ndcore.designing import design_filter
+from ndcore.filtering import FilterDesign
+from ndcore.modsketching import ModSketcher
+from ndcore.phases import Marks, collapse, count_pairs, find_alike, sort_entries, unmarked
+from ndcore.progress import Progress, reporting
+from ndcore.reading import as_corpus, read_digests
+from ndcore.recipe import Recipe
+from ndcore.segments import Overlaps, Segments
+from ndcore.shingling import Shingling
+from ndcore.shelf import MemoryShelf, Shelf
+from ndcore.sketches import Sketches
+from ndcore.sketching import BottomSketcher, MinHasher, Piece, Sketcher
+from ndcore.superfeatures import RUN, super_features, super_shingles
+from ndcore.texts import map_pieces, pieces, take
+from ndcore.verifying import Corpus
+
+__all__ = ["METHODS", "cluster", "cluster_on_shelf", "default_sketcher"]
+
+METHODS = ("shingles", "super-shingles", "features")
+Method = Literal["shingles", "super-shingles", "features"]
+FLOOR = 0.5  # pairs are kept from this containment on, so that other thresholds can be asked for
+SEGMENT = 1 << 28  # bytes of sketches in a part
+SEGMENT_DOCUMENTS = 1 << 20
+
+Ints = NDArray[np.int64]
+
+
+def cluster(
+    texts: Iterable[str | bytes] | Corpus | Sketches,
+    ids: Sequence[Any] | None = None,
+    *,
+    threshold: float = 0.5,
+    sketcher: Sketcher | None = None,
+    method: Method = "shingles",
+    policy: Policy = "resemblance",
+    cluster: Literal["star", "components", "greedy"] = "star",
+    guard: float | None = None,
+    max_holders: int = 1000,
+    run: int = RUN,
+    filter: FilterDesign | None = None,
+    tell_apart: bool = True,
+    memory_limit: int | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Clustering:
+    """Cluster a collection by what the sketches of its documents have in common.
+
+    1. Documents are sketched; those with equal sketches are one from here on. 2. Entries (value, document) are sorted: a value
+    held by more than `max_holders` documents is common, and says nothing. 3. Pairs of documents that hold values in common
+    are counted. 4. Pairs that resemble each other enough make clusters. The texts are not compared: `near_duplicates` does.
+
+    Parameters
+    ----------
+    texts : iterable of str or bytes, a column of them, a Corpus, or Sketches
+    ids : sequence, optional
+        Names of the documents.
+    threshold : float
+        In (0, 1].
+    sketcher : ModSketcher, BottomSketcher or MinHasher, optional
+        None: ModSketcher("adaptive"); for super-shingles ModSketcher(25), for features a MinHasher as the filter needs it.
+        Broder et al. had ModSketcher(25, shingling=Shingling(width=10)).
+    method : "shingles", "super-shingles" or "features"
+        What documents must have in common to be compared. shingles: any value of their samples but common ones: none is
+        missed. super-shingles (§5.3): `run` consecutive values of mod or bottom sketches of one modulus: much fewer entries,
+        no containment, misses documents that resemble each other less; see `super_shingle_probability`. features (Broder
+        2000): as many features of signatures as `filter` needs; combinations of two of them where it needs two.
+    policy : "resemblance" or "containment"
+        What the threshold is for; containment: of one of the two documents in the other, so that an excerpt is in the
+        cluster of its source.
+    cluster : "star", "components" or "greedy"
+        star: in their order documents join the representative they resemble most, or become one. greedy: the first that
+        they resemble. components: whatever is connected by a chain of pairs (§4.1).
+    guard : float, optional
+        With components: where a member resembles the representative less, the component is clustered as a star.
+    max_holders : int
+        At least 1.
+    run : int
+        Members in a super-shingle.
+    filter : FilterDesign, optional
+        None: design_filter(threshold).
+    tell_apart : bool
+        Read documents with equal sketches again to tell identical, lexically equivalent and others apart. False: all are
+        "shingle", and those without a sample alone.
+    memory_limit : int, optional
+        Bytes; about so much is used, plus 100 bytes a document. What is more goes to temporary files. The clusters are the
+        same.
+    threads : int, optional
+        None: one per CPU. The result does not depend on it.
+    progress : bool or callable, optional
+        True: a bar on a terminal. A callable gets (stage, done, total).
+
+    Returns
+    -------
+    Clustering
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter, or a text, is not what is accepted; sketches that the method cannot use.
+
+    Notes
+    -----
+    O(bytes) to sketch, O(entries) to sort, and O(h²) for each value held by h <= max_holders documents.
+
+    >>> from ndcore import ModSketcher
+    >>> found = cluster(["a rose is a rose is a rose", "a rose is a rose is a rose is it", "something else entirely"],
+    ...                 sketcher=ModSketcher(1))
+    >>> found.labels.tolist(), found.resemblance.tolist()
+    ([0, 0, 2], [1.0, 0.6, 1.0])
+    """
+    share = None if memory_limit is None else max(1, memory_limit // 2)
+    with reporting(progress) as report:
+        return cluster_on_shelf(
+            MemoryShelf(share), texts, ids, threshold=threshold, sketcher=sketcher, method=method, policy=policy,
+            cluster=cluster, guard=guard, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart,
+            memory_limit=share, threads=threads, report=report, keep_entries=False,
+        )
+
+
+def cluster_on_shelf(
+    shelf: Shelf, texts: Any, ids: Sequence[Any] | None, *, threshold: float, sketcher: Sketcher | None, method: str,
+    policy: str, cluster: str, guard: float | None, max_holders: int, run: int, filter: FilterDesign | None,
+    tell_apart: bool, memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
+) -> Clustering:
+    """`cluster`, with its intermediate results on this shelf: what is there already is not made again."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
+        raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
+    if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 1:
+        raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
+    if memory_limit is not None and memory_limit < 1:
+        raise ValueError(f"memory_limit is a number of bytes, got {memory_limit!r}")
+    if method == "features" and policy == "containment":
+        raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
+    if method == "features" and filter is None:
+        filter = _filter_for(texts, sketcher, threshold)
+    segments, corpus = _sketched(shelf, texts, sketcher or default_sketcher(method, filter), threads, report)
+    _check_sketches(segments, method, filter)
+    n = len(segments)
+    if ids is not None and len(ids) != n:
+        raise ValueError(f"there are {len(ids)} ids and {n} documents")
+    leaders, same = _collapsed(shelf, segments, corpus, tell_apart, threads, report)
+    floor = min(FLOOR, threshold)
+    _pair(shelf, segments, leaders, method=method, run=run, filter=filter, max_holders=max_holders, floor=floor,
+          memory_limit=memory_limit, threads=threads, report=report, keep_entries=keep_entries)
+    draft = Clustering(
+        labels=leaders, codes=same, resemblance=np.empty(0), leaders=leaders, same=same, threshold=threshold, policy=policy,
+        cluster=cluster, guard=guard, floor=floor, common=_common(shelf), chains=[],
+        without_sample=int(np.count_nonzero(unmarked(segments))),
+        parameters={"method": method, "max_holders": int(max_holders), "run": run if method == "super-shingles" else None},
+        ids=ids, segments=segments, shelf=shelf,
+    )
+    report("clustering", 0, n)
+    found = group(draft, threshold=threshold, policy=policy, cluster=cluster, guard=guard, threads=threads)
+    report("clustering", n, n)
+    return found
+
+
+def default_sketcher(method: str, filter: FilterDesign | None = None) -> Sketcher:
+    """The sketcher of a method where none is given."""
+    if method == "features":
+        assert filter is not None
+        return MinHasher(max(84, filter.groups * filter.group_size))
+    return ModSketcher("adaptive" if method == "shingles" else 25)
+
+
+def _filter_for(texts: Any, sketcher: Sketcher | None, threshold: float) -> FilterDesign:
+    recipe = texts.recipe if isinstance(texts, Sketches) else None if sketcher is None else sketcher.recipe
+    if recipe is None:
+        return design_filter(threshold)
+    if recipe["kind"] != "minhash":
+        return FilterDesign.of(1, 1, threshold=threshold)  # which is refused with the sketches
+    return design_filter(threshold, num_perm=recipe["num_perm"], max_num_perm=recipe["num_perm"])
+
+
+# ---- phase one
+
+
+def _sketched(
+    shelf: Shelf, texts: Any, sketcher: Sketcher, threads: int | None, report: Progress
+) -> tuple[Segments, Corpus | Sketches]:
+    """The sketches of all documents, and where their digests can be had."""
+    if isinstance(texts, Sketches):
+        if not shelf.has("sketches/00000"):
+            shelf.put_sketches("sketches/00000", texts)
+        return Segments([texts]), texts
+    if not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
+        raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
+    corpus = as_corpus(texts)
+    if not shelf.has("read"):
+        _read(shelf, corpus, sketcher, threads, report)
+    parts = [shelf.get_sketches(name) for name in shelf.names("sketches")]
+    return Segments(parts or [sketcher.sketch_many([])]), corpus
+
+
+def _read(shelf: Shelf, corpus: Corpus, sketcher: Sketcher, threads: int | None, report: Progress) -> None:
+    names = shelf.names("sketches")
+    done = sum(len(shelf.get_sketches(name)) for name in names)
+    waiting: list[Piece] = []
+    documents = nbytes = 0
+    for piece in map_pieces(sketcher.sketch_piece, _pieces_from(corpus, done), threads):
+        waiting.append(piece)
+        documents += len(piece.valid)
+        nbytes += piece.sink.values.nbytes
+        if nbytes >= SEGMENT or documents >= SEGMENT_DOCUMENTS:
+            shelf.put_sketches(f"sketches/{len(names):05d}", sketcher.gather(waiting))
+            names.append("")
+            done, documents, nbytes = done + documents, 0, 0
+            waiting.clear()
+        report("sketching", done + documents, None)
+    if waiting:
+        shelf.put_sketches(f"sketches/{len(names):05d}", sketcher.gather(waiting))
+    shelf.put("read", {"documents": done + documents}, {})
+
+
+def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
+    """Pieces of work, from this document on."""
+    at = 0
+    for batch in corpus.batches():
+        skipped = min(len(batch), max(0, first - at))
+        rest = batch if not skipped else take(batch, np.arange(skipped, len(batch)))
+        yield from ((at + skipped + inside, part) for inside, part in pieces(rest))
+        at += len(batch)
+
+
+def _check_sketches(segments: Segments, method: str, filter: FilterDesign | None) -> None:
+    kind, recipe = segments.recipe["kind"], segments.recipe
+    if method == "shingles" and (kind != "mod" or recipe["size"] is not None):
+        what = "mod sketches with a size" if kind == "mod" else f"{kind} sketches"
+        raise ValueError(f"method='shingles' takes mod sketches of whole samples, these are {what}: use ModSketcher, "
+                         "or method='super-shingles' for bottom and 'features' for minhash sketches")
+    if method == "super-shingles" and (kind not in ("mod", "bottom") or segments.moduli is not None):
+        what = "adaptive" if kind == "mod" else kind
+        raise ValueError(f"super-shingles need bottom sketches or mod sketches of one modulus, these are {what}")
+    if method == "features":
+        if kind != "minhash":
+            raise ValueError(f"features are made of signatures, these are {kind} sketches: use a MinHasher")
+        assert filter is not None
+        if filter.groups * filter.group_size > recipe["num_perm"]:
+            raise ValueError(f"the filter takes {filter.groups * filter.group_size} minima, "
+                             f"the signatures have {recipe['num_perm']}")
+
+
+def _collapsed(
+    shelf: Shelf, segments: Segments, source: Corpus | Sketches, tell_apart: bool, threads: int | None, report: Progress
+) -> tuple[Ints, NDArray[np.uint8]]:
+    if not shelf.has("documents"):
+        alike = find_alike(segments, threads)
+        digests: NDArray[np.uint8] | None = None
+        if isinstance(source, Sketches):
+            digests = source.digests
+        elif tell_apart:
+            digests = np.zeros((len(segments), 32), np.uint8)
+            wanted = np.zeros(len(segments), np.bool_)
+            wanted[np.concatenate(alike)] = True
+            shingling = Shingling.from_recipe(Recipe(segments.recipe["shingling"]))
+            read_digests([source], [0], wanted, shingling, digests, threads=threads, report=report)
+        leader, how = collapse(segments, alike, digests)
+        shelf.put("documents", {}, {"leader": leader.astype(np.uint32), "same": how})
+    documents = shelf.get("documents")[1]
+    return documents["leader"].astype(np.int64), documents["same"]
+
+
+# ---- phases two and three
+
+
+def _pair(
+    shelf: Shelf, segments: Segments, leaders: Ints, *, method: str, run: int, filter: FilterDesign | None, max_holders: int,
+    floor: float, memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
+) -> None:
+    if shelf.has("paired"):
+        return
+    n = len(segments)
+    taken = (leaders == np.arange(n)) & ~unmarked(segments)
+    marks = [_marks(part, method, run, filter) for part in segments.parts]
+    sort_entries(marks, taken, shelf, max_holders=max_holders, keep=keep_entries, memory_limit=memory_limit,
+                 threads=threads, report=report)
+    need = filter.need if filter is not None and not _shortcut(filter) else 1
+
+    def shared(a: Ints, b: Ints, common: Ints) -> tuple[NDArray[np.bool_], Overlaps]:
+        return np.ones(len(a), np.bool_), segments.overlaps(a, b, common)
+
+    def compared(a: Ints, b: Ints, common: Ints) -> tuple[NDArray[np.bool_], Overlaps]:
+        which = common >= need
+        return which, segments.compared(a[which], b[which], 1)
+
+    measure: Callable[[Ints, Ints, Ints], tuple[NDArray[np.bool_], Overlaps]] = shared if method == "shingles" else compared
+    count_pairs(n, shelf, measure, floor=floor, memory_limit=memory_limit, threads=threads, report=report)
+    common = [shelf.get(name)[1]["common"] for name in shelf.names("runs")]
+    shelf.put("paired", {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
+    for name in shelf.names("runs"):
+        shelf.drop(name)
+
+
+def _marks(part: Sketches, method: str, run: int, filter: FilterDesign | None) -> Marks:
+    if method == "shingles":
+        assert part.offsets is not None
+        return Marks(part.values, part.offsets)
+    if method == "super-shingles":
+        made = super_shingles(part, run)
+        return Marks(*_pairs.distinct(made.values, made.offsets))
+    assert filter is not None
+    design = (filter.groups, filter.group_size)
+    rows = super_features(part, *design, filter.need) if _shortcut(filter) else features(part, *design)
+    return Marks(*_pairs.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
+
+
+def _shortcut(filter: FilterDesign) -> bool:
+    """Whether documents share enough features exactly if they share a super-feature: of two, a combination (Broder 2000, §3)."""
+    return filter.need == 2 and filter.groups <= 16
+
+
+def _common(shelf: Shelf) -> CommonValues:
+    common = shelf.get("paired")[1]["common"]
+    order = np.lexsort((common[:, 0], -common[:, 1].astype(np.int64)))
+    return CommonValues(common[order, 0], common[order, 1].astype(np.int64), common[order, 2].astype(np.int64))

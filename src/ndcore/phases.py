@@ -1,0 +1,273 @@
+"""The phases of clustering a collection, each on its own and resumable (Broder et al. 1997, §4.1).
+
+Phase one, the sketches, are `Segments`. `collapse` finds the documents that are the same; `sort_entries` is phase two, sorted
+entries (value, document); `count_pairs` phase three, (document, document, common). Phase four is `clustering`. What a phase
+makes goes to a `Shelf` in parts of bounded size; parts that are there already are not made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore import _entries, _pairs
+from ndcore.progress import Progress
+from ndcore.segments import Overlaps, Segments
+from ndcore.shelf import Shelf
+from ndcore.texts import map_pieces, thread_count
+
+__all__ = ["CountedPairs", "Marks", "collapse", "count_pairs", "counted_pairs", "find_alike", "sort_entries", "unmarked"]
+
+Ints = NDArray[np.int64]
+
+DIGITS = 12  # leading bits of values by which they are cut into slabs
+SLAB = 1 << 22  # entries that are sorted at a time, at least
+SLABS = 16  # where memory is not limited
+ENTRY_BYTES = 60  # an entry, its scratch, key, document and run
+PAIR_BYTES = 12
+RANGE = 1 << 24  # pairs, repeats counted, that are counted at a time, at least
+ROOM = 1 << 20  # counted pairs that are judged at a time
+
+KEPT, IDENTICAL, LEXICAL, SHINGLE = range(4)
+
+
+class Marks(NamedTuple):
+    """What documents are paired by: document i of a part has the ascending set values[offsets[i] : offsets[i + 1]]."""
+
+    values: NDArray[np.uint64]
+    offsets: Ints
+
+
+class CountedPairs(NamedTuple):
+    """Pairs a < b of documents, ascending, and what their samples have in common."""
+
+    a: Ints
+    b: Ints
+    overlaps: Overlaps
+
+    def where(self, which: NDArray[np.bool_]) -> CountedPairs:
+        """Those of a mask."""
+        return CountedPairs(self.a[which], self.b[which], self.overlaps.where(which))
+
+
+# ---- the same documents
+
+
+def unmarked(segments: Segments) -> NDArray[np.bool_]:
+    """Documents without shingles, or whose sample is empty: they never meet another."""
+    return ~segments.valid | (segments.members == 0)
+
+
+def find_alike(segments: Segments, threads: int | None) -> tuple[Ints, Ints]:
+    """(documents, leaders): those whose sketch is that of an earlier document, or empty as it, and the first such one."""
+    n = len(segments)
+    entries = np.empty((n, 2), np.uint64)
+    entries[:, 0], entries[:, 1] = np.where(unmarked(segments), np.uint64(0), segments.keys), np.arange(n)
+    _pairs.sort_entries(entries)
+    keys, documents = entries[:, 0], entries[:, 1].astype(np.int64)
+    first = np.concatenate([[True], keys[1:] != keys[:-1]]) if n else np.empty(0, np.bool_)
+    leaders = documents[np.maximum.accumulate(np.where(first, np.arange(n), 0))] if n else documents
+    later, before = documents[~first], leaders[~first]
+    alike = segments.compared(later, before, threads)
+    equal = (alike.common == alike.in_a) & (alike.common == alike.in_b)  # keys may be equal by chance
+    order = np.argsort(later[equal], kind="stable")
+    return later[equal][order], before[equal][order]
+
+
+def collapse(
+    segments: Segments, alike: tuple[Ints, Ints], digests: NDArray[np.uint8] | None
+) -> tuple[Ints, NDArray[np.uint8]]:
+    """The leader of every document, and how it is the same: 0 itself, 1 identical, 2 lexical, 3 shingle.
+
+    Digests of the documents that are alike, and of their leaders, tell how; without, sketches do: shingle. Documents
+    without a sample have a leader only by digests, and those without shingles only an identical one.
+    """
+    n = len(segments)
+    leader, how = np.arange(n), np.zeros(n, np.uint8)
+    documents, firsts = alike
+    empty = unmarked(segments)[documents]
+    leader[documents[~empty]], how[documents[~empty]] = firsts[~empty], SHINGLE
+    if digests is None:
+        return leader, how
+    bare = np.unique(np.concatenate([documents[empty], firsts[empty]]))
+    for part, kind, among in ((slice(16), IDENTICAL, bare), (slice(16, 32), LEXICAL, bare[segments.valid[bare]])):
+        _, first, group = np.unique(_as_keys(digests[among, part]), return_index=True, return_inverse=True, axis=0)
+        before = leader[among[first[group.reshape(-1)]]]
+        later = (before < leader[among]) & (how[among] == KEPT)
+        leader[among[later]], how[among[later]] = before[later], kind
+    same = np.flatnonzero(~unmarked(segments) & (leader != np.arange(n)))
+    for part, kind in ((slice(16, 32), LEXICAL), (slice(16), IDENTICAL)):
+        equal = (digests[same, part] == digests[leader[same], part]).all(axis=1)
+        how[same[equal]] = kind
+    return leader, how
+
+
+def _as_keys(digests: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(digests).view(np.uint64)
+
+
+# ---- phase two
+
+
+def sort_entries(
+    marks: Sequence[Marks], taken: NDArray[np.bool_], shelf: Shelf, *, max_holders: int, keep: bool,
+    memory_limit: int | None, threads: int | None, report: Progress,
+) -> None:
+    """Entries (value, document) of the documents taken, sorted, in slabs of consecutive values.
+
+    Put on the shelf: ``entries/…`` (keys, documents), where they are to be kept; ``runs/…``: of values that 2 to
+    max_holders documents hold, these documents (holders) and where each run of them ends; of values held by more,
+    ``common``: value, holders, example.
+    """
+    flags = _cut(taken.astype(np.uint8), marks)
+    if not shelf.has("slabs"):
+        shelf.put("slabs", {}, {"slabs": _slabs(marks, flags, memory_limit, threads)})
+        if keep:
+            total = int(shelf.get("slabs")[1]["slabs"][:, 2].sum())
+            shelf.reserve(18 * total, "the sorted entries")
+    slabs = shelf.get("slabs")[1]["slabs"]
+
+    def work(number: int) -> int:
+        entries, runs = f"entries/{number:05d}", f"runs/{number:05d}"
+        low, high, size = slabs[number].tolist()
+        if shelf.has(runs):
+            return int(size)
+        if keep and shelf.has(entries):
+            arrays = shelf.get(entries)[1]
+            keys, documents = arrays["keys"], arrays["documents"]
+        else:
+            keys, documents = _sorted(marks, flags, low, high, size)
+            if keep:
+                shelf.put(entries, {}, {"keys": keys, "documents": documents})
+        holders, ends, common = _entries.runs(keys, documents, max_holders)
+        shelf.put(runs, {}, {"holders": holders, "ends": ends, "common": common})
+        return int(size)
+
+    done, total = 0, int(slabs[:, 2].sum())
+    for size in map_pieces(work, range(len(slabs)), threads):
+        done += size
+        report("sorting entries", done, total)
+
+
+def _cut(flags: NDArray[np.uint8], marks: Sequence[Marks]) -> list[NDArray[np.uint8]]:
+    ends = np.cumsum([len(part.offsets) - 1 for part in marks])
+    return [np.ascontiguousarray(part) for part in np.split(flags, ends[:-1])]
+
+
+def _slabs(
+    marks: Sequence[Marks], flags: Sequence[NDArray[np.uint8]], memory_limit: int | None, threads: int | None
+) -> NDArray[np.uint64]:
+    """(lowest value, highest value, entries) of each slab, ascending; one at least."""
+    shift = 64 - DIGITS
+    histogram = np.zeros(1 << DIGITS, np.int64)
+    for part, taken in zip(marks, flags, strict=True):
+        _entries.histogram(part.values, part.offsets, taken, shift, histogram)
+    total = int(histogram.sum())
+    most = max(SLAB, -(-total // SLABS))
+    if memory_limit is not None:
+        most = max(1, min(most, memory_limit // (2 * ENTRY_BYTES * thread_count(threads))))
+    cuts = _cuts(histogram, most)
+    slabs = np.empty((len(cuts) - 1, 3), np.uint64)
+    slabs[:, 0] = cuts[:-1].astype(np.uint64) << np.uint64(shift)
+    slabs[:, 1] = ((cuts[1:] - 1).astype(np.uint64) << np.uint64(shift)) | np.uint64((1 << shift) - 1)
+    slabs[:, 2] = np.add.reduceat(histogram, cuts[:-1])
+    return slabs
+
+
+def _cuts(sizes: Ints, most: int) -> Ints:
+    """Where consecutive items are cut so that each part has at most so much, or one item; from 0 to their number."""
+    ends = np.cumsum(sizes)
+    cuts = [0]
+    while cuts[-1] < len(sizes):
+        before = int(ends[cuts[-1] - 1]) if cuts[-1] else 0
+        cuts.append(max(cuts[-1] + 1, int(np.searchsorted(ends, before + most, "right"))))
+    return np.array(cuts)
+
+
+def _sorted(
+    marks: Sequence[Marks], flags: Sequence[NDArray[np.uint8]], low: int, high: int, size: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    entries = np.empty((size, 2), np.uint64)
+    at = first = 0
+    for part, taken in zip(marks, flags, strict=True):
+        at = _entries.gather(part.values, part.offsets, taken, first, low, high, entries, at)
+        first += len(taken)
+    _pairs.sort_entries(entries)
+    return entries[:, 0].copy(), entries[:, 1].astype(np.uint32)
+
+
+# ---- phase three
+
+
+def count_pairs(
+    n: int, shelf: Shelf, measure: Callable[[Ints, Ints, Ints], tuple[NDArray[np.bool_], Overlaps]], *, floor: float,
+    memory_limit: int | None, threads: int | None, report: Progress,
+) -> None:
+    """Pairs (a, b, common) of documents that hold values in common, of the runs on the shelf.
+
+    `measure` says which pairs to look at, by how many values they have in common, and what these have in common; those whose
+    containment one way or the other is at least `floor` go to the shelf as ``pairs/…``.
+    """
+    runs = [shelf.get(name)[1] for name in shelf.names("runs")]
+    volume = np.zeros(n, np.int64)
+    for run in runs:
+        _entries.volume(run["holders"], run["ends"], volume)
+    if not shelf.has("ranges"):
+        shelf.put("ranges", {}, {"ranges": _ranges(volume, memory_limit, threads)})
+    ranges = shelf.get("ranges")[1]["ranges"]
+    all_runs = [(run["holders"], run["ends"]) for run in runs]
+
+    def work(number: int) -> int:
+        first, last, size = ranges[number].tolist()
+        name = f"pairs/{number:05d}"
+        if not shelf.has(name):
+            kept = list(_judged(_entries.Counts(all_runs, first, last, volume[first:last], n), measure, floor))
+            arrays = _packed(kept)
+            shelf.reserve(sum(array.nbytes for array in arrays.values()), "the pairs of documents")
+            shelf.put(name, {}, arrays)
+        return int(size)
+
+    done, total = 0, int(ranges[:, 2].sum())
+    for size in map_pieces(work, range(len(ranges)), threads):
+        done += size
+        report("counting pairs", done, total)
+
+
+def _ranges(volume: Ints, memory_limit: int | None, threads: int | None) -> Ints:
+    """(first document, last, pairs) of each range of documents; the last is not included."""
+    most = RANGE
+    if memory_limit is not None:
+        most = max(1, min(most, memory_limit // (2 * PAIR_BYTES * thread_count(threads))))
+    cuts = _cuts(volume, most)
+    sizes = np.add.reduceat(volume, cuts[:-1]) if len(volume) else np.empty(0, np.int64)
+    return np.column_stack([cuts[:-1], cuts[1:], sizes]).astype(np.int64)
+
+
+def _judged(
+    counts: _entries.Counts, measure: Callable[[Ints, Ints, Ints], tuple[NDArray[np.bool_], Overlaps]], floor: float
+) -> Iterator[CountedPairs]:
+    while (counted := counts.next(ROOM)) is not None:
+        a, b, common = (column.astype(np.int64) for column in counted)
+        which, overlaps = measure(a, b, common)
+        found = CountedPairs(a[which], b[which], overlaps)
+        yield found.where(found.overlaps.contained >= floor)
+
+
+def _packed(kept: Sequence[CountedPairs]) -> dict[str, NDArray[np.uint32]]:
+    columns: list[list[Any]] = [
+        [pairs.a, pairs.b, pairs.overlaps.common, pairs.overlaps.in_a, pairs.overlaps.in_b] for pairs in kept
+    ]
+    joined = [np.concatenate(column) for column in zip(*columns, strict=True)] or [np.empty(0, np.int64)] * 5
+    names = ("a", "b", "common", "in_a", "in_b")
+    return {name: column.astype(np.uint32) for name, column in zip(names, joined, strict=True)}
+
+
+def counted_pairs(shelf: Shelf) -> Iterator[CountedPairs]:
+    """The pairs on the shelf, part by part, ascending."""
+    for name in shelf.names("pairs"):
+        columns = {key: column.astype(np.int64) for key, column in shelf.get(name)[1].items()}
+        a, b = columns.pop("a"), columns.pop("b")
+        yield CountedPairs(a, b, Overlaps(**columns))

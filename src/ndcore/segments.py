@@ -1,0 +1,158 @@
+"""The sketches of a collection in parts, each as much as is made at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore._entries import members_under, sample_keys
+from ndcore.recipe import Recipe
+from ndcore.sketches import Sketches
+
+__all__ = ["Overlaps", "Segments"]
+
+Ints = NDArray[np.int64]
+
+
+class Overlaps:
+    """What pairs of documents have in common: ``common`` of the ``in_a`` and ``in_b`` members of their samples.
+
+    int64 (pairs,). Samples are those of the larger modulus where two are different (Broder 1997, §3).
+    """
+
+    def __init__(self, common: Ints, in_a: Ints, in_b: Ints) -> None:
+        self.common, self.in_a, self.in_b = common, in_a, in_b
+
+    @property
+    def resemblance(self) -> NDArray[np.float64]:
+        """common / (in_a + in_b − common); nan for 0 / 0."""
+        return _ratio(self.common, self.in_a + self.in_b - self.common)
+
+    @property
+    def a_in_b(self) -> NDArray[np.float64]:
+        """common / in_a: the containment of a in b; nan for 0 / 0."""
+        return _ratio(self.common, self.in_a)
+
+    @property
+    def b_in_a(self) -> NDArray[np.float64]:
+        """common / in_b: the containment of b in a; nan for 0 / 0."""
+        return _ratio(self.common, self.in_b)
+
+    @property
+    def contained(self) -> NDArray[np.float64]:
+        """The larger containment: that of the smaller sample in the larger."""
+        return _ratio(self.common, np.minimum(self.in_a, self.in_b))
+
+    def where(self, which: NDArray[np.bool_]) -> Overlaps:
+        """Those of a mask."""
+        return Overlaps(self.common[which], self.in_a[which], self.in_b[which])
+
+
+def _ratio(part: Ints, whole: Ints) -> NDArray[np.float64]:
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+
+
+class Segments:
+    """Consecutive sketches of one recipe, in parts.
+
+    Parameters
+    ----------
+    parts : sequence of Sketches
+        At least one. RecipeMismatch where their recipes differ.
+    """
+
+    def __init__(self, parts: Sequence[Sketches]) -> None:
+        self.parts = list(parts)
+        self.recipe: Recipe = self.parts[0].recipe
+        for part in self.parts:
+            self.recipe.check(part.recipe)
+        self.starts = np.concatenate([[0], np.cumsum([len(part) for part in self.parts])]).astype(np.int64)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @cached_property
+    def valid(self) -> NDArray[np.bool_]:
+        """Which documents have shingles."""
+        return np.concatenate([part.valid for part in self.parts])
+
+    @cached_property
+    def moduli(self) -> NDArray[np.uint64] | None:
+        """The modulus of each adaptive mod sketch; None where there is one for all."""
+        moduli = [part.moduli for part in self.parts if part.moduli is not None]
+        return np.concatenate(moduli) if moduli else None
+
+    @cached_property
+    def members(self) -> NDArray[np.uint32]:
+        """How many members each sample has."""
+        return np.concatenate([
+            (np.diff(part.offsets) if part.offsets is not None else np.full(len(part), part.values.shape[1])).astype(np.uint32)
+            for part in self.parts
+        ])
+
+    @cached_property
+    def keys(self) -> NDArray[np.uint64]:
+        """A fingerprint of each sample with its modulus: equal samples have equal ones."""
+        return np.concatenate([_keys(part) for part in self.parts])
+
+    def row(self, document: int) -> NDArray[np.uint64]:
+        """The sample of a document."""
+        part = int(np.searchsorted(self.starts, document, "right")) - 1
+        return self.parts[part]._row(int(document - self.starts[part]))
+
+    def same(self, i: int, j: int) -> bool:
+        """Whether two documents have equal samples of equal moduli."""
+        equal = self.moduli is None or self.moduli[i] == self.moduli[j]
+        return bool(equal and np.array_equal(self.row(i), self.row(j)))
+
+    def at(self, documents: Ints, moduli: NDArray[np.uint64]) -> Ints:
+        """How many members the samples of these documents have at these moduli, powers of 2."""
+        out = self.members[documents].astype(np.int64)
+        assert self.moduli is not None
+        finer = np.flatnonzero(self.moduli[documents] < moduli)
+        for part, which in self._by_part(documents[finer]):
+            values, offsets = self.parts[part].values, self.parts[part].offsets
+            assert offsets is not None
+            rows, at = documents[finer[which]] - self.starts[part], finer[which]
+            out[at] = members_under(values, offsets, rows, moduli[at] - np.uint64(1))
+        return out
+
+    def overlaps(self, a: Ints, b: Ints, common: Ints) -> Overlaps:
+        """Of pairs of mod sketches that have `common` members in common."""
+        if self.moduli is None:
+            return Overlaps(common, self.members[a].astype(np.int64), self.members[b].astype(np.int64))
+        larger = np.maximum(self.moduli[a], self.moduli[b])
+        return Overlaps(common, self.at(a, larger), self.at(b, larger))
+
+    def compared(self, a: Ints, b: Ints, threads: int | None) -> Overlaps:
+        """Of any pairs, by comparing their sketches. Signatures: as of sets of equal size whose resemblance is the ratio of
+        equal minima."""
+        out = np.empty((3, len(a)), np.int64)
+        part_a, part_b = (np.searchsorted(self.starts, side, "right") - 1 for side in (a, b))
+        for pair in np.unique(part_a * len(self.parts) + part_b).tolist():
+            i, j = divmod(pair, len(self.parts))
+            which = np.flatnonzero((part_a == i) & (part_b == j))
+            found = self.parts[i].compare(a[which] - self.starts[i], b[which] - self.starts[j], self.parts[j], threads)
+            out[:, which] = _counted(found.common, found.total, found.in_a, self.recipe["kind"] == "minhash")
+        return Overlaps(*out)
+
+    def _by_part(self, documents: Ints) -> Iterator[tuple[int, Ints]]:
+        where = np.searchsorted(self.starts, documents, "right") - 1
+        for part in np.unique(where).tolist():
+            yield part, np.flatnonzero(where == part)
+
+
+def _counted(common: Ints, total: Ints, in_a: Ints, signatures: bool) -> tuple[Ints, Ints, Ints]:
+    if signatures:
+        return 2 * common, total + common, total + common
+    return common, in_a, total - in_a + common
+
+
+def _keys(part: Sketches) -> NDArray[np.uint64]:
+    if part.offsets is not None:
+        return sample_keys(part.values, part.offsets, part.moduli)
+    rows = np.ascontiguousarray(part.values).astype(np.uint64)
+    return sample_keys(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], None)

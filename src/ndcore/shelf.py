@@ -1,0 +1,188 @@
+"""Where long jobs put the outcomes of their steps: in memory, or as checksummed files of a directory."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore import container
+from ndcore.sketches import Sketches, load
+
+__all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "human_bytes"]
+
+Arrays = Mapping[str, NDArray[Any]]
+KIND = "collection/"
+
+
+class Shelf(Protocol):
+    """Named outcomes, each a header and arrays. What is there is complete."""
+
+    def has(self, name: str) -> bool:
+        """Whether it is there."""
+
+    def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
+        """Put it there, or in place of what is there."""
+
+    def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What was put there; arrays are not to be written to."""
+
+    def put_sketches(self, name: str, sketches: Sketches) -> None:
+        """Put sketches there."""
+
+    def get_sketches(self, name: str) -> Sketches:
+        """The sketches that were put there."""
+
+    def drop(self, name: str) -> None:
+        """Take it away, where it is there."""
+
+    def names(self, folder: str) -> list[str]:
+        """Names that begin with ``folder/``, ascending."""
+
+    def reserve(self, need: int, what: str) -> None:
+        """OSError where there is no room for so many bytes more."""
+
+
+class MemoryShelf:
+    """In memory; what is put there past `limit` bytes in all goes to files of a temporary directory."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit, self._bytes = limit, 0
+        self._held: dict[str, tuple[int, Any]] = {}
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._files: DirectoryShelf | None = None
+
+    @property
+    def spilled(self) -> bool:
+        """Whether something went to files."""
+        return self._files is not None
+
+    def _room(self, nbytes: int) -> bool:
+        if self._limit is None or self._bytes + nbytes <= self._limit:
+            return True
+        if self._files is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="ndcore-")
+            self._files = DirectoryShelf(self._temporary.name, durable=False)
+        return False
+
+    def _hold(self, name: str, nbytes: int, what: Any) -> None:
+        self.drop(name)
+        self._held[name] = nbytes, what
+        self._bytes += nbytes
+
+    def has(self, name: str) -> bool:
+        return name in self._held or (self._files is not None and self._files.has(name))
+
+    def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
+        nbytes = sum(array.nbytes for array in arrays.values())
+        if self._room(nbytes):
+            self._hold(name, nbytes, (dict(header), dict(arrays)))
+        else:
+            assert self._files is not None
+            self._files.put(name, header, arrays)
+
+    def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        if name in self._held:
+            header, arrays = self._held[name][1]
+            return header, arrays
+        if self._files is None:
+            raise KeyError(name)
+        return self._files.get(name)
+
+    def put_sketches(self, name: str, sketches: Sketches) -> None:
+        nbytes = sketches.values.nbytes + 32 * len(sketches)
+        if self._room(nbytes):
+            self._hold(name, nbytes, sketches)
+        else:
+            assert self._files is not None
+            self._files.put_sketches(name, sketches)
+
+    def get_sketches(self, name: str) -> Sketches:
+        if name in self._held:
+            sketches: Sketches = self._held[name][1]
+            return sketches
+        if self._files is None:
+            raise KeyError(name)
+        return self._files.get_sketches(name)
+
+    def drop(self, name: str) -> None:
+        self._bytes -= self._held.pop(name, (0, None))[0]
+        if self._files is not None:
+            self._files.drop(name)
+
+    def names(self, folder: str) -> list[str]:
+        held = [name for name in self._held if name.startswith(f"{folder}/")]
+        return sorted(held + ([] if self._files is None else self._files.names(folder)))
+
+    def reserve(self, need: int, what: str) -> None:
+        pass
+
+
+class DirectoryShelf:
+    """As files, written atomically: an interrupted job leaves whole ones, and goes on after them.
+
+    Their headers are checked whenever they are opened; the checksums of the arrays, which takes reading them, by `verify`.
+    """
+
+    def __init__(self, path: str | Path, durable: bool = True) -> None:
+        self.path = Path(path)
+        self.durable = durable
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}.ndc"
+
+    def has(self, name: str) -> bool:
+        return self._file(name).exists()
+
+    def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
+        file = self._file(name)
+        file.parent.mkdir(exist_ok=True)
+        container.write(file, KIND + name.partition("/")[0], header, arrays, durable=self.durable)
+
+    def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return container.read(self._file(name), KIND + name.partition("/")[0], mmap=True, verify=False)
+
+    def put_sketches(self, name: str, sketches: Sketches) -> None:
+        file = self._file(name)
+        file.parent.mkdir(exist_ok=True)
+        sketches.save(file, durable=self.durable)
+
+    def get_sketches(self, name: str) -> Sketches:
+        return load(self._file(name), mmap=True, verify=False)
+
+    def drop(self, name: str) -> None:
+        self._file(name).unlink(missing_ok=True)
+
+    def names(self, folder: str) -> list[str]:
+        return sorted(f"{folder}/{file.stem}" for file in (self.path / folder).glob("*.ndc"))
+
+    def reserve(self, need: int, what: str) -> None:
+        free = shutil.disk_usage(self.path).free
+        if need > free:
+            raise OSError(
+                f"{self.path}: {what} take about {human_bytes(need)}, and {human_bytes(free)} are free there; what was done "
+                "so far is kept: make room and run the same again"
+            )
+
+    def verify(self) -> int:
+        """Compare every checksum; how many files there are. CorruptFile names the first that is damaged."""
+        files = sorted(self.path.rglob("*.ndc"))
+        for file in files:
+            container.read(file, mmap=True)
+        return len(files)
+
+
+def human_bytes(n: float) -> str:
+    """A number of bytes in words, as ``5.3 GB``."""
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if n < 1000:
+            break
+        n /= 1000
+    else:
+        unit = "TB"
+    return f"{n:.0f} {unit}" if unit == "bytes" else f"{n:.1f} {unit}"
