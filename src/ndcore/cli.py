@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     arguments = parser().parse_args(argv)
+    arguments.command_line = shlex.join(["ndcore", *(sys.argv[1:] if argv is None else argv)])
     try:
         with _signals():
             code: int = arguments.run(arguments)

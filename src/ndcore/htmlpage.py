@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 
 from ndcore.aligning import Passages
-from ndcore.sidebyside import in_same_order
+from ndcore.sidebyside import in_same_order, spelt
 
 __all__ = ["BEGINNING", "SCRIPT", "STYLE", "overview", "page"]
 
@@ -56,6 +55,8 @@ body { margin: 0 auto; max-width: 92rem; padding: 1.5rem 1.25rem 4rem; backgroun
 .nd-overview .bar { fill: var(--alone-back); stroke: var(--line); vector-effect: non-scaling-stroke; }
 .nd-overview .s { fill: var(--shared); } .nd-overview .m { fill: var(--moved); }
 .nd-overview .ribbon { opacity: .22; }
+@media (max-width: 40rem) { .nd-shared, .nd-alone { grid-template-columns: minmax(0, 1fr); gap: .15rem; padding: .2rem; }
+  .nd-pair td { padding: .2rem; } .nd-sign { justify-self: start; } }
 @media print { .nd-pair th { position: static; } }
 """
 
@@ -83,17 +84,26 @@ document.addEventListener('click', event => {
 """
 
 
-def page(title: str, body: str, style: str = "") -> str:
-    """A page of HTML around `body`; it loads nothing, and no script runs but `SCRIPT`. `style` is put after `STYLE`."""
-    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+def page(title: str, body: str, style: str = "", script: str = "") -> str:
+    """A page of HTML around `body`, which loads nothing.
+
+    `style` and `script` are put after `STYLE` and `SCRIPT`. No other style sheet counts and no other script runs, not even
+    in attributes, for the Content-Security-Policy names these two by their hashes.
+    """
+    styles, scripts = STYLE + style, SCRIPT + script
+    allowed = f"style-src {_hash(styles)}; script-src {_hash(scripts)}"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     return (
         f'{BEGINNING}<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n"
-        f"<body>\n{body}\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+        f"<title>{spelt(title)}</title>\n<style>{styles}</style>\n</head>\n"
+        f"<body>\n{body}\n<script>{scripts}</script>\n</body>\n</html>\n"
     )
+
+
+def _hash(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
 def overview(found: Passages) -> str:

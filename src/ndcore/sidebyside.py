@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ndcore.aligning import Passage, Passages
 from ndcore.texts import Text
 
-__all__ = ["Row", "elided", "fragment", "in_same_order", "rows", "visible"]
+__all__ = ["Row", "elided", "fragment", "in_same_order", "rows", "spelt", "visible"]
 
 LONG = 1200  # characters of a shared passage from which its middle is folded away
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -118,6 +118,11 @@ def _spelt(text: str, was_bytes: bool, form: str) -> str:
     return re.sub(r"[^ -~\n]", seen, text)
 
 
+def spelt(text: str) -> str:
+    """Text as `visible` gives it, but without elements: for attributes and titles."""
+    return _spelt(html.escape(text), False, " %s ")
+
+
 def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "B"), prefix: str = "") -> str:
     """The passages of two texts side by side, as an HTML table.
 
@@ -158,7 +163,7 @@ class _Column:
     """The cells of one text. What stands between passages goes with the one before it."""
 
     def __init__(self, text: Text, passages: list[Passage], own: str, other: str, other_name: str) -> None:
-        self.text, self.own, self.other, self.other_name = text, own, other, _spelt(html.escape(other_name), False, " %s ")
+        self.text, self.own, self.other, self.other_name = text, own, other, spelt(other_name)
         begins = [0, *(p.start for p in passages[1:])]
         ends = [*(p.start for p in passages[1:]), len(text)]
         self.around = {p.first: bounds for p, bounds in zip(passages, zip(begins, ends, strict=True), strict=False)}

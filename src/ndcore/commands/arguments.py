@@ -59,6 +59,9 @@ def _add_dedup(commands: _Commands) -> None:
     p.add_argument("-o", "--output", required=True, metavar="OUTDIR", help="directory to write; it must not exist")
     p.add_argument("--overwrite", action="store_true", help="replace OUTDIR if ndcore dedup wrote it")
     p.add_argument(
+        "--report", metavar="FILE", help="write a page of HTML too: charts, the largest clusters, texts side by side"
+    )
+    p.add_argument(
         "--against", nargs="+", default=[], metavar="IN", help="drop what is in these already; they stay as they are"
     )
     p.add_argument(

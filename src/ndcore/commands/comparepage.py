@@ -21,10 +21,9 @@ h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balanc
 .figures .exact { font-weight: 650; font-size: 1.15em; }
 .figures small { color: var(--faint); }
 .wide { overflow-x: auto; margin-bottom: 1rem; }
-.track { position: relative; height: 6px; min-width: 8rem; margin-top: .45rem; border-radius: 3px; background: var(--line); }
-.track i { position: absolute; top: 0; bottom: 0; border-radius: 3px; background: var(--shared); }
-.track .band { opacity: .45; }
-.track .tick { width: 3px; margin-left: -1.5px; top: -4px; bottom: -4px; background: var(--ink); }
+.track { display: block; width: 100%; min-width: 8rem; height: 14px; margin-top: .15rem; overflow: visible; }
+.track .all { fill: var(--line); } .track .band { fill: var(--shared); opacity: .6; }
+.track .tick { stroke: var(--ink); stroke-width: 3px; }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; margin: .3rem 0 .8rem; color: var(--faint); font-size: .9em; }
 .legend .nd-sign { display: inline-block; justify-self: auto; margin-right: .35em; }
 .legend .s { color: var(--shared); background: var(--shared-back); }
@@ -43,7 +42,7 @@ def compare_page(found: Comparison) -> str:
     ]
     if found.verdict != "none":
         body.append(_figures(found))
-    body.append(f'<div class="card" style="margin-bottom:1rem">{_legend()}{overview(found.passages)}</div>')
+    body.append(f'<div class="card wide">{_legend()}{overview(found.passages)}</div>')
     names = f"A · {found.a.name}", f"B · {found.b.name}"
     body.append(fragment(found.a.text, found.b.text, found.passages, names))
     title = f"{printable(found.a.name)} and {printable(found.b.name)}: {found.sentence}"
@@ -88,9 +87,12 @@ def _cell(value: float, interval: tuple[float, float], exact: float) -> str:
 def _track(exact: float, interval: tuple[float, float]) -> str:
     """The interval as a band from 0 to 1, with a tick at the exact value."""
     low, high = interval
-    band = f"left:{low:.2%};width:{max(high - low, 0.004):.2%}"
-    inner = f'<i class="band" style="{band}"></i><i class="tick" style="left:{exact:.2%}"></i>'
-    return f'<div class="track" aria-hidden="true">{inner}</div>'
+    band = f'x="{low:.2%}" width="{max(high - low, 0.004):.2%}"'
+    return (
+        '<svg class="track" aria-hidden="true"><rect class="all" y="4" width="100%" height="6" rx="3"/>'
+        f'<rect class="band" {band} y="4" height="6" rx="3"/>'
+        f'<line class="tick" x1="{exact:.2%}" x2="{exact:.2%}" y2="14"/></svg>'
+    )
 
 
 def _legend() -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ndcore.commands import comparing, showing, summary
 from ndcore.commands.deduplicating import Run, ids_of, load_sketches
+from ndcore.commands.dedupreport import dedup_page
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC
 from ndcore.files import writing
@@ -30,18 +31,38 @@ def dedup(args: argparse.Namespace) -> int:
     output = writing.OutputDirectory(args.output, args.overwrite)
     found, known = _find(args)
     output.refuse_overlap([*found.sources, *known.sources])
+    if args.report is not None:
+        _check_report(args)
     with contextlib.ExitStack() as stack:
         run = Run(args, found, known, stack)
         stack.enter_context(output)
         run.find_duplicates()
         account = run.write(output)
+        page = dedup_page(run, account) if args.report is not None else None
         output.commit()
         args.written = True
+    if page is not None:
+        Path(args.report).write_text(page, encoding="utf-8")
     if not args.quiet:
         summary.report(account, run.verdicts, args.output, sys.stdout)
+        if page is not None:
+            print(f"The report for a browser is {printable(args.report)}")
         if sys.stderr.isatty():
             print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
     return 0
+
+
+def _check_report(args: argparse.Namespace) -> None:
+    """UsageError where ``ndcore dedup`` cannot write a report, or what is written or read there is something else."""
+    place = Path(args.report).resolve()
+    if place.is_relative_to(Path(args.output).resolve()):
+        raise UsageError(
+            f"the report {args.report} lies in the output {args.output}, which is replaced as a whole; name a file beside it"
+        )
+    for path in [*args.inputs, *args.against]:
+        if path != STDIN and place.is_relative_to(Path(path).resolve()):
+            raise UsageError(f"the report {args.report} lies in the input {path}; name a file that is not read next time")
+    _check_page(args.report)
 
 
 def _find(args: argparse.Namespace) -> tuple[Inputs, Inputs]:
@@ -115,7 +136,7 @@ def compare(args: argparse.Namespace) -> int:
 
 
 def _check_page(name: str) -> None:
-    """UsageError where ``ndcore compare`` cannot write a page to `name`, or should not."""
+    """UsageError where no page can be written to `name`, or should not be."""
     from ndcore.htmlpage import BEGINNING
 
     _check_place(name)

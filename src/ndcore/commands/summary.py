@@ -92,7 +92,8 @@ def report(summary: dict[str, Any], verdicts: Verdicts, output: str, stream: Tex
     print(_headline(summary), file=stream)
     for name, number, meaning in rows:
         print(f"  {name:<10} {number:>{width},}  {meaning}".rstrip(), file=stream)
-    _notes(summary, stream)
+    for note in notes(summary):
+        print(f"  note: {note}", file=stream)
     _clusters(verdicts, stream)
     _where(summary, output, stream)
 
@@ -104,10 +105,11 @@ def _headline(summary: dict[str, Any]) -> str:
     return f"Near-duplicates at resemblance {parameters['threshold']:g} or more ({shingling}, {kind})"
 
 
-def _notes(summary: dict[str, Any], stream: TextIO) -> None:
+def notes(summary: dict[str, Any]) -> list[str]:
+    """What a reader should know besides the totals."""
     common = summary["common"]
     cut = sum(int(run.get("cut", 0)) for run in common)
-    notes = {
+    counted = {
         "without shingles (empty, or only punctuation), kept unless identical": summary["without_shingles"],
         "bytes that are not UTF-8, which separate words": summary["invalid_utf8_bytes"],
         "blank lines passed over": summary["blank_lines"],
@@ -116,9 +118,7 @@ def _notes(summary: dict[str, Any], stream: TextIO) -> None:
         "features so common that their documents were compared with representatives only": len(common),
         "documents not compared with all of these; see common in summary.json": cut,
     }
-    for note, number in notes.items():
-        if number:
-            print(f"  note: {number:,} {note}", file=stream)
+    return [f"{number:,} {what}" for what, number in counted.items() if number]
 
 
 def _clusters(verdicts: Verdicts, stream: TextIO) -> None:

@@ -1,0 +1,52 @@
+"""The page that ``ndcore dedup --report`` writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ndcore.commands import summary
+from ndcore.commands.deduplicating import Run
+from ndcore.nearreport import from_near_duplicates
+from ndcore.report import ROWS, Table
+from ndcore.reportpage import render
+
+
+def dedup_page(run: Run, account: dict[str, Any]) -> str:
+    """The report of a run. `account` is the content of ``summary.json``."""
+    parameters = [(name, _shown(value)) for name, value in account["parameters"].items() if value not in (None, [], False)]
+    report = from_near_duplicates(
+        run.result,
+        name=lambda position: str(run.verdicts.name(position)),
+        rejected=account["counts"]["rejected"],
+        notes=[f"{note}." for note in summary.notes(account)],
+        tables=[_inputs("Inputs", account["inputs"]), *_against(account["against"]), *_rejected(account["rejected"])],
+        parameters=[(name, value) for name, value in parameters if name != "threshold"],
+        command=run.args.command_line,
+    )
+    return render(report)
+
+
+def _shown(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _inputs(title: str, inputs: list[dict[str, Any]]) -> Table:
+    columns = ("read", "rejected", "kept", "dropped")
+    there = [column for column in columns if any(column in line for line in inputs)]
+    rows = tuple((line["name"], *(int(line.get(column, 0)) for column in there)) for line in inputs[:ROWS])
+    return Table(title, "What was read.", ("File", *(column.capitalize() for column in there)), rows, len(inputs))
+
+
+def _against(known: dict[str, Any] | None) -> list[Table]:
+    if known is None:
+        return []
+    inputs = known.get("inputs", [{"name": "saved sketches", "read": known["read"]}])
+    return [_inputs("Compared against", inputs)]
+
+
+def _rejected(rejected: list[dict[str, Any]]) -> list[Table]:
+    if not rejected:
+        return []
+    rows = tuple((item["path"], str(item["line"] or ""), item["reason"]) for item in rejected[:ROWS])
+    text = "Documents that could not be read; summary.json has all of them."
+    return [Table("Rejected", text, ("Path", "Line or row", "Reason"), rows, len(rejected))]

@@ -1,0 +1,149 @@
+"""The report of a deduplication."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ndcore.report import ROWS, Figure, Part, Report, Table, largest_clusters, read_excerpts
+from ndcore.result import NearDuplicates
+from ndcore.shingling import Shingling
+
+__all__ = ["from_near_duplicates"]
+
+MEANING = {
+    "kept": "nothing before it is like it",
+    "identical": "byte for byte equal to its representative",
+    "lexical": "the same tokens in the same order",
+    "shingle": "the same set of shingles",
+    "near": "resemblance at or above the threshold",
+    "rejected": "could not be read",
+}
+
+
+def from_near_duplicates(
+    result: NearDuplicates,
+    *,
+    name: Callable[[int], str] | None = None,
+    rejected: int = 0,
+    notes: Sequence[str] = (),
+    tables: Sequence[Table] = (),
+    parameters: Sequence[tuple[str, str]] = (),
+    command: str | None = None,
+    made: str | None = None,
+) -> Report:
+    """What there is to show of a deduplication. Reads the documents once more, for the excerpts shown.
+
+    Parameters
+    ----------
+    result : NearDuplicates
+    name : callable, optional
+        Of a position, that of document j of `against` being n + j. None: the result's ids, else positions.
+    rejected : int
+        Documents that were read and are not in the result.
+    notes, tables, parameters : sequences
+        To be shown besides those that follow from the result.
+    command, made : str, optional
+        See `Report`.
+
+    Notes
+    -----
+    O(n log n). Documents that were given as sketches have no text to show.
+    """
+    sources, n = result.sources, len(result)
+    named = name or (lambda position: _named(result, position))
+    has_text = [corpus is not None for corpus in sources.corpora]
+    clusters = largest_clusters(
+        result.labels, result.classes, result.resemblance,
+        name=named,
+        note=lambda position: "in the collection compared against" if position >= n else "",
+        estimated=lambda a, b: not (has_text[a >= n] and has_text[b >= n]),
+        excerpts=read_excerpts(sources.corpora, (0, n), len(sources.rows)),
+    )
+    classes, documents = np.unique(result.classes, return_counts=True)
+    counts = Counter({"rejected": rejected, **dict(zip(classes.tolist(), documents.tolist(), strict=True))})
+    chains = _chains(result, named)
+    meaning = {**MEANING, "near": MEANING["near"] + ", or linked by others"} if chains else MEANING
+    sizes = np.unique(result.labels[result.duplicates], return_counts=True)[1] + 1
+    dropped, exactness = len(result.duplicates), "estimated from sketches" if result.estimated.any() else "exact"
+    return Report(
+        title=f"{dropped:,} of {n + rejected:,} documents duplicate another",
+        subtitle=f"Near-duplicates at resemblance {result.threshold:g} or more, {_shingles(sources.shingling)}, {exactness}",
+        figures=(
+            Figure(n + rejected, "read"), Figure(counts["kept"], "kept"), Figure(dropped, "dropped"),
+            Figure(len(sizes), "clusters"), Figure(len(result.pairs.a), "pairs accepted"),
+        ),
+        parts=tuple(Part(each, counts[each], meaning[each]) for each in MEANING),
+        notes=(*notes, *_notes(result, has_text)),
+        sizes=sizes,
+        resemblances=result.pairs.resemblance,
+        pairs="Of identical and lexically equivalent documents the first alone is compared with others.",
+        threshold=result.threshold,
+        clusters=clusters,
+        shingling=sources.shingling,
+        tables=(_common(result, named), *chains, *tables),
+        parameters=(*parameters, *_filter(result)),
+        recipe=(sources.recipe.id, sources.recipe.to_json()),
+        command=command,
+        made=made,
+    )
+
+
+def _named(result: NearDuplicates, position: int) -> str:
+    n = len(result)
+    if position >= n:
+        return f"against {position - n}"
+    return str(position if result.ids is None else result.ids[position])
+
+
+def _shingles(shingling: Shingling | None) -> str:
+    if shingling is None:
+        return "shingles"
+    return f"shingles of {shingling.width} {'tokens' if callable(shingling.unit) else f'{shingling.unit}s'}"
+
+
+def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
+    miss, given = result.filter.miss, []
+    if not all(has_text[: 1 + (len(result.sources.rows) > len(result))]):
+        given.append(
+            "Texts that were given as saved sketches are not at hand: their resemblances are estimates, and nothing of "
+            f"them can be shown. {result.expected_spurious:.2g} spurious matches are expected of fingerprints that collide."
+        )
+    return [f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often.", *given]
+
+
+def _filter(result: NearDuplicates) -> list[tuple[str, str]]:
+    design = result.filter
+    return [
+        ("threshold", f"{result.threshold:g}"),
+        ("filter", f"{design.groups} groups of {design.group_size} minima, {design.need} needed"),
+        ("missed at the threshold", f"{design.miss:.3g}"),
+    ]
+
+
+def _common(result: NearDuplicates, name: Callable[[int], str]) -> Table:
+    runs = sorted(result.common, key=lambda run: (-run["holders"], run["group"], run["example"]))
+    rows = tuple((run["holders"], name(run["example"]), run["representatives"], run["cut"]) for run in runs[:ROWS])
+    return Table(
+        "Common features",
+        "Features held by so many documents that these were compared with the representatives among them only; those "
+        "“not compared” not even with all of these." if rows else "No feature is held by so many documents that some of "
+        "their pairs were left out.",
+        ("Holders", "One of them", "Representatives", "Not compared"), rows, len(runs),
+    )
+
+
+def _chains(result: NearDuplicates, name: Callable[[int], str]) -> list[Table]:
+    """Clusters with members below the threshold to their representative, which components alone have."""
+    linked = np.flatnonzero(result.resemblance < result.threshold)
+    labels, counts = np.unique(result.labels[linked], return_counts=True)
+    if not len(labels):
+        return []
+    lowest = np.ones(len(labels))
+    np.minimum.at(lowest, np.searchsorted(labels, result.labels[linked]), result.resemblance[linked])
+    best = np.lexsort((labels, -counts))[:ROWS].tolist()
+    rows = tuple((name(int(labels[i])), int(counts[i]), float(lowest[i])) for i in best)
+    text = f"{len(linked):,} documents resemble their representative less than the threshold: others link them to it."
+    return [Table("Chains", text, ("Representative", "Linked by others only", "Lowest resemblance"), rows, len(labels))]

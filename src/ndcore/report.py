@@ -1,0 +1,242 @@
+"""What a report for people shows of a result, of whatever kind, and how its clusters are chosen."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.shingling import Shingling
+from ndcore.texts import Text
+from ndcore.verifying import Corpus, indexed_texts
+
+__all__ = [
+    "Cluster", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "Table", "beginning", "largest_clusters",
+    "read_excerpts", "versions",
+]
+
+CLUSTERS = 50  # shown, the largest
+VIEWS = 10  # of them with two documents side by side
+MEMBERS = 20  # shown of a cluster, those least like the representative
+ROWS = 20  # shown of any other table
+STRONGEST = ("identical", "lexical", "shingle")  # of equal resemblance
+EXCERPT = 20_000  # code points of a str, bytes of bytes: what is kept of a text
+
+
+class Part(NamedTuple):
+    """Documents that shared one fate; parts are drawn beside each other and add up to all documents."""
+
+    name: str
+    documents: int
+    meaning: str
+
+
+class Figure(NamedTuple):
+    """A number worth a large type, and what it counts."""
+
+    number: int
+    label: str
+
+
+class Excerpt(NamedTuple):
+    """The beginning of a text, and the length of all of it in code points of a str or bytes of bytes."""
+
+    text: Text
+    length: int
+
+
+Excerpts = Callable[[NDArray[np.int64]], dict[int, Excerpt]]
+"""Positions of documents to their excerpts, without those whose texts are gone."""
+
+
+class Member(NamedTuple):
+    """A document that is not the representative of its cluster; `resemblance` is to that one, nan where it has none."""
+
+    name: str
+    verdict: str
+    resemblance: float
+    estimated: bool
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A representative and those it stands for.
+
+    `documents` counts both, `verdicts` the members by class, `lowest` is the least of their resemblances. `members` are the
+    least resembling ones. `note` says what is special about the representative. `excerpt` is of its text; `view` is the
+    excerpt of the first of the members, to be shown beside it.
+    """
+
+    name: str
+    note: str
+    documents: int
+    verdicts: dict[str, int]
+    lowest: float
+    members: tuple[Member, ...]
+    excerpt: Excerpt | None
+    view: Excerpt | None
+
+
+class Table(NamedTuple):
+    """Some of `total` rows, under a heading, with a sentence about them; ints and floats stand to the right."""
+
+    title: str
+    text: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float, ...], ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a report shows, of whatever kind of result.
+
+    Attributes
+    ----------
+    title, subtitle : str
+    figures : tuple of Figure
+    parts : tuple of Part
+        Together all documents. The members of clusters are of these classes.
+    notes : tuple of str
+        Whole sentences on what a reader should know before trusting the numbers.
+    sizes : ndarray of int64
+        Documents in every cluster, representatives included.
+    resemblances : ndarray of float64
+        Of the accepted pairs.
+    pairs : str
+        What these pairs are.
+    threshold : float
+    clusters : tuple of Cluster
+        The largest of them.
+    shingling : Shingling or None
+        By which texts are shown side by side. None: they are not.
+    tables : tuple of Table
+        Common shingles, chains, inputs: what the kind of result has.
+    parameters : tuple of (str, str)
+    recipe : (str, str)
+        Its id and its JSON.
+    command : str or None
+        The command line.
+    made : str or None
+        A date, where the caller wants one: without, equal results give equal pages.
+    """
+
+    title: str
+    subtitle: str
+    figures: tuple[Figure, ...]
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...]
+    sizes: NDArray[np.int64]
+    resemblances: NDArray[np.float64]
+    pairs: str
+    threshold: float
+    clusters: tuple[Cluster, ...]
+    shingling: Shingling | None
+    tables: tuple[Table, ...]
+    parameters: tuple[tuple[str, str], ...]
+    recipe: tuple[str, str]
+    command: str | None = None
+    made: str | None = None
+
+
+def beginning(text: Text, limit: int) -> Text:
+    """At most `limit` code points or bytes of a text; no character of UTF-8 is cut."""
+    if isinstance(text, str) or len(text) <= limit:
+        return text[:limit]
+    end = limit
+    while end > max(0, limit - 3) and text[end] & 0xC0 == 0x80:
+        end -= 1
+    return text[:end]
+
+
+def read_excerpts(corpora: Iterable[Corpus | None], starts: Iterable[int], total: int) -> Excerpts:
+    """Excerpts of documents of `corpora`, of which corpus i begins at position starts[i]; read in one pass a call.
+
+    A text is cut as soon as it is read, so memory is a batch of texts and `EXCERPT` for each document asked for.
+    """
+    def excerpts(positions: NDArray[np.int64]) -> dict[int, Excerpt]:
+        wanted = np.zeros(total, np.bool_)
+        wanted[positions] = True
+        found: dict[int, Excerpt] = {}
+        if len(positions):
+            for where, texts in indexed_texts(corpora, starts, wanted):
+                for position, text in zip(where.tolist(), texts, strict=True):
+                    found[position] = Excerpt(beginning(text, EXCERPT), len(text))
+        return found
+
+    return excerpts
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """Of what has computed the result."""
+    from ndcore import __version__
+
+    return ("ndcore", __version__), ("Python", platform.python_version()), ("NumPy", np.__version__)
+
+
+# ---- clusters
+
+
+class _Chosen(NamedTuple):
+    label: int
+    members: NDArray[np.int64]  # the least alike first
+
+
+def largest_clusters(
+    labels: NDArray[np.int64],
+    classes: NDArray[np.str_],
+    resemblance: NDArray[np.float64],
+    *,
+    name: Callable[[int], str],
+    note: Callable[[int], str],
+    estimated: Callable[[int, int], bool],
+    excerpts: Excerpts,
+    limit: int = CLUSTERS,
+    views: int = VIEWS,
+) -> tuple[Cluster, ...]:
+    """The `limit` clusters of most documents, of equals the first.
+
+    Parameters
+    ----------
+    labels, classes, resemblance : arrays (n,)
+        As of `NearDuplicates`: document i is represented by labels[i], itself or a position of n or more included.
+    name, note : callable
+        Of a position: the document's name, and what is special about it as a representative.
+    estimated : callable
+        Of two positions: whether their resemblance is known by sketches alone.
+    excerpts : callable
+    views : int
+        So many clusters get the excerpt of their least resembling member; those of identical documents are passed over.
+    """
+    dropped = np.flatnonzero(labels != np.arange(len(labels)))
+    by_label = dropped[np.argsort(labels[dropped], kind="stable")]
+    found, starts, counts = np.unique(labels[by_label], return_index=True, return_counts=True)
+    chosen = []
+    for i in np.lexsort((found, -counts))[:limit].tolist():
+        members = by_label[starts[i] : starts[i] + counts[i]]
+        strength = np.select([classes[members] == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
+        known = np.nan_to_num(resemblance[members], nan=1.0)  # without shingles they are identical
+        chosen.append(_Chosen(int(found[i]), members[np.lexsort((members, strength, known))]))
+    different = [one for one in chosen if str(classes[one.members[0]]) != "identical"]
+    viewed = {one.label for one in different[:views]}
+    positions = [one.label for one in chosen] + [int(one.members[0]) for one in different[:views]]
+    texts = excerpts(np.array(positions, np.int64))
+
+    def member(label: int, position: int) -> Member:
+        verdict = str(classes[position])
+        by_sketch = verdict in ("shingle", "near") and estimated(position, label)
+        return Member(name(position), verdict, float(resemblance[position]), by_sketch)
+
+    return tuple(
+        Cluster(
+            name(label), note(label), 1 + len(members), dict(Counter(classes[members].tolist())),
+            float(resemblance[members[0]]), tuple(member(label, i) for i in members[:MEMBERS].tolist()), texts.get(label),
+            texts.get(int(members[0])) if label in viewed and label in texts else None,
+        )
+        for label, members in chosen
+    )

@@ -1,0 +1,511 @@
+"""Reports: what they show is what the result says, whatever the texts are, in parsers and in a browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_cli import ROWS, jsonl, refused, run, text
+from test_sidebyside import HOSTILE, Tree, browse
+
+import ndcore as nd
+from ndcore import report as reports
+from ndcore.charts import Bar, chart, resemblance_bars, size_bars, stacked
+from ndcore.nearreport import from_near_duplicates
+from ndcore.report import Cluster, Excerpt, Figure, Member, Part, Report, Table, beginning, largest_clusters
+from ndcore.reportpage import render
+
+ORDER = {"near": 0, "shingle": 1, "lexical": 2, "identical": 3}
+WIDTH = nd.Shingling(width=3)
+
+
+class Grids(Tree):
+    """The tables of a page: caption and rows of cells, as text; inner tables are no part of the outer ones' cells."""
+
+    def __init__(self, source: str) -> None:
+        self.tables: list[tuple[str, list[list[str]]]] = []
+        self.stack: list[tuple[list[str], list[list[str]]]] = []
+        super().__init__(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        super().handle_starttag(tag, attrs)
+        if tag == "table":
+            self.stack.append(([], []))
+        elif tag == "tr":
+            self.stack[-1][1].append([])
+        elif tag in ("td", "th"):
+            self.stack[-1][1][-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        super().handle_endtag(tag)
+        if tag == "table":
+            caption, rows = self.stack.pop()
+            self.tables.append(("".join(caption), rows))
+
+    def handle_data(self, data: str) -> None:
+        super().handle_data(data)
+        if self.stack and "caption" in self.open[-4:]:
+            self.stack[-1][0].append(data)
+        elif self.stack and self.stack[-1][1] and self.stack[-1][1][-1]:
+            self.stack[-1][1][-1][-1] += data
+
+    def table(self, caption: str) -> list[list[str]]:
+        [rows] = [rows for name, rows in self.tables if name.startswith(caption)]
+        return rows[1:]
+
+
+def result_of(texts: list[Any], **options: Any) -> nd.NearDuplicates:
+    return nd.near_duplicates(texts, shingling=WIDTH, **{"threshold": 0.5, "threads": 1, **options})
+
+
+@pytest.fixture(scope="module")
+def result() -> nd.NearDuplicates:
+    texts = [text(1), text(2), text(1), text(1).upper(), text(2, 1), text(3), text(2, 2), "", text(4), text(1), text(4, 1)]
+    return result_of(texts, ids=[f"d{i}" for i in range(len(texts))])
+
+
+# ---- structure
+
+
+@given(st.binary(max_size=40), st.integers(0, 45))
+def test_beginning_of_bytes(data: bytes, limit: int) -> None:
+    cut = beginning(data, limit)
+    assert data.startswith(cut)
+    assert min(len(data), limit) - 3 <= len(cut) <= limit
+
+
+@given(st.text(alphabet="aé人\U0001f600", max_size=30), st.integers(0, 60))
+def test_beginning_cuts_no_character(whole: str, limit: int) -> None:
+    assert whole.startswith(beginning(whole.encode(), limit).decode())
+    assert beginning(whole, limit) == whole[:limit]
+
+
+@given(st.lists(st.integers(0, 7), max_size=40), st.randoms(use_true_random=False))
+def test_largest_clusters(choice: list[int], random: Any) -> None:
+    n = len(choice)
+    firsts = {c: i for i, c in reversed(list(enumerate(choice)))}  # the first of a colour represents it; of colour 0, n + 0
+    labels = [n if c == 0 else firsts[c] for c in choice]
+    kept = [label == i for i, label in enumerate(labels)]
+    classes = ["kept" if k else random.choice(["identical", "lexical", "near"]) for k in kept]
+    resemblance = [1.0 if k else random.choice([0.5, 0.7, 1.0, float("nan")]) for k in kept]
+    asked: list[int] = []
+
+    def excerpts(positions: Any) -> dict[int, Excerpt]:
+        asked.extend(positions.tolist())
+        return {int(p): Excerpt(str(p), 9) for p in positions}
+
+    found = largest_clusters(
+        np.array(labels, np.int64), np.array(classes or [""])[:n], np.array(resemblance), name=str,
+        note=lambda i: "old" if i >= n else "", estimated=lambda a, b: b >= n, excerpts=excerpts, limit=3, views=1,
+    )
+    groups = {label: [i for i in range(n) if labels[i] == label != i] for label in labels}
+    expected = sorted((label for label in groups if groups[label]), key=lambda label: (-len(groups[label]), label))[:3]
+    assert [cluster.name for cluster in found] == [str(label) for label in expected]
+    for cluster, label in zip(found, expected, strict=True):
+        members = sorted(groups[label], key=lambda i: (np.nan_to_num(resemblance[i], nan=1.0), ORDER[classes[i]], i))
+        assert [member.name for member in cluster.members] == [str(i) for i in members][: reports.MEMBERS]
+        assert cluster.documents == len(members) + 1
+        assert cluster.verdicts == Counter(classes[i] for i in members)
+        assert cluster.note == ("old" if label == n else "")
+        assert [m.estimated for m in cluster.members] == [label == n and m.verdict == "near" for m in cluster.members]
+        assert cluster.excerpt == Excerpt(str(label), 9)
+        assert cluster.view in (None, Excerpt(str(members[0]), 9))
+    views = [cluster for cluster in found if cluster.view is not None]
+    different = [cluster for cluster in found if cluster.members[0].verdict != "identical"]
+    assert views == different[:1]
+    assert len(asked) == len(found) + len(views)
+
+
+def test_of_a_result(result: nd.NearDuplicates) -> None:
+    made = from_near_duplicates(result, rejected=2)
+    assert [(part.name, part.documents) for part in made.parts] == [
+        ("kept", 5), ("identical", 2), ("lexical", 1), ("shingle", 0), ("near", 3), ("rejected", 2)
+    ]
+    assert sum(part.documents for part in made.parts) == len(result) + 2
+    assert {figure.label: figure.number for figure in made.figures} == {
+        "read": 13, "kept": 5, "dropped": 6, "clusters": 3, "pairs accepted": len(result.pairs.a)
+    }
+    assert sorted(made.sizes.tolist()) == [2, 3, 4]
+    assert [(cluster.name, cluster.documents) for cluster in made.clusters] == [("d0", 4), ("d1", 3), ("d8", 2)]
+    second = made.clusters[1]
+    assert second.members[0] == Member("d6", "near", nd.resemblance(text(2), text(2, 2), WIDTH), False)
+    assert second.view == Excerpt(text(2, 2), len(text(2, 2)))
+    assert made.clusters[0].view == Excerpt(text(1).upper(), len(text(1)))
+
+
+def test_long_texts_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "EXCERPT", 50)
+    long = ("é " + text(1)).encode()
+    found = reports.read_excerpts([nd.verifying.TextCorpus([long, "b", "c" * 60])], [0], 3)(np.array([2, 0]))
+    assert found == {0: Excerpt(long[:50], len(long)), 2: Excerpt("c" * 50, 60)}
+
+
+# ---- charts
+
+
+@given(st.lists(st.integers(2, 5000), min_size=1, max_size=50))
+def test_size_bars(sizes: list[int]) -> None:
+    bars = size_bars(np.array(sizes, np.int64))
+    for i, bar in enumerate(bars):
+        assert bar.number == sum(2**i < size <= 2 ** (i + 1) for size in sizes)
+    assert sum(bar.number for bar in bars) == len(sizes)
+    assert [bar.label for bar in bars[:3]] == ["2 documents", "3 to 4 documents", "5 to 8 documents"][: len(bars)]
+
+
+@given(
+    st.lists(st.integers(0, 1000).map(lambda x: x / 1000), min_size=1, max_size=50), st.sampled_from([0.3, 0.5, 0.8, 1.0])
+)
+def test_resemblance_bars(values: list[float], threshold: float) -> None:
+    bars = resemblance_bars(np.array(values), threshold)
+    assert sum(bar.number for bar in bars) == len(values)
+    assert len(bars) <= 50
+    assert float(bars[0].label[:4]) <= min(*values, threshold, 0.99)
+    for bar in bars:
+        low, high = map(float, bar.label.split(" to "))
+        assert bar.number == sum(low - 1e-9 <= value < high - 1e-9 or value == high == 1 for value in values)
+
+
+def test_nothing_to_draw() -> None:
+    assert size_bars(np.empty(0, np.int64)) == []
+    assert resemblance_bars(np.empty(0), 0.5) == []
+
+
+def test_chart_is_told_in_words() -> None:
+    bars = [Bar(f"interval {i}", str(i), i * i) for i in range(12)]
+    tree = Tree(chart("c", "Squares", bars, (3.5, "here")))
+    assert dict(tree.elements[0][1])["aria-labelledby"] == "c-title c-desc"
+    assert {"c-title", "c-desc"} == set(tree.values("id"))
+    joined = "\n".join(tree.text)
+    assert "interval 1: 1; interval 2: 4;" in joined
+    assert "and 3 more intervals" in joined
+    heights = {attrs["width"]: None for tag, attrs in tree.elements if tag == "rect"}
+    assert len([tag for tag, _ in tree.elements if tag == "rect"]) == 11
+    assert len(heights) == 1
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=8))
+def test_stacked_fills_the_bar(counts: list[int]) -> None:
+    tree = Tree(stacked([(f"n{i}", count) for i, count in enumerate(counts)], "stack", "All"))
+    rects = [attrs for tag, attrs in tree.elements if tag == "rect"]
+    assert [attrs["class"] for attrs in rects] == [f"p{i}" for i, count in enumerate(counts) if count]
+    if rects:
+        assert sum(float(str(attrs["width"])) for attrs in rects) == pytest.approx(1000, abs=0.1)
+
+
+# ---- the page
+
+
+def test_numbers_of_the_page(result: nd.NearDuplicates) -> None:
+    page = Grids(render(from_near_duplicates(result, parameters=[("cluster", "star")], command="ndcore dedup x")))
+    outcome = page.table("All documents by what became of them")
+    assert [(row[0], row[1]) for row in outcome] == [
+        ("kept", "5"), ("identical", "2"), ("lexical", "1"), ("shingle", "0"), ("near", "3"), ("rejected", "0")
+    ]
+    assert page.table("Clusters by their number") == [["2 documents", "1"], ["3 to 4 documents", "2"]]
+    pairs = page.table("Accepted pairs by resemblance")
+    assert sum(int(row[1]) for row in pairs) == len(result.pairs.a)
+    assert [row[0] for row in page.table("All clusters")] == ["4", "3", "2"]
+    lowest = nd.resemblance(text(2), text(2, 2), WIDTH)
+    assert page.table("Members of d1") == [
+        ["d6", "near", f"{lowest:.4f}"[:5]], ["d4", "near", f"{nd.resemblance(text(2), text(2, 1), WIDTH):.4f}"[:5]]
+    ]
+    made = dict(page.table("What decides the result"))  # type: ignore[arg-type]
+    assert made["recipe id"] == result.sources.recipe.id
+    assert json.loads(made["recipe"]) == json.loads(result.sources.recipe.to_json())
+    assert made["command"] == "ndcore dedup x"
+    assert made["threshold"] == "0.5"
+    assert made["ndcore"] == nd.__version__
+    assert f"missed with probability {result.filter.miss:.2g}" in "".join(page.text)
+
+
+def test_parts_of_the_page(result: nd.NearDuplicates) -> None:
+    source = render(from_near_duplicates(result))
+    tree = Tree(source)
+    tags = Counter(tag for tag, _ in tree.elements)
+    assert tags["h1"] == tags["main"] == 1
+    assert tags["h2"] == tags["section"]
+    assert tags["table"] - source.count('<table class="nd-pair">') == tags["caption"]
+    ids = tree.values("id")
+    assert len(ids) == len(set(ids))
+    targets = {link[1:] for link in tree.values("href")}
+    assert targets <= set(ids)
+    assert all(reference in ids for value in tree.values("aria-labelledby") for reference in value.split())
+    assert all(attributes.get("aria-hidden") or attributes.get("aria-labelledby") or attributes.get("aria-label")
+               for tag, attributes in tree.elements if tag == "svg")
+    assert tree.values("src") == tree.values("style") == []
+    assert not any(name.startswith("on") for _, attributes in tree.elements for name in attributes)
+    assert not re.search(r"url\(|@import|https?:", re.sub(r"<body>.*</body>", "", source, flags=re.DOTALL))
+    assert tags["script"] == tags["style"] == 1
+
+
+def test_equal_results_give_equal_pages(result: nd.NearDuplicates) -> None:
+    one, other = (render(from_near_duplicates(again)) for again in (result, dataclasses.replace(result)))
+    assert one == other
+    assert "2031-01-01" in render(from_near_duplicates(result, made="2031-01-01"))
+
+
+def test_nothing_found() -> None:
+    for texts in ([], ["", "..."], [text(1), text(2)]):
+        page = render(from_near_duplicates(result_of(texts)))
+        Tree(page)
+        assert "There are none: no document stands for another." in page
+
+
+def test_identical_documents_have_no_view() -> None:
+    page = render(from_near_duplicates(result_of(["", "", text(1), text(1)])))
+    assert "The clusters above are of identical documents." in page
+    assert Grids(page).table("Members of 0") == [["1", "identical", "–"]]
+
+
+def test_units_without_places_have_no_view() -> None:
+    unit = nd.Shingling(unit=str.split, width=2)  # type: ignore[arg-type]
+    page = render(from_near_duplicates(nd.near_duplicates(["a b c d e", "a b c d f"], threshold=0.5, shingling=unit)))
+    assert "passages cannot be shown" in page
+    assert "shingles of 2 tokens" in page
+
+
+def test_short_error_does_not_refuse_what_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "EXCERPT", 8)
+    strict = nd.Shingling(width=3, short="error")
+    page = render(from_near_duplicates(nd.near_duplicates([text(1), text(1, 1)], threshold=0.5, shingling=strict)))
+    assert page.count("the first 8 of") == 2
+
+
+def test_sketches_have_no_texts(result: nd.NearDuplicates) -> None:
+    again = nd.near_duplicates(result.sketches, threshold=0.5)
+    page = render(from_near_duplicates(again))
+    assert "The texts are not at hand." in page
+    assert "saved sketches are not at hand" in page
+    assert "≈ " in page
+    assert "nd-pair" not in page.partition("<body>")[2].partition("<script>")[0]
+
+
+def test_against(result: nd.NearDuplicates) -> None:
+    found = result_of([text(2, 1), text(5)], against=[text(2)])
+    page = render(from_near_duplicates(found))
+    assert "in the collection compared against" in page
+    assert Grids(page).table("Members of against 0")[0][0] == "0"
+    assert 'id="view-1"' in page
+    sketched = result_of([text(2, 1), text(5)], against=nd.MinHasher(shingling=WIDTH).sketch_many([text(2)]))
+    page = render(from_near_duplicates(sketched))
+    assert "The texts are not at hand." in page
+
+
+def test_chains() -> None:
+    texts = [text(1, changes) for changes in (0, 2, 4)]
+    chained = result_of(texts, threshold=0.6, cluster="components")
+    assert chained.labels.tolist() == [0, 0, 0]
+    assert chained.resemblance[2] < 0.6
+    rows = Grids(render(from_near_duplicates(chained))).table("Chains")
+    assert rows == [["0", "1", f"{nd.resemblance(texts[0], texts[2], WIDTH):.4f}"[:5]]]
+    assert not [table for table in from_near_duplicates(result_of(texts)).tables if table.title == "Chains"]
+
+
+def test_common_features() -> None:
+    texts = [text(1, 1) + f" x{i}" for i in range(8)]
+    found = result_of(texts, max_holders=3)
+    assert found.common
+    rows = Grids(render(from_near_duplicates(found, name="doc {}".format))).table("Common features")
+    assert [int(row[0]) for row in rows] == sorted((run["holders"] for run in found.common), reverse=True)[: reports.ROWS]
+    assert all(row[1].startswith("doc ") for row in rows)
+
+
+# ---- what may be in names and texts
+
+
+RUN_THIS = "document.title='ran'"
+ATTACK = f'{HOSTILE}</title></style></script></svg><img src=x onerror="{RUN_THIS}"><script>{RUN_THIS}</script>'
+
+
+def attacked() -> Report:
+    texts: list[str | bytes] = [f"{ATTACK} {text(1, i)}" for i in range(4)]
+    texts += [f"{ATTACK} {text(2, i)}".encode("utf-8", "surrogatepass") + b"\xff" for i in range(2)]
+    found = result_of(texts, ids=[f"{ATTACK}{i}" for i in range(6)], threshold=0.6)
+    assert len(found.kept) == 2
+    table = Table(ATTACK, ATTACK, (ATTACK, "n"), ((ATTACK, 1),), 9)
+    made = from_near_duplicates(
+        found, command=ATTACK, parameters=[(ATTACK, ATTACK)], notes=[ATTACK], tables=[table], made=ATTACK
+    )
+    figures, parts = (Figure(1, ATTACK),), (*made.parts, Part(ATTACK, 1, ATTACK))
+    return dataclasses.replace(made, title=f"title {ATTACK}", subtitle=ATTACK, pairs=ATTACK, figures=figures, parts=parts)
+
+
+def test_hostile_names_and_texts() -> None:
+    source = render(attacked())
+    tree = Tree(source)
+    tags = {tag for tag, _ in tree.elements}
+    assert "img" not in tags
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", source)
+    assert [tag for tag, _ in tree.elements].count("script") == 1
+    assert {name for _, attributes in tree.elements for name in attributes}.isdisjoint({"onerror", "src", "style"})
+    source.encode()
+
+
+def test_the_page_is_bounded() -> None:
+    limit, worst = reports.EXCERPT, "\x00\u202e" * 200_000
+    name = "\ud800" * 100_000
+    excerpt = Excerpt(beginning(worst, reports.EXCERPT), len(worst))
+    members = tuple(Member(name, "near", 0.5, True) for _ in range(reports.MEMBERS))
+    cluster = Cluster(name, name, 10**9, {"near": 10**9 - 1}, 0.5, members, excerpt, excerpt)
+    flat = dataclasses.replace(cluster, view=None)
+    numbers = list(map(str, range(9000)))
+    pairs = (worst, worst), (" ".join(numbers), "x ".join(numbers)), ("a b " * 9000, "b a " * 9000)
+    views = [
+        dataclasses.replace(cluster, excerpt=Excerpt(a[:limit], len(a)), view=Excerpt(b[:limit], len(b))) for a, b in pairs
+    ]
+    table = Table(name, name, (name, name), ((name, name),) * reports.ROWS, 10**6)
+    big = Report(
+        name, name, (), (Part("near", 10**9, name),), (name,) * 10, np.array([2, 10**9]), np.array([0.5]), name, 0.5,
+        tuple(views * 3 + [cluster] + [flat] * 40), nd.Shingling(width=1), (table,) * 6, ((name, name),) * 20, (name, name),
+        name,
+    )
+    source = render(big)
+    assert len(source.encode()) < 5_000_000
+    assert source.count("are compared and shown.") >= 20
+    assert source.count(" characters …") > 1000
+    Tree(source)
+
+
+# ---- in a browser
+
+
+PROBE = """
+const results = [], table = document.querySelector('table.sortable'), body = table.tBodies[0];
+const state = () => [...body.rows].filter(row => row.checkVisibility()).map(row => row.id.slice(8)).join();
+results.push(document.title, state());
+const buttons = [...table.tHead.querySelectorAll('button')];
+for (const i of [0, 0, 1, 3, 3]) { buttons[i].click(); results.push(state()); }
+results.push(buttons[3].parentElement.getAttribute('aria-sort'), buttons[0].parentElement.hasAttribute('aria-sort'));
+const input = document.querySelector('.filter input');
+for (const words of ['', 'D6', 'fox1 d2', 'nowhere']) {
+  input.value = words; input.dispatchEvent(new Event('input')); results.push(state());
+}
+results.push(document.querySelector('.filter output').textContent);
+location.hash = '#view-2';
+setTimeout(() => {
+  results.push(document.getElementById('view-2').open, document.getElementById('view-1').open);
+  results.push(getComputedStyle(document.querySelector('.figures')).display);
+  document.title = JSON.stringify(results);
+}, 50);
+"""
+
+
+def opened(source: str, tmp_path: Path) -> tuple[list[str], list[str]]:
+    """Title after the page has run, and the messages of the browser, for the page as it is."""
+    (tmp_path / "page.html").write_text(source, encoding="utf-8")
+    dom, messages = browse(tmp_path / "page.html", "--dump-dom")
+    return [html.unescape(title) for title in re.findall("<title>(.*?)</title>", dom)[:1]], messages
+
+
+@pytest.mark.slow
+def test_the_page_runs_without_complaint(result: nd.NearDuplicates, tmp_path: Path) -> None:
+    source = render(from_near_duplicates(result))
+    assert opened(source, tmp_path) == (["6 of 11 documents duplicate another"], [])
+    for other in (("'use strict';", "document.title = 'ran';"), ("* { box", "u { box"), ("<h1>", '<h1 style="color: red">')):
+        title, messages = opened(source.replace(*other), tmp_path)  # the policy is what stops scripts and styles of others
+        assert title == ["6 of 11 documents duplicate another"]
+        assert "Content Security Policy" in "".join(messages)
+
+
+@pytest.mark.slow
+def test_hostile_texts_do_not_run(tmp_path: Path) -> None:
+    source = render(attacked())
+    title, messages = opened(source, tmp_path)
+    assert title[0].startswith("title <script>alert(1)</script>")
+    assert messages == []
+    unguarded = re.sub(r"<meta http-equiv[^>]*>", "", source)  # nothing is left to the policy alone
+    assert opened(unguarded, tmp_path) == (title, [])
+
+
+@pytest.mark.slow
+def test_sorting_and_filtering(result: nd.NearDuplicates, tmp_path: Path) -> None:
+    source = re.sub(r"<meta http-equiv[^>]*>", "", render(from_near_duplicates(result)))
+    (tmp_path / "page.html").write_text(source.replace("</body>", f"<script>{PROBE}</script></body>"), encoding="utf-8")
+    dom, messages = browse(tmp_path / "page.html", "--dump-dom", "--virtual-time-budget=2000")
+    assert messages == []
+    found = json.loads(html.unescape(re.findall("<title>(.*?)</title>", dom)[0]))
+    by_lowest = sorted("123", key=lambda i: (from_near_duplicates(result).clusters[int(i) - 1].lowest, i))
+    assert by_lowest == ["2", "3", "1"]
+    assert found == [
+        "6 of 11 documents duplicate another", "1,2,3", "1,2,3", "3,2,1", "1,2,3", ",".join(reversed(by_lowest)),
+        ",".join(by_lowest), "ascending", False, ",".join(by_lowest), "2", "1", "", "0 of 3 clusters", True, False, "grid",
+    ]
+
+
+@pytest.mark.slow
+def test_a_picture(result: nd.NearDuplicates, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(render(from_near_duplicates(result)), encoding="utf-8")
+    browse(tmp_path / "page.html", f"--screenshot={tmp_path}/page.png", "--window-size=400,1200")
+    assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")
+
+
+# ---- the command
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(jsonl(ROWS))
+    return path
+
+
+def test_command(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, page = tmp_path / "out", tmp_path / "r.html"
+    assert run("dedup", corpus, "-o", out, "--report", page) == 0
+    assert f"The report for a browser is {page}" in capsys.readouterr().out
+    summary = json.loads((out / "summary.json").read_bytes())
+    grids = Grids(page.read_text("utf-8"))
+    counts = {row[0]: int(row[1]) for row in grids.table("All documents")}
+    assert counts == {**summary["counts"]["dropped_by_class"], "kept": 3, "rejected": 0}
+    assert dict(grids.table("What decides"))["recipe id"] == summary["recipe"]["id"]  # type: ignore[arg-type]
+    assert dict(grids.table("What decides"))["command"].startswith("ndcore dedup ")  # type: ignore[arg-type]
+    assert grids.table("Inputs") == [["corpus.jsonl", "6", "0", "3", "3"]]
+    first = page.read_bytes()
+    assert run("dedup", corpus, "-o", out, "--overwrite", "--report", page, "-q") == 0
+    second = page.read_bytes().replace(b" --overwrite", b"").replace(b" -q<", b"<")
+    assert second == first
+
+
+def test_command_with_sketches_and_against(corpus: Path, tmp_path: Path) -> None:
+    saved, page = tmp_path / "old.nds", tmp_path / "r.html"
+    assert run("sketch", corpus, "-o", saved, "-q") == 0
+    assert run("dedup", saved, "-o", tmp_path / "a", "--report", page, "-q") == 0
+    assert "The texts are not at hand." in page.read_text("utf-8")
+    more = tmp_path / "more.jsonl"
+    more.write_bytes(jsonl([{"id": "new", "text": text(2, 1)}, {"id": "other", "text": text(9)}]) + b"broken\n")
+    assert run(
+        "dedup", more, "--against", corpus, "-o", tmp_path / "b", "--report", page, "-q", "--on-error", "skip"
+    ) == 0
+    grids = Grids(page.read_text("utf-8"))
+    assert grids.table("Compared against") == [["corpus.jsonl", "6", "0"]]
+    assert grids.table("Rejected")[0][:2] == [str(more), "3"]
+    assert grids.table("Members of e") == [["new", "identical", "1.000"]]
+    assert run("dedup", more, "--against", saved, "-o", tmp_path / "c", "--report", page, "-q", "--on-error", "skip") == 0
+    assert Grids(page.read_text("utf-8")).table("Compared against") == [["saved sketches", "6"]]
+
+
+def test_command_refuses(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    for place, reason in (
+        (out / "r.html", "lies in the output"), (corpus, "lies in the input"), (tmp_path / "no" / "r.html", "no directory"),
+        (tmp_path, "is a directory"),
+    ):
+        assert reason in refused(capsys, 2, "dedup", corpus, "-o", out, "--report", place)
+    precious = tmp_path / "precious.html"
+    precious.write_text("<html>")
+    assert "is no page of ndcore" in refused(capsys, 2, "dedup", corpus, "-o", out, "--report", precious)
+    assert precious.read_text() == "<html>"
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a")
+    assert "lies in the input" in refused(capsys, 2, "dedup", folder, "-o", out, "--report", folder / "r.html")
+    assert not out.exists()
