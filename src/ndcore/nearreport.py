@@ -14,7 +14,7 @@ from ndcore.shingling import Shingling
 __all__ = ["from_near_duplicates"]
 
 MEANING = {
-    "kept": "nothing before it is like it",
+    "kept": "stands for itself, and for its duplicates",
     "identical": "byte for byte equal to its representative",
     "lexical": "the same tokens in the same order",
     "shingle": "the same set of shingles",

@@ -96,7 +96,7 @@ def _snippet(excerpt: Excerpt) -> str:
         if len(shown) == len(words) and len(start) == excerpt.length:
             return visible(shown)
         whole: Text = shown.rpartition(b" ")[0] if isinstance(shown, bytes) else shown.rpartition(" ")[0]
-        return f'{visible(whole or shown)}<span class="cut"> …</span>'
+        return f'{visible(whole or shown)}<span class="cut">&nbsp;…</span>'
 
     return _fitted(first, SNIPPET, SNIPPET_BYTES)
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from ndcore.commands import comparing, showing, summary
 from ndcore.commands.deduplicating import Run, ids_of, load_sketches
-from ndcore.commands.dedupreport import dedup_page
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC
 from ndcore.files import writing
@@ -38,7 +37,7 @@ def dedup(args: argparse.Namespace) -> int:
         stack.enter_context(output)
         run.find_duplicates()
         account = run.write(output)
-        page = dedup_page(run, account) if args.report is not None else None
+        page = _report(run, account) if args.report is not None else None
         output.commit()
         args.written = True
     if page is not None:
@@ -50,6 +49,12 @@ def dedup(args: argparse.Namespace) -> int:
         if sys.stderr.isatty():
             print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
     return 0
+
+
+def _report(run: Run, account: dict[str, Any]) -> str:
+    from ndcore.commands.dedupreport import dedup_page
+
+    return dedup_page(run, account)
 
 
 def _check_report(args: argparse.Namespace) -> None:
