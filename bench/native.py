@@ -10,6 +10,7 @@ import ctypes
 import subprocess
 import sysconfig
 import tempfile
+from collections.abc import Sequence
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
@@ -120,24 +121,30 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-def compiled() -> tuple[Any, str]:
-    """(library, the command that made it). SystemExit where there is no C compiler."""
-    core = Path(ndcore.get_include())
+def shared_library(sources: Sequence[Path]) -> tuple[Any, str]:
+    """(library, the command that made it, without files). SystemExit where there is no C compiler."""
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "core.so"
-        command = [compiler, *FLAGS, "-o", str(target), *map(str, sorted(core.glob("*.c")))]
-        if not list(core.glob("*.c")):
-            raise SystemExit(f"{core} has headers only; install ndcore editable, from its source, to time the C functions")
+        command = [compiler, *FLAGS, "-o", str(target), *map(str, sources)]
         try:
             subprocess.run(command, check=True, timeout=600)
         except (OSError, subprocess.SubprocessError) as error:
-            raise SystemExit(f"the C core could not be compiled: {error}") from None
-        library = ctypes.CDLL(str(target))
+            raise SystemExit(f"{', '.join(source.name for source in sources)} could not be compiled: {error}") from None
+        return ctypes.CDLL(str(target)), " ".join([compiler, *FLAGS])
+
+
+def compiled() -> tuple[Any, str]:
+    """The core: (library, the command that made it). SystemExit where there is no C compiler, or no source."""
+    core = Path(ndcore.get_include())
+    sources = sorted(core.glob("*.c"))
+    if not sources:
+        raise SystemExit(f"{core} has headers only; install ndcore editable, from its source, to time the C functions")
+    library, command = shared_library(sources)
     for name, (result, arguments) in SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
-    return library, " ".join([compiler, *FLAGS])
+    return library, command
 
 
 def use(library: Any, stem: str, name: str | None) -> bool:
