@@ -35,7 +35,7 @@ RELATED = {EXCERPT: 600_000, REMOTE: 600_000}  # families of two that do not res
 LARGEST = 5000  # documents of a family
 VERSIONS = 500  # of a document: fewer than 1000, from which on the paper leaves a shingle out
 
-MEDIAN_BYTES, SIGMA = 2330, 1.2  # of the log-normal law, without headers and the like: 5 KB in the mean
+MEDIAN_BYTES, SIGMA = 2430, 1.2  # of the log-normal law, without headers and the like: 5 KB in the mean
 MOST_BYTES = 190_000
 LEAST = np.array([10, 100, 60, 10, 12])  # phrases of a document, by kind; 10 are about 200 bytes
 ALTERED = 60  # phrases of a document, at least, in which more than the last one is changed
@@ -47,8 +47,8 @@ LONGEST_SHARE = 12  # a header or footer is of documents so many times as long
 LICENCE_PHRASES, LICENCE_LEAST = 50, 400
 
 # What is drawn of the key of a family, or of a version.
-(SIZE_A, SIZE_B, TOP, TOP_WHICH, BOTTOM, BOTTOM_WHICH, TERMS, TERMS_WHICH, LOOSE) = range(9)
-(WAY, AMOUNT, WHERE) = range(3)
+(TEXT, SIZE_A, SIZE_B, TOP, TOP_WHICH, BOTTOM, BOTTOM_WHICH, TERMS, TERMS_WHICH, LOOSE) = range(10)
+(CHANGES, WAY, AMOUNT, WHERE) = range(4)
 MEMBER, VERSION = 1 << 20, 1 << 40  # and onwards: of the members, of the versions
 
 Ints = NDArray[np.int64]
@@ -135,8 +135,10 @@ class Collection:
         """Of the members of mixed families: the first two are versions 0 and 1, 30 % of the others 0, the rest any."""
         keys = draws(self._family_keys(family), (MEMBER + member).astype(np.uint64))
         versions = np.clip(np.ceil(0.6 * size), 2, VERSIONS).astype(np.int64)
-        later = 1 + (uniform(keys, 1) * (versions - 1)).astype(np.int64)
-        return np.where(member < 2, member, np.where(uniform(keys, 0) < 0.3, 0, later))
+        later: Ints = 1 + (uniform(keys, 1) * (versions - 1)).astype(np.int64)
+        later[uniform(keys, 0) < 0.3] = 0
+        later[member < 2] = member[member < 2]
+        return later
 
     def recipes(self, documents: Ints) -> Recipes:
         """How these documents are written."""
@@ -145,7 +147,7 @@ class Collection:
         phrases = self._phrases(keys, are.kind)
         made = np.zeros(len(documents), RECIPE)
         part = made["segments"]
-        part["key"][:, [1, 3]] = keys[:, None]
+        part["key"][:, [1, 3]] = draws(keys, TEXT)[:, None]
         part["count"][:, 1] = phrases
         self._surround(part, keys, phrases)
         _change(made, are, keys, phrases)
@@ -155,24 +157,22 @@ class Collection:
         """Of the text without header, footer and licence."""
         normal = np.sqrt(-2 * np.log1p(-uniform(keys, SIZE_A))) * np.cos(2 * np.pi * uniform(keys, SIZE_B))
         size = np.minimum(MOST_BYTES, MEDIAN_BYTES * np.exp(SIGMA * normal))
-        return np.maximum(LEAST[kind], (size / self.bank.mean_bytes).astype(np.int64))
+        phrases: Ints = np.maximum(LEAST[kind], (size / self.bank.mean_bytes).astype(np.int64))
+        return phrases
 
     def _surround(self, part: NDArray[np.void], keys: Keys, phrases: Ints) -> None:
         """A header (segment 0), a licence (4) and a footer (5) for some."""
-        top = uniform(keys, TOP)
-        sites = top < SHARES[SITE]
-        headed = top < SHARES[SITE] + SHARES[HEADER]
+        top, bottom, terms = (uniform(keys, which) for which in (TOP, BOTTOM, TERMS))
         of_site, common = self._shared(SITE, keys, TOP_WHICH), self._shared(HEADER, keys, TOP_WHICH)
-        header = np.where(sites, of_site, common)
-        footer = self._shared(FOOTER, keys, BOTTOM_WHICH)
-        footed = uniform(keys, BOTTOM) < SHARES[FOOTER]
-        length = 3 + (header % np.uint64(6)).astype(np.int64)
-        part["key"][:, 0], part["count"][:, 0] = header, np.where(headed & (phrases >= LONGEST_SHARE * length), length, 0)
-        length = 2 + (footer % np.uint64(3)).astype(np.int64)
-        part["key"][:, 5], part["count"][:, 5] = footer, np.where(footed & (phrases >= LONGEST_SHARE * length), length, 0)
-        licensed = (uniform(keys, TERMS) < SHARES[LICENCE]) & (phrases >= LICENCE_LEAST)
+        headers, footers = np.where(top < SHARES[SITE], of_site, common), self._shared(FOOTER, keys, BOTTOM_WHICH)
+        for segment, shared, held, least, several in (
+            (0, headers, top < SHARES[SITE] + SHARES[HEADER], 3, 6), (5, footers, bottom < SHARES[FOOTER], 2, 3),
+        ):
+            length = least + (shared % np.uint64(several)).astype(np.int64)
+            held &= phrases >= LONGEST_SHARE * length
+            part["key"][:, segment], part["count"][:, segment] = shared, np.where(held, length, 0)
         part["key"][:, 4] = self._shared(LICENCE, keys, TERMS_WHICH)
-        part["count"][:, 4] = np.where(licensed, LICENCE_PHRASES, 0)
+        part["count"][:, 4] = np.where((terms < SHARES[LICENCE]) & (phrases >= LICENCE_LEAST), LICENCE_PHRASES, 0)
 
     def _shared(self, what: int, keys: Keys, which: int) -> Keys:
         """The key of the header (footer, licence) that each family has."""
@@ -210,27 +210,23 @@ def _change(made: Recipes, are: Members, keys: Keys, phrases: Ints) -> None:
     few, many = 0.001 * 30**amount, 0.05 + 0.02 * amount
     rate = np.where(long, np.where(uniform(keys, LOOSE) < 0.05, many, few), 0)
     rate = np.where(remote, 0.3 + 0.2 * amount, np.where(lexical, 0.25, rate))
-    made["version"], made["below"] = versions, (rate * 2.0**32).astype(np.uint64) << np.uint64(32)
+    made["version"], made["below"] = draws(versions, CHANGES), (rate * 2.0**32).astype(np.uint64) << np.uint64(32)
     made["change"][replaced], made["change"][lexical] = REPLACE, RESTYLE
 
-    length = 1 + (0.07 * amount * phrases).astype(np.int64)
+    share = np.where(excerpt, 0.1 + 0.18 * amount, 0.07 * amount)
+    length = 1 + (share * phrases).astype(np.int64)
+    at = (uniform(versions, WHERE) * (phrases - length)).astype(np.int64)
     inserted = passage & (way < 0.9)
-    _edit(made, inserted, passage & ~inserted, length, phrases)
-    _cut(made, excerpt, ((0.1 + 0.18 * amount) * phrases).astype(np.int64), phrases)
+    _edit(made, inserted, passage & ~inserted, at, length, phrases)
+    part = made["segments"]
+    part["count"][excerpt] = 0
+    part["first"][excerpt, 1], part["count"][excerpt, 1] = at[excerpt], length[excerpt]
 
 
-def _edit(made: Recipes, inserted: Bools, removed: Bools, length: Ints, phrases: Ints) -> None:
-    """A passage more (segment 2), or less between segments 1 and 3, somewhere."""
-    part, at = made["segments"], (uniform(made["version"], WHERE) * (phrases - length)).astype(np.int64)
-    edited = inserted | removed
+def _edit(made: Recipes, inserted: Bools, removed: Bools, at: Ints, length: Ints, phrases: Ints) -> None:
+    """A passage more (segment 2), or less between segments 1 and 3."""
+    part, edited = made["segments"], inserted | removed
     behind = at + np.where(removed, length, 0)
     part["count"][edited, 1] = at[edited]
     part["key"][:, 2], part["count"][:, 2] = made["version"], np.where(inserted, length, 0)
     part["first"][:, 3], part["count"][:, 3] = behind, np.where(edited, phrases - behind, 0)
-
-
-def _cut(made: Recipes, excerpt: Bools, length: Ints, phrases: Ints) -> None:
-    """Nothing but a passage (segment 1)."""
-    part, at = made["segments"], (uniform(made["version"], WHERE) * (phrases - length)).astype(np.int64)
-    part["count"][excerpt] = 0
-    part["first"][excerpt, 1], part["count"][excerpt, 1] = at[excerpt], length[excerpt]

@@ -3,7 +3,8 @@
 A bank holds 131,072 different phrases of four words each, cut from the texts of the machine (or of made-up words, where
 a machine has too few). A key stands for an endless sequence of phrases, item n of which can be had without those before
 it; a document is a few segments of such sequences, perhaps with single phrases changed. Documents of different keys
-have practically no shingle of ten words in common: it spans two whole phrases and parts of others, or more.
+have practically no shingle of ten words in common, which is of three or four phrases: of the 25 billion shingles in 30
+million documents of 5 KB, 400,000 pairs are equal by chance.
 
 The bank has every phrase in two styles, which differ in case and punctuation only.
 """
@@ -53,7 +54,8 @@ def draws(keys: NDArray[np.uint64], n: int | NDArray[np.uint64]) -> NDArray[np.u
     z = keys + (np.asarray(n, np.uint64).reshape(-1) + np.uint64(1)) * np.uint64(GOLDEN)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    made: NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+    return made
 
 
 class Batch(NamedTuple):
@@ -104,7 +106,8 @@ class Bank:
     def write(self, recipes: Recipes, memory: NDArray[np.uint8] | None = None) -> Batch:
         """The documents of these recipes, in `memory` or, if this is None or too small, in new memory.
 
-        2.7 times the bytes are reserved; memory that is used again costs no page faults, half of the time.
+        SLOT bytes a phrase are reserved, 2.7 times what is used. Memory that is used again spares the page faults, half of
+        the time; what was in it before is gone.
         """
         recipes = np.ascontiguousarray(recipes, RECIPE)
         room = SLOT * int(recipes["segments"]["count"].sum())
@@ -130,7 +133,7 @@ def _library() -> Any:
 
 def phrases_of(recipe: np.void) -> list[int]:
     """The phrases of a document, as write_document of phrases.c finds them."""
-    found = []
+    found: list[int] = []
     total = int(recipe["segments"]["count"].sum())
     version, below, change = (int(recipe[name]) for name in ("version", "below", "change"))
     for key, first, count in recipe["segments"].tolist():
@@ -155,7 +158,7 @@ def machine_bank() -> Bank:
 def distinct_phrases(text: str) -> Iterator[str]:
     """Consecutive WORDS words of ASCII letters and digits each, with plain punctuation; none comes twice or is too long."""
     words = _WORD.findall(text)
-    known = set()
+    known: set[tuple[str, ...]] = set()
     for i in range(0, len(words) - WORDS + 1, WORDS):
         phrase = "".join(word + plain(between) for word, between in words[i : i + WORDS])
         canonical = tuple(word.lower() for word, _ in words[i : i + WORDS])

@@ -54,8 +54,8 @@ def sampled_pairs(collection: Collection, families: int, seed: int) -> Ints:
 def judged(collection: Collection, labels: Ints, families: int = 1000, seed: int = 1, width: int = 10) -> Judgement:
     """How far a clustering at 0.5 is right.
 
-    labels[i] is the document that stands for the cluster of document i, i itself if it is alone. About a millisecond for
-    each pair of the sample, and for 10^4 documents.
+    labels[i] is the document that stands for the cluster of document i, i itself if it is alone. About 10 ms for each
+    family of the sample, and a second for 10^6 documents.
     """
     if len(labels) != len(collection):
         raise ValueError(f"there are {len(labels)} labels for {len(collection)} documents; give one for each")
