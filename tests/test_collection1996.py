@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
+import sysconfig
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from ndcore.reference import shingling as reference_shingling
 BENCH = Path(__file__).parents[1] / "bench"
 if not (BENCH / "collection1996.py").is_file():
     pytest.skip("the benchmarks are not here", allow_module_level=True)
+if shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0]) is None:
+    pytest.skip("there is no C compiler for phrases.c", allow_module_level=True)
 sys.path.insert(0, str(BENCH))
 try:
     import collection1996 as made
