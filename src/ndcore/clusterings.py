@@ -16,7 +16,8 @@ from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import Shelf
 
 __all__ = [
-    "CLASSES", "CLUSTERINGS", "POLICIES", "Chain", "Clustering", "CommonValues", "Containments", "Policy", "group",
+    "CLASSES", "CLUSTERINGS", "POLICIES", "Chain", "Clustering", "CommonValues", "Containments", "Policy",
+    "check_grouping", "group",
 ]
 
 Ints = NDArray[np.int64]
@@ -196,6 +197,17 @@ def _check_threshold(threshold: float, floor: float) -> None:
                          f"cluster again with threshold={threshold:g}")
 
 
+def check_grouping(threshold: float, floor: float, policy: str, cluster: str, guard: float | None) -> None:
+    """ValueError where the last phase has no such parameters."""
+    _check_threshold(threshold, floor)
+    if policy not in POLICIES:
+        raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
+    if cluster not in CLUSTERINGS:
+        raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")
+    if guard is not None and (cluster != "components" or not 0 < guard <= threshold):
+        raise ValueError(f"guard={guard!r} is for cluster='components', above 0 and at most the threshold, {threshold:g}")
+
+
 def group(
     draft: Clustering, *, threshold: float, policy: str, cluster: str, guard: float | None, threads: int | None
 ) -> Clustering:
@@ -203,13 +215,7 @@ def group(
 
     Pairs are read once, in order: O(n) memory.
     """
-    _check_threshold(threshold, draft.floor)
-    if policy not in POLICIES:
-        raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
-    if cluster not in CLUSTERINGS:
-        raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")
-    if guard is not None and (cluster != "components" or not 0 < guard <= threshold):
-        raise ValueError(f"guard={guard!r} is for cluster='components', above 0 and at most the threshold, {threshold:g}")
+    check_grouping(threshold, draft.floor, policy, cluster, guard)
     n, leaders = len(draft), draft.leaders
     links = _Links(draft.shelf, threshold, policy)
     if cluster == "components":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ndcore import _pairs
 from ndcore.candidates import features
-from ndcore.clusterings import Clustering, CommonValues, Policy, group
+from ndcore.clusterings import Clustering, CommonValues, Policy, check_grouping, group
 from ndcore.designing import design_filter
 from ndcore.filtering import FilterDesign
 from ndcore.modsketching import ModSketcher
@@ -19,15 +20,17 @@ from ndcore.progress import Progress, reporting
 from ndcore.reading import as_corpus, read_digests
 from ndcore.recipe import Recipe
 from ndcore.segments import Overlaps, Segments
-from ndcore.shingling import Shingling
 from ndcore.shelf import MemoryShelf, Shelf
+from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import BottomSketcher, MinHasher, Piece, Sketcher
 from ndcore.superfeatures import RUN, super_features, super_shingles
 from ndcore.texts import map_pieces, pieces, take
 from ndcore.verifying import Corpus
 
-__all__ = ["METHODS", "cluster", "cluster_on_shelf", "default_sketcher"]
+__all__ = [
+    "METHODS", "Method", "Settings", "cluster", "cluster_on_shelf", "common_values", "marks_of", "needed", "sketcher_of",
+]
 
 METHODS = ("shingles", "super-shingles", "features")
 Method = Literal["shingles", "super-shingles", "features"]
@@ -58,9 +61,10 @@ def cluster(
 ) -> Clustering:
     """Cluster a collection by what the sketches of its documents have in common.
 
-    1. Documents are sketched; those with equal sketches are one from here on. 2. Entries (value, document) are sorted: a value
-    held by more than `max_holders` documents is common, and says nothing. 3. Pairs of documents that hold values in common
-    are counted. 4. Pairs that resemble each other enough make clusters. The texts are not compared: `near_duplicates` does.
+    1. Documents are sketched; those with equal sketches are one from here on. 2. Entries (value, document) are sorted: a
+    value held by more than `max_holders` documents is common, and says nothing. 3. Pairs of documents that hold values in
+    common are counted. 4. Pairs that resemble each other enough make clusters. Texts are not compared: `near_duplicates`
+    does that.
 
     Parameters
     ----------
@@ -119,72 +123,163 @@ def cluster(
     >>> found = cluster(["a rose is a rose is a rose", "a rose is a rose is a rose is it", "something else entirely"],
     ...                 sketcher=ModSketcher(1))
     >>> found.labels.tolist(), found.resemblance.tolist()
-    ([0, 0, 2], [1.0, 0.6, 1.0])
+    ([0, 0, 2], [1.0, 0.75, 1.0])
     """
+    settings = Settings.of(
+        texts, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
+    )
     share = None if memory_limit is None else max(1, memory_limit // 2)
     with reporting(progress) as report:
-        return cluster_on_shelf(
-            MemoryShelf(share), texts, ids, threshold=threshold, sketcher=sketcher, method=method, policy=policy,
-            cluster=cluster, guard=guard, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart,
-            memory_limit=share, threads=threads, report=report, keep_entries=False,
+        found = cluster_on_shelf(
+            MemoryShelf(share), texts, settings, policy=policy, cluster=cluster, guard=guard, tell_apart=tell_apart,
+            memory_limit=memory_limit, threads=threads, report=report, keep_entries=False,
         )
+    if ids is not None and len(ids) != len(found):
+        raise ValueError(f"there are {len(ids)} ids and {len(found)} documents")
+    return replace(found, ids=ids)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides which pairs are counted."""
+
+    sketcher: Sketcher
+    method: str
+    threshold: float
+    max_holders: int
+    run: int
+    filter: FilterDesign | None
+
+    @classmethod
+    def of(
+        cls, texts: Any, *, sketcher: Sketcher | None, method: str, threshold: float, max_holders: int, run: int,
+        filter: FilterDesign | None,
+    ) -> Settings:
+        """Checked: TypeError or ValueError as of `cluster`."""
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
+            raise ValueError(f"threshold is a number above 0 and at most 1, got {threshold!r}")
+        if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or not 1 <= max_holders < 1 << 32:
+            raise ValueError(f"max_holders must be an int of 1 to 2^32 - 1, got {max_holders!r}")
+        if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
+            raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
+        if isinstance(texts, Sketches):
+            if sketcher is not None:
+                sketcher.recipe.check(texts.recipe)
+            sketcher = sketcher_of(texts.recipe)
+        recipe = None if sketcher is None else sketcher.recipe
+        if method == "features":
+            filter = filter or _filter_for(recipe, threshold)
+        made = sketcher or _default_sketcher(method, filter)
+        _check_recipe(made.recipe, method, filter)
+        return cls(made, method, float(threshold), int(max_holders), run, filter if method == "features" else None)
+
+    @property
+    def floor(self) -> float:
+        """Pairs are kept from this containment on."""
+        return min(FLOOR, self.threshold)
+
+    def plain(self) -> dict[str, Any]:
+        """What JSON can hold; `from_plain` reads it."""
+        filter = None if self.filter is None else [self.filter.groups, self.filter.group_size, self.filter.need]
+        return {"recipe": self.sketcher.recipe.id, **self.shown(), "threshold": self.threshold, "run": self.run,
+                "filter": filter}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any], recipe: Recipe) -> Settings:
+        """Those of sketches of this recipe. KeyError, TypeError or ValueError where they are none."""
+        if plain["recipe"] != recipe.id:
+            raise ValueError(f"the sketches are of the recipe {recipe.id}, not {plain['recipe']}")
+        filter = None
+        if plain["filter"] is not None:
+            groups, size, need = plain["filter"]
+            filter = FilterDesign.of(groups, size, need, threshold=plain["threshold"], num_perm=recipe["num_perm"])
+        return cls.of(
+            None, sketcher=sketcher_of(recipe), method=plain["method"], threshold=plain["threshold"],
+            max_holders=plain["max_holders"], run=plain["run"], filter=filter,
+        )
+
+    def shown(self) -> dict[str, Any]:
+        """What a reader wants to know."""
+        shown: dict[str, Any] = {"method": self.method, "max_holders": self.max_holders}
+        if self.method == "super-shingles":
+            shown["run"] = self.run
+        if self.filter is not None:
+            shown |= {"groups": self.filter.groups, "group_size": self.filter.group_size, "need": self.filter.need}
+        return shown
 
 
 def cluster_on_shelf(
-    shelf: Shelf, texts: Any, ids: Sequence[Any] | None, *, threshold: float, sketcher: Sketcher | None, method: str,
-    policy: str, cluster: str, guard: float | None, max_holders: int, run: int, filter: FilterDesign | None,
-    tell_apart: bool, memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
+    shelf: Shelf, texts: Any, settings: Settings, *, policy: str, cluster: str, guard: float | None, tell_apart: bool,
+    memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
 ) -> Clustering:
     """`cluster`, with its intermediate results on this shelf: what is there already is not made again."""
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
-        raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
-    if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 1:
-        raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
+    check_grouping(settings.threshold, settings.floor, policy, cluster, guard)
+    if settings.method == "features" and policy == "containment":
+        raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
     if memory_limit is not None and memory_limit < 1:
         raise ValueError(f"memory_limit is a number of bytes, got {memory_limit!r}")
-    if method == "features" and policy == "containment":
-        raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
-    if method == "features" and filter is None:
-        filter = _filter_for(texts, sketcher, threshold)
-    segments, corpus = _sketched(shelf, texts, sketcher or default_sketcher(method, filter), threads, report)
-    _check_sketches(segments, method, filter)
-    n = len(segments)
-    if ids is not None and len(ids) != n:
-        raise ValueError(f"there are {len(ids)} ids and {n} documents")
-    leaders, same = _collapsed(shelf, segments, corpus, tell_apart, threads, report)
-    floor = min(FLOOR, threshold)
-    _pair(shelf, segments, leaders, method=method, run=run, filter=filter, max_holders=max_holders, floor=floor,
-          memory_limit=memory_limit, threads=threads, report=report, keep_entries=keep_entries)
+    share = None if memory_limit is None else max(1, memory_limit // 2)
+    segments, source = _sketched(shelf, texts, settings.sketcher, threads, report)
+    leaders, same = _collapsed(shelf, segments, source, tell_apart, threads, report)
+    _pair(shelf, segments, leaders, settings, memory_limit=share, threads=threads, report=report, keep_entries=keep_entries)
     draft = Clustering(
-        labels=leaders, codes=same, resemblance=np.empty(0), leaders=leaders, same=same, threshold=threshold, policy=policy,
-        cluster=cluster, guard=guard, floor=floor, common=_common(shelf), chains=[],
-        without_sample=int(np.count_nonzero(unmarked(segments))),
-        parameters={"method": method, "max_holders": int(max_holders), "run": run if method == "super-shingles" else None},
-        ids=ids, segments=segments, shelf=shelf,
+        labels=leaders, codes=same, resemblance=np.empty(0), leaders=leaders, same=same, threshold=settings.threshold,
+        policy=policy, cluster=cluster, guard=guard, floor=settings.floor, common=common_values(shelf), chains=[],
+        without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=None, segments=segments,
+        shelf=shelf,
     )
-    report("clustering", 0, n)
-    found = group(draft, threshold=threshold, policy=policy, cluster=cluster, guard=guard, threads=threads)
-    report("clustering", n, n)
+    report("clustering", 0, len(segments))
+    found = group(draft, threshold=settings.threshold, policy=policy, cluster=cluster, guard=guard, threads=threads)
+    report("clustering", len(segments), len(segments))
     return found
 
 
-def default_sketcher(method: str, filter: FilterDesign | None = None) -> Sketcher:
-    """The sketcher of a method where none is given."""
+def sketcher_of(recipe: Recipe) -> Sketcher:
+    """The sketcher that made sketches of this recipe. ValueError where it is none of those that cluster."""
+    kind = recipe["kind"]
+    if kind not in ("mod", "bottom", "minhash"):
+        raise ValueError(f"sketches of the kind {kind!r} cannot be clustered; use mod, bottom or minhash sketches")
+    shingling = Shingling.from_recipe(Recipe(recipe["shingling"]))
+    if kind == "mod":
+        return ModSketcher(recipe["modulus"], recipe["seed"], shingling, recipe["size"])
+    if kind == "bottom":
+        return BottomSketcher(recipe["size"], recipe["bits"], recipe["seed"], shingling)
+    return MinHasher.from_recipe(recipe)
+
+
+def _default_sketcher(method: str, filter: FilterDesign | None) -> Sketcher:
     if method == "features":
         assert filter is not None
         return MinHasher(max(84, filter.groups * filter.group_size))
     return ModSketcher("adaptive" if method == "shingles" else 25)
 
 
-def _filter_for(texts: Any, sketcher: Sketcher | None, threshold: float) -> FilterDesign:
-    recipe = texts.recipe if isinstance(texts, Sketches) else None if sketcher is None else sketcher.recipe
+def _filter_for(recipe: Recipe | None, threshold: float) -> FilterDesign | None:
     if recipe is None:
         return design_filter(threshold)
     if recipe["kind"] != "minhash":
-        return FilterDesign.of(1, 1, threshold=threshold)  # which is refused with the sketches
+        return None  # the recipe will be refused
     return design_filter(threshold, num_perm=recipe["num_perm"], max_num_perm=recipe["num_perm"])
+
+
+def _check_recipe(recipe: Recipe, method: str, filter: FilterDesign | None) -> None:
+    kind = recipe["kind"]
+    if method == "shingles" and (kind != "mod" or recipe["size"] is not None):
+        what = "mod sketches with a size" if kind == "mod" else f"{kind} sketches"
+        raise ValueError(f"method='shingles' takes mod sketches of whole samples, these are {what}: use ModSketcher, "
+                         "or method='super-shingles' for bottom and 'features' for minhash sketches")
+    if method == "super-shingles" and (kind not in ("mod", "bottom") or (kind == "mod" and recipe["modulus"] == "adaptive")):
+        what = "adaptive mod" if kind == "mod" else kind
+        raise ValueError(f"super-shingles are made of bottom sketches, or of mod sketches of one modulus; these are {what} "
+                         "sketches: use ModSketcher(25)")
+    if method == "features":
+        if kind != "minhash" or filter is None:
+            raise ValueError(f"features are made of signatures, these are {kind} sketches: use a MinHasher")
+        if filter.groups * filter.group_size > recipe["num_perm"]:
+            raise ValueError(f"the filter takes {filter.groups * filter.group_size} minima, the signatures have "
+                             f"{recipe['num_perm']}: use MinHasher({filter.groups * filter.group_size})")
 
 
 # ---- phase one
@@ -198,8 +293,6 @@ def _sketched(
         if not shelf.has("sketches/00000"):
             shelf.put_sketches("sketches/00000", texts)
         return Segments([texts]), texts
-    if not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
-        raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
     corpus = as_corpus(texts)
     if not shelf.has("read"):
         _read(shelf, corpus, sketcher, threads, report)
@@ -237,24 +330,6 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
         at += len(batch)
 
 
-def _check_sketches(segments: Segments, method: str, filter: FilterDesign | None) -> None:
-    kind, recipe = segments.recipe["kind"], segments.recipe
-    if method == "shingles" and (kind != "mod" or recipe["size"] is not None):
-        what = "mod sketches with a size" if kind == "mod" else f"{kind} sketches"
-        raise ValueError(f"method='shingles' takes mod sketches of whole samples, these are {what}: use ModSketcher, "
-                         "or method='super-shingles' for bottom and 'features' for minhash sketches")
-    if method == "super-shingles" and (kind not in ("mod", "bottom") or segments.moduli is not None):
-        what = "adaptive" if kind == "mod" else kind
-        raise ValueError(f"super-shingles need bottom sketches or mod sketches of one modulus, these are {what}")
-    if method == "features":
-        if kind != "minhash":
-            raise ValueError(f"features are made of signatures, these are {kind} sketches: use a MinHasher")
-        assert filter is not None
-        if filter.groups * filter.group_size > recipe["num_perm"]:
-            raise ValueError(f"the filter takes {filter.groups * filter.group_size} minima, "
-                             f"the signatures have {recipe['num_perm']}")
-
-
 def _collapsed(
     shelf: Shelf, segments: Segments, source: Corpus | Sketches, tell_apart: bool, threads: int | None, report: Progress
 ) -> tuple[Ints, NDArray[np.uint8]]:
@@ -279,17 +354,17 @@ def _collapsed(
 
 
 def _pair(
-    shelf: Shelf, segments: Segments, leaders: Ints, *, method: str, run: int, filter: FilterDesign | None, max_holders: int,
-    floor: float, memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
+    shelf: Shelf, segments: Segments, leaders: Ints, settings: Settings, *, memory_limit: int | None, threads: int | None,
+    report: Progress, keep_entries: bool,
 ) -> None:
     if shelf.has("paired"):
         return
     n = len(segments)
     taken = (leaders == np.arange(n)) & ~unmarked(segments)
-    marks = [_marks(part, method, run, filter) for part in segments.parts]
-    sort_entries(marks, taken, shelf, max_holders=max_holders, keep=keep_entries, memory_limit=memory_limit,
+    marks = [marks_of(part, settings) for part in segments.parts]
+    sort_entries(marks, taken, shelf, max_holders=settings.max_holders, keep=keep_entries, memory_limit=memory_limit,
                  threads=threads, report=report)
-    need = filter.need if filter is not None and not _shortcut(filter) else 1
+    need = needed(settings)
 
     def shared(a: Ints, b: Ints, common: Ints) -> tuple[NDArray[np.bool_], Overlaps]:
         return np.ones(len(a), np.bool_), segments.overlaps(a, b, common)
@@ -298,33 +373,41 @@ def _pair(
         which = common >= need
         return which, segments.compared(a[which], b[which], 1)
 
-    measure: Callable[[Ints, Ints, Ints], tuple[NDArray[np.bool_], Overlaps]] = shared if method == "shingles" else compared
-    count_pairs(n, shelf, measure, floor=floor, memory_limit=memory_limit, threads=threads, report=report)
+    count_pairs(n, shelf, shared if settings.method == "shingles" else compared, floor=settings.floor,
+                memory_limit=memory_limit, threads=threads, report=report)
     common = [shelf.get(name)[1]["common"] for name in shelf.names("runs")]
     shelf.put("paired", {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
     for name in shelf.names("runs"):
         shelf.drop(name)
 
 
-def _marks(part: Sketches, method: str, run: int, filter: FilterDesign | None) -> Marks:
-    if method == "shingles":
+def marks_of(part: Sketches, settings: Settings) -> Marks:
+    """What these documents are paired by."""
+    if settings.method == "shingles":
         assert part.offsets is not None
         return Marks(part.values, part.offsets)
-    if method == "super-shingles":
-        made = super_shingles(part, run)
+    if settings.method == "super-shingles":
+        made = super_shingles(part, settings.run)
         return Marks(*_pairs.distinct(made.values, made.offsets))
+    filter = settings.filter
     assert filter is not None
     design = (filter.groups, filter.group_size)
     rows = super_features(part, *design, filter.need) if _shortcut(filter) else features(part, *design)
     return Marks(*_pairs.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
 
 
+def needed(settings: Settings) -> int:
+    """How many of them two documents must share to be compared."""
+    return 1 if settings.filter is None or _shortcut(settings.filter) else settings.filter.need
+
+
 def _shortcut(filter: FilterDesign) -> bool:
-    """Whether documents share enough features exactly if they share a super-feature: of two, a combination (Broder 2000, §3)."""
+    """Whether documents are paired by combinations of two features, of which one match is enough (Broder 2000, §3)."""
     return filter.need == 2 and filter.groups <= 16
 
 
-def _common(shelf: Shelf) -> CommonValues:
+def common_values(shelf: Shelf) -> CommonValues:
+    """The common values met in phase two, most holders first."""
     common = shelf.get("paired")[1]["common"]
     order = np.lexsort((common[:, 0], -common[:, 1].astype(np.int64)))
     return CommonValues(common[order, 0], common[order, 1].astype(np.int64), common[order, 2].astype(np.int64))

@@ -1,8 +1,8 @@
 """The phases of clustering a collection, each on its own and resumable (Broder et al. 1997, §4.1).
 
-Phase one, the sketches, are `Segments`. `collapse` finds the documents that are the same; `sort_entries` is phase two, sorted
-entries (value, document); `count_pairs` phase three, (document, document, common). Phase four is `clustering`. What a phase
-makes goes to a `Shelf` in parts of bounded size; parts that are there already are not made again.
+Phase one, the sketches, are `Segments`; `collapse` finds documents that are the same. `sort_entries` is phase two, sorted
+entries (value, document); `count_pairs` phase three, (document, document, common); phase four is `clusterings.group`. What a
+phase makes goes to a `Shelf` in parts of bounded size; parts that are there already are not made again.
 """
 
 from __future__ import annotations

@@ -88,10 +88,7 @@ class Segments:
     @cached_property
     def members(self) -> NDArray[np.uint32]:
         """How many members each sample has."""
-        return np.concatenate([
-            (np.diff(part.offsets) if part.offsets is not None else np.full(len(part), part.values.shape[1])).astype(np.uint32)
-            for part in self.parts
-        ])
+        return np.concatenate([_members(part).astype(np.uint32) for part in self.parts])
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:
@@ -139,6 +136,22 @@ class Segments:
             out[:, which] = _counted(found.common, found.total, found.in_a, self.recipe["kind"] == "minhash")
         return Overlaps(*out)
 
+    def against(self, sketch: Sketches, documents: Ints, common: Ints | None) -> Overlaps:
+        """Of one sketch, `a`, with these documents; `common`: how many members they have in common, None: to be counted."""
+        if common is None:
+            out = np.empty((3, len(documents)), np.int64)
+            for part, which in self._by_part(documents):
+                found = sketch.compare(0, documents[which] - self.starts[part], self.parts[part], 1)
+                out[:, which] = _counted(found.common, found.total, found.in_a, self.recipe["kind"] == "minhash")
+            return Overlaps(*out)
+        values = sketch.values
+        if self.moduli is None or sketch.moduli is None:
+            return Overlaps(common, np.full(len(documents), len(values)), self.members[documents].astype(np.int64))
+        larger = np.maximum(self.moduli[documents], sketch.moduli[0])
+        under, which = np.unique(larger, return_inverse=True)
+        sizes = np.array([np.count_nonzero(values & (modulus - np.uint64(1)) == 0) for modulus in under], np.int64)
+        return Overlaps(common, sizes[which.reshape(-1)], self.at(documents, larger))
+
     def _by_part(self, documents: Ints) -> Iterator[tuple[int, Ints]]:
         where = np.searchsorted(self.starts, documents, "right") - 1
         for part in np.unique(where).tolist():
@@ -149,6 +162,10 @@ def _counted(common: Ints, total: Ints, in_a: Ints, signatures: bool) -> tuple[I
     if signatures:
         return 2 * common, total + common, total + common
     return common, in_a, total - in_a + common
+
+
+def _members(part: Sketches) -> Ints:
+    return np.full(len(part), part.values.shape[1]) if part.offsets is None else np.diff(part.offsets)
 
 
 def _keys(part: Sketches) -> NDArray[np.uint64]:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import container
@@ -179,10 +178,7 @@ class DirectoryShelf:
 
 def human_bytes(n: float) -> str:
     """A number of bytes in words, as ``5.3 GB``."""
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if n < 1000:
-            break
-        n /= 1000
-    else:
-        unit = "TB"
-    return f"{n:.0f} {unit}" if unit == "bytes" else f"{n:.1f} {unit}"
+    for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
+        if n >= size:
+            return f"{n / size:.1f} {unit}"
+    return f"{n:.0f} bytes"

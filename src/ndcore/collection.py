@@ -1,0 +1,407 @@
+"""A clustered collection on disk: built in steps that can be interrupted, and asked about its documents, or any text."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.clusterings import Chain, Clustering, CommonValues, Policy
+from ndcore.container import CorruptFile
+from ndcore.filtering import FilterDesign
+from ndcore.fourphase import Method, Settings, cluster_on_shelf, common_values, marks_of, needed, sketcher_of
+from ndcore.names import Names
+from ndcore.phases import unmarked
+from ndcore.progress import Progress, reporting
+from ndcore.recipe import Recipe
+from ndcore.segments import Segments
+from ndcore.shelf import DirectoryShelf
+from ndcore.sketches import Sketches
+from ndcore.sketching import Sketcher
+from ndcore.superfeatures import RUN
+from ndcore.verifying import Corpus
+
+__all__ = ["Collection", "Resembling", "is_collection"]
+
+Ints = NDArray[np.int64]
+
+DESCRIPTION = "collection.json"
+FORMAT = 1
+
+
+class Resembling(NamedTuple):
+    """A document that resembles a text: estimates from the sketches, and the id that stands for its cluster.
+
+    `text_in_document` and `document_in_text` are containments.
+    """
+
+    id: Any
+    resemblance: float
+    text_in_document: float
+    document_in_text: float
+    cluster: Any
+
+
+class Collection:
+    """A clustered collection in a directory. `build` and `open` make one.
+
+    Attributes
+    ----------
+    path : Path
+    clustering : Clustering
+        Mapped from the files.
+    names : Names
+        The ids.
+    parameters : dict
+        What it was built with.
+
+    Notes
+    -----
+    A query sketches its text and looks up each member of the sketch in the sorted entries: O(members · log entries), plus
+    the documents found.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = Collection.build(folder + "/c", ["a rose is a rose is a rose", "a rose is a rose is a rose indeed"],
+    ...                             ["x", "y"])
+    ...     made.members("y"), made.query("is a rose is a rose is a rose is", threshold=0.3)[0].id
+    (['x', 'y'], 'x')
+    """
+
+    def __init__(self, path: Path, shelf: DirectoryShelf, clustering: Clustering, names: Names, parameters: dict[str, Any],
+                 settings: Settings) -> None:
+        self.path, self.clustering, self.names, self.parameters = path, clustering, names, parameters
+        self._shelf, self._settings = shelf, settings
+        self._slabs: NDArray[np.uint64] = shelf.get("slabs")[1]["slabs"]
+        self._sketcher = sketcher_of(clustering.segments.recipe)
+        self._groups = shelf.get("clusters")[1]
+        self._copies = _grouped(clustering.leaders)
+
+    # ---- making
+
+    @classmethod
+    def build(
+        cls,
+        path: str | os.PathLike[str],
+        texts: Iterable[str | bytes] | Corpus | Sketches,
+        ids: Sequence[Any] | Iterable[Any] | None = None,
+        *,
+        threshold: float = 0.5,
+        sketcher: Sketcher | None = None,
+        method: Method = "shingles",
+        policy: Policy = "resemblance",
+        cluster: Literal["star", "components", "greedy"] = "star",
+        guard: float | None = None,
+        max_holders: int = 1000,
+        run: int = RUN,
+        filter: FilterDesign | None = None,
+        tell_apart: bool = True,
+        memory_limit: int | None = None,
+        threads: int | None = None,
+        progress: bool | Progress | None = None,
+        source: Mapping[str, Any] | None = None,
+    ) -> Collection:
+        """Cluster documents as `cluster` does, and keep everything in a directory.
+
+        Each step is done in parts, each written once it is whole. Where the directory holds what an interrupted call left,
+        of the same parameters and the same `source`, the call goes on from there.
+
+        Parameters
+        ----------
+        path : path
+            A directory that does not exist, is empty, or holds an unfinished collection.
+        ids : iterable of str or of int, optional
+            It is read when the documents have been. None: positions. Repeated ids stand for several documents.
+        source : mapping that JSON can hold, optional
+            What the texts are, as names, sizes and dates of files; to refuse to go on with other ones.
+
+        Others as of `cluster`.
+
+        Raises
+        ------
+        FileExistsError
+            The directory holds a finished collection, or something else.
+        ValueError, TypeError
+            As of `cluster`; an unfinished collection of other parameters, or of another source.
+        OSError
+            The disk is full, or will be. What is finished stays: make room, and build again.
+        """
+        settings = Settings.of(
+            texts, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
+        )
+        place = Path(path)
+        parameters = {**settings.plain(), "tell_apart": bool(tell_apart)}
+        _begin(place, parameters, json.loads(json.dumps(source)))
+        shelf = DirectoryShelf(place)
+        with reporting(progress) as report:
+            found = cluster_on_shelf(
+                shelf, texts, settings, policy=policy, cluster=cluster, guard=guard, tell_apart=tell_apart,
+                memory_limit=memory_limit, threads=threads, report=report, keep_entries=True,
+            )
+            if not shelf.has("ids"):
+                shelf.put("ids", {}, {} if ids is None else Names.packed(ids))
+        Names(shelf.get("ids")[1], len(found))
+        _save(shelf, found)
+        _describe(place, parameters, source, finished=True)
+        return cls.open(place)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], verify: bool = False) -> Collection:
+        """A collection that `build` finished. Its files are mapped, not read; verify: compare all checksums first.
+
+        Raises
+        ------
+        CorruptFile
+            A file is damaged, or files do not fit together.
+        ValueError
+            The collection was never finished, or is of a newer format.
+        OSError
+            There is none.
+        """
+        place = Path(path)
+        description = _described(place)
+        if not description["finished"]:
+            raise ValueError(f"{place}: the collection was not finished; build it again with the same arguments to go on")
+        shelf = DirectoryShelf(place)
+        if verify:
+            shelf.verify()
+        try:
+            return cls._opened(place, shelf, description["parameters"])
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            if isinstance(error, CorruptFile):
+                raise
+            raise CorruptFile(f"{place}: the files of the collection do not fit together: {error}") from error
+        except FileNotFoundError as error:
+            raise CorruptFile(f"{place}: the file {error.filename} is missing") from error
+
+    @classmethod
+    def _opened(cls, place: Path, shelf: DirectoryShelf, parameters: dict[str, Any]) -> Collection:
+        segments = Segments([shelf.get_sketches(name) for name in shelf.names("sketches")])
+        settings = Settings.from_plain(parameters, segments.recipe)
+        n = len(segments)
+        header, groups = shelf.get("clusters")
+        documents = shelf.get("documents")[1]
+        leaders, labels = documents["leader"].astype(np.int64), groups["labels"].astype(np.int64)
+        for name, array in (("leader", leaders), ("labels", labels)):
+            if len(array) != n or (n and array.max() >= n):
+                raise CorruptFile(f"{place}: {name} does not fit {n} documents")
+        names = Names(shelf.get("ids")[1], n)
+        clustering = Clustering(
+            labels=labels, codes=groups["codes"], resemblance=groups["resemblance"], leaders=leaders, same=documents["same"],
+            threshold=header["threshold"], policy=header["policy"], cluster=header["cluster"], guard=header["guard"],
+            floor=settings.floor, common=common_values(shelf), chains=[Chain(*chain) for chain in header["chains"]],
+            without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=names,
+            segments=segments, shelf=shelf,
+        )
+        return cls(place, shelf, clustering, names, parameters, settings)
+
+    def rethreshold(
+        self, threshold: float | None = None, policy: Policy | None = None,
+        cluster: Literal["star", "components", "greedy"] | None = None, guard: float | None = None,
+        threads: int | None = None,
+    ) -> Collection:
+        """Make other clusters of the pairs that were counted, and keep them instead: see `Clustering.rethreshold`."""
+        found = self.clustering.rethreshold(threshold, policy, cluster, guard, threads)
+        _save(self._shelf, found)
+        return type(self)(self.path, self._shelf, found, self.names, self.parameters, self._settings)
+
+    # ---- asking
+
+    def __len__(self) -> int:
+        return len(self.clustering)
+
+    def __repr__(self) -> str:
+        return f"<Collection of {len(self)} documents in {self.path}>"
+
+    @property
+    def recipe(self) -> Recipe:
+        """That of the sketches."""
+        return self.clustering.segments.recipe
+
+    @property
+    def common(self) -> CommonValues:
+        """Values that too many documents hold."""
+        return self.clustering.common
+
+    def cluster_of(self, ident: Any) -> Any:
+        """The id of the document that stands for the cluster of this one (of several with the id, the first).
+
+        KeyError where there is no such id.
+        """
+        return self.names[int(self.clustering.labels[self.names.positions(ident)[0]])]
+
+    def members(self, ident: Any) -> list[Any]:
+        """The ids of the documents in the cluster of this one, in their order, its own among them."""
+        label = int(self.clustering.labels[self.names.positions(ident)[0]])
+        return [self.names[position] for position in _group(self._groups["group"], self._groups["member"], label)]
+
+    def query(
+        self, text: str | bytes, threshold: float | None = None, policy: Policy = "resemblance", limit: int | None = None
+    ) -> list[Resembling]:
+        """Documents that resemble a text, in or out of the collection; those that resemble it most first.
+
+        Parameters
+        ----------
+        text : str or bytes
+        threshold : float, optional
+            None: that of the clusters. Any above 0 can be asked for.
+        policy : "resemblance" or "containment"
+            What the threshold is for; containment: of the text in the document or the other way.
+        limit : int, optional
+            At most so many.
+
+        Notes
+        -----
+        Values that more than max_holders documents hold are passed over, as in clustering.
+        """
+        return self._resembling(self._sketcher.sketch_many([text], threads=1), threshold, policy, limit)
+
+    def resembling(
+        self, ident: Any, threshold: float | None = None, policy: Policy = "resemblance", limit: int | None = None
+    ) -> list[Resembling]:
+        """Documents that resemble one of the collection, itself among them: `query` by its sketch."""
+        position = int(self.names.positions(ident)[0])
+        segments = self.clustering.segments
+        part = int(np.searchsorted(segments.starts, position, "right")) - 1
+        inside = int(position - segments.starts[part])
+        sketch: Sketches = segments.parts[part][inside : inside + 1]
+        return self._resembling(sketch, threshold, policy, limit)
+
+    def _resembling(
+        self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None
+    ) -> list[Resembling]:
+        threshold = self.clustering.threshold if threshold is None else threshold
+        if not 0 < threshold <= 1:
+            raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
+        if limit is not None and limit < 1:
+            raise ValueError(f"limit is at least 1, got {limit!r}")
+        documents, common = self._holders(marks_of(sketch, self._settings).values)
+        enough = common >= needed(self._settings)
+        documents, common = documents[enough], common[enough]
+        overlaps = self.clustering.segments.against(
+            sketch, documents, common if self._settings.method == "shingles" else None
+        )
+        weight = overlaps.resemblance if policy == "resemblance" else overlaps.contained
+        found = np.flatnonzero(weight >= threshold)
+        found = found[np.lexsort((documents[found], -overlaps.resemblance[found]))]
+        out: list[Resembling] = []
+        columns = (overlaps.resemblance, overlaps.a_in_b, overlaps.b_in_a)
+        for i in found.tolist():
+            values = [float(column[i]) for column in columns]
+            for position in _group(*self._copies, int(documents[i])):
+                label = int(self.clustering.labels[position])
+                out.append(Resembling(self.names[position], values[0], values[1], values[2], self.names[label]))
+                if len(out) == limit:
+                    return out
+        return out
+
+    def _holders(self, values: NDArray[np.uint64]) -> tuple[Ints, Ints]:
+        """(documents, how many of these values each holds), common values left out."""
+        most = self._settings.max_holders
+        held = [np.empty(0, np.int64)]
+        slabs = np.searchsorted(self._slabs[:, 1], values)
+        for slab in np.unique(slabs).tolist():
+            if slab == len(self._slabs):
+                continue
+            arrays = self._shelf.get(f"entries/{slab:05d}")[1]
+            keys, documents = arrays["keys"], arrays["documents"]
+            wanted = values[slabs == slab]
+            first, last = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+            held += [documents[a:b].astype(np.int64) for a, b in zip(first, last, strict=True) if 0 < b - a <= most]
+        found, counts = np.unique(np.concatenate(held), return_counts=True)
+        if len(found) and found[-1] >= len(self):
+            raise CorruptFile(f"{self.path}: an entry names document {found[-1]} of {len(self)}")
+        return found, counts.astype(np.int64)
+
+
+# ---- files
+
+
+def is_collection(path: str | os.PathLike[str]) -> bool:
+    """Whether a directory holds a collection, finished or not."""
+    return (Path(path) / DESCRIPTION).is_file()
+
+
+def _described(place: Path) -> dict[str, Any]:
+    try:
+        description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
+        version = description["ndcore.collection"]
+        checked = {"finished": bool(description["finished"]), "parameters": dict(description["parameters"])}
+    except FileNotFoundError:
+        raise FileNotFoundError(2, "holds no collection: there is no " + DESCRIPTION, str(place)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptFile(f"{place / DESCRIPTION}: not the description of a collection: {error}") from error
+    if version != FORMAT:
+        raise ValueError(f"{place}: a collection of format {version!r}; this ndcore reads {FORMAT}: upgrade ndcore")
+    return {**checked, "source": description.get("source")}
+
+
+def _describe(place: Path, parameters: dict[str, Any], source: Any, *, finished: bool) -> None:
+    text = json.dumps(
+        {"ndcore.collection": FORMAT, "finished": finished, "parameters": parameters, "source": source}, indent=1
+    )
+    new = place / (DESCRIPTION + ".new")
+    new.write_text(text + "\n", encoding="utf-8")
+    new.replace(place / DESCRIPTION)
+
+
+def _begin(place: Path, parameters: dict[str, Any], source: Any) -> None:
+    """A directory to build in: a new one, or one with an unfinished collection of the same parameters."""
+    place.mkdir(parents=True, exist_ok=True)
+    if not is_collection(place):
+        if any(place.iterdir()):
+            raise FileExistsError(17, "exists and holds something else than a collection", str(place))
+        _describe(place, parameters, source, finished=False)
+        return
+    description = _described(place)
+    if description["finished"]:
+        raise FileExistsError(17, "holds a finished collection already", str(place))
+    for what, before, now in (("parameters", description["parameters"], parameters),
+                              ("source", description["source"], source)):
+        if before != now:
+            raise ValueError(f"{place} holds an unfinished collection of another {what}: {_difference(before, now)}; "
+                             "go on with the same, or build in another directory")
+
+
+def _difference(before: Any, now: Any) -> str:
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in sorted({*before, *now}):
+            if before.get(name) != now.get(name):
+                return f"{name} {_short(before.get(name))} there, {_short(now.get(name))} here"
+    return f"{_short(before)} there, {_short(now)} here"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:60]}…"
+
+
+def _save(shelf: DirectoryShelf, found: Clustering) -> None:
+    group, member = _grouped(found.labels)
+    header = {
+        "threshold": float(found.threshold), "policy": found.policy, "cluster": found.cluster, "guard": found.guard,
+        "chains": [list(chain) for chain in found.chains],
+    }
+    shelf.put("clusters", header, {
+        "labels": found.labels.astype(np.uint32), "codes": found.codes, "resemblance": found.resemblance, "group": group,
+        "member": member,
+    })
+
+
+def _grouped(labels: Ints) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """(label, member) of all members of groups of more than one, by label, then member."""
+    alone = np.bincount(labels, minlength=len(labels)) == 1
+    members = np.flatnonzero(~alone[labels])
+    order = members[np.argsort(labels[members], kind="stable")]
+    return labels[order].astype(np.uint32), order.astype(np.uint32)
+
+
+def _group(group: NDArray[np.uint32], member: NDArray[np.uint32], label: int) -> list[int]:
+    first, last = np.searchsorted(group, label, "left"), np.searchsorted(group, label, "right")
+    members: list[int] = member[first:last].tolist()
+    return members or [label]

@@ -1,0 +1,106 @@
+"""Ids of documents on a shelf: looked up both ways without reading them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.container import CorruptFile
+from ndcore.shingling import Shingling
+from ndcore.stored import packed_ids
+
+__all__ = ["Names"]
+
+Ints = NDArray[np.int64]
+LONGEST = 1 << 16  # bytes of an id
+
+
+class Names:
+    """The ids of documents 0 … n − 1: all integers of 64 bits, or all str; or none, and then positions stand for them.
+
+    Parameters
+    ----------
+    arrays : dict of arrays
+        As `packed` makes them.
+    n : int
+        Documents.
+    """
+
+    def __init__(self, arrays: dict[str, NDArray[Any]], n: int) -> None:
+        self.n = n
+        self._numbers, self._order = arrays.get("ids"), arrays.get("order")
+        self._text, self._offsets, self._keys = arrays.get("id_bytes"), arrays.get("id_offsets"), arrays.get("keys")
+        lengths = [len(x) for x in (self._numbers, self._keys, self._order) if x is not None]
+        if self._offsets is not None:
+            lengths.append(len(self._offsets) - 1)
+        if any(length != n for length in lengths):
+            raise CorruptFile(f"there are {n} documents, and ids for {', '.join(map(str, lengths))}")
+
+    @staticmethod
+    def packed(ids: Sequence[Any] | Iterable[Any]) -> dict[str, NDArray[Any]]:
+        """The arrays that hold ids. TypeError for ids that are neither all integers nor all str; ValueError for one of more
+        than 65,535 bytes."""
+        listed = list(ids)
+        arrays = packed_ids(listed)
+        if "ids" in arrays:
+            return {**arrays, "order": np.argsort(arrays["ids"], kind="stable").astype(np.uint32)}
+        longest = int(np.diff(arrays["id_offsets"]).max(initial=0))
+        if longest >= LONGEST:
+            raise ValueError(f"an id has {longest} bytes; at most {LONGEST - 1} are accepted")
+        keys = _keys(listed)
+        order = np.argsort(keys, kind="stable")
+        return {**arrays, "keys": keys[order], "order": order.astype(np.uint32)}
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, position: int) -> Any:
+        if not 0 <= position < self.n:
+            raise IndexError(f"there is no document {position}; positions are 0 to {self.n - 1}")
+        if self._numbers is not None:
+            return int(self._numbers[position])
+        if self._text is None or self._offsets is None:
+            return position
+        begin, end = int(self._offsets[position]), int(self._offsets[position + 1])
+        if not 0 <= begin <= end <= len(self._text):
+            raise CorruptFile(f"the id of document {position} lies outside the ids")
+        return self._text[begin:end].tobytes().decode("utf-8", "surrogatepass")
+
+    def positions(self, ident: Any) -> Ints:
+        """The documents with this id, ascending; KeyError where there is none, TypeError for an id of another kind."""
+        kind = str if self._text is not None else int
+        if not isinstance(ident, (str, int, np.integer)) or isinstance(ident, str) != (kind is str):
+            raise TypeError(f"ids are {kind.__name__} here, got {ident!r}")
+        found = self._positions(ident)
+        if not len(found):
+            raise KeyError(f"no document has the id {ident!r}")
+        return found
+
+    def _positions(self, ident: Any) -> Ints:
+        if self._numbers is None and self._text is None:
+            return np.array([ident] if 0 <= ident < self.n else [], np.int64)
+        assert self._order is not None
+        if self._numbers is not None:
+            if not -(2**63) <= int(ident) < 2**63:
+                return np.empty(0, np.int64)
+            span = [int(np.searchsorted(self._numbers, ident, side, sorter=self._order)) for side in ("left", "right")]
+            return np.sort(self._order[span[0] : span[1]].astype(np.int64))
+        assert self._keys is not None
+        if len(ident.encode("utf-8", "surrogatepass")) >= LONGEST:
+            return np.empty(0, np.int64)
+        key = _keys([ident])[0]
+        span = [int(np.searchsorted(self._keys, key, side)) for side in ("left", "right")]
+        among = np.sort(self._order[span[0] : span[1]].astype(np.int64))
+        return np.array([position for position in among.tolist() if self[position] == ident], np.int64)
+
+
+def _keys(ids: list[str]) -> NDArray[np.uint64]:
+    """A fingerprint of each id. An id is shorter than a shingle, which is then the whole of it."""
+    keys = np.zeros(len(ids), np.uint64)
+    some = np.fromiter((bool(ident) for ident in ids), np.bool_, len(ids))
+    texts = [ident.encode("utf-8", "surrogatepass") for ident in ids if ident]
+    keys[some] = Shingling(unit="byte", width=LONGEST).fingerprints_many(texts)[0]
+    return keys
