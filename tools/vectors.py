@@ -700,7 +700,9 @@ def fourphase_vectors() -> dict[str, Any]:
             "threshold); contained: [a, b, containment of a in b] of at least threshold; star, components (by policy), "
             "greedy (by representative): for each document the position of its representative",
         ),
-        "collections": {name: [[m, values(members)] for m, members in sketches] for name, sketches in collections()},
+        "collections": {
+            name: [[m, [hex(z) for z in members]] for m, members in sketches] for name, sketches in collections()
+        },
         "entries": {
             name: [[hex(z), i] for z, i in fourphase.entries(sketches, fourphase.collapse(sketches))]
             for name, sketches in collections()
