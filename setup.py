@@ -20,6 +20,7 @@ C_FILES = {
     "_modsketch": ["modsketch"],
     "_pairs": ["pairs"],
     "_entries": ["entries"],
+    "_greedy": ["greedy"],
     "_hamming": ["hamming", "compressed"],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],

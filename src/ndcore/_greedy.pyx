@@ -1,0 +1,119 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Greedy clustering of mod sketches, and its memory. Shapes are checked by the caller in Python."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+import numpy as np
+
+
+cdef extern from "greedy.h" nogil:
+    ctypedef struct nd_greedy_slot:
+        pass
+    ctypedef struct nd_greedy_membership:
+        pass
+    ctypedef struct nd_greedy_cluster:
+        pass
+    ctypedef struct nd_greedy:
+        double threshold
+        uint32_t max_holders
+        int popular
+        nd_greedy_slot *slots
+        uint32_t room
+        uint32_t index_room
+        nd_greedy_membership *memberships
+        uint32_t *heap
+        uint32_t *index
+        nd_greedy_cluster *clusters
+        uint32_t count
+        uint32_t *shared
+        uint32_t *touched
+        uint32_t *found
+    bint nd_greedy_is_sketch(const uint64_t *a, size_t n, uint64_t mask)
+    void nd_greedy_hold(nd_greedy *g, const uint64_t *a, size_t n)
+    uint32_t nd_greedy_place(nd_greedy *g, const uint64_t *a, size_t n, uint64_t mask)
+
+
+MOST_VALUES = 1 << 31  # two thirds of the slots that 32 bits can number
+cdef enum:
+    BATCH = 65536  # values between two looks at signals
+
+
+cdef class Greedy:
+    """Places sketches in clusters, one after another.
+
+    values uint64 and offsets int64 (n + 1,) of the sketches, masks uint64 (n,): each modulus - 1. At most MOST_VALUES values
+    and 2^32 - 1 sketches. ValueError, which names the first, where the values of a sketch are no ascending multiples.
+    """
+    cdef nd_greedy state
+    cdef const uint64_t[::1] values, masks
+    cdef const int64_t[::1] offsets
+    cdef list memory
+
+    def __init__(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+                 const uint64_t[::1] masks not None, double threshold, uint32_t max_holders, bint popular):
+        cdef size_t n = masks.shape[0], total = values.shape[0], room = total + total // 2 + 1
+        self.values, self.offsets, self.masks = values, offsets, masks
+        self.memory = []
+        self.state.threshold, self.state.max_holders, self.state.popular = threshold, max_holders, popular
+        self.state.slots = <nd_greedy_slot *> self.given(np.zeros(room * sizeof(nd_greedy_slot), np.uint8))
+        self.state.room = self.state.index_room = <uint32_t> room
+        # What is not written to takes no memory.
+        self.state.memberships = <nd_greedy_membership *> self.given(
+            np.empty(total * sizeof(nd_greedy_membership), np.uint8))
+        if popular:
+            self.state.heap = <uint32_t *> self.given(np.empty(total, np.uint32))
+            self.state.index = <uint32_t *> self.given(np.full(room, 0xFFFFFFFF, np.uint32))
+        self.state.clusters = <nd_greedy_cluster *> self.given(np.empty(n * sizeof(nd_greedy_cluster), np.uint8))
+        self.state.shared = <uint32_t *> self.given(np.zeros(n, np.uint32))
+        self.state.touched = <uint32_t *> self.given(np.empty(n, np.uint32))
+        self.state.found = <uint32_t *> self.given(np.empty(int(np.diff(offsets).max(initial=0)), np.uint32))
+
+    cdef void *given(self, array):
+        self.memory.append(array)
+        return <void *> <size_t> array.ctypes.data
+
+    cdef const uint64_t *sketch(self, int64_t i) noexcept nogil:
+        return &self.values[0] + self.offsets[i] if self.values.shape[0] else NULL
+
+    cdef size_t size(self, int64_t i) noexcept nogil:
+        return <size_t> (self.offsets[i + 1] - self.offsets[i])
+
+    def hold(self):
+        """Count the holders of every value."""
+        cdef int64_t i = 0, n = self.masks.shape[0]
+        cdef size_t done
+        cdef bint right = True
+        while i < n and right:
+            PyErr_CheckSignals()
+            done = 0
+            with nogil:
+                while i < n and done < BATCH and right:
+                    right = nd_greedy_is_sketch(self.sketch(i), self.size(i), self.masks[i])
+                    if right:
+                        nd_greedy_hold(&self.state, self.sketch(i), self.size(i))
+                    done += self.size(i)
+                    i += 1
+        if not right:
+            raise ValueError(f"the values of sketch {i - 1} are no ascending multiples of its modulus "
+                             f"{int(self.masks[i - 1]) + 1}; give mod sketches as ModSketcher makes them")
+
+    def place(self, const int64_t[::1] order not None):
+        """Labels int64 (n,) of the sketches in this order: of each the first in its cluster."""
+        cdef int64_t i, at = 0, n = order.shape[0]
+        cdef uint32_t cluster, before
+        cdef size_t done
+        cdef int64_t[::1] labels = np.empty(n, np.int64), first = np.empty(n, np.int64)
+        while at < n:
+            PyErr_CheckSignals()
+            done = 0
+            with nogil:
+                while at < n and done < BATCH:
+                    i, before = order[at], self.state.count
+                    cluster = nd_greedy_place(&self.state, self.sketch(i), self.size(i), self.masks[i])
+                    if cluster == before:
+                        first[cluster] = i
+                    labels[i] = first[cluster]
+                    done += self.size(i)
+                    at += 1
+        return np.asarray(labels)

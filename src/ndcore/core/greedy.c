@@ -1,0 +1,215 @@
+/* A cluster's representative of popular fingerprints is a heap of `size` memberships with the least popular on top. Counts
+ * only grow, by one at a time, so the representative stays the most popular ones if after each step the fingerprint that
+ * was counted either sinks in the heap or, from outside, takes the place of a top that is less popular. */
+#include "greedy.h"
+
+enum { AHEAD = 8 };                 /* values between a prefetch and its use */
+
+#define GOLDEN UINT64_C(0x9E3779B97F4A7C15)     /* 2^64 / the golden ratio: spreads what is spread in any bits */
+
+/* A place for x in a table of `room` < 2^32. */
+static uint32_t home(uint64_t x, uint32_t room) { return (uint32_t)((x * GOLDEN >> 32) * room >> 32); }
+
+int nd_greedy_is_sketch(const uint64_t *a, size_t n, uint64_t mask)
+{
+    uint64_t bits = 0;
+    int ascend = 1;
+    for (size_t i = 0; i < n; i++) {
+        bits |= a[i];
+        ascend &= i == 0 || a[i - 1] < a[i];
+    }
+    return ascend && (bits & mask) == 0;
+}
+
+/* The slot of a value, or the free one where it belongs. */
+static uint32_t slot_of(const nd_greedy *g, uint64_t key)
+{
+    uint32_t at = home(key, g->room);
+    while (g->slots[at].holders && g->slots[at].key != key)
+        at = at + 1 == g->room ? 0 : at + 1;
+    return at;
+}
+
+static void prefetch_slot(const nd_greedy *g, const uint64_t *a, size_t n, size_t i)
+{
+    if (i + AHEAD < n)
+        ND_PREFETCH(&g->slots[home(a[i + AHEAD], g->room)]);
+}
+
+void nd_greedy_hold(nd_greedy *g, const uint64_t *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        prefetch_slot(g, a, n, i);
+        nd_greedy_slot *s = &g->slots[slot_of(g, a[i])];
+        if (s->holders++ == 0) {
+            s->key = a[i];
+            s->first = ND_GREEDY_NONE;
+        }
+    }
+}
+
+static int counts(const nd_greedy *g, const nd_greedy_slot *s) { return s->holders > 1 && s->holders <= g->max_holders; }
+
+/* shared[c] ← values in common with the representative of c, for the clusters c in touched; the number of these. */
+static size_t meet(nd_greedy *g, const uint64_t *a, size_t n)
+{
+    size_t touched = 0;
+    for (size_t i = 0; i < n; i++) {
+        prefetch_slot(g, a, n, i);
+        g->found[i] = slot_of(g, a[i]);
+        const uint32_t first = g->slots[g->found[i]].first;
+        if (first != ND_GREEDY_NONE)
+            ND_PREFETCH(&g->memberships[first]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const nd_greedy_slot *s = &g->slots[g->found[i]];
+        for (uint32_t at = counts(g, s) ? s->first : ND_GREEDY_NONE; at != ND_GREEDY_NONE;) {
+            const nd_greedy_membership *m = &g->memberships[at];
+            if (m->place != ND_GREEDY_NONE && g->shared[m->cluster]++ == 0)
+                g->touched[touched++] = m->cluster;
+            at = m->next;
+        }
+    }
+    return touched;
+}
+
+static size_t multiples(const uint64_t *a, size_t n, uint64_t mask)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += (a[i] & mask) == 0;
+    return count;
+}
+
+/* How many values of the representative of c are 0 mod mask + 1. */
+static size_t represented(const nd_greedy *g, const nd_greedy_cluster *c, uint64_t mask)
+{
+    if ((mask & ~c->mask) == 0)
+        return c->size;
+    if (!g->popular)
+        return multiples(c->first, c->size, mask);
+    size_t count = 0;
+    for (size_t i = 0; i < c->size; i++)
+        count += (g->slots[g->memberships[g->heap[c->heap + i]].slot].key & mask) == 0;
+    return count;
+}
+
+/* The resemblance, or 0 where it is below the threshold. */
+static double resemblance(
+    const nd_greedy *g, const nd_greedy_cluster *c, size_t common, const uint64_t *a, size_t n, uint64_t mask)
+{
+    const int coarser = (c->mask & ~mask) != 0;
+    if ((double)common / (double)(coarser ? c->size : n) < g->threshold)     /* the union is no smaller */
+        return 0;
+    const size_t mine = coarser ? multiples(a, n, c->mask) : n;
+    const double found = (double)common / (double)(mine + represented(g, c, mask) - common);
+    return found < g->threshold ? 0 : found;
+}
+
+/* ---- popular fingerprints */
+
+/* Whether membership x is less popular than y, of one cluster. */
+static int below(const nd_greedy *g, uint32_t x, uint32_t y)
+{
+    const nd_greedy_membership *a = &g->memberships[x], *b = &g->memberships[y];
+    return a->count != b->count ? a->count < b->count : g->slots[a->slot].key > g->slots[b->slot].key;
+}
+
+/* Puts x at `place` of the heap of n, or below it. */
+static void sink(nd_greedy *g, uint32_t *heap, size_t n, size_t place, uint32_t x)
+{
+    for (;;) {
+        size_t child = 2 * place + 1;
+        if (child >= n)
+            break;
+        child += child + 1 < n && below(g, heap[child + 1], heap[child]);
+        if (!below(g, heap[child], x))
+            break;
+        heap[place] = heap[child];
+        g->memberships[heap[place]].place = (uint32_t)place;
+        place = child;
+    }
+    heap[place] = x;
+    g->memberships[x].place = (uint32_t)place;
+}
+
+/* Where the membership of a slot's fingerprint in cluster c stands in the index, or belongs. */
+static uint32_t *index_of(const nd_greedy *g, uint32_t slot, uint32_t c)
+{
+    uint32_t at = home((uint64_t)slot << 32 | c, g->index_room);
+    for (; g->index[at] != ND_GREEDY_NONE; at = at + 1 == g->index_room ? 0 : at + 1) {
+        const nd_greedy_membership *m = &g->memberships[g->index[at]];
+        if (m->slot == slot && m->cluster == c)
+            break;
+    }
+    return &g->index[at];
+}
+
+/* ---- clusters */
+
+static uint32_t enroll(nd_greedy *g, uint32_t slot, uint32_t cluster, uint32_t place)
+{
+    g->memberships[g->used] = (nd_greedy_membership){slot, cluster, 0, place, g->slots[slot].first};
+    g->slots[slot].first = g->used;
+    return g->used++;
+}
+
+static uint32_t found_cluster(nd_greedy *g, const uint64_t *a, size_t n, uint64_t mask)
+{
+    const uint32_t c = g->count++;
+    g->clusters[c] = (nd_greedy_cluster){a, n, mask, g->heaped};
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t slot = g->found[i];
+        if (g->popular) {           /* the largest, least popular as yet, on top */
+            const uint32_t at = enroll(g, slot, c, (uint32_t)(n - 1 - i));
+            g->memberships[at].count = 1;
+            g->heap[g->heaped + n - 1 - i] = *index_of(g, slot, c) = at;
+        } else if (counts(g, &g->slots[slot])) {
+            enroll(g, slot, c, 0);
+        }
+    }
+    g->heaped += g->popular ? n : 0;
+    return c;
+}
+
+static void count_member(nd_greedy *g, uint32_t cluster, const uint64_t *a, size_t n)
+{
+    const nd_greedy_cluster *c = &g->clusters[cluster];
+    uint32_t *const heap = g->heap + c->heap;
+    for (size_t i = 0; i < n; i++) {
+        if (a[i] & c->mask)
+            continue;
+        uint32_t *const at = index_of(g, g->found[i], cluster);
+        if (*at == ND_GREEDY_NONE)
+            *at = enroll(g, g->found[i], cluster, ND_GREEDY_NONE);
+        nd_greedy_membership *const m = &g->memberships[*at];
+        m->count++;
+        if (m->place != ND_GREEDY_NONE) {
+            sink(g, heap, c->size, m->place, *at);
+        } else if (below(g, heap[0], *at)) {
+            g->memberships[heap[0]].place = ND_GREEDY_NONE;
+            sink(g, heap, c->size, 0, *at);
+        }
+    }
+}
+
+uint32_t nd_greedy_place(nd_greedy *g, const uint64_t *a, size_t n, uint64_t mask)
+{
+    const size_t touched = meet(g, a, n);
+    uint32_t best = ND_GREEDY_NONE;
+    double most = 0;
+    for (size_t i = 0; i < touched; i++) {
+        const uint32_t c = g->touched[i];
+        const double found = resemblance(g, &g->clusters[c], g->shared[c], a, n, mask);
+        g->shared[c] = 0;
+        if (found > most || (found > 0 && found == most && c < best)) {
+            best = c;
+            most = found;
+        }
+    }
+    if (best == ND_GREEDY_NONE)
+        return found_cluster(g, a, n, mask);
+    if (g->popular)
+        count_member(g, best, a, n);
+    return best;
+}
