@@ -69,8 +69,8 @@ def greedy_clusters(
     members as representatives the clusters are those of "star", given all pairs that have a value in common.
 
     A table remembers to which representatives each value belongs, so the time is O(n·s) expected for sketches of s values
-    where a value belongs to few representatives (at most `max_holders`), and O(n·s·log s) with "popular". Memory: at most 44
-    bytes a value, 54 with "popular", of which 24 for the table; and 64 bytes a document.
+    where a value belongs to few representatives (at most `max_holders`), and O(n·s·log s) with "popular". Memory: at most 48
+    bytes a value, 58 with "popular", of which 24 for the table; and 72 bytes a document.
 
     Deterministic: the result depends on the arguments only.
 

@@ -90,7 +90,7 @@ static size_t represented(const nd_greedy *g, const nd_greedy_cluster *c, uint64
         return multiples(c->first, c->size, mask);
     size_t count = 0;
     for (size_t i = 0; i < c->size; i++)
-        count += (g->slots[g->memberships[g->heap[c->heap + i]].slot].key & mask) == 0;
+        count += (g->memberships[g->heap[c->heap + i]].key & mask) == 0;
     return count;
 }
 
@@ -112,7 +112,7 @@ static double resemblance(
 static int below(const nd_greedy *g, uint32_t x, uint32_t y)
 {
     const nd_greedy_membership *a = &g->memberships[x], *b = &g->memberships[y];
-    return a->count != b->count ? a->count < b->count : g->slots[a->slot].key > g->slots[b->slot].key;
+    return a->count != b->count ? a->count < b->count : a->key > b->key;
 }
 
 /* Puts x at `place` of the heap of n, or below it. */
@@ -133,24 +133,37 @@ static void sink(nd_greedy *g, uint32_t *heap, size_t n, size_t place, uint32_t 
     g->memberships[x].place = (uint32_t)place;
 }
 
-/* Where the membership of a slot's fingerprint in cluster c stands in the index, or belongs. */
-static uint32_t *index_of(const nd_greedy *g, uint32_t slot, uint32_t c)
+/* Where the membership of a fingerprint in cluster c would stand in the index if no other did. */
+static uint32_t home_of(const nd_greedy *g, uint64_t key, uint32_t c)
 {
-    uint32_t at = home((uint64_t)slot << 32 | c, g->index_room);
+    return home((key ^ key >> 32) + c * UINT64_C(0xC2B2AE3D27D4EB4F), g->index_room);
+}
+
+/* Where it stands, or belongs. */
+static uint32_t *index_of(const nd_greedy *g, uint64_t key, uint32_t c)
+{
+    uint32_t at = home_of(g, key, c);
     for (; g->index[at] != ND_GREEDY_NONE; at = at + 1 == g->index_room ? 0 : at + 1) {
         const nd_greedy_membership *m = &g->memberships[g->index[at]];
-        if (m->slot == slot && m->cluster == c)
+        if (m->key == key && m->cluster == c)
             break;
     }
     return &g->index[at];
 }
 
+static void prefetch_index(const nd_greedy *g, const uint64_t *a, size_t n, size_t i, uint32_t c)
+{
+    if (i + AHEAD < n)
+        ND_PREFETCH(&g->index[home_of(g, a[i + AHEAD], c)]);
+}
+
 /* ---- clusters */
 
-static uint32_t enroll(nd_greedy *g, uint32_t slot, uint32_t cluster, uint32_t place)
+static uint32_t enroll(nd_greedy *g, uint32_t slot, uint32_t cluster, uint32_t count, uint32_t place)
 {
-    g->memberships[g->used] = (nd_greedy_membership){slot, cluster, 0, place, g->slots[slot].first};
-    g->slots[slot].first = g->used;
+    nd_greedy_slot *const s = &g->slots[slot];
+    g->memberships[g->used] = (nd_greedy_membership){s->key, cluster, count, place, s->first};
+    s->first = g->used;
     return g->used++;
 }
 
@@ -161,11 +174,11 @@ static uint32_t found_cluster(nd_greedy *g, const uint64_t *a, size_t n, uint64_
     for (size_t i = 0; i < n; i++) {
         const uint32_t slot = g->found[i];
         if (g->popular) {           /* the largest, least popular as yet, on top */
-            const uint32_t at = enroll(g, slot, c, (uint32_t)(n - 1 - i));
-            g->memberships[at].count = 1;
-            g->heap[g->heaped + n - 1 - i] = *index_of(g, slot, c) = at;
+            const size_t place = n - 1 - i;
+            prefetch_index(g, a, n, i, c);
+            g->heap[g->heaped + place] = *index_of(g, a[i], c) = enroll(g, slot, c, 1, (uint32_t)place);
         } else if (counts(g, &g->slots[slot])) {
-            enroll(g, slot, c, 0);
+            enroll(g, slot, c, 1, 0);
         }
     }
     g->heaped += g->popular ? n : 0;
@@ -177,11 +190,12 @@ static void count_member(nd_greedy *g, uint32_t cluster, const uint64_t *a, size
     const nd_greedy_cluster *c = &g->clusters[cluster];
     uint32_t *const heap = g->heap + c->heap;
     for (size_t i = 0; i < n; i++) {
+        prefetch_index(g, a, n, i, cluster);
         if (a[i] & c->mask)
             continue;
-        uint32_t *const at = index_of(g, g->found[i], cluster);
+        uint32_t *const at = index_of(g, a[i], cluster);
         if (*at == ND_GREEDY_NONE)
-            *at = enroll(g, g->found[i], cluster, ND_GREEDY_NONE);
+            *at = enroll(g, g->found[i], cluster, 0, ND_GREEDY_NONE);
         nd_greedy_membership *const m = &g->memberships[*at];
         m->count++;
         if (m->place != ND_GREEDY_NONE) {

@@ -10,7 +10,7 @@ typedef struct { uint64_t key; uint32_t holders, first; } nd_greedy_slot;
 
 /* That members of a cluster hold a fingerprint: how many of them; its place in the heap of the representative, or
  * ND_GREEDY_NONE where it is not in that (0 where representatives are first members); the fingerprint's next membership. */
-typedef struct { uint32_t slot, cluster, count, place, next; } nd_greedy_membership;
+typedef struct { uint64_t key; uint32_t cluster, count, place, next; } nd_greedy_membership;
 
 /* The first member's values, `size` of them, multiples of mask + 1; where the cluster's heap of as many begins. */
 typedef struct { const uint64_t *first; size_t size; uint64_t mask; size_t heap; } nd_greedy_cluster;
