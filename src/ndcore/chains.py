@@ -1,0 +1,190 @@
+"""Chains in connected components: what they are, and a guard against them.
+
+Resemblance is not transitive: in a component, the first document and the last may have nothing in common (Broder et al.
+1997, §2 and §4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore import _pairs
+from ndcore.clustering import represent
+from ndcore.result import Pairs
+
+__all__ = ["Chains", "chains", "guarded", "to_representatives"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Chains(NamedTuple):
+    """Components some of whose members do not resemble their representative sufficiently; arrays, by representative.
+
+    Attributes
+    ----------
+    representative : int64
+        Position of the document that represents the component.
+    size : int64
+        Its members, the representative included.
+    apart : int64
+        Those that do not resemble the representative at the threshold.
+    least : float64
+        The least resemblance of a member to the representative, of those that are numbers.
+    bottleneck : float64
+        The highest threshold at which the pairs still make it one component: the least resemblance on the ways from document
+        to document where each takes the one whose least is largest.
+    hops : int64
+        The most pairs that the shortest way from the representative to a member takes.
+    """
+
+    representative: Ints
+    size: Ints
+    apart: Ints
+    least: Floats
+    bottleneck: Floats
+    hops: Ints
+
+
+def to_representatives(labels: Ints, pairs: Pairs, measure: Callable[[Ints, Ints], Floats]) -> Floats:
+    """Resemblance of every document to its representative, float64 (n,); 1 to itself.
+
+    Parameters
+    ----------
+    labels : int64 (n,)
+        The representative of every document.
+    pairs : Pairs
+        Sorted by a, then b; where a document and its representative are one of them, that resemblance is taken.
+    measure : callable
+        The resemblances of documents i to documents j, two int64 arrays; asked once, for all others. nan: there is none.
+
+    Notes
+    -----
+    O(n·log(pairs)), and what `measure` takes.
+    """
+    n = len(labels)
+    found = np.ones(n)
+    i = np.flatnonzero(labels != np.arange(n))
+    keys, wanted = pairs.a * n + pairs.b, np.minimum(i, labels[i]) * n + np.maximum(i, labels[i])
+    at = np.searchsorted(keys, wanted)
+    known = at < len(keys)
+    known[known] = keys[at[known]] == wanted[known]
+    found[i[known]] = pairs.resemblance[at[known]]
+    unknown = i[~known]
+    if len(unknown):
+        found[unknown] = measure(unknown, labels[unknown])
+    return found
+
+
+def chains(labels: Ints, pairs: Pairs, similar: Floats, threshold: float) -> Chains:
+    """The components with members that do not resemble their representative at the threshold.
+
+    Parameters
+    ----------
+    labels : int64 (n,)
+        The representative of every document: those of `represent`, with cluster="components", of the pairs. Documents that
+        were collapsed into another are put back later.
+    pairs : Pairs
+        All that resemble each other sufficiently.
+    similar : float64 (n,)
+        As of `to_representatives`; nan is below every threshold.
+    threshold : float
+
+    Raises
+    ------
+    ValueError
+        A pair joins two components, or no pairs join a document with its representative.
+
+    Notes
+    -----
+    O((n + pairs)·log n), and O(hops) calls of NumPy. Only the pairs of chains are looked at more than once.
+    """
+    n = len(labels)
+    outside = np.flatnonzero(labels[pairs.a] != labels[pairs.b])
+    if len(outside):
+        a, b = int(pairs.a[outside[0]]), int(pairs.b[outside[0]])
+        raise ValueError(f"documents {a} and {b} are a pair and have different labels; give the components of the pairs")
+    apart = np.bincount(labels[~(similar >= threshold)], minlength=n)
+    members = np.flatnonzero(apart[labels])
+    representative = np.flatnonzero(apart)
+    inner = pairs.where(apart[labels[pairs.a]] > 0)
+    least = np.full(n, np.inf)
+    np.fmin.at(least, labels[members], similar[members])
+    return Chains(
+        representative, np.bincount(labels, minlength=n)[representative], apart[representative], least[representative],
+        _bottlenecks(labels, inner)[representative], _hops(labels, members, inner)[representative],
+    )
+
+
+def guarded(labels: Ints, pairs: Pairs, similar: Floats, guard: float, order: Ints) -> Ints:
+    """The labels, with stars in place of components that have a member too far from its representative.
+
+    Parameters
+    ----------
+    labels, pairs, similar
+        As of `chains`.
+    guard : float
+        Components are kept where every member resembles its representative at or above this.
+    order : int64 (n,)
+        The documents in keep order.
+
+    Notes
+    -----
+    In a star every member resembles its representative at or above the threshold of the pairs. Its centre need not be the
+    representative that the component had, save for the first. O(n + pairs·log(pairs)).
+    """
+    n = len(labels)
+    broken = np.bincount(labels[~(similar >= guard)], minlength=n)[labels] > 0
+    stars = represent(n, *pairs.where(broken[pairs.a]), order, np.zeros(n, np.bool_))
+    return np.where(broken, stars, labels)
+
+
+def _bottlenecks(labels: Ints, pairs: Pairs) -> Floats:
+    """At each representative the least resemblance in a maximum spanning tree of its component, by Borůvka's rounds."""
+    n = len(labels)
+    least = np.full(n, np.inf)
+    parts = np.arange(n)
+    strongest_first = np.argsort(-pairs.resemblance, kind="stable")
+    a, b, resemblance = (column[strongest_first] for column in pairs)
+    while len(a):
+        first = np.full(n, len(a))
+        for end in (a, b):
+            np.minimum.at(first, parts[end], np.arange(len(a)))
+        chosen = np.unique(first[first < len(a)])
+        np.minimum.at(least, labels[a[chosen]], resemblance[chosen])
+        parts = _pairs.components(parts[a[chosen]], parts[b[chosen]], np.arange(n))[parts]
+        open_ = parts[a] != parts[b]
+        a, b, resemblance = a[open_], b[open_], resemblance[open_]
+    return least
+
+
+def _hops(labels: Ints, members: Ints, pairs: Pairs) -> Ints:
+    """At each representative the most pairs on the shortest way to one of its members."""
+    n = len(labels)
+    ends, others = np.concatenate([pairs.a, pairs.b]), np.concatenate([pairs.b, pairs.a])
+    others = others[np.argsort(ends, kind="stable")]
+    degree = np.bincount(ends, minlength=n)
+    starts = np.cumsum(degree) - degree
+    hops = np.zeros(n, np.int64)
+    reached = np.zeros(n, np.bool_)
+    frontier, distance = np.unique(labels[members]), 0
+    while len(frontier):
+        reached[frontier] = True
+        hops[labels[frontier]] = distance
+        distance += 1
+        neighbours = others[np.repeat(starts[frontier], degree[frontier]) + _ranges(degree[frontier])]
+        frontier = np.unique(neighbours[~reached[neighbours]])
+    lost = members[~reached[members]]
+    if len(lost):
+        raise ValueError(f"no pairs join document {lost[0]} with its representative {labels[lost[0]]}; give the components "
+                         "of the pairs, without documents that were collapsed")
+    return hops
+
+
+def _ranges(lengths: Ints) -> Ints:
+    """0 … lengths[0] − 1, 0 … lengths[1] − 1, and so on."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
