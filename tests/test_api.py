@@ -144,7 +144,7 @@ def test_there_are_doctests_to_run():
 
 
 @pytest.mark.parametrize(
-    "module", ["_arrow", "_cpu", "_feature", "_minhash", "_modsketch", "_pairs", "_pipeline", "_rabin", "_text"])
+    "module", ["_arrow", "_cpu", "_feature", "_greedy", "_minhash", "_modsketch", "_pairs", "_pipeline", "_rabin", "_text"])
 def test_extensions_export_nothing_but_their_start(module):
     """Names of C functions that others export too would otherwise meet in one process."""
     if shutil.which("nm") is None:
@@ -272,8 +272,11 @@ LONG_JOB = """
         "nd.near_duplicates(texts(), threads=1)",
         "import itertools; t = list(itertools.islice(texts(), 150000)); print('running', flush=True); "
         "[nd.MinHasher(512).sketch_many(t, threads=2) for _ in range(99)]",
+        "import numpy as np; from ndcore.greedy import greedy_clusters; n = 1 << 16; own = np.arange(99, 99 + 80 * n); "
+        "values = np.hstack([np.tile(np.arange(40), (n, 1)), own.reshape(n, 80)]).ravel(); print('running', flush=True); "
+        "greedy_clusters(values, np.arange(0, 120 * n + 1, 120), threshold=0.5, max_holders=None)",
     ],
-    ids=["near_duplicates", "one thread", "sketch_many"],
+    ids=["near_duplicates", "one thread", "sketch_many", "greedy_clusters"],
 )
 def test_ctrl_c(call):
     """KeyboardInterrupt leaves a call that would go on for minutes or for ever, and does so long before that."""

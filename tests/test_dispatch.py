@@ -150,7 +150,7 @@ def test_a_form_that_this_cpu_lacks(monkeypatch):
 
 
 def extensions() -> list[Path]:
-    names = ["_arrow", "_cpu", "_feature", "_minhash", "_modsketch", "_pairs", "_pipeline", "_rabin", "_text"]
+    names = ["_arrow", "_cpu", "_feature", "_greedy", "_minhash", "_modsketch", "_pairs", "_pipeline", "_rabin", "_text"]
     return [Path(importlib.util.find_spec(f"ndcore.{name}").origin) for name in names]
 
 
