@@ -1,4 +1,4 @@
-"""The reference of the four phases: by hand, the paper's figures, and an oracle that compares all pairs of sets."""
+"""The four phases: the reference by hand and by an oracle that compares all pairs of sets; the kernels by the reference."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import random
 from collections import defaultdict
 from math import isnan
 
+import numpy as np
 import pytest
 
+from ndcore.fourphase import cluster
+from ndcore.modsketching import ModSketcher
 from ndcore.reference import features, fourphase
 from ndcore.reference.fourphase import Common, Estimated, Sketch
 from ndcore.reference.minhash import adaptive, adaptive_level
@@ -189,6 +192,49 @@ def test_super_shingles_propose_pairs_with_a_run_in_common(seed):
     held = [r for i, own in enumerate(runs) if leaders[i] == i for r in own]
     rare = {r for r in set(held) if held.count(r) <= 2}
     assert few == {(a, b): common for (a, b), common in shared.items() if runs[a] & runs[b] & rare}
+
+
+# ---------------------------------------------------------------------------------------------- the kernels
+
+
+def hashed(rng: random.Random) -> list[list[int]]:
+    """Sets of hashes of several sizes, copies and edits of one another."""
+    universe = [rng.getrandbits(64) for _ in range(600)]
+    sets: list[list[int]] = []
+    for _ in range(rng.randrange(1, 30)):
+        made = list(rng.choice(sets)) if sets and rng.random() < 0.7 else rng.sample(universe, rng.choice([3, 20, 90, 260]))
+        for _ in range(rng.randrange(1 + len(made) // 3) if rng.random() < 0.7 else 0):
+            made[rng.randrange(len(made))] = rng.choice(universe)
+        sets.append(made)
+    return sets
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_clusters_of_sketches_as_the_reference(seed):
+    rng = random.Random(seed)
+    sets = hashed(rng)
+    values = np.array([z for made in sets for z in made], np.uint64)
+    sk = ModSketcher(rng.choice([1, 3, "adaptive"])).sketch_hashes(values, np.cumsum([0, *map(len, sets)]))
+    moduli = [1] * len(sets) if sk.moduli is None else sk.moduli.tolist()
+    members = [part.tolist() for part in np.split(sk.values, sk.offsets[1:-1])]
+    sketches = [Sketch(*pair) for pair in zip(moduli, members, strict=True)]
+    threshold, max_holders = rng.choice([0.3, 0.5, 0.8]), rng.choice([2, 4, 1000])
+
+    leaders = fourphase.collapse(sketches)
+    shingles = fourphase.entries(sketches, leaders)
+    common = fourphase.common_shingles(shingles, max_holders)
+    pairs = fourphase.estimates(sketches, fourphase.counts(shingles, common), min(0.5, threshold))
+    for policy in fourphase.POLICIES:
+        for kind in fourphase.CLUSTERINGS:
+            found = cluster(sk, threshold=threshold, policy=policy, cluster=kind, max_holders=max_holders, threads=1)
+            labels = fourphase.cluster_pairs(len(sketches), pairs, threshold, kind, policy)
+            assert found.labels.tolist() == fourphase.restore(labels, leaders)
+    assert found.pairs.a.tolist() == [p.a for p in pairs]
+    assert found.pairs.b.tolist() == [p.b for p in pairs]
+    assert found.pairs.overlaps.common.tolist() == [p.common for p in pairs]
+    assert sorted(zip(*(column.tolist() for column in found.common), strict=True)) == common
+    ways = found.contained(0.8)
+    assert list(zip(*(column.tolist() for column in ways), strict=True)) == fourphase.contained(pairs, 0.8)
 
 
 # ---------------------------------------------------------------------------------------------- by hand
