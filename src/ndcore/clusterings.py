@@ -11,20 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _pairs
+from ndcore.chains import Chains, chains, guarded
+from ndcore.greedy import greedy_clusters
+from ndcore.names import Names
 from ndcore.phases import CountedPairs, counted_pairs, unmarked
+from ndcore.result import Pairs
 from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import Shelf
 
 __all__ = [
-    "CLASSES", "CLUSTERINGS", "POLICIES", "Chain", "Clustering", "CommonValues", "Containments", "Policy",
-    "check_grouping", "group",
+    "CLASSES",
+    "CLUSTERINGS",
+    "POLICIES",
+    "ClusterBy",
+    "Clustering",
+    "CommonValues",
+    "Containments",
+    "Policy",
+    "check_grouping",
+    "group",
 ]
 
 Ints = NDArray[np.int64]
 Policy = Literal["resemblance", "containment"]
+ClusterBy = Literal["star", "components", "greedy", "popular"]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained")
-CLUSTERINGS = ("star", "components", "greedy")
+CLUSTERINGS = ("star", "components", "greedy", "popular")
 POLICIES = ("resemblance", "containment")
 NEAR, CONTAINED = 4, 5
 
@@ -43,20 +56,6 @@ class CommonValues(NamedTuple):
     value: NDArray[np.uint64]
     holders: Ints
     example: Ints
-
-
-class Chain(NamedTuple):
-    """A connected component with members that its representative does not resemble enough.
-
-    `members` in all, `far` of them below the threshold to the representative, the least of them at `least`; `split`: the
-    guard has made stars of it.
-    """
-
-    representative: int
-    members: int
-    far: int
-    least: float
-    split: bool
 
 
 @dataclass(frozen=True)
@@ -82,8 +81,8 @@ class Clustering:
         Pairs were counted from this containment on, one way or the other: no threshold below can be asked for.
     common : CommonValues
         They pair nobody, and are not counted as held in common.
-    chains : list of Chain
-        With cluster="components".
+    chains : Chains
+        With cluster="components": those with members that do not resemble their representative enough.
     without_sample : int
         Documents that can be identical to another and nothing else: without shingles, or with an empty sample.
     method, parameters
@@ -102,10 +101,10 @@ class Clustering:
     guard: float | None
     floor: float
     common: CommonValues
-    chains: list[Chain]
+    chains: Chains
     without_sample: int
     parameters: dict[str, Any]
-    ids: Sequence[Any] | None
+    ids: Sequence[Any] | Names | None
     segments: Segments = field(repr=False)
     shelf: Shelf = field(repr=False)
 
@@ -159,7 +158,7 @@ class Clustering:
 
     def rethreshold(
         self, threshold: float | None = None, policy: Policy | None = None,
-        cluster: Literal["star", "components", "greedy"] | None = None, guard: float | None = None,
+        cluster: ClusterBy | None = None, guard: float | None = None,
         threads: int | None = None,
     ) -> Clustering:
         """The same collection with another threshold, policy or clustering: only the last phase is done again.
@@ -204,6 +203,8 @@ def check_grouping(threshold: float, floor: float, policy: str, cluster: str, gu
         raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
     if cluster not in CLUSTERINGS:
         raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")
+    if cluster == "popular" and policy != "resemblance":
+        raise ValueError("cluster='popular' clusters by resemblance; by containment, use star, components or greedy")
     if guard is not None and (cluster != "components" or not 0 < guard <= threshold):
         raise ValueError(f"guard={guard!r} is for cluster='components', above 0 and at most the threshold, {threshold:g}")
 
@@ -219,15 +220,20 @@ def group(
     n, leaders = len(draft), draft.leaders
     links = _Links(draft.shelf, threshold, policy)
     if cluster == "components":
-        labels, chains = _guarded(draft.segments, links, n, threshold, policy, guard, threads)
+        labels, chains = _components(draft.segments, links, n, guard, threads)
     else:
-        labels, chains = _stars(links, n, cluster == "star"), []
+        labels = _popular(draft, threshold) if cluster == "popular" else _stars(links, n, cluster == "star")
+        chains = UNCHAINED
     whole = labels[leaders]
     codes, resemblance = _verdicts(draft, whole, labels, policy, threshold, threads)
     return replace(
         draft, labels=whole, codes=codes, resemblance=resemblance, threshold=threshold, policy=policy, cluster=cluster,
         guard=guard, chains=chains,
     )
+
+
+_NONE = np.empty(0, np.int64)
+UNCHAINED = Chains(_NONE, _NONE, _NONE, np.empty(0), np.empty(0), _NONE)
 
 
 class _Links:
@@ -243,43 +249,42 @@ class _Links:
             yield a[enough], b[enough], weight[enough]
 
 
-def _stars(links: _Links, n: int, best: bool, among: NDArray[np.bool_] | None = None) -> Ints:
+def _stars(links: _Links, n: int, best: bool) -> Ints:
     labels, most = np.arange(n), np.full(n, -1.0)
     for a, b, weight in links:
-        if among is not None:
-            inside = among[a]
-            a, b, weight = a[inside], b[inside], weight[inside]
         _pairs.star_ascending(a, b, weight, best, most, labels)
     return labels
 
 
-def _guarded(
-    segments: Segments, links: _Links, n: int, threshold: float, policy: str, guard: float | None, threads: int | None
-) -> tuple[Ints, list[Chain]]:
-    """Connected components, of which those that hang together by chains are told, and split below the guard."""
+def _popular(draft: Clustering, threshold: float) -> Ints:
+    """Greedy clusters of the leaders' sketches by their most popular values."""
+    segments = draft.segments
+    taken = (draft.leaders == np.arange(len(draft))) & ~unmarked(segments)
+    values, offsets = segments.samples(taken)
+    return greedy_clusters(
+        values, offsets, threshold=threshold, representative="popular", moduli=segments.moduli,
+        max_holders=draft.parameters["max_holders"],
+    )
+
+
+def _components(
+    segments: Segments, links: _Links, n: int, guard: float | None, threads: int | None
+) -> tuple[Ints, Chains]:
+    """Connected components, with an account of those that hang together by chains, split where the guard says so."""
     labels, rank = np.arange(n), np.arange(n)
     for a, b, _ in links:
         labels = _pairs.components(a, b, rank, labels)
     members = np.flatnonzero(labels != rank)
     overlaps = segments.compared(labels[members], members, threads)
-    weight = overlaps.resemblance if policy == "resemblance" else overlaps.contained
-    far = ~(weight >= threshold)
-    if not far.any():
-        return labels, []
-    roots, counts = np.unique(labels[members[far]], return_counts=True)
-    least = np.full(n, np.inf)
-    np.minimum.at(least, labels[members[far]], np.nan_to_num(weight[far]))
-    sizes = np.bincount(labels, minlength=n)
-    split = np.zeros(n, np.bool_)
-    if guard is not None:
-        split[roots] = least[roots] < guard
-        stars = _stars(links, n, True, split[labels])
-        labels = np.where(split[labels], stars, labels)
-    chains = [
-        Chain(root, int(sizes[root]), count, float(least[root]), bool(split[root]))
-        for root, count in zip(roots.tolist(), counts.tolist(), strict=True)
-    ]
-    return labels, sorted(chains, key=lambda chain: (-chain.members, chain.representative))
+    similar = np.ones(n)
+    similar[members] = overlaps.resemblance if links.policy == "resemblance" else overlaps.contained
+    far = np.zeros(n, np.bool_)
+    far[labels[~(similar >= links.threshold)]] = True
+    inside = [Pairs(_NONE, _NONE, np.empty(0))]
+    inside += [Pairs(*part).where(far[labels[part[0]]]) for part in links]
+    pairs = Pairs(*(np.concatenate(column) for column in zip(*inside, strict=True)))
+    found = chains(labels, pairs, similar, links.threshold)
+    return (labels if guard is None else guarded(labels, pairs, similar, guard, rank)), found
 
 
 def _verdicts(

@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.clusterings import Chain, Clustering, CommonValues, Policy
+from ndcore.chains import Chains
+from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy
 from ndcore.container import CorruptFile
 from ndcore.filtering import FilterDesign
 from ndcore.fourphase import Method, Settings, cluster_on_shelf, common_values, marks_of, needed, sketcher_of
@@ -95,7 +96,7 @@ class Collection:
         sketcher: Sketcher | None = None,
         method: Method = "shingles",
         policy: Policy = "resemblance",
-        cluster: Literal["star", "components", "greedy"] = "star",
+        cluster: ClusterBy = "star",
         guard: float | None = None,
         max_holders: int = 1000,
         run: int = RUN,
@@ -194,7 +195,8 @@ class Collection:
         clustering = Clustering(
             labels=labels, codes=groups["codes"], resemblance=groups["resemblance"], leaders=leaders, same=documents["same"],
             threshold=header["threshold"], policy=header["policy"], cluster=header["cluster"], guard=header["guard"],
-            floor=settings.floor, common=common_values(shelf), chains=[Chain(*chain) for chain in header["chains"]],
+            floor=settings.floor, common=common_values(shelf),
+            chains=Chains(*(groups[f"chains_{name}"] for name in Chains._fields)),
             without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=names,
             segments=segments, shelf=shelf,
         )
@@ -202,7 +204,7 @@ class Collection:
 
     def rethreshold(
         self, threshold: float | None = None, policy: Policy | None = None,
-        cluster: Literal["star", "components", "greedy"] | None = None, guard: float | None = None,
+        cluster: ClusterBy | None = None, guard: float | None = None,
         threads: int | None = None,
     ) -> Collection:
         """Make other clusters of the pairs that were counted, and keep them instead: see `Clustering.rethreshold`."""
@@ -385,11 +387,10 @@ def _save(shelf: DirectoryShelf, found: Clustering) -> None:
     group, member = _grouped(found.labels)
     header = {
         "threshold": float(found.threshold), "policy": found.policy, "cluster": found.cluster, "guard": found.guard,
-        "chains": [list(chain) for chain in found.chains],
     }
     shelf.put("clusters", header, {
         "labels": found.labels.astype(np.uint32), "codes": found.codes, "resemblance": found.resemblance, "group": group,
-        "member": member,
+        "member": member, **{f"chains_{name}": column for name, column in found.chains._asdict().items()},
     })
 
 

@@ -58,7 +58,8 @@ class CountedPairs(NamedTuple):
 
 def unmarked(segments: Segments) -> NDArray[np.bool_]:
     """Documents without shingles, or whose sample is empty: they never meet another."""
-    return ~segments.valid | (segments.members == 0)
+    empty: NDArray[np.bool_] = ~segments.valid | (segments.members == 0)
+    return empty
 
 
 def find_alike(segments: Segments, threads: int | None) -> tuple[Ints, Ints]:

@@ -52,7 +52,8 @@ class Overlaps:
 
 
 def _ratio(part: Ints, whole: Ints) -> NDArray[np.float64]:
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    out = np.full(len(part), np.nan)
+    return np.divide(part, whole, out=out, where=whole > 0)  # type: ignore[no-any-return]
 
 
 class Segments:
@@ -95,15 +96,12 @@ class Segments:
         """A fingerprint of each sample with its modulus: equal samples have equal ones."""
         return np.concatenate([_keys(part) for part in self.parts])
 
-    def row(self, document: int) -> NDArray[np.uint64]:
-        """The sample of a document."""
-        part = int(np.searchsorted(self.starts, document, "right")) - 1
-        return self.parts[part]._row(int(document - self.starts[part]))
-
-    def same(self, i: int, j: int) -> bool:
-        """Whether two documents have equal samples of equal moduli."""
-        equal = self.moduli is None or self.moduli[i] == self.moduli[j]
-        return bool(equal and np.array_equal(self.row(i), self.row(j)))
+    def samples(self, taken: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Ints]:
+        """(values, offsets) of all samples, those that are not taken empty."""
+        offsets = np.concatenate([[0], np.cumsum(np.where(taken, self.members, 0))]).astype(np.int64)
+        values = [part.values[np.repeat(taken[start : start + len(part)], _members(part))]
+                  for part, start in zip(self.parts, self.starts[:-1], strict=True)]
+        return np.concatenate(values), offsets
 
     def at(self, documents: Ints, moduli: NDArray[np.uint64]) -> Ints:
         """How many members the samples of these documents have at these moduli, powers of 2."""

@@ -42,9 +42,9 @@ class Simhashes(Sketches, kind="simhash"):
         a, b = int(self._row(i)), int(self._row(j))
         return float((a ^ b).bit_count()) if self.valid[i] and self.valid[j] else float("nan")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
         refuse_unnamed("weights", self.recipe["weights"])
-        super().save(path)
+        super().save(path, durable=durable)
 
     save.__doc__ = Sketches.save.__doc__
 
