@@ -10,6 +10,8 @@ from pathlib import Path
 from ndcore._rabin import Rabin, is_irreducible, random_irreducible
 from ndcore.aligning import Passage, Passages, passages
 from ndcore.candidates import features
+from ndcore.clusterings import Clustering
+from ndcore.collection import Collection
 from ndcore.comparison import Comparison
 from ndcore.container import CorruptFile
 from ndcore.dedup import near_duplicates
@@ -17,6 +19,8 @@ from ndcore.designing import design_filter
 from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
 from ndcore.filtering import ALTAVISTA, FilterDesign, expected_spurious, pass_probability
+from ndcore.fourphase import cluster
+from ndcore.greedy import greedy_clusters
 from ndcore.hamming import HammingIndex, Matches, Pairs, hamming_distances
 from ndcore.joining import hamming_join
 from ndcore.modsketching import ModSketcher
@@ -43,6 +47,8 @@ __all__ = [
     "ALTAVISTA",
     "POLYNOMIAL",
     "BottomSketcher",
+    "Clustering",
+    "Collection",
     "Comparison",
     "CorruptFile",
     "FilterDesign",
@@ -63,6 +69,7 @@ __all__ = [
     "Simhashes",
     "Sketches",
     "TablePlan",
+    "cluster",
     "containment",
     "design_filter",
     "expected_distinct",
@@ -71,6 +78,7 @@ __all__ = [
     "fingerprint_bits",
     "fingerprint_error",
     "get_include",
+    "greedy_clusters",
     "hamming_distances",
     "hamming_join",
     "is_irreducible",

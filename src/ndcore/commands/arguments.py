@@ -5,22 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import TypeAlias
 
+from ndcore.commands.cluster_arguments import add_cluster, add_query
 from ndcore.commands.designing import design
 from ndcore.commands.hamming_arguments import add_hamming
 from ndcore.commands.running import compare, dedup, info, sketch
+from ndcore.commands.shared_arguments import INPUTS, add_fields, add_running, add_shingling, add_tokens
 from ndcore.commands.values import (
     keep,
-    lines,
     memory,
     positive,
     probability,
     resemblance_and_probability,
     seconds,
-    seed,
     threshold,
 )
-
-_UNITS = ("word", "char", "grapheme", "byte", "line")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,23 +31,20 @@ def parser() -> argparse.ArgumentParser:
     _add_design(commands)
     _add_info(commands)
     _add_bench(commands)
+    add_cluster(commands)
+    add_query(commands)
     add_hamming(commands)
     return top
 
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
-_INPUTS = (
-    "Inputs: directories of text files (any suffix), text files, .jsonl or .ndjson (also .gz, .zst), .parquet, "
-    "- for JSONL on standard input, and files written by ndcore sketch."
-)
-
 
 def _add_dedup(commands: _Commands) -> None:
     p = commands.add_parser(
         "dedup",
         help="keep one document of every cluster of near-duplicates",
-        description="Keep one document of every cluster of near-duplicates. " + _INPUTS,
+        description="Keep one document of every cluster of near-duplicates. " + INPUTS,
         epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Every dropped document resembles "
         "the one that stands for it at or above the threshold, computed from the texts. (With saved sketches it is an "
         "estimate; with --cluster components the two may be linked by others only.)",
@@ -71,7 +66,7 @@ def _add_dedup(commands: _Commands) -> None:
         metavar="T",
         help="resemblance from which documents are duplicates (default 0.8)",
     )
-    _add_shingling(p)
+    add_shingling(p)
     p.add_argument(
         "--cluster",
         choices=("star", "components", "greedy"),
@@ -85,7 +80,7 @@ def _add_dedup(commands: _Commands) -> None:
         metavar="N",
         help="length from which a run of equal features is compared by representatives (default 1000)",
     )
-    _add_fields(p)
+    add_fields(p)
     p.add_argument(
         "--keep",
         type=keep,
@@ -97,7 +92,7 @@ def _add_dedup(commands: _Commands) -> None:
     p.add_argument(
         "--annotate", action="store_true", help="write all records with their verdict to annotated/ instead of kept/"
     )
-    _add_running(p)
+    add_running(p)
     p.add_argument("--memory-limit", type=memory, metavar="SIZE", help="spill to disk past this, for instance 2G")
 
 
@@ -105,7 +100,7 @@ def _add_sketch(commands: _Commands) -> None:
     p = commands.add_parser(
         "sketch",
         help="sketch now, deduplicate later",
-        description="Save the sketches of documents, with their ids, for ndcore dedup. " + _INPUTS,
+        description="Save the sketches of documents, with their ids, for ndcore dedup. " + INPUTS,
     )
     p.set_defaults(run=sketch)
     p.add_argument("inputs", nargs="+", metavar="IN", help="what to sketch")
@@ -118,9 +113,9 @@ def _add_sketch(commands: _Commands) -> None:
         metavar="T",
         help="lowest threshold that the sketches are for; without --num-perm it decides their length (default 0.8)",
     )
-    _add_shingling(p)
-    _add_fields(p)
-    _add_running(p)
+    add_shingling(p)
+    add_fields(p)
+    add_running(p)
 
 
 def _add_compare(commands: _Commands) -> None:
@@ -141,7 +136,7 @@ def _add_compare(commands: _Commands) -> None:
         metavar="T",
         help="resemblance from which they are near-duplicates (default 0.8)",
     )
-    _add_tokens(p)
+    add_tokens(p)
     p.add_argument("--labelled", action="store_true", help="tell repeated shingles apart by their occurrence number")
     p.add_argument("--json", action="store_true", help="write everything as JSON instead")
     p.add_argument("--html", metavar="FILE", help="write a page of HTML instead, with the whole texts")
@@ -216,45 +211,3 @@ def _add_bench(commands: _Commands) -> None:
         "--seconds", type=seconds, default=10.0, metavar="S", help="about how long to measure (default 10)"
     )
     p.add_argument("--threads", type=positive, metavar="N", help="of the last columns (default: all cores)")
-
-
-def _add_tokens(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--width", type=positive, metavar="W", help="tokens per shingle (default 5)")
-    p.add_argument("--unit", choices=_UNITS, help="what a token is (default word)")
-    p.add_argument(
-        "--normalize", choices=("NFKC",), help="Unicode normalisation of words and characters (default none)"
-    )
-    p.add_argument("--stop-words", type=lines, metavar="FILE", help="words to leave out, one on a line (default none)")
-
-
-def _add_shingling(p: argparse.ArgumentParser) -> None:
-    _add_tokens(p)
-    p.add_argument(
-        "--num-perm",
-        type=positive,
-        metavar="N",
-        help="length of a signature (default 84, or more if the threshold needs it)",
-    )
-    p.add_argument("--seed", type=seed, metavar="N", help="of the permutations (default 1)")
-
-
-def _add_fields(p: argparse.ArgumentParser) -> None:
-    p.add_argument(
-        "--text-field", default="text", metavar="FIELD", help="field or column that holds the text (default text)"
-    )
-    p.add_argument(
-        "--id-field",
-        metavar="FIELD",
-        help="field or column that holds the id; records must have it (default id, or file:line where there is none)",
-    )
-    p.add_argument(
-        "--on-error",
-        choices=("stop", "skip"),
-        default="stop",
-        help="at a document that cannot be read: stop, or list it and go on (default stop)",
-    )
-
-
-def _add_running(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--threads", type=positive, metavar="N", help="default: all cores; results do not depend on it")
-    p.add_argument("-q", "--quiet", action="store_true", help="no progress and no report")

@@ -39,8 +39,8 @@ class Run:
     def __init__(self, args: argparse.Namespace, found: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
         self.args = args
         self.sketched, self.against_sketched = (
-            _all_sketches(found.sources, "IN"),
-            _all_sketches(known.sources, "--against"),
+            all_sketches(found.sources, "IN"),
+            all_sketches(known.sources, "--against"),
         )
         self._refuse(found.sources, known.sources)
         rule, order = args.keep
@@ -202,7 +202,8 @@ class Run:
         }
 
 
-def _all_sketches(sources: Sequence[Source], what: str) -> bool:
+def all_sketches(sources: Sequence[Source], what: str) -> bool:
+    """Whether all inputs are saved sketches; UsageError where some are."""
     kinds = {source.kind == "sketches" for source in sources}
     if kinds == {True, False}:
         sketches = next(source.path for source in sources if source.kind == "sketches")
@@ -264,8 +265,10 @@ def repeated(collection: Any) -> int:
     return len(ids) - len(set(ids))
 
 
-def settings(args: argparse.Namespace, sketches: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
-    """The Shingling, and num_perm and seed where known: of saved sketches, of the command line, or by default.
+def settings(
+    args: argparse.Namespace, sketches: Sequence[Any], names: Sequence[str] = ("num_perm", "seed")
+) -> tuple[Any, dict[str, Any]]:
+    """The Shingling, and the numbers of these names where known: of saved sketches, of the command line, or by default.
 
     Raises
     ------
@@ -275,14 +278,14 @@ def settings(args: argparse.Namespace, sketches: Sequence[Any]) -> tuple[Any, di
     from ndcore.shingling import Shingling
 
     asked = {name: getattr(args, name) for name in _DEFAULTS}
-    numbers = {name: getattr(args, name) for name in ("num_perm", "seed") if getattr(args, name) is not None}
+    numbers = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if sketches:
         recipe = sketches[0].recipe
         for other in sketches[1:]:
             recipe.check(other.recipe)
         made = recipe["shingling"]
         for name, value in {**asked, **numbers}.items():
-            there = made[name] if name in made else recipe[name]
+            there = made[name] if name in made else recipe.get(name)
             if value is not None and value != there:
                 option = "--" + name.replace("_", "-")
                 raise UsageError(
@@ -292,7 +295,7 @@ def settings(args: argparse.Namespace, sketches: Sequence[Any]) -> tuple[Any, di
         words = args.stop_words
         if words is not None and _made(normalize=made["normalize"], stop_words=words).stop_words != shingling.stop_words:
             raise UsageError("the saved sketches were made with other stop words; leave --stop-words out")
-        return shingling, {name: recipe[name] for name in ("num_perm", "seed")}
+        return shingling, {name: recipe[name] for name in names if name in recipe}
     chosen = {name: _DEFAULTS[name] if value is None else value for name, value in asked.items()}
     return _made(**chosen, stop_words=args.stop_words), numbers
 

@@ -67,7 +67,7 @@ def _check_report(args: argparse.Namespace) -> None:
     for path in [*args.inputs, *args.against]:
         if path != STDIN and place.is_relative_to(Path(path).resolve()):
             raise UsageError(f"the report {args.report} lies in the input {path}; name a file that is not read next time")
-    _check_page(args.report)
+    check_page(args.report)
 
 
 def _find(args: argparse.Namespace) -> tuple[Inputs, Inputs]:
@@ -122,7 +122,7 @@ def compare(args: argparse.Namespace) -> int:
     if args.a == args.b == STDIN:
         raise UsageError("standard input (-) can be read once; name it once")
     if args.html is not None:
-        _check_page(args.html)
+        check_page(args.html)
     shingling = comparing.shingling_of(args)
     a, b = (comparing.load(name, args.text_field, args.id_field, args.unit) for name in (args.a, args.b))
     found = comparing.compare(a, b, (args.a, args.b), shingling, args.threshold)
@@ -140,7 +140,7 @@ def compare(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_page(name: str) -> None:
+def check_page(name: str) -> None:
     """UsageError where no page can be written to `name`, or should not be."""
     from ndcore.htmlpage import BEGINNING
 

@@ -114,3 +114,8 @@ def block_counts(text: str) -> tuple[int, ...]:
     if all(part.isascii() and part.isdigit() for part in parts):
         return tuple(map(int, parts))
     raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers of blocks; write for instance 6 or 4,4")
+
+
+def modulus(text: str) -> int | str:
+    """Of a mod sketch: a number, or adaptive."""
+    return text if text == "adaptive" else positive(text)

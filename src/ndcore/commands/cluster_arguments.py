@@ -1,0 +1,101 @@
+"""The arguments of ``ndcore cluster`` and ``ndcore query``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ndcore.commands.shared_arguments import INPUTS, add_fields, add_running, add_tokens
+from ndcore.commands.values import memory, modulus, positive, seed, threshold
+
+__all__ = ["add_cluster", "add_query"]
+
+
+def _cluster(args: argparse.Namespace) -> int:
+    from ndcore.commands.clustering import cluster
+
+    return cluster(args)
+
+
+def _query(args: argparse.Namespace) -> int:
+    from ndcore.commands.clustering import query
+
+    return query(args)
+
+
+def add_cluster(commands: Any) -> None:
+    """``ndcore cluster``."""
+    p = commands.add_parser(
+        "cluster",
+        help="cluster a whole collection, and keep it to be asked",
+        description="Cluster a collection by the sketches of its documents (Broder et al. 1997), and keep sketches, sorted "
+        "entries, pairs and clusters in a directory for ndcore query. Texts are not compared: ndcore dedup does that. "
+        + INPUTS,
+        epilog="What is interrupted goes on where it was when the same command is given again. With a collection as the "
+        "only input, and without -o, other clusters are made of it, from the pairs that were counted.",
+    )
+    p.set_defaults(run=_cluster)
+    p.add_argument("inputs", nargs="+", metavar="IN", help="what to cluster, or a collection")
+    p.add_argument("-o", "--output", metavar="COLLECTION", help="directory to make, or to go on with")
+    p.add_argument("--overwrite", action="store_true", help="replace COLLECTION if it is one")
+    last = p.add_argument_group("clusters")
+    last.add_argument("--threshold", type=threshold, metavar="T", help="from which documents go together (default 0.5)")
+    last.add_argument(
+        "--policy", choices=("resemblance", "containment"), help="what the threshold is for; containment: of one of two "
+        "documents in the other (default resemblance)",
+    )
+    last.add_argument(
+        "--cluster", choices=("star", "components", "greedy", "popular"), help="how pairs become clusters (default star)"
+    )
+    last.add_argument(
+        "--guard", type=threshold, metavar="G",
+        help="with components: make stars where a member resembles its representative less than G",
+    )
+    first = p.add_argument_group("sketches and pairs")
+    add_tokens(first)
+    first.add_argument(
+        "--modulus", type=modulus, metavar="M",
+        help="sketch 1 shingle in M, or adaptive: 50 to 100 of each document (default)",
+    )
+    first.add_argument("--seed", type=seed, metavar="N", help="of the permutation (default 1)")
+    first.add_argument(
+        "--method", choices=("shingles", "super-shingles", "features"),
+        help="what two documents must share to be compared (default shingles: nothing is missed)",
+    )
+    first.add_argument("--run-length", type=positive, default=14, metavar="N", help="shingles in a super-shingle (default 14)")
+    first.add_argument(
+        "--max-holders", type=positive, default=1000, metavar="N",
+        help="leave out shingles that more documents hold (default 1000)",
+    )
+    add_fields(p)
+    p.add_argument("--report", metavar="FILE.html", help="write a page for a browser too")
+    p.add_argument("--json", action="store_true", help="print the account as JSON")
+    p.add_argument("--memory-limit", type=memory, metavar="SIZE", help="use about so much at a time, for instance 2G")
+    add_running(p)
+
+
+def add_query(commands: Any) -> None:
+    """``ndcore query``."""
+    p = commands.add_parser(
+        "query",
+        help="which documents of a collection resemble a text",
+        description="Documents of a collection, made by ndcore cluster, that resemble a text or one of its own documents, "
+        "by sketches; in milliseconds.",
+    )
+    p.set_defaults(run=_query)
+    p.add_argument("collection", metavar="COLLECTION")
+    p.add_argument("file", nargs="?", metavar="FILE", help="a text file, FILE#ID for a record, or - for standard input")
+    p.add_argument("--id", metavar="ID", help="a document of the collection instead")
+    p.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")
+    p.add_argument("--threshold", type=threshold, metavar="T", help="default: that of the clusters")
+    p.add_argument(
+        "--policy", choices=("resemblance", "containment"), default="resemblance",
+        help="what the threshold is for (default resemblance)",
+    )
+    p.add_argument("--limit", type=positive, metavar="N", help="at most so many documents")
+    p.add_argument("--json", action="store_true", help="print a list of objects")
+    p.add_argument("--verify", action="store_true", help="compare all checksums of the collection first")
+    p.add_argument(
+        "--text-field", default="text", metavar="FIELD", help="field of a record that holds the text (default text)"
+    )
+    p.add_argument("--id-field", metavar="FIELD", help="field that holds the id (default id)")

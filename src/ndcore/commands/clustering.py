@@ -1,0 +1,320 @@
+"""``ndcore cluster`` and ``ndcore query``: collections in clusters, and questions to them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from ndcore.clusterings import CLASSES, Clustering
+from ndcore.collection import Collection, Resembling, is_collection
+from ndcore.commands import comparing, summary
+from ndcore.commands.deduplicating import all_sketches, load_sketches, open_documents, repeated, settings
+from ndcore.commands.running import check_page
+from ndcore.commands.saving import uniform
+from ndcore.commands.summary import printable
+from ndcore.container import MAGIC
+from ndcore.documents import Documents
+from ndcore.files.sources import STDIN, DocumentError, Inputs, UsageError, find, refuse_overlaps
+from ndcore.modsketching import ModSketcher
+from ndcore.shelf import human_bytes
+from ndcore.sketches import Sketches
+from ndcore.sketching import MinHasher, Sketcher
+
+__all__ = ["cluster", "query"]
+
+SHOWN = 5  # clusters on the terminal
+
+
+def cluster(args: argparse.Namespace) -> int:
+    """``ndcore cluster``."""
+    begun = time.monotonic()
+    if args.report is not None:
+        check_page(args.report)
+    if len(args.inputs) == 1 and is_collection(args.inputs[0]):
+        made, documents = _again(args), None
+    else:
+        made, documents = _build(args)
+    args.written = True
+    if args.report is not None:
+        _write_report(args, made, documents)
+    if args.json:
+        print(json.dumps(_account(made, documents), indent=2))
+    elif not args.quiet:
+        _report(made, documents, sys.stdout)
+        if sys.stderr.isatty():
+            print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
+    if isinstance(documents, Documents):
+        documents.close()
+    return 0
+
+
+# ---- making
+
+
+def _again(args: argparse.Namespace) -> Collection:
+    """Other clusters of a collection that is there."""
+    place = args.inputs[0]
+    if args.output is not None and Path(args.output).resolve() != Path(place).resolve():
+        raise UsageError(f"{place} is a collection; its clusters are made again in place, without -o")
+    made = Collection.open(place)
+    return made.rethreshold(args.threshold, args.policy, args.cluster, args.guard, args.threads)
+
+
+def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
+    if args.output is None:
+        raise UsageError("name the directory of the new collection: -o COLLECTION")
+    if args.inputs.count(STDIN) > 1:
+        raise UsageError("standard input (-) can be read once; name it once")
+    found = find(args.inputs, MAGIC)
+    refuse_overlaps(args.inputs)
+    if not found.sources:
+        raise DocumentError(args.inputs[0], None, "no documents: the directory holds no files")
+    _check_output(args, found)
+    texts: Documents | Sketches
+    if all_sketches(found.sources, "IN"):
+        texts = load_sketches([source.path for source in found.sources])
+        settings(args, [texts], ("modulus", "seed"))
+        ids: Any = texts.ids
+    else:
+        texts = open_documents(args, found)
+        ids = _Later(texts)
+    method = args.method or _method_of(texts)
+    try:
+        made = Collection.build(
+            args.output, texts, ids, threshold=0.5 if args.threshold is None else args.threshold,
+            sketcher=None if isinstance(texts, Sketches) else _sketcher(args, method), method=method,
+            policy=args.policy or "resemblance", cluster=args.cluster or "star", guard=args.guard,
+            max_holders=args.max_holders, run=args.run_length, memory_limit=args.memory_limit, threads=args.threads,
+            progress=not args.quiet, source=_stamps(found),
+        )
+    except FileExistsError as error:
+        raise UsageError(f"the output {args.output} {error.strerror}; give another name, or --overwrite to replace a "
+                         "collection") from error
+    if isinstance(texts, Documents) and not len(texts) and texts.rejected:
+        raise DocumentError(*texts.rejected[0])
+    return made, texts
+
+
+class _Later:
+    """The ids of documents, once they have been read."""
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+
+    def __iter__(self) -> Any:
+        self.documents.scan()
+        return iter(uniform(self.documents.ids))
+
+
+def _check_output(args: argparse.Namespace, found: Inputs) -> None:
+    place = Path(args.output)
+    if not place.resolve().parent.is_dir():
+        raise UsageError(f"cannot write {args.output}: there is no directory {place.resolve().parent}; make it first")
+    for source in found.sources:
+        if source.location and Path(source.location).resolve().is_relative_to(place.resolve()):
+            raise UsageError(f"the input {source.path} lies in the output {args.output}; give another output name")
+    if place.exists() and not place.is_dir():
+        raise UsageError(f"the output {args.output} exists and is not a directory; give another name")
+    if args.overwrite and is_collection(place):
+        shutil.rmtree(place)
+
+
+def _stamps(found: Inputs) -> dict[str, Any]:
+    """What tells that inputs are still those that were read first."""
+    stamps = []
+    for source in found.sources:
+        if source.path == STDIN:
+            continue
+        status = Path(source.location).stat()
+        stamps.append([source.path, status.st_size, status.st_mtime_ns])
+    return {"inputs": stamps}
+
+
+def _method_of(texts: Documents | Sketches) -> Any:
+    if isinstance(texts, Sketches):
+        return {"minhash": "features", "bottom": "super-shingles"}.get(texts.recipe["kind"], "shingles")
+    return "shingles"
+
+
+def _sketcher(args: argparse.Namespace, method: str) -> Sketcher | None:
+    shingling, numbers = settings(args, (), ("modulus", "seed"))
+    seed = numbers.get("seed", 1)
+    if method == "features":
+        from ndcore.designing import design_filter
+
+        return MinHasher(design_filter(0.5 if args.threshold is None else args.threshold).num_perm, 32, seed, shingling)
+    return ModSketcher(numbers.get("modulus", "adaptive" if method == "shingles" else 25), seed, shingling)
+
+
+# ---- telling
+
+
+def _account(made: Collection, documents: Documents | Sketches | None) -> dict[str, Any]:
+    """What a program wants to know; equal runs, equal bytes."""
+    from ndcore import __version__
+
+    found = made.clustering
+    sizes = np.bincount(np.bincount(found.labels, minlength=len(found)))
+    return {
+        "ndcore": __version__,
+        "counts": {
+            "read": len(found) + (len(documents.rejected) if isinstance(documents, Documents) else 0),
+            "rejected": len(documents.rejected) if isinstance(documents, Documents) else 0,
+            "documents": len(found), "alone": int(sizes[1]) if len(sizes) > 1 else 0,
+            "clusters": int(sizes[2:].sum()), "in_clusters": int(np.dot(np.arange(len(sizes))[2:], sizes[2:])),
+            "by_class": _by_class(found), "without_sample": found.without_sample,
+        },
+        "cluster_sizes": {str(size): int(count) for size, count in enumerate(sizes) if size > 1 and count},
+        "common": len(found.common.value), "chains": len(found.chains.representative),
+        "parameters": {
+            "threshold": found.threshold, "policy": found.policy, "cluster": found.cluster, "guard": found.guard,
+            **found.parameters,
+        },
+        "recipe": {"id": made.recipe.id, "parameters": json.loads(made.recipe.to_json())},
+        "rejected": summary.rejected_list(documents.rejected) if isinstance(documents, Documents) else [],
+        "repeated_ids": repeated(documents) if isinstance(documents, Documents) else 0,
+    }
+
+
+def _by_class(found: Clustering) -> dict[str, int]:
+    counts = np.bincount(found.codes, minlength=len(CLASSES)).tolist()
+    return {name: count for name, count in zip(CLASSES, counts, strict=True) if name != "kept"}
+
+
+def _report(made: Collection, documents: Documents | Sketches | None, stream: TextIO) -> None:
+    account, found = _account(made, documents), made.clustering
+    counts = account["counts"]
+    word = "resemblance" if found.policy == "resemblance" else "containment"
+    print(f"Clusters at {word} {found.threshold:g} or more ({found.cluster}, estimated from sketches)", file=stream)
+    rows = [
+        ("read", counts["read"], ""), ("alone", counts["alone"], "in no cluster"),
+        ("in clusters", counts["in_clusters"], f"in {counts['clusters']:,} clusters of two and more"),
+        *((name, number, "with the document that stands for it") for name, number in counts["by_class"].items() if number),
+        ("rejected", counts["rejected"], "could not be read" if counts["rejected"] else ""),
+    ]
+    width = max(len(f"{number:,}") for _, number, _ in rows)
+    for name, number, meaning in rows:
+        print(f"  {name:<11} {number:>{width},}  {meaning}".rstrip(), file=stream)
+    for note in _notes(account, found):
+        print(f"  note: {note}", file=stream)
+    _largest(made, stream)
+    size = sum(file.stat().st_size for file in made.path.rglob("*") if file.is_file())
+    print(f"The collection is {printable(str(made.path))} ({human_bytes(size)})", file=stream)
+    place = printable(str(made.path))
+    print(f"Next: ndcore query {place} FILE; other clusters of it: ndcore cluster {place} --threshold 0.8", file=stream)
+
+
+def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
+    counted = {
+        "documents without a sample (too short for the modulus, or without words), in clusters only if identical":
+            found.without_sample,
+        "shingles common to so many documents that they were left out": account["common"],
+        "clusters that hang together by chains: members that do not resemble their representative enough":
+            account["chains"],
+        "documents with the id of an earlier one": account["repeated_ids"],
+    }
+    return [f"{number:,} {what}" for what, number in counted.items() if number]
+
+
+def _largest(made: Collection, stream: TextIO) -> None:
+    found = made.clustering
+    sizes = np.bincount(found.labels, minlength=len(found))
+    largest = [label for label in np.argsort(-sizes, kind="stable")[:SHOWN].tolist() if sizes[label] > 1]
+    if not largest:
+        return
+    total = int(np.count_nonzero(sizes > 1))
+    print("The only cluster" if total == 1 else f"Largest of {total:,} clusters", file=stream)
+    for label in largest:
+        members = np.flatnonzero(found.labels == label)
+        members = members[members != label]
+        classes = Counter(CLASSES[code] for code in found.codes[members].tolist())
+        told = ", ".join(f"{classes[name]:,} {name}" for name in CLASSES if classes[name])
+        name = printable(str(made.names[label]), 60)
+        lowest = np.nanmin(found.resemblance[members], initial=1.0)
+        print(f"  {int(sizes[label]):>6,} with {name}: {told}; lowest {lowest:.3f}", file=stream)
+
+
+def _write_report(args: argparse.Namespace, made: Collection, documents: Documents | Sketches | None) -> None:
+    from ndcore.clusterreport import from_clustering
+    from ndcore.reportpage import render
+
+    account = _account(made, documents)
+    page = render(from_clustering(
+        made.clustering, corpora=(documents,) if isinstance(documents, Documents) else None,
+        name=lambda position: str(made.names[position]), rejected=account["counts"]["rejected"],
+        notes=[f"{note}." for note in _notes(account, made.clustering)], command=args.command_line,
+    ))
+    Path(args.report).write_text(page, encoding="utf-8")
+    if not args.quiet and not args.json:
+        print(f"The report for a browser is {printable(args.report)}")
+
+
+# ---- asking
+
+
+def query(args: argparse.Namespace) -> int:
+    """``ndcore query``."""
+    if (args.file is None) == (args.id is None):
+        raise UsageError("ask for a FILE (or - for standard input), or for a document of the collection with --id")
+    if args.members and args.id is None:
+        raise UsageError("--members lists the cluster of a document of the collection: name it with --id")
+    made = Collection.open(args.collection, verify=args.verify)
+    if args.id is None:
+        unit = made.recipe["shingling"]["unit"]
+        text = comparing.load(args.file, args.text_field, args.id_field, unit)
+        found = made.query(text, args.threshold, args.policy, args.limit)
+    else:
+        ident = _ident(made, args.id)
+        if args.members:
+            return _members(made, ident, args.json)
+        found = made.resembling(ident, args.threshold, args.policy, args.limit)
+    if args.json:
+        print(json.dumps([match._asdict() for match in found], indent=2))
+    else:
+        _show(found, made, args, sys.stdout)
+    return 0
+
+
+def _members(made: Collection, ident: Any, as_json: bool) -> int:
+    """The cluster of a document."""
+    label, members = made.cluster_of(ident), made.members(ident)
+    if as_json:
+        print(json.dumps({"cluster": label, "members": members}, indent=2))
+        return 0
+    print(f"{len(members):,} documents in the cluster of {printable(str(label))}", file=sys.stdout)
+    for member in members:
+        print(printable(str(member)))
+    return 0
+
+
+def _ident(made: Collection, text: str) -> Any:
+    """The id that a word of the command line stands for."""
+    for ident in (text, int(text) if text.lstrip("-").isascii() and text.lstrip("-").isdigit() else None):
+        try:
+            if ident is not None:
+                made.names.positions(ident)
+                return ident
+        except (KeyError, TypeError):
+            continue
+    example = printable(str(made.names[0]), 60) if len(made.names) else "none"
+    raise UsageError(f"no document of the collection has the id {text!r}; ids are like {example}")
+
+
+def _show(found: list[Resembling], made: Collection, args: argparse.Namespace, stream: TextIO) -> None:
+    threshold = made.clustering.threshold if args.threshold is None else args.threshold
+    word = "resembles it" if args.policy == "resemblance" else "contains it, or is contained in it,"
+    if not found:
+        print(f"None of {len(made):,} documents {word} at {threshold:g} or more", file=stream)
+        return
+    print("resemblance  of text in document  of document in text  id  [cluster]", file=stream)
+    for match in found:
+        print(f"{match.resemblance:11.3f}  {match.text_in_document:19.3f}  {match.document_in_text:19.3f}  "
+              f"{printable(str(match.id))}  [{printable(str(match.cluster))}]", file=stream)
