@@ -115,6 +115,11 @@ def memory_now() -> int:
     return _status("VmRSS") or _peak_of_usage()
 
 
+def own_memory() -> int:
+    """Bytes of this process that are in memory now, mapped files not counted; 0 where the system does not say."""
+    return _status("RssAnon") or 0
+
+
 def _status(field_name: str) -> int | None:
     with contextlib.suppress(OSError):
         found = re.search(rf"{field_name}:\s*(\d+) kB", Path("/proc/self/status").read_text())

@@ -137,8 +137,9 @@ class Collection:
         )
         place = Path(path)
         parameters = {**settings.plain(), "tell_apart": bool(tell_apart)}
-        _begin(place, parameters, json.loads(json.dumps(source)))
         shelf = DirectoryShelf(place)
+        _begin(place, parameters, json.loads(json.dumps(source)))
+        shelf.mend()
         with reporting(progress) as report:
             found = cluster_on_shelf(
                 shelf, texts, settings, policy=policy, cluster=cluster, guard=guard, tell_apart=tell_apart,
@@ -148,6 +149,8 @@ class Collection:
                 shelf.put("ids", {}, {} if ids is None else Names.packed(ids))
         Names(shelf.get("ids")[1], len(found))
         _save(shelf, found)
+        shelf.drop("read")
+        shelf.sync()
         _describe(place, parameters, source, finished=True)
         return cls.open(place)
 
@@ -210,6 +213,7 @@ class Collection:
         """Make other clusters of the pairs that were counted, and keep them instead: see `Clustering.rethreshold`."""
         found = self.clustering.rethreshold(threshold, policy, cluster, guard, threads)
         _save(self._shelf, found)
+        self._shelf.sync()
         return type(self)(self.path, self._shelf, found, self.names, self.parameters, self._settings)
 
     # ---- asking

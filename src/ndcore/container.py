@@ -41,7 +41,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Contents", "CorruptFile", "peek", "read", "write"]
+__all__ = ["Contents", "CorruptFile", "peek", "read", "sync", "write"]
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 Arrays: TypeAlias = dict[str, NDArray[Any]]
@@ -238,13 +238,13 @@ def _replacing(path: AnyPath, durable: bool) -> Iterator[BinaryIO]:
             temporary.unlink()
         raise
     if durable:
-        _sync_folder(target.parent)
+        sync(target.parent)  # the renaming itself
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the renaming itself durable, where the system can."""
+def sync(place: Path) -> None:
+    """Wait until the disk has a file, or what a folder lists, where the system can tell."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(place, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

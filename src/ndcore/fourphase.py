@@ -300,7 +300,7 @@ def _sketched(
     if not shelf.has("read"):
         _read(shelf, corpus, sketcher, threads, report)
     parts = [shelf.get_sketches(name) for name in shelf.names("sketches")]
-    return Segments(parts or [sketcher.sketch_many([])]), corpus
+    return Segments(parts), corpus
 
 
 def _read(shelf: Shelf, corpus: Corpus, sketcher: Sketcher, threads: int | None, report: Progress) -> None:
@@ -311,14 +311,14 @@ def _read(shelf: Shelf, corpus: Corpus, sketcher: Sketcher, threads: int | None,
     for piece in map_pieces(sketcher.sketch_piece, _pieces_from(corpus, done), threads):
         waiting.append(piece)
         documents += len(piece.valid)
-        nbytes += piece.sink.values.nbytes
+        nbytes += (piece.sink.rows if isinstance(sketcher, MinHasher) else piece.sink.values).nbytes
         if nbytes >= SEGMENT or documents >= SEGMENT_DOCUMENTS:
             shelf.put_sketches(f"sketches/{len(names):05d}", sketcher.gather(waiting))
             names.append("")
             done, documents, nbytes = done + documents, 0, 0
             waiting.clear()
         report("sketching", done + documents, None)
-    if waiting:
+    if waiting or not names:
         shelf.put_sketches(f"sketches/{len(names):05d}", sketcher.gather(waiting))
     shelf.put("read", {"documents": done + documents}, {})
 
@@ -380,7 +380,7 @@ def _pair(
                 memory_limit=memory_limit, threads=threads, report=report)
     common = [shelf.get(name)[1]["common"] for name in shelf.names("runs")]
     shelf.put("paired", {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
-    for name in shelf.names("runs"):
+    for name in [*shelf.names("runs"), "ranges"]:
         shelf.drop(name)
 
 

@@ -66,7 +66,7 @@ class MemoryShelf:
             return True
         if self._files is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="ndcore-")
-            self._files = DirectoryShelf(self._temporary.name, durable=False)
+            self._files = DirectoryShelf(self._temporary.name)
         return False
 
     def _hold(self, name: str, nbytes: int, what: Any) -> None:
@@ -123,14 +123,14 @@ class MemoryShelf:
 
 
 class DirectoryShelf:
-    """As files, written atomically: an interrupted job leaves whole ones, and goes on after them.
+    """As files, each put in its place when it is whole: an interrupted job leaves whole ones, and goes on after them.
 
-    Their headers are checked whenever they are opened; the checksums of the arrays, which takes reading them, by `verify`.
+    Nothing waits for the disk until `sync`. Headers are checked whenever a file is opened; checksums of the arrays, which
+    takes reading them, by `verify`, and by `mend`, which a job begins with that goes on.
     """
 
-    def __init__(self, path: str | Path, durable: bool = True) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.durable = durable
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.ndc"
@@ -141,7 +141,7 @@ class DirectoryShelf:
     def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
         file = self._file(name)
         file.parent.mkdir(exist_ok=True)
-        container.write(file, KIND + name.partition("/")[0], header, arrays, durable=self.durable)
+        container.write(file, KIND + name.partition("/")[0], header, arrays, durable=False)
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return container.read(self._file(name), KIND + name.partition("/")[0], mmap=True, verify=False)
@@ -149,7 +149,7 @@ class DirectoryShelf:
     def put_sketches(self, name: str, sketches: Sketches) -> None:
         file = self._file(name)
         file.parent.mkdir(exist_ok=True)
-        sketches.save(file, durable=self.durable)
+        sketches.save(file, durable=False)
 
     def get_sketches(self, name: str) -> Sketches:
         return load(self._file(name), mmap=True, verify=False)
@@ -170,10 +170,28 @@ class DirectoryShelf:
 
     def verify(self) -> int:
         """Compare every checksum; how many files there are. CorruptFile names the first that is damaged."""
-        files = sorted(self.path.rglob("*.ndc"))
+        files = self._files()
         for file in files:
             container.read(file, mmap=True)
         return len(files)
+
+    def mend(self) -> None:
+        """Take away what is damaged, as when the machine stopped before the disk had it, or was never finished."""
+        for file in self._files():
+            try:
+                container.read(file, mmap=True)
+            except container.CorruptFile:
+                file.unlink()
+        for file in self.path.rglob(".*.ndc.*.tmp"):
+            file.unlink()
+
+    def sync(self) -> None:
+        """Wait until the disk has everything."""
+        for place in [*self._files(), *(file.parent for file in self._files()), self.path]:
+            container.sync(place)
+
+    def _files(self) -> list[Path]:
+        return sorted(self.path.rglob("*.ndc"))
 
 
 def human_bytes(n: float) -> str:

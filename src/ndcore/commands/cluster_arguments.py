@@ -60,9 +60,11 @@ def add_cluster(commands: Any) -> None:
     first.add_argument("--seed", type=seed, metavar="N", help="of the permutation (default 1)")
     first.add_argument(
         "--method", choices=("shingles", "super-shingles", "features"),
-        help="what two documents must share to be compared (default shingles: nothing is missed)",
+        help="what documents must share to be compared (default shingles: nothing is missed)",
     )
-    first.add_argument("--run-length", type=positive, default=14, metavar="N", help="shingles in a super-shingle (default 14)")
+    first.add_argument(
+        "--run-length", type=positive, default=14, metavar="N", help="shingles in a super-shingle (default 14)"
+    )
     first.add_argument(
         "--max-holders", type=positive, default=1000, metavar="N",
         help="leave out shingles that more documents hold (default 1000)",

@@ -1,0 +1,282 @@
+"""Collections on disk: what is built, what is asked, what is refused, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+import ndcore as nd
+from ndcore.container import CorruptFile
+from ndcore.names import Names
+from ndcore.shelf import DirectoryShelf
+
+WORDS = [f"w{i}" for i in range(4000)]
+
+
+def texts_of(seed: int, families: int = 40) -> list[str]:
+    """Families of texts, some of whose members are equal, or passages of others; and some texts without words."""
+    rng = random.Random(seed)
+    made = ["", "!!", "a"]
+    for _ in range(families):
+        base = [rng.choice(WORDS) for _ in range(rng.randint(4, 300))]
+        for _ in range(rng.randint(1, 4)):
+            words = list(base)
+            for _ in range(rng.randint(0, 8)):
+                words[rng.randrange(len(words))] = rng.choice(WORDS)
+            made.append(" ".join(words if rng.random() < 0.8 else words[: len(words) // 2]))
+        if rng.random() < 0.3:
+            made += [made[-1], made[-1].upper()]
+    rng.shuffle(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return texts_of(1)
+
+
+@pytest.fixture
+def made(tmp_path, texts):
+    return nd.Collection.build(tmp_path / "c", texts, [f"id {i}" for i in range(len(texts))])
+
+
+def test_a_collection_has_the_clusters_of_cluster(made, texts):
+    found = nd.cluster(texts)
+    for one in (made, nd.Collection.open(made.path), nd.Collection.open(made.path, verify=True)):
+        assert one.clustering.labels.tolist() == found.labels.tolist()
+        assert one.clustering.classes.tolist() == found.classes.tolist()
+        np.testing.assert_array_equal(one.clustering.resemblance, found.resemblance)
+        np.testing.assert_array_equal(one.clustering.pairs.a, found.pairs.a)
+        assert one.common.value.tolist() == found.common.value.tolist()
+
+
+@pytest.mark.parametrize("method, sketcher", [
+    ("shingles", nd.ModSketcher(4)), ("super-shingles", nd.ModSketcher(2)), ("super-shingles", nd.BottomSketcher(64)),
+    ("features", None),
+])
+def test_a_query_finds_what_the_sketches_say(tmp_path, texts, method, sketcher):
+    """Against the comparison of all sketches; super-shingles and features may miss, and must not invent."""
+    run = 4
+    made = nd.Collection.build(tmp_path / "c", texts, sketcher=sketcher, method=method, threshold=0.4, run=run)
+    sketcher = sketcher or nd.MinHasher(made.recipe["num_perm"])
+    sketches = sketcher.sketch_many(texts)
+    outside = [texts[5] + " and some more words", "nothing like it", ""]
+    for text in [*texts[:40], *outside]:
+        found = {match.id: match for match in made.query(text, threshold=0.4)}
+        compared = sketcher.sketch(text).compare(0, None, sketches)
+        expected = {i for i, value in enumerate(compared.resemblance.tolist()) if value >= 0.4}
+        if method == "shingles":
+            assert set(found) == expected
+        assert set(found) <= expected
+        for i, match in found.items():
+            assert match.resemblance == compared.resemblance[i]
+            assert match.cluster == made.clustering.labels[i]
+            if method != "features":
+                assert match.text_in_document == compared.containment[i]
+    if method == "shingles":
+        by_containment = {match.id for match in made.query(texts[5][: len(texts[5]) // 2], 0.4, "containment")}
+        assert by_containment >= {match.id for match in made.query(texts[5][: len(texts[5]) // 2], 0.4)}
+
+
+def test_matches_are_ordered_and_limited(made, texts):
+    at = max(range(len(texts)), key=lambda i: len(made.query(texts[i], 0.1)))
+    found = made.query(texts[at], 0.1)
+    assert len(found) > 3
+    assert found == sorted(found, key=lambda match: -match.resemblance)
+    assert made.query(texts[at], 0.1, limit=2) == found[:2]
+    assert made.resembling(f"id {at}", 0.1) == found
+    for wrong in (0, -1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="threshold"):
+            made.query("a", wrong)
+    with pytest.raises(ValueError, match="limit"):
+        made.query("a", limit=0)
+
+
+def test_common_values_are_passed_over_in_queries(tmp_path):
+    page = "the same long footer on every page of the site and of all others"
+    texts = [f"{' '.join(f'{w}{i}' for w in LETTERS)} {page}" for i in range(12)]
+    made = nd.Collection.build(tmp_path / "c", texts, sketcher=nd.ModSketcher(1), max_holders=5, threshold=0.1)
+    assert len(made.common.value) == 10  # the shingles of the footer's 14 words
+    assert (made.common.holders == 12).all() and (made.common.example == 0).all()
+    assert [match.id for match in made.query(texts[3], 0.1)] == [3]
+    assert made.query(page, 0.1) == []
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def test_ids_and_members(made, texts):
+    labels = nd.cluster(texts).labels
+    for i in range(len(texts)):
+        assert made.cluster_of(f"id {i}") == f"id {labels[i]}"
+        assert made.members(f"id {i}") == [f"id {j}" for j in np.flatnonzero(labels == labels[i])]
+    with pytest.raises(KeyError, match="'id 9999'"):
+        made.members("id 9999")
+    with pytest.raises(TypeError, match="ids are str"):
+        made.members(3)
+
+
+@pytest.mark.parametrize("ids", [
+    [3, 1, -(2**63), 2**63 - 1, 3], ["b", "", "a\x00", "é\udc80", "b"], ["x" * 65535, "1", "2", "3", "4"],
+])
+def test_names(ids):
+    names = Names(Names.packed(ids), len(ids))
+    assert [names[i] for i in range(len(ids))] == ids
+    for ident in set(ids):
+        assert names.positions(ident).tolist() == [i for i, other in enumerate(ids) if other == ident]
+    absent = "absent" if isinstance(ids[0], str) else 77
+    with pytest.raises(KeyError, match=str(absent)):
+        names.positions(absent)
+    with pytest.raises(IndexError):
+        names[len(ids)]
+
+
+def test_names_that_are_refused():
+    with pytest.raises(TypeError, match="all str or all integers"):
+        Names.packed(["a", 1])
+    with pytest.raises(ValueError, match="65536 bytes"):
+        Names.packed(["x" * 65536])
+    with pytest.raises(CorruptFile, match="3 documents"):
+        Names(Names.packed([1, 2]), 3)
+
+
+def test_positions_are_ids_where_none_are_given(tmp_path, texts):
+    made = nd.Collection.build(tmp_path / "c", texts)
+    assert made.members(len(texts) - 1)
+    for wrong in (len(texts), -1):
+        with pytest.raises(KeyError):
+            made.members(wrong)
+
+
+def test_other_clusters_are_made_in_place(made, texts):
+    fresh = nd.cluster(texts, threshold=0.8, policy="containment", cluster="components")
+    again = made.rethreshold(0.8, "containment", "components")
+    for one in (again, nd.Collection.open(made.path)):
+        assert one.clustering.labels.tolist() == fresh.labels.tolist()
+        assert one.clustering.classes.tolist() == fresh.classes.tolist()
+        assert one.clustering.threshold == 0.8 and one.clustering.policy == "containment"
+        np.testing.assert_array_equal(one.clustering.chains.representative, fresh.chains.representative)
+    with pytest.raises(ValueError, match=r"counted from 0\.5 on"):
+        made.rethreshold(0.3)
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("error", [Stopped("stopped"), OSError(28, "No space left on device")])
+def test_what_is_interrupted_goes_on(tmp_path, texts, monkeypatch, error):
+    """Stopped at every file in turn, a build goes on after it, and what is whole is not made again."""
+    monkeypatch.setattr("ndcore.fourphase.SEGMENT_DOCUMENTS", 40)
+    monkeypatch.setattr("ndcore.texts.PIECE", 4000)
+    expected = nd.cluster(texts).labels.tolist()
+    put, written, left = DirectoryShelf.put, [], [0]
+
+    def failing(self, name, header, arrays):
+        if left[0] == 0:
+            raise error
+        left[0] -= 1
+        written.append(name)
+        put(self, name, header, arrays)
+
+    monkeypatch.setattr(DirectoryShelf, "put", failing)
+    calls = 0
+    while True:
+        left[0] = 1
+        calls += 1
+        try:
+            made = nd.Collection.build(tmp_path / "c", texts, memory_limit=1 << 20, threads=1)
+            break
+        except type(error):
+            with pytest.raises(ValueError, match="not finished"):
+                nd.Collection.open(tmp_path / "c")
+        assert calls < 200
+    assert calls > 5
+    assert len(written) == len(set(written)) == calls  # the last call writes one file too
+    assert made.clustering.labels.tolist() == expected
+
+
+def test_a_collection_is_continued_with_the_same_only(tmp_path, texts, monkeypatch):
+    def stop(*_, **__):
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ndcore.fourphase.sort_entries", stop)
+        with pytest.raises(Stopped):
+            nd.Collection.build(tmp_path / "c", texts, source={"inputs": ["a"]})
+    with pytest.raises(ValueError, match=r"max_holders 1000 there, 5 here"):
+        nd.Collection.build(tmp_path / "c", texts, max_holders=5, source={"inputs": ["a"]})
+    with pytest.raises(ValueError, match="another source"):
+        nd.Collection.build(tmp_path / "c", texts, source={"inputs": ["b"]})
+    nd.Collection.build(tmp_path / "c", texts, source={"inputs": ["a"]})
+    with pytest.raises(FileExistsError, match="finished collection"):
+        nd.Collection.build(tmp_path / "c", texts, source={"inputs": ["a"]})
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "mine").write_text("mine")
+    with pytest.raises(FileExistsError, match="something else"):
+        nd.Collection.build(tmp_path / "d", texts)
+
+
+def test_what_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch):
+    """After a power failure whole names may stand for half contents."""
+    def stop(*_, **__):
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ndcore.fourphase.count_pairs", stop)
+        with pytest.raises(Stopped):
+            nd.Collection.build(tmp_path / "c", texts)
+    for file in (tmp_path / "c").rglob("*.ndc"):
+        data = bytearray(file.read_bytes())
+        data[-8:] = bytes(8) if data[-8:] != bytes(8) else b"\1" * 8
+        file.write_bytes(data)
+    made = nd.Collection.build(tmp_path / "c", texts)
+    assert made.clustering.labels.tolist() == nd.cluster(texts).labels.tolist()
+
+
+def test_damage_is_told(made):
+    """Any byte of any file: opening with verify, or else a query, says so or gives what it gave."""
+    rng = random.Random(3)
+    for file in sorted(made.path.rglob("*.ndc")):
+        original = file.read_bytes()
+        for _ in range(5):
+            data = bytearray(original)
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+            file.write_bytes(data)
+            with pytest.raises(CorruptFile):
+                nd.Collection.open(made.path, verify=True)
+        file.unlink()
+        if file.parent.name not in ("pairs", "entries"):
+            with pytest.raises(CorruptFile):
+                nd.Collection.open(made.path, verify=True)
+        file.write_bytes(original)
+    description = made.path / "collection.json"
+    whole = json.loads(description.read_text())
+    for wrong in ("", "{}", "[]", json.dumps({**whole, "parameters": []}), json.dumps({**whole, "parameters": {}})):
+        description.write_text(wrong)
+        with pytest.raises(CorruptFile):
+            nd.Collection.open(made.path)
+    description.write_text(json.dumps({**whole, "ndcore.collection": 2}))
+    with pytest.raises(ValueError, match="upgrade"):
+        nd.Collection.open(made.path)
+
+
+def test_documents_that_entries_invent_are_refused(made, texts):
+    """Checksums that are right do not make positions right."""
+    shelf = DirectoryShelf(made.path)
+    arrays = shelf.get("entries/00000")[1]
+    shelf.put("entries/00000", {}, {"keys": arrays["keys"].copy(), "documents": np.full_like(arrays["documents"], 10**6)})
+    opened = nd.Collection.open(made.path, verify=True)
+    with pytest.raises(CorruptFile, match="names document 1000000"):
+        for text in texts:
+            opened.query(text)
+
+
+def test_nothing_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no collection"):
+        nd.Collection.open(tmp_path)
+    made = nd.Collection.build(tmp_path / "c", [])
+    assert len(made) == 0 and made.query("a text") == []
