@@ -36,5 +36,5 @@ def members_under(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], documents: NDArray[np.int64], masks: NDArray[np.uint64]
 ) -> NDArray[np.int64]: ...
 def sample_keys(
-    values: NDArray[np.uint64], offsets: NDArray[np.int64], moduli: NDArray[np.uint64] | None
+    values: NDArray[np.uint64], offsets: NDArray[np.int64], moduli: NDArray[np.uint64] | None, ascending: bool = True
 ) -> NDArray[np.uint64]: ...

@@ -18,7 +18,7 @@ cdef extern from "entries.h" nogil:
         const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, unsigned shift, int64_t *histogram)
     size_t nd_entries_gather(
         const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, uint64_t first, uint64_t low,
-        uint64_t high, nd_entry *out)
+        uint64_t high, nd_entry *out, size_t room)
     void nd_entries_runs(
         const uint64_t *keys, const uint32_t *documents, size_t n, size_t max_holders, uint32_t *holders, uint32_t *ends,
         size_t *runs, nd_common *common, size_t *commons)
@@ -32,7 +32,7 @@ cdef extern from "entries.h" nogil:
     void nd_samples_under(
         const uint64_t *values, const int64_t *offsets, const int64_t *documents, const uint64_t *masks, size_t n,
         int64_t *out)
-    void nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out)
+    size_t nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out)
 
 
 def histogram(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint8_t[::1] taken not None,
@@ -45,15 +45,16 @@ def histogram(const uint64_t[::1] values not None, const int64_t[::1] offsets no
 
 def gather(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint8_t[::1] taken not None,
            uint64_t first, uint64_t low, uint64_t high, uint64_t[:, ::1] entries not None, size_t at):
-    """Write (value, first + document) of the values from low to high, both included, to entries[at:]; where it ended.
+    """Write (value, first + document) of the values from low to high, both included, to entries[at:]; where they end.
 
-    The caller has counted them: there is room.
+    The caller has counted them: past the end of entries only where samples do not ascend, and then nothing is written there.
     """
-    if not values.shape[0] or at == <size_t> entries.shape[0]:
+    if not values.shape[0] or at >= <size_t> entries.shape[0]:
         return at
     with nogil:
         at += nd_entries_gather(
-            &values[0], &offsets[0], &taken[0], taken.shape[0], first, low, high, <nd_entry *> &entries[at, 0])
+            &values[0], &offsets[0], &taken[0], taken.shape[0], first, low, high, <nd_entry *> &entries[at, 0],
+            entries.shape[0] - at)
     return at
 
 
@@ -125,12 +126,15 @@ def members_under(const uint64_t[::1] values not None, const int64_t[::1] offset
     return np.asarray(out)
 
 
-def sample_keys(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint64_t[::1] moduli):
-    """A fingerprint of each sample, never 0; moduli: of adaptive ones, or None."""
-    cdef size_t n = offsets.shape[0] - 1
+def sample_keys(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint64_t[::1] moduli,
+                bint ascending=True):
+    """A fingerprint of each sample, never 0; moduli: of adaptive ones, or None. ascending: ValueError where one does not."""
+    cdef size_t n = offsets.shape[0] - 1, wrong = n
     cdef uint64_t[::1] out = np.empty(n, np.uint64)
     cdef const uint64_t *v = &values[0] if values.shape[0] else NULL
     if n:
         with nogil:
-            nd_samples_keys(v, &offsets[0], &moduli[0] if moduli is not None else NULL, n, &out[0])
+            wrong = nd_samples_keys(v, &offsets[0], &moduli[0] if moduli is not None else NULL, n, &out[0])
+    if ascending and wrong < n:
+        raise ValueError(f"the members of sketch {wrong} do not ascend: sort them, and give each once")
     return np.asarray(out)

@@ -170,4 +170,4 @@ def _keys(part: Sketches) -> NDArray[np.uint64]:
     if part.offsets is not None:
         return sample_keys(part.values, part.offsets, part.moduli)
     rows = np.ascontiguousarray(part.values).astype(np.uint64)
-    return sample_keys(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], None)
+    return sample_keys(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], None, ascending=False)

@@ -36,17 +36,18 @@ static size_t first_from(const uint64_t *v, size_t n, uint64_t low)
 }
 
 size_t nd_entries_gather(const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, uint64_t first,
-                         uint64_t low, uint64_t high, nd_entry *out)
+                         uint64_t low, uint64_t high, nd_entry *out, size_t room)
 {
-    size_t written = 0;
+    size_t found = 0;
     for (size_t i = 0; i < n; i++) {
         if (!taken[i])
             continue;
         const uint64_t *v = values + offsets[i], *const end = values + offsets[i + 1];
-        for (v += first_from(v, (size_t)(end - v), low); v < end && *v <= high; v++)
-            out[written++] = (nd_entry){*v, first + i};
+        for (v += first_from(v, (size_t)(end - v), low); v < end && *v <= high; v++, found++)
+            if (found < room)
+                out[found] = (nd_entry){*v, first + i};
     }
-    return written;
+    return found;
 }
 
 void nd_entries_runs(const uint64_t *keys, const uint32_t *documents, size_t n, size_t max_holders,
@@ -143,12 +144,18 @@ void nd_samples_under(const uint64_t *values, const int64_t *offsets, const int6
     }
 }
 
-void nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out)
+size_t nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out)
 {
+    size_t wrong = n;
     for (size_t i = 0; i < n; i++) {
-        uint64_t key = nd_fmix64((uint64_t)(offsets[i + 1] - offsets[i]) + (moduli ? moduli[i] << 32 : 0) + 1);
-        for (int64_t j = offsets[i]; j < offsets[i + 1]; j++)
+        uint64_t key = nd_fmix64((uint64_t)(offsets[i + 1] - offsets[i]) + (moduli ? nd_fmix64(moduli[i]) : 0) + 1);
+        int ascend = 1;
+        for (int64_t j = offsets[i]; j < offsets[i + 1]; j++) {
+            ascend &= j == offsets[i] || values[j - 1] < values[j];
             key = nd_fmix64(key ^ values[j]);
+        }
+        wrong = ascend || wrong < n ? wrong : i;
         out[i] = key ? key : 1;
     }
+    return wrong;
 }

@@ -11,11 +11,11 @@
 void nd_entries_histogram(const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, unsigned shift,
                           int64_t *histogram);
 
-/* Entries (v, first + i) of the values low <= v <= high of the documents whose taken[i] != 0, by document; out has room for
- * them all. Returns how many. The first of them in a document is found by interpolation: O(n + entries) where values are
- * spread evenly, O(n log values) in any case. */
+/* Entries (v, first + i) of the values low <= v <= high of the documents whose taken[i] != 0, by document; the first `room` of
+ * them are written. Returns how many there are: those that nd_entries_histogram counts, of samples that ascend. The first of
+ * them in a document is found by interpolation: O(n + entries) where values are spread evenly, O(n log values) in any case. */
 size_t nd_entries_gather(const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, uint64_t first,
-                         uint64_t low, uint64_t high, nd_entry *out);
+                         uint64_t low, uint64_t high, nd_entry *out, size_t room);
 
 /* A value held by more documents than are paired: how many hold it, and the first that does. */
 typedef struct { uint64_t value, holders, example; } nd_common;
@@ -44,7 +44,8 @@ size_t nd_runs_count(uint32_t *others, const int64_t *starts, size_t first, size
 void nd_samples_under(const uint64_t *values, const int64_t *offsets, const int64_t *documents, const uint64_t *masks, size_t n,
                       int64_t *out);
 
-/* A fingerprint of each sample, of its modulus where there are moduli, and never 0. */
-void nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out);
+/* A fingerprint of each sample, of its modulus where there are moduli, and never 0. Returns the first sample whose values do
+ * not ascend, one larger than the other; n where all do. */
+size_t nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out);
 
 #endif
