@@ -94,12 +94,11 @@ def collapse(
     if digests is None:
         return leader, how
     bare = np.unique(np.concatenate([documents[empty], firsts[empty]]))
-    for part, kind, among in ((slice(16), IDENTICAL, bare), (slice(16, 32), LEXICAL, bare[segments.valid[bare]])):
+    valid = segments.valid[bare]
+    for part, among in ((slice(16), bare[~valid]), (slice(16, 32), bare[valid])):
         _, first, group = np.unique(_as_keys(digests[among, part]), return_index=True, return_inverse=True, axis=0)
-        before = leader[among[first[group.reshape(-1)]]]
-        later = (before < leader[among]) & (how[among] == KEPT)
-        leader[among[later]], how[among[later]] = before[later], kind
-    same = np.flatnonzero(~unmarked(segments) & (leader != np.arange(n)))
+        leader[among] = among[first[group.reshape(-1)]]
+    same = np.flatnonzero(leader != np.arange(n))
     for part, kind in ((slice(16, 32), LEXICAL), (slice(16), IDENTICAL)):
         equal = (digests[same, part] == digests[leader[same], part]).all(axis=1)
         how[same[equal]] = kind
@@ -125,11 +124,12 @@ def sort_entries(
     """
     flags = _cut(taken.astype(np.uint8), marks)
     if not shelf.has("slabs"):
-        shelf.put("slabs", {}, {"slabs": _slabs(marks, flags, memory_limit, threads)})
+        made = _slabs(marks, flags, memory_limit, threads)
         if keep:
-            total = int(shelf.get("slabs")[1]["slabs"][:, 2].sum())
-            shelf.reserve(18 * total, "the sorted entries")
+            shelf.reserve(18 * int(made[:, 2].sum()), "the sorted entries")
+        shelf.put("slabs", {}, {"slabs": made})
     slabs = shelf.get("slabs")[1]["slabs"]
+    max_holders = min(max_holders, len(taken))
 
     def work(number: int) -> int:
         entries, runs = f"entries/{number:05d}", f"runs/{number:05d}"
@@ -196,6 +196,8 @@ def _sorted(
     for part, taken in zip(marks, flags, strict=True):
         at = _entries.gather(part.values, part.offsets, taken, first, low, high, entries, at)
         first += len(taken)
+    if at != size:
+        raise ValueError(f"there are {at} members from {low} to {high} where {size} were counted: sketches do not ascend")
     _pairs.sort_entries(entries)
     return entries[:, 0].copy(), entries[:, 1].astype(np.uint32)
 
