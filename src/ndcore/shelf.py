@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ __all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "human_bytes"]
 
 Arrays = Mapping[str, NDArray[Any]]
 KIND = "collection/"
+_COUNTING = threading.Lock()  # what memory shelves hold: phases put from several threads
 
 
 class Shelf(Protocol):
@@ -61,27 +63,25 @@ class MemoryShelf:
         """Whether something went to files."""
         return self._files is not None
 
-    def _room(self, nbytes: int) -> bool:
-        if self._limit is None or self._bytes + nbytes <= self._limit:
-            return True
-        if self._files is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="ndcore-")
-            self._files = DirectoryShelf(self._temporary.name)
-        return False
-
-    def _hold(self, name: str, nbytes: int, what: Any) -> None:
-        self.drop(name)
-        self._held[name] = nbytes, what
-        self._bytes += nbytes
+    def _holds(self, name: str, nbytes: int, what: Any) -> bool:
+        """Hold it in place of what is there, if there is room."""
+        with _COUNTING:
+            self.drop(name)
+            if self._limit is None or self._bytes + nbytes <= self._limit:
+                self._held[name] = nbytes, what
+                self._bytes += nbytes
+                return True
+            if self._files is None:
+                self._temporary = tempfile.TemporaryDirectory(prefix="ndcore-")
+                self._files = DirectoryShelf(self._temporary.name)
+            return False
 
     def has(self, name: str) -> bool:
         return name in self._held or (self._files is not None and self._files.has(name))
 
     def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
         nbytes = sum(array.nbytes for array in arrays.values())
-        if self._room(nbytes):
-            self._hold(name, nbytes, (dict(header), dict(arrays)))
-        else:
+        if not self._holds(name, nbytes, (dict(header), dict(arrays))):
             assert self._files is not None
             self._files.put(name, header, arrays)
 
@@ -95,9 +95,7 @@ class MemoryShelf:
 
     def put_sketches(self, name: str, sketches: Sketches) -> None:
         nbytes = sketches.values.nbytes + 32 * len(sketches)
-        if self._room(nbytes):
-            self._hold(name, nbytes, sketches)
-        else:
+        if not self._holds(name, nbytes, sketches):
             assert self._files is not None
             self._files.put_sketches(name, sketches)
 
