@@ -163,7 +163,7 @@ class Clustering:
     ) -> Clustering:
         """The same collection with another threshold, policy or clustering: only the last phase is done again.
 
-        None: as it is here. ValueError for a threshold below `floor`.
+        None: as it is here, but for the guard, which is for one clustering only. ValueError for a threshold below `floor`.
         """
         threshold = self.threshold if threshold is None else threshold
         return group(

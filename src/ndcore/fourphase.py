@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -24,8 +25,8 @@ from ndcore.shelf import MemoryShelf, Shelf
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import BottomSketcher, MinHasher, Piece, Sketcher
-from ndcore.superfeatures import RUN, super_features, super_shingles
-from ndcore.texts import map_pieces, pieces, take
+from ndcore.superfeatures import RUN, checked_run, super_features, super_shingles
+from ndcore.texts import map_pieces, pieces, take, thread_count
 from ndcore.verifying import Corpus
 
 __all__ = [
@@ -129,7 +130,7 @@ def cluster(
     settings = Settings.of(
         texts, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
     )
-    share = None if memory_limit is None else max(1, memory_limit // 2)
+    share = _half(memory_limit)
     with reporting(progress) as report:
         found = cluster_on_shelf(
             MemoryShelf(share), texts, settings, policy=policy, cluster=cluster, guard=guard, tell_apart=tell_apart,
@@ -161,8 +162,9 @@ class Settings:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
             raise ValueError(f"threshold is a number above 0 and at most 1, got {threshold!r}")
-        if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or not 1 <= max_holders < 1 << 32:
-            raise ValueError(f"max_holders must be an int of 1 to 2^32 - 1, got {max_holders!r}")
+        if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 1:
+            raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
+        checked_run(run)
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
             raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
         if isinstance(texts, Sketches):
@@ -221,9 +223,8 @@ def cluster_on_shelf(
         raise ValueError("cluster='popular' is made of mod sketches: use method='shingles'")
     if settings.method == "features" and policy == "containment":
         raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
-    if memory_limit is not None and memory_limit < 1:
-        raise ValueError(f"memory_limit is a number of bytes, got {memory_limit!r}")
-    share = None if memory_limit is None else max(1, memory_limit // 2)
+    share = _half(memory_limit)
+    thread_count(threads)
     segments, source = _sketched(shelf, texts, settings.sketcher, threads, report)
     leaders, same = _collapsed(shelf, segments, source, tell_apart, threads, report)
     _pair(shelf, segments, leaders, settings, memory_limit=share, threads=threads, report=report, keep_entries=keep_entries)
@@ -237,6 +238,13 @@ def cluster_on_shelf(
     found = group(draft, threshold=settings.threshold, policy=policy, cluster=cluster, guard=guard, threads=threads)
     report("clustering", len(segments), len(segments))
     return found
+
+
+def _half(memory_limit: int | None) -> int | None:
+    """Half is for what is kept, half for what is worked with."""
+    if memory_limit is not None and not 1 <= memory_limit < math.inf:
+        raise ValueError(f"memory_limit is a number of bytes, got {memory_limit!r}")
+    return None if memory_limit is None else max(1, int(memory_limit) // 2)
 
 
 def sketcher_of(recipe: Recipe) -> Sketcher:
@@ -311,7 +319,7 @@ def _read(shelf: Shelf, corpus: Corpus, sketcher: Sketcher, threads: int | None,
     for piece in map_pieces(sketcher.sketch_piece, _pieces_from(corpus, done), threads):
         waiting.append(piece)
         documents += len(piece.valid)
-        nbytes += (piece.sink.rows if isinstance(sketcher, MinHasher) else piece.sink.values).nbytes
+        nbytes += piece.nbytes
         if nbytes >= SEGMENT or documents >= SEGMENT_DOCUMENTS:
             shelf.put_sketches(f"sketches/{len(names):05d}", sketcher.gather(waiting))
             names.append("")

@@ -32,6 +32,11 @@ class Piece(NamedTuple):
     invalid_bytes: int
     hashed: list[bytes]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values."""
+        return int((self.sink.rows if hasattr(self.sink, "rows") else self.sink.values).nbytes)
+
 
 class Sketcher(ABC):
     """What all sketchers share: texts in pieces over threads, or sets of hashes, into a sink of the extension."""

@@ -118,7 +118,7 @@ def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
     -----
     O(members), whatever the run, by the sliding windows of shingles.
     """
-    run = _checked_run(run)
+    run = checked_run(run)
     if sk.offsets is None:
         raise ValueError(
             f"super-shingles are made of ascending sketches, these are {sk.recipe['kind']!r}, whose minima have no order; "
@@ -198,7 +198,7 @@ def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -
     [0.007, 0.5, 1.0]
     """
     array = checked_resemblance(rho)
-    size, run = checked_positive("size", size), _checked_run(run)
+    size, run = checked_positive("size", size), checked_run(run)
     last = size - run  # a run that begins after so many members of either does not fit
     common = array.reshape(-1, 1)
     single = (1.0 - common) / 2.0
@@ -226,7 +226,7 @@ def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -
     return result if result.ndim else float(result)
 
 
-def _checked_run(run: int) -> int:
+def checked_run(run: int) -> int:
     run = operator.index(run)
     if not 1 <= run <= MAX_WIDTH:
         raise ValueError(f"run is {run}; a super-shingle has 1 to {MAX_WIDTH} members")
