@@ -21,7 +21,7 @@ C_FILES = {
     "_pairs": ["pairs"],
     "_entries": ["entries"],
     "_greedy": ["greedy"],
-    "_hamming": ["hamming", "compressed"],
+    "_hamming": ["hamming", "probes", "compressed"],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],
     "_pipeline": ["pipeline", "stops", "utf8"],

@@ -18,6 +18,7 @@ from measure import Report, options, peak_memory, usable_cpus
 from numpy.typing import NDArray
 
 import ndcore as nd
+from ndcore.planning import plan_join
 
 K = 3
 COUNT, QUERIES = 10**8, 10**6
@@ -80,7 +81,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fingerprints.u64"
         planted = write(path, queries, count, rng)
-        tables = len(nd.plan_tables(log2_count=float(np.log2(asked))).tables)
+        tables = len(plan_join(64, K, float(np.log2(asked))).tables)
         for number in range(arguments.repeats):
             wall, cpu = time.perf_counter(), time.process_time()
             found = nd.hamming_join(queries, path, K)

@@ -224,7 +224,7 @@ def test_nbytes_and_repr():
     values = np.random.default_rng(7).integers(0, 2**64, 100_000, np.uint64)
     plan = nd.plan_tables(log2_count=17, splits=(4,))
     plain, small = (nd.HammingIndex(values, plan=plan, compress=c) for c in (False, True))
-    assert plain.nbytes == 4 * (8 * 100_000 + 4 * (2**15 + 1))
+    assert plain.nbytes == 4 * (8 * 100_000 + 4 * (2**14 + 1))
     assert small.nbytes < 0.8 * plain.nbytes
     assert repr(small) == "HammingIndex(100000 fingerprints of 64 bits, max_distance=3, compress=True)"
     assert "compress" not in repr(plain)

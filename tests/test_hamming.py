@@ -274,6 +274,49 @@ def test_directories_that_lie_do_no_harm(tmp_path):
     nd.HammingIndex.open(path).query_many(values)
 
 
+def test_files_with_and_without_presence(tmp_path):
+    """Bits of presence are kept in the file; without them answers are the same, and wrong ones do no harm but to answers."""
+    from ndcore import container
+
+    path = tmp_path / "index"
+    values = near_ones(5000)
+    index = nd.HammingIndex(values, plan=nd.plan_tables(log2_count=12, splits=(5,)))
+    index.save(path)
+    header, arrays = container.read(path)
+    assert [len(arrays[f"presence{t}"]) for t in range(10)] == [2**(12 + 3) // 8] * 10
+    without = {name: a for name, a in arrays.items() if not name.startswith("presence")}
+    for kept in (arrays, without):
+        container.write(path, "hamming", header, kept)
+        opened = nd.HammingIndex.open(path).query_many(values)
+        assert all((x == y).all() for x, y in zip(opened, index.query_many(values), strict=True))
+    for lie in (0, 255):
+        container.write(path, "hamming", header, arrays | {f"presence{t}": np.full(4096, lie, np.uint8) for t in range(10)})
+        found = nd.HammingIndex.open(path).query_many(values)
+        assert len(found.query) == (len(opened[0]) if lie else 0)
+    for senseless in (np.zeros(4095, np.uint8), np.zeros(2**23, np.uint8), np.zeros(4096, np.uint16)):
+        container.write(path, "hamming", header, arrays | {"presence3": senseless})
+        with pytest.raises(nd.CorruptFile, match="no sound index"):
+            nd.HammingIndex.open(path)
+
+
+@pytest.mark.parametrize("splits", [(6,), (7,), (4, 4)])
+def test_presence_of_prefixes_in_many_runs(splits, variant):
+    """Few fingerprints of few bits: what tells which prefixes are there takes parts of several runs."""
+    values = near_ones(40, bits=16)
+    asked = near_ones(3000, bits=16, seed=3)
+    found = nd.hamming_join(values, asked, bits=16, plan=nd.plan_tables(16, 3, 5, splits=splits))
+    expected = [(i, j, d) for i, value in enumerate(values)
+                for j, d in sorted(reference.within(asked, value, 3), key=lambda hit: (hit[1], hit[0]))]
+    assert list(zip(found.query.tolist(), found.id.tolist(), found.distance.tolist(), strict=True)) == expected
+
+
+@given(st.lists(st.integers(0, 2**20 - 1), min_size=1, max_size=200), st.integers(3, 20))
+def test_presence_has_a_bit_for_each_value(keys, known):
+    keys = sorted(set(keys))
+    bits = np.unpackbits(_hamming.presence(np.array(keys, np.uint64), 20, known), bitorder="little")
+    assert np.flatnonzero(bits).tolist() == sorted({key >> 20 - known for key in keys})
+
+
 @given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=20))
 def test_distances(pairs):
     a, b = [x for x, _ in pairs], [y for _, y in pairs]

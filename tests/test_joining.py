@@ -15,6 +15,7 @@ def near(values: list[int], n: int, seed: int) -> list[int]:
     return [rng.choice(values) ^ sum(1 << b for b in rng.sample(range(64), rng.randrange(8))) for _ in range(n)]
 
 
+KERNEL = "hamming"
 QUERIES = random.Random(1).sample(range(1 << 62), 300)
 COLLECTION = near(QUERIES, 2000, 2) + QUERIES[:5] * 2
 EXPECTED = [(i, position, distance) for i, q in enumerate(QUERIES)
@@ -31,6 +32,31 @@ def test_a_join_finds_every_pair(threads, chunk, monkeypatch):
     monkeypatch.setattr(joining, "CHUNK", chunk)
     monkeypatch.setattr(joining, "PROBED_AT_ONCE", 300)
     assert rows(nd.hamming_join(QUERIES, COLLECTION, threads=threads)) == EXPECTED
+
+
+@pytest.mark.parametrize("splits", [(4,), (5,), (6,), (4, 4)], ids=str)
+def test_every_plan_finds_every_pair(splits, variant):
+    assert rows(nd.hamming_join(QUERIES, COLLECTION, plan=nd.plan_tables(log2_count=8, splits=splits))) == EXPECTED
+
+
+def test_many_queries_and_fingerprints_with_the_plan_for_them():
+    """The million queries of the benchmark in small: enough that every stage is used, against one NumPy look at all."""
+    rng = np.random.default_rng(5)
+    queries = rng.integers(0, 2**64, 20_000, np.uint64)
+    collection = rng.integers(0, 2**64, 300_000, np.uint64)
+    planted = np.arange(0, 300_000, 7)
+    which = rng.integers(0, 20_000, len(planted))
+    turned = np.zeros(len(planted), np.uint64)
+    for _ in range(4):
+        turned |= np.uint64(1) << rng.integers(0, 64, len(planted)).astype(np.uint64)
+    collection[planted] = queries[which] ^ turned
+    found = nd.hamming_join(queries, collection)
+    distance = np.array([x.bit_count() for x in turned.tolist()])
+    near = distance <= 3
+    order = np.lexsort((planted[near], distance[near], which[near]))
+    expected = [column[near][order].tolist() for column in (which, planted, distance)]
+    # random pairs: 6·10^9 · C(64, <= 3) / 2^64 = 1.4·10^-5 expected, none with this seed
+    assert [column.tolist() for column in found] == expected
 
 
 def test_files_of_both_kinds(tmp_path):

@@ -6,7 +6,7 @@ from math import comb, inf
 
 import pytest
 
-from ndcore.planning import MAX_TABLES, Table, TablePlan, plan_tables
+from ndcore.planning import JOIN_ROOM, MAX_TABLES, Table, TablePlan, plan_join, plan_tables, presence_bits
 from ndcore.reference import hamming as reference
 
 # Manku et al. 2007, Example 3.1, at d = 34: splits, tables, p_i, fingerprints that a probe meets at most.
@@ -107,8 +107,23 @@ def test_expected_candidates_are_met():
 
 def test_memory_counts_keys_and_directories():
     plan = plan_tables(64, 3, 20, splits=(5,))
-    assert plan.memory == 10 * (8 * 2**20 + 4 * 2**19)
+    assert plan.memory == 10 * (8 * 2**20 + 4 * 2**18 + 2**23 / 8)
     assert plan_tables(64, 3, 40, splits=(4,)).memory == 4 * (8 * 2**40 + 4 * 2**16)
+
+
+def test_a_join_looks_up_in_the_cache():
+    """Longer prefixes, so that most are those of no query, in tables that are no larger than a cache."""
+    plan = plan_join(64, 3, 20)
+    assert len(plan.tables) == 10
+    assert all(presence_bits(p, 20, JOIN_ROOM) == 25 for p in plan.prefixes)
+    for splits in ((6,), (4, 4), (5,), (4,)):
+        assert plan.join_nanoseconds <= plan_tables(64, 3, 20, splits=splits).join_nanoseconds
+
+
+def test_presence_is_known_where_it_is_worth_it():
+    assert presence_bits(26, 20.5) == 23
+    assert presence_bits(21, 20) == 21
+    assert presence_bits(20, 20) == presence_bits(2, 0) == 0
 
 
 def test_a_plan_prints_what_it_costs():

@@ -10,92 +10,6 @@ import numpy as np
 from ndcore cimport _cpu
 
 
-cdef extern from "hamming.h" nogil:
-    enum:
-        ND_HAMMING_ROOM
-    ctypedef struct nd_hamming_order:
-        const uint8_t *low
-        const uint8_t *width
-        unsigned runs
-        unsigned prefix
-        uint64_t leading
-    ctypedef struct nd_hamming_plan:
-        const nd_hamming_order *order
-        size_t tables
-        unsigned bits
-        unsigned max_distance
-    ctypedef struct nd_hamming_table:
-        const uint64_t *keys
-        const uint32_t *directory
-        unsigned directory_bits
-    ctypedef struct nd_hamming:
-        nd_hamming_plan plan
-        const nd_hamming_table *table
-        size_t n
-    ctypedef struct nd_hamming_match:
-        uint64_t query
-        uint32_t rank
-        uint32_t distance
-    ctypedef struct nd_hamming_pair:
-        uint64_t a
-        uint64_t b
-    ctypedef struct nd_hamming_cursor:
-        size_t query
-        size_t table
-        size_t at
-    void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from_, size_t n, uint64_t *to)
-    void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n)
-    void nd_hamming_directory(
-        const uint64_t *keys, size_t n, unsigned bits, unsigned directory_bits, uint32_t *directory)
-    size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found)
-    void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_t *out)
-    uint32_t nd_hamming_rank(const nd_hamming *h, uint64_t fingerprint)
-    size_t nd_hamming_probe(
-        const nd_hamming *h, const uint64_t *q, size_t n, nd_hamming_cursor *c, nd_hamming_match *out, size_t room)
-    size_t nd_hamming_pairs(
-        const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t end, nd_hamming_cursor *c, nd_hamming_pair *out,
-        size_t room)
-    size_t nd_hamming_variants(const char **names, int *runnable, size_t room, uint32_t features)
-    int nd_hamming_use(const char *name, uint32_t features)
-    int nd_hamming_chosen()
-
-
-cdef extern from "compressed.h" nogil:
-    enum:
-        ND_COMPRESSED_BLOCK
-        ND_COMPRESSED_CODES
-        ND_COMPRESSED_LONGEST
-        ND_COMPRESSED_SYMBOLS
-    ctypedef struct nd_compressed_table:
-        const uint8_t *blocks
-        const uint64_t *last
-        const uint32_t *first
-        const uint32_t *codes
-        size_t count
-    ctypedef struct nd_compressed:
-        nd_hamming_plan plan
-        const nd_compressed_table *table
-    ctypedef struct nd_compressed_match:
-        uint64_t query
-        uint64_t fingerprint
-    ctypedef struct nd_compressed_asked:
-        uint64_t key
-        uint64_t query
-    ctypedef struct nd_compressed_cursor:
-        size_t table
-    void nd_compressed_count(const uint64_t *keys, size_t n, uint64_t *counts)
-    int nd_compressed_codes(const uint8_t *lengths, uint32_t *codes)
-    size_t nd_compressed_blocks(const uint64_t *keys, size_t n, const uint8_t *lengths)
-    void nd_compressed_encode(
-        const uint64_t *keys, size_t n, const uint8_t *lengths, uint8_t *blocks, uint64_t *last, uint32_t *first)
-    void nd_compressed_decode(const nd_compressed_table *t, size_t begin, size_t end, uint64_t *out)
-    size_t nd_compressed_find(const nd_compressed_table *t, size_t from_, uint64_t key)
-    void nd_compressed_ranks(const nd_compressed_table *t, const uint64_t *keys, size_t n, int64_t *out)
-    size_t nd_compressed_probe(
-        const nd_compressed *h, const uint64_t *q, size_t n, nd_compressed_asked *asked, nd_compressed_cursor *c,
-        nd_compressed_match *out, size_t room)
-
-
 MATCH = np.dtype([("query", np.uint64), ("rank", np.uint32), ("distance", np.uint32)])
 BLOCK = ND_COMPRESSED_BLOCK  # bytes
 LONGEST_CODE = ND_COMPRESSED_LONGEST  # bits
@@ -146,7 +60,17 @@ def directory(const uint64_t[::1] keys not None, unsigned bits, unsigned directo
     cdef uint32_t[::1] out = np.empty((1 << directory_bits) + 1, np.uint32)
     cdef size_t n = keys.shape[0]
     with nogil:
-        nd_hamming_directory(&keys[0] if n else NULL, n, bits, directory_bits, &out[0])
+        nd_probes_directory(&keys[0] if n else NULL, n, bits, directory_bits, &out[0])
+    return np.asarray(out)
+
+
+def presence(const uint64_t[::1] keys not None, unsigned bits, unsigned presence_bits):
+    """Of each value of the leading bits whether one of the keys has it; uint8, eight values a byte, bit 0 first.
+    presence_bits >= 3."""
+    cdef uint8_t[::1] out = np.empty((1 << presence_bits) // 8, np.uint8)
+    cdef size_t n = keys.shape[0]
+    with nogil:
+        nd_probes_presence(&keys[0] if n else NULL, n, bits, presence_bits, &out[0])
     return np.asarray(out)
 
 
@@ -243,11 +167,11 @@ cdef class Orders:
 
     cdef pairs_of(self, size_t t, const uint64_t *keys, size_t begin, size_t end):
         """Pairs of fingerprints that table t is the first to hold, of its keys[begin:end]; uint64 (m, 2)."""
-        cdef nd_hamming_cursor c = nd_hamming_cursor(begin, 0, 0)
+        cdef nd_hamming_cursor c = nd_hamming_cursor(begin, 0)
         cdef size_t room = 1 << 16, written
         cdef uint64_t[:, ::1] out = np.empty((room, 2), np.uint64)
         chunks = [np.empty((0, 2), np.uint64)]
-        while c.query < end:
+        while c.first < end:
             with nogil:
                 written = nd_hamming_pairs(&self.plan, t, keys, end, &c, <nd_hamming_pair *> &out[0, 0], room)
             chunks.append(np.array(out[:written]))
@@ -257,22 +181,24 @@ cdef class Orders:
 cdef class Searcher(Orders):
     """Finds fingerprints within max_distance bits in tables.
 
-    tables: per table (keys uint64 (n,), directory uint32, directory_bits).
+    tables: per table (keys uint64 (n,), directory uint32 (2^d + 1,), presence as `presence` makes it, or empty).
     """
-    cdef nd_hamming how
-    cdef nd_hamming_table *table
+    cdef nd_probes how
+    cdef nd_probes_table *table
 
     def __cinit__(self, unsigned bits, unsigned max_distance, list orders not None, list tables not None):
         cdef const uint64_t[::1] keys
-        cdef const uint32_t[::1] entries
+        cdef const uint32_t[::1] begins
+        cdef const uint8_t[::1] present
         self.alive = orders, tables
-        self.table = <nd_hamming_table *> calloc(max(1, len(tables)), sizeof(nd_hamming_table))
+        self.table = <nd_probes_table *> calloc(max(1, len(tables)), sizeof(nd_probes_table))
         if self.table == NULL:
             raise MemoryError
-        for i, (sorted_keys, begins, directory_bits) in enumerate(tables):
-            keys, entries = sorted_keys, begins
+        for i, (keys, begins, present) in enumerate(tables):
             self.table[i].keys = &keys[0] if keys.shape[0] else NULL
-            self.table[i].directory, self.table[i].directory_bits = &entries[0], directory_bits
+            self.table[i].directory, self.table[i].directory_bits = &begins[0], (begins.shape[0] - 1).bit_length() - 1
+            if present.shape[0]:
+                self.table[i].presence, self.table[i].presence_bits = &present[0], (8 * present.shape[0]).bit_length() - 1
             self.how.n = keys.shape[0]
         self.how.plan, self.how.table = self.plan, self.table
 
@@ -285,19 +211,20 @@ cdef class Searcher(Orders):
         cdef int64_t[::1] out = np.empty(n, np.int64)
         with nogil:
             for i in range(n):
-                out[i] = nd_hamming_rank(&self.how, fingerprints[i])
+                out[i] = nd_probes_rank(&self.how, fingerprints[i])
         return np.asarray(out)
 
     def probe_one(self, uint64_t query):
         """(ranks, distances) of one query's matches, or None; the quick way where they are few."""
-        cdef nd_hamming_cursor c = nd_hamming_cursor(0, 0, 0)
-        cdef nd_hamming_match out[ND_HAMMING_ROOM]
+        cdef nd_probes_cursor c
+        cdef nd_probes_match out[ND_HAMMING_ROOM]
         cdef size_t i, written
         cdef int64_t[::1] ranks
         cdef int64_t[::1] distances
+        memset(&c, 0, sizeof(c))
         with nogil:
-            written = nd_hamming_probe(&self.how, &query, 1, &c, out, ND_HAMMING_ROOM)
-        if c.query == 0:
+            written = nd_probes_search(&self.how, &query, 1, &c, out, ND_HAMMING_ROOM)
+        if c.table < self.plan.tables:
             return _ranks_and_distances(self.probe(np.array([query], np.uint64)))
         if written == 0:
             return None
@@ -307,16 +234,17 @@ cdef class Searcher(Orders):
         return np.asarray(ranks), np.asarray(distances)
 
     def probe(self, const uint64_t[::1] queries not None):
-        """Matches of all queries, in their order, as an array of MATCH."""
-        cdef nd_hamming_cursor c = nd_hamming_cursor(0, 0, 0)
+        """Matches of all queries as an array of MATCH, in the order of tables."""
+        cdef nd_probes_cursor c
         cdef size_t n = queries.shape[0], room = min(<size_t> 1 << 16, 16 * n) + ND_HAMMING_ROOM, written
-        cdef nd_hamming_match *to
+        cdef nd_probes_match *to
         chunks = []
-        while c.query < n:
+        memset(&c, 0, sizeof(c))
+        while n and c.table < self.plan.tables:
             out = np.empty(room, MATCH)
-            to = <nd_hamming_match *> <size_t> out.ctypes.data
+            to = <nd_probes_match *> <size_t> out.ctypes.data
             with nogil:
-                written = nd_hamming_probe(&self.how, &queries[0], n, &c, to, room)
+                written = nd_probes_search(&self.how, &queries[0], n, &c, to, room)
             chunks.append(out[:written])
         return chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0, MATCH), *chunks])
 

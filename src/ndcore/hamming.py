@@ -367,7 +367,9 @@ def as_fingerprints(values: ArrayLike) -> NDArray[np.uint64]:
             if isinstance(x, bool) or not isinstance(x, (int, np.integer)):
                 raise TypeError(f"fingerprints are unsigned 64-bit integers, got {x!r}")
         low, high = min(array.flat), max(array.flat)
-    elif array.dtype.kind in "iu":
+    elif array.dtype.kind == "u":
+        return array.astype(np.uint64, copy=False)
+    elif array.dtype.kind == "i":
         low, high = array.min(), array.max()
     else:
         raise TypeError(f"fingerprints are unsigned 64-bit integers, got {array.dtype}")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore import container
 from ndcore.hamming import Matches, SavedFingerprints, checked_fingerprints
-from ndcore.planning import TablePlan, plan_tables
+from ndcore.planning import JOIN_ROOM, TablePlan, plan_join
 from ndcore.progress import Progress, reporting
 from ndcore.tables import Found, SortedTables, joined
 from ndcore.texts import map_pieces
@@ -20,7 +20,7 @@ from ndcore.texts import map_pieces
 __all__ = ["hamming_join", "mapped_fingerprints"]
 
 CHUNK = (64 << 20) // 8  # fingerprints that a thread takes at a time: 64 MB, as in the paper
-PROBED_AT_ONCE = 1 << 16
+PROBED_AT_ONCE = 1 << 20  # so many that a table stays in the cache for a while
 
 
 def hamming_join(
@@ -74,7 +74,7 @@ def hamming_join(
 
     Notes
     -----
-    O(n · tables · (1 + m / 2^p)), p the plan's prefix. Memory: 8 to 16 bytes a query and table, the matches, and what
+    O(n · tables · (1 + m / 2^p)), p the plan's prefix. Memory: 8 to 20 bytes a query and table, the matches, and what
     the operating system keeps of the file.
 
     >>> hamming_join([0b0110, 0b1000], [0b0000, 0b0111, 0b1111], max_distance=1, bits=4)
@@ -83,14 +83,14 @@ def hamming_join(
     asked = checked_fingerprints(queries, bits)
     collection = _collection(fingerprints, bits)
     if plan == "auto":
-        plan = plan_tables(bits, max_distance, math.log2(max(1, len(asked))))
+        plan = plan_join(bits, max_distance, math.log2(max(1, len(asked))))
     elif (plan.bits, plan.max_distance) != (bits, max_distance):
         raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}; "
                          f"asked are {bits} within {max_distance}")
     first, last = _checked_span(span, len(collection))
     if not len(asked) or first == last:
         return collection.matches(joined([]))
-    tables = SortedTables.of(asked, np.arange(len(asked)), plan, threads)
+    tables = SortedTables.of(asked, np.arange(len(asked)), plan, threads, room=JOIN_ROOM)
 
     def met(begin: int) -> Found:
         """Matches of one chunk."""

@@ -1,4 +1,4 @@
-"""The keys of sorted tables, with a directory of their leading bits each (Manku, Jain, Das Sarma 2007, §3.1)."""
+"""The keys of sorted tables, each with what finds them by their leading bits (Manku, Jain, Das Sarma 2007, §3.1)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
-from ndcore.planning import Table, TablePlan, directory_bits
+from ndcore.planning import PRESENCE_ROOM, Table, TablePlan, directory_bits, presence_bits
 from ndcore.texts import map_pieces
 
 __all__ = ["RANGES_PER_TABLE", "PlainKeys", "orders", "sorted_keys"]
 
 RANGES_PER_TABLE = 16  # that pairs are searched in, one after another, so that threads share a table
+UNKNOWN = np.empty(0, np.uint8)  # no presence
 
 
 class PlainKeys:
@@ -26,38 +27,47 @@ class PlainKeys:
         Per table, ascending; the first are the fingerprints.
     directories : list of uint32 arrays
         Per table, where each value of the leading bits begins.
+    presence : list of uint8 arrays
+        Per table, a bit for each value of the leading bits: does a key have it? Empty where most are there.
     searcher : _hamming.Searcher
     """
 
-    def __init__(self, plan: TablePlan, keys: list[NDArray[np.uint64]], directories: list[NDArray[np.uint32]]) -> None:
-        self.keys, self.directories = keys, directories
-        self.searcher = _hamming.Searcher(plan.bits, plan.max_distance, orders(plan), [
-            (*arrays, (len(arrays[1]) - 1).bit_length() - 1) for arrays in zip(keys, directories, strict=True)
-        ])
+    def __init__(
+        self, plan: TablePlan, keys: list[NDArray[np.uint64]], directories: list[NDArray[np.uint32]],
+        presence: list[NDArray[np.uint8]],
+    ) -> None:
+        self.keys, self.directories, self.presence = keys, directories, presence
+        self.searcher = _hamming.Searcher(plan.bits, plan.max_distance, orders(plan),
+                                          list(zip(keys, directories, presence, strict=True)))
 
     @classmethod
-    def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None) -> PlainKeys:
-        """The tables of ascending fingerprints. O(n · tables), on several threads."""
+    def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None,
+           room: int = PRESENCE_ROOM) -> PlainKeys:
+        """The tables of ascending fingerprints. O(n · tables), on several threads. Presence takes about 2^room bits each."""
         log2_count = float(np.log2(len(fingerprints)))
 
-        def made(table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        def made(table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8]]:
             keys = fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints)
-            return keys, _hamming.directory(keys, plan.bits, directory_bits(table.prefix, log2_count))
+            known = presence_bits(table.prefix, log2_count, room)
+            return (keys, _hamming.directory(keys, plan.bits, directory_bits(table.prefix, log2_count)),
+                    _hamming.presence(keys, plan.bits, known) if known else UNKNOWN)
 
-        keys, directories = zip(*map_pieces(made, plan.tables, threads), strict=True)
-        return cls(plan, list(keys), list(directories))
+        return cls(plan, *map(list, zip(*map_pieces(made, plan.tables, threads), strict=True)))
 
     @classmethod
     def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> PlainKeys:
         """The tables from `arrays` of a file, which are not read; ValueError where they do not fit each other."""
         keys = [arrays[f"keys{t}"] for t in range(len(plan.tables))]
         directories = [arrays[f"directory{t}"] for t in range(len(plan.tables))]
+        presence = [arrays.get(f"presence{t}", UNKNOWN) for t in range(len(plan.tables))]
         sound = all(k.dtype == np.uint64 and k.shape == keys[0].shape and k.ndim == 1 for k in keys) and all(
             d.dtype == np.uint32 and d.ndim == 1 and (len(d) - 1).bit_count() == 1 and len(d) - 1 <= 1 << table.prefix
-            for d, table in zip(directories, plan.tables, strict=True))
+            for d, table in zip(directories, plan.tables, strict=True)) and all(
+            b.dtype == np.uint8 and b.ndim == 1 and len(b).bit_count() <= 1 and 8 * len(b) <= 1 << table.prefix
+            for b, table in zip(presence, plan.tables, strict=True))
         if not sound:
             raise ValueError("its tables do not fit each other")
-        return cls(plan, keys, directories)
+        return cls(plan, keys, directories, presence)
 
     @property
     def count(self) -> int:
@@ -66,8 +76,9 @@ class PlainKeys:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of keys and directories."""
-        return sum(keys.nbytes for keys in self.keys) + sum(directory.nbytes for directory in self.directories)
+        """Bytes of keys, directories and presence."""
+        arrays: Iterable[NDArray[Any]] = (*self.keys, *self.directories, *self.presence)
+        return sum(array.nbytes for array in arrays)
 
     def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
         """The ascending fingerprints from one position up to another."""
@@ -86,7 +97,7 @@ class PlainKeys:
         named: dict[str, NDArray[Any]] = {}
         for t, (keys, directory) in enumerate(zip(self.keys, self.directories, strict=True)):
             named[f"keys{t}"], named[f"directory{t}"] = keys, directory
-        return named
+        return named | {f"presence{t}": bits for t, bits in enumerate(self.presence) if len(bits)}
 
 
 def sorted_keys(table: Table, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-__all__ = ["MAX_DISTANCE", "MAX_TABLES", "Table", "TablePlan", "plan_tables"]
+__all__ = ["MAX_DISTANCE", "MAX_TABLES", "Table", "TablePlan", "plan_join", "plan_tables"]
 
 MAX_DISTANCE = 10
 MAX_TABLES = 1024  # more would take 8 KiB a fingerprint
 KEY_BYTES = 8
 ENTRY_BYTES = 4  # of a directory
 PROBE_NS = 60.0  # of looking a prefix up in memory
+PRESENCE_NS = 30.0  # of seeing first that no fingerprint has it
+PASSING_NS = 6.0  # the same where a block of queries asks one table after another, so that this stays in the cache,
+CACHE = 8 << 20  # which holds so many bytes
 CANDIDATE_NS = 0.5  # of comparing one fingerprint with the query
+PRESENCE_ROOM = 3  # log2 of the bits a fingerprint that tell which prefixes are there
+JOIN_ROOM = 5  # the same for queries of a join, whose tables are not kept
 
 
 class Table(NamedTuple):
@@ -96,14 +101,30 @@ class TablePlan:
 
     @property
     def memory(self) -> float:
-        """Bytes of the tables and their directories, the fingerprints included, ids apart."""
+        """Bytes of the tables and what is found by, the fingerprints included, ids apart."""
         return math.fsum(KEY_BYTES * math.exp2(self.log2_count) + ENTRY_BYTES * 2 ** directory_bits(p, self.log2_count)
-                         for p in self.prefixes)
+                         + 2 ** presence_bits(p, self.log2_count) // 8 for p in self.prefixes)
 
     @property
     def nanoseconds(self) -> float:
-        """Expected time of a query in memory: a model (60 ns a probe, 0.5 ns a candidate) to compare plans by."""
-        return PROBE_NS * len(self.tables) + CANDIDATE_NS * self.candidates
+        """Expected time of a query in memory: a model to compare plans by, of 60 ns a probe, 0.5 ns a candidate, and
+        30 ns to see first whether any fingerprint has the prefix, where a table knows."""
+        return self._expected(PRESENCE_ROOM, lambda _: PRESENCE_NS)
+
+    @property
+    def join_nanoseconds(self) -> float:
+        """Expected time of a fingerprint that passes by as many queries as the plan is for, in `hamming_join`."""
+        return self._expected(JOIN_ROOM, lambda bits: PASSING_NS if 2**bits // 8 <= CACHE else PRESENCE_NS)
+
+    def _expected(self, room: int, presence_ns: Callable[[int], float]) -> float:
+        """Time of a query on random fingerprints; presence_ns(bits) of looking at so many bits of presence."""
+        total = 0.0
+        for p in self.prefixes:
+            probe = PROBE_NS + CANDIDATE_NS * math.exp2(self.log2_count - p)
+            if bits := presence_bits(p, self.log2_count, room):
+                probe = presence_ns(bits) - math.expm1(-math.exp2(self.log2_count - bits)) * probe
+            total += probe
+        return total
 
     def __str__(self) -> str:
         count = f"2^{self.log2_count:g}"
@@ -200,9 +221,22 @@ def plan_tables(
     return min(allowed, key=lambda plan: plan.nanoseconds)
 
 
+def plan_join(bits: int, max_distance: int, log2_count: float) -> TablePlan:
+    """The tables of so many queries of least expected time for a fingerprint that looks them up."""
+    bits, max_distance, log2_count = _checked(bits, max_distance, log2_count)
+    plans = [TablePlan(bits, max_distance, log2_count, tuple(tables)) for tables in _designs(bits, max_distance)]
+    return min(plans, key=lambda plan: plan.join_nanoseconds)
+
+
 def directory_bits(prefix: int, log2_count: float) -> int:
-    """Leading bits that the directory of a table resolves: about two fingerprints an entry, never more than the prefix."""
-    return max(0, min(prefix, math.floor(log2_count) - 1))
+    """Leading bits that the directory of a table resolves: 4 to 8 fingerprints an entry, never more than the prefix."""
+    return max(0, min(prefix, math.floor(log2_count) - 2))
+
+
+def presence_bits(prefix: int, log2_count: float, room: int = PRESENCE_ROOM) -> int:
+    """Leading bits of which a table knows, value by value, whether a fingerprint has them: about 2^room bits a fingerprint,
+    never more than the prefix. 0 where half the prefixes are taken: then it is not worth knowing."""
+    return min(prefix, math.floor(log2_count) + room) if prefix >= max(3.0, log2_count + 1) else 0
 
 
 @cache

@@ -12,7 +12,7 @@ from ndcore import _hamming
 from ndcore._pairs import sort_entries
 from ndcore.compressed import CompressedKeys
 from ndcore.keys import PlainKeys
-from ndcore.planning import MAX_TABLES, TablePlan
+from ndcore.planning import MAX_TABLES, PRESENCE_ROOM, TablePlan
 from ndcore.texts import map_pieces
 
 __all__ = ["Found", "SortedTables", "joined"]
@@ -57,8 +57,8 @@ class SortedTables:
 
     @classmethod
     def of(cls, values: NDArray[np.uint64], rows: NDArray[Any], plan: TablePlan, threads: int | None,
-           compress: bool = False) -> SortedTables:
-        """Sort fingerprints. O(n · tables), on several threads."""
+           compress: bool = False, room: int = PRESENCE_ROOM) -> SortedTables:
+        """Sort fingerprints. O(n · tables), on several threads. Room is that of `PlainKeys`."""
         entries = np.empty((len(values), 2), np.uint64)
         entries[:, 0], entries[:, 1] = values, rows
         sort_entries(entries)
@@ -70,8 +70,8 @@ class SortedTables:
         if len(different) > MAX_FINGERPRINTS:
             raise ValueError(f"{len(different)} different fingerprints; an index holds {MAX_FINGERPRINTS}: split them, or "
                              "search them in a file with hamming_join")
-        kind = CompressedKeys if compress else PlainKeys
-        return cls(plan, sorted_rows, starts, kind.of(plan, different, threads))
+        keys = CompressedKeys.of(plan, different, threads) if compress else PlainKeys.of(plan, different, threads, room)
+        return cls(plan, sorted_rows, starts, keys)
 
     @classmethod
     def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]], rows: int, compress: bool) -> SortedTables:

@@ -14,6 +14,7 @@
 #include "greedy.h"
 #include "pairs.h"
 #include "pipeline.h"
+#include "probes.h"
 #include "simhash.h"
 #include "utf8.h"
 
@@ -1573,7 +1574,7 @@ static unsigned naive_distance(uint64_t a, uint64_t b)
 }
 
 /* Four tables of 16 bits, within 3 bits: every near fingerprint comes once, however small the room is. */
-static void test_probes(const char *variant)
+static void test_compressed_tables(const char *variant)
 {
     static const uint8_t low[4][4] = {{48, 32, 16, 0}, {32, 48, 16, 0}, {16, 48, 32, 0}, {0, 48, 32, 16}};
     static const uint8_t width[4] = {16, 16, 16, 16};
@@ -1631,6 +1632,76 @@ static void test_probes(const char *variant)
         nd_compressed_cursor c = {0};
         CHECK(nd_compressed_probe(&h, NULL, 0, NULL, &c, out, 5000) == 0 && c.table == 4, "no queries");
     }
+}
+
+/* The same where the tables lie open, with presence and without, for one query, a few, and several blocks of them. */
+static void test_open_tables(const char *variant)
+{
+    static const uint8_t low[4][4] = {{48, 32, 16, 0}, {32, 48, 16, 0}, {16, 48, 32, 0}, {0, 48, 32, 16}};
+    static const uint8_t width[4] = {16, 16, 16, 16}, whole = 64;
+    enum { N = 3000, ASKING = 1500, PRESENT = 14, LISTED = 12 };
+    static uint64_t scratch[N], queries[ASKING];
+    static uint8_t came[ASKING][N], bits[4][(1 << PRESENT) / 8];
+    static nd_probes_match out[5000];
+    uint64_t *keys[4] = {0};
+    size_t n = 0;
+    keys[0] = guarded(0, BACK, 8 * N, 0);
+    for (; n < N; n++)                                   /* in groups of three that are near each other */
+        keys[0][n] = n % 3 ? keys[0][n - 1] ^ UINT64_C(1) << n % 64 : random64();
+    qsort(keys[0], n, 8, ascending);
+    for (size_t i = 1; i < n; i++)
+        CHECK(keys[0][i - 1] < keys[0][i], "different keys");
+    for (size_t i = 0; i < ASKING; i++)
+        queries[i] = i & 1 ? random64() : keys[0][random_below(n)] ^ UINT64_C(1) << i % 64;
+    nd_hamming_order order[4];
+    nd_probes_table table[4];
+    for (int t = 0; t < 4; t++) {
+        order[t] = (nd_hamming_order){t ? low[t] : low[3], t ? width : &whole, t ? 4 : 1, 16, UINT64_C(0xFFFF) << low[t][0]};
+        keys[t] = guarded(t, BACK, 8 * N, 0);
+        if (t)
+            nd_hamming_permute(&order[t], keys[0], n, keys[t]);
+        nd_hamming_sort(keys[t], scratch, n);
+        uint32_t *directory = guarded(4 + t, BACK, 4 * ((1 << LISTED) + 1), 0);
+        nd_probes_directory(keys[t], n, 64, LISTED, directory);
+        table[t] = (nd_probes_table){.keys = keys[t], .directory = directory, .directory_bits = LISTED};
+    }
+    for (int presence = 0; presence < 2; presence++) {
+        for (int t = 0; presence && t < 4; t++) {
+            nd_probes_presence(keys[t], n, 64, PRESENT, bits[t]);
+            table[t].presence = bits[t];
+            table[t].presence_bits = PRESENT;
+        }
+        const nd_probes h = {{order, 4, 64, 3}, table, n};
+        const size_t together[] = {1, 5, 700, ASKING};
+        for (size_t g = 0; g < 4; g++) {
+            memset(came, 0, sizeof came);
+            for (size_t q = 0; q < ASKING; q += together[g]) {
+                const size_t here = ASKING - q < together[g] ? ASKING - q : together[g];
+                nd_probes_cursor c = {0};
+                while (c.table < 4) {
+                    const size_t written = nd_probes_search(&h, queries + q, here, &c, out, g & 1 ? 5000 : ND_HAMMING_ROOM);
+                    for (size_t i = 0; i < written; i++) {
+                        came[q + out[i].query][out[i].rank]++;
+                        CHECK(out[i].distance == naive_distance(queries[q + out[i].query], keys[0][out[i].rank]),
+                              "%s: a distance", variant);
+                    }
+                }
+            }
+            for (size_t q = 0; q < ASKING; q++)
+                for (size_t i = 0; i < n; i++)
+                    if (came[q][i] != (naive_distance(queries[q], keys[0][i]) <= 3))
+                        CHECK(0, "%s: query %zu, fingerprint %zu came %d times", variant, q, i, came[q][i]);
+            CHECK(1, "open tables");
+        }
+        nd_probes_cursor c = {0};
+        CHECK(nd_probes_search(&h, NULL, 0, &c, out, 5000) == 0 && c.table == 4, "no queries");
+    }
+}
+
+static void test_tables(const char *variant)
+{
+    test_compressed_tables(variant);
+    test_open_tables(variant);
 }
 
 /* Blocks, keys and codes of any bytes: as many keys as `first` says, and nothing read around. */
@@ -1941,7 +2012,7 @@ int main(void)
     test_greedy();
     test_codes();
     test_coding();
-    each_variant("hamming", nd_hamming_variants, nd_hamming_use, nd_hamming_chosen, test_probes);
+    each_variant("hamming", nd_hamming_variants, nd_hamming_use, nd_hamming_chosen, test_tables);
     test_hostile_blocks();
     test_shingles();
     test_stop_words();

@@ -1,6 +1,5 @@
 /* A match is found in every table whose prefix has none of the differing bits; it is written for the first of them, which
- * the difference alone tells, so nothing is stored and nothing comes twice. Probes of a group of queries run stage by stage,
- * so that their cache misses overlap. */
+ * the difference alone tells, so nothing is stored and nothing comes twice. */
 #include "hamming.h"
 #include "sort.h"
 
@@ -8,29 +7,25 @@
 #include <immintrin.h>
 #endif
 
-enum {
-    ND_SLOTS = ND_HAMMING_TABLES,  /* probes in flight, at most */
-    ND_QUERIES = 32,               /* of so many queries */
-    ND_LONG = 64,                  /* keys from which a bucket is narrowed to the prefix */
-};
+enum { ND_TOGETHER = 512 };       /* keys that are permuted at a time */
 
 ND_SORT(, nd_hamming_sort, uint64_t, ND_KEY_ITSELF)
 
-static inline uint64_t shift_left(uint64_t x, unsigned n) { return n < 64 ? x << n : 0; }
-static inline uint64_t shift_right(uint64_t x, unsigned n) { return n < 64 ? x >> n : 0; }
-
-static inline uint64_t permuted(const nd_hamming_order *o, uint64_t x)
-{
-    uint64_t key = 0;
-    for (unsigned r = 0; r < o->runs; r++)
-        key = shift_left(key, o->width[r]) | (x >> o->low[r] & nd_low_bits(o->width[r]));
-    return key;
-}
-
+/* Run by run: what moves a run is the same for all keys. */
 void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from, size_t n, uint64_t *to)
 {
-    for (size_t i = 0; i < n; i++)
-        to[i] = permuted(o, from[i]);
+    uint64_t source[ND_TOGETHER];
+    for (size_t done = 0, here; done < n; done += here) {
+        here = n - done < ND_TOGETHER ? n - done : ND_TOGETHER;
+        memcpy(source, from + done, here * sizeof *source);
+        memset(to + done, 0, here * sizeof *to);
+        for (unsigned r = 0; r < o->runs; r++) {
+            const unsigned low = o->low[r], width = o->width[r] & 63;   /* a run of 64 bits is alone: it follows zeros */
+            const uint64_t mask = nd_low_bits(o->width[r]);
+            for (size_t i = 0; i < here; i++)
+                to[done + i] = to[done + i] << width | (source[i] >> low & mask);
+        }
+    }
 }
 
 uint64_t nd_hamming_restore(const nd_hamming_order *o, uint64_t key)
@@ -38,35 +33,12 @@ uint64_t nd_hamming_restore(const nd_hamming_order *o, uint64_t key)
     uint64_t x = 0;
     for (unsigned r = o->runs; r-- > 0;) {
         x |= (key & nd_low_bits(o->width[r])) << o->low[r];
-        key = shift_right(key, o->width[r]);
+        key = nd_shift_right(key, o->width[r]);
     }
     return x;
 }
 
-void nd_hamming_directory(const uint64_t *keys, size_t n, unsigned bits, unsigned directory_bits, uint32_t *directory)
-{
-    const uint64_t entries = UINT64_C(1) << directory_bits;
-    uint64_t next = 0;
-    for (size_t i = 0; i < n; i++)
-        for (const uint64_t top = shift_right(keys[i], bits - directory_bits); next <= top; next++)
-            directory[next] = (uint32_t)i;
-    for (; next <= entries; next++)
-        directory[next] = (uint32_t)n;
-}
-
 /* ---- the scan */
-
-#if defined(__GNUC__) || defined(__clang__)
-#  define ND_POPCOUNT(x) ((unsigned)__builtin_popcountll(x))
-#else
-static inline unsigned ND_POPCOUNT(uint64_t x)
-{
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-    return (unsigned)(x * UINT64_C(0x0101010101010101) >> 56);
-}
-#endif
 
 #define ND_SCAN(name, attribute)                                                                        \
     static attribute size_t name(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found)  \
@@ -74,7 +46,7 @@ static inline unsigned ND_POPCOUNT(uint64_t x)
         size_t count = 0;                                                                               \
         for (size_t i = 0; i < n; i++) {                                                                \
             found[count] = (uint32_t)i;                                                                 \
-            count += ND_POPCOUNT(x[i] ^ q) <= k;                                                        \
+            count += nd_popcount(x[i] ^ q) <= k;                                                        \
         }                                                                                               \
         return count;                                                                                   \
     }
@@ -115,40 +87,7 @@ size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint
 void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_t *out)
 {
     for (size_t i = 0; i < n; i++)
-        out[i] = (int64_t)ND_POPCOUNT(a[i] ^ b[i]);
-}
-
-/* ---- probes */
-
-typedef struct { uint64_t key; uint32_t begin, end; } probe;
-
-/* The bucket of the key; inside the table even where the directory is not to be trusted, as that of a mapped file. */
-static void look_up(const nd_hamming *h, const nd_hamming_table *t, probe *p)
-{
-    const uint64_t top = shift_right(p->key, h->plan.bits - t->directory_bits);
-    const uint32_t begin = t->directory[top], end = t->directory[top + 1];
-    p->end = end < h->n ? end : (uint32_t)h->n;
-    p->begin = begin < p->end ? begin : p->end;
-}
-
-uint32_t nd_hamming_rank(const nd_hamming *h, uint64_t fingerprint)
-{
-    probe p = {.key = fingerprint};
-    look_up(h, h->table, &p);
-    return (uint32_t)nd_lower_bound(h->table->keys, p.begin, p.end, fingerprint);
-}
-
-/* The keys of a long bucket that have the whole prefix. */
-static void narrow(const nd_hamming *h, size_t at, probe *p)
-{
-    const nd_hamming_table *t = &h->table[at];
-    const unsigned prefix = h->plan.order[at].prefix;
-    if (p->end - p->begin <= ND_LONG || prefix <= t->directory_bits)
-        return;
-    const uint64_t free = nd_low_bits(h->plan.bits - prefix);
-    p->begin = (uint32_t)nd_lower_bound(t->keys, p->begin, p->end, p->key & ~free);
-    if (p->begin < p->end && t->keys[p->end - 1] > (p->key | free))
-        p->end = (uint32_t)nd_lower_bound(t->keys, p->begin, p->end, (p->key | free) + 1);
+        out[i] = (int64_t)nd_popcount(a[i] ^ b[i]);
 }
 
 /* Is table t the first whose prefix has none of the differing bits? */
@@ -176,61 +115,6 @@ size_t nd_hamming_differences(const nd_hamming_plan *p, size_t t, const uint64_t
     return kept;
 }
 
-/* All probes of some queries, up to the ranges of keys to scan. */
-static void find_ranges(const nd_hamming *h, const uint64_t *q, size_t queries, probe *p)
-{
-    const size_t tables = h->plan.tables, all = queries * tables;
-    for (size_t i = 0; i < queries; i++)
-        for (size_t t = 0; t < tables; t++) {
-            const nd_hamming_table *table = &h->table[t];
-            probe *at = &p[i * tables + t];
-            at->key = permuted(&h->plan.order[t], q[i]);
-            ND_PREFETCH(&table->directory[shift_right(at->key, h->plan.bits - table->directory_bits)]);
-        }
-    for (size_t j = 0, t = 0; j < all; j++, t = t + 1 < tables ? t + 1 : 0) {
-        look_up(h, &h->table[t], &p[j]);
-        ND_PREFETCH(&h->table[t].keys[p[j].begin]);
-    }
-    for (size_t j = 0, t = 0; j < all; j++, t = t + 1 < tables ? t + 1 : 0)
-        narrow(h, t, &p[j]);
-}
-
-/* Matches among `n` keys of table t from `at` on, of which there are at most ND_HAMMING_ROOM. */
-static size_t collect(const nd_hamming *h, size_t t, uint64_t key, size_t at, size_t n, uint64_t query, uint64_t fingerprint,
-                      nd_hamming_match *out)
-{
-    uint64_t differences[ND_HAMMING_ROOM];
-    const size_t hits = nd_hamming_differences(&h->plan, t, h->table[t].keys + at, n, key, differences);
-    for (size_t i = 0; i < hits; i++)
-        out[i] = (nd_hamming_match){query, nd_hamming_rank(h, fingerprint ^ differences[i]), ND_POPCOUNT(differences[i])};
-    return hits;
-}
-
-size_t nd_hamming_probe(const nd_hamming *h, const uint64_t *q, size_t n, nd_hamming_cursor *c,
-                        nd_hamming_match *out, size_t room)
-{
-    probe p[ND_SLOTS];
-    const size_t tables = h->plan.tables, most = ND_SLOTS / tables < ND_QUERIES ? ND_SLOTS / tables : ND_QUERIES;
-    size_t written = 0;
-    while (c->query < n) {
-        const size_t first = c->query, queries = n - first < most ? n - first : most;
-        find_ranges(h, q + first, queries, p);
-        for (; c->query < first + queries; c->query++, c->table = 0)
-            for (; c->table < tables; c->table++, c->at = 0) {
-                const probe *at = &p[(c->query - first) * tables + c->table];
-                while (at->begin + c->at < at->end) {
-                    if (room - written < ND_HAMMING_ROOM)
-                        return written;
-                    const size_t left = at->end - at->begin - c->at;
-                    const size_t keys = left < ND_HAMMING_ROOM ? left : ND_HAMMING_ROOM;
-                    written += collect(h, c->table, at->key, at->begin + c->at, keys, c->query, q[c->query], out + written);
-                    c->at += keys;
-                }
-            }
-    }
-    return written;
-}
-
 /* ---- pairs */
 
 size_t nd_hamming_pairs(const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t end, nd_hamming_cursor *c,
@@ -239,12 +123,12 @@ size_t nd_hamming_pairs(const nd_hamming_plan *p, size_t t, const uint64_t *keys
     const unsigned free = p->bits - p->order[t].prefix;
     uint64_t differences[ND_HAMMING_ROOM];
     size_t written = 0;
-    for (; c->query < end; c->query++, c->at = 0) {
-        const uint64_t key = keys[c->query], run = shift_right(key, free);
+    for (; c->first < end; c->first++, c->at = 0) {
+        const uint64_t key = keys[c->first], run = nd_shift_right(key, free);
         for (;;) {
-            const size_t first = c->query + 1 + c->at;
+            const size_t first = c->first + 1 + c->at;
             size_t n = 0;
-            while (n < ND_HAMMING_ROOM && first + n < end && shift_right(keys[first + n], free) == run)
+            while (n < ND_HAMMING_ROOM && first + n < end && nd_shift_right(keys[first + n], free) == run)
                 n++;
             if (n == 0)
                 break;

@@ -22,26 +22,12 @@ typedef struct {
     unsigned bits, max_distance;
 } nd_hamming_plan;
 
-typedef struct {
-    const uint64_t *keys;         /* the n permuted fingerprints, ascending */
-    const uint32_t *directory;    /* 2^directory_bits + 1 words: where each value of the leading bits begins */
-    unsigned directory_bits;
-} nd_hamming_table;
-
-/* The keys of table[0] are the fingerprints, all different, and ranks are positions in it. */
-typedef struct {
-    nd_hamming_plan plan;
-    const nd_hamming_table *table;
-    size_t n;                     /* < 2^32 */
-} nd_hamming;
-
-typedef struct { uint64_t query; uint32_t rank, distance; } nd_hamming_match;
 typedef struct { uint64_t a, b; } nd_hamming_pair;   /* two fingerprints */
 
-/* Where a search that ran out of room goes on: begin with zeros. */
-typedef struct { size_t query, table, at; } nd_hamming_cursor;
+/* Where a search for pairs that ran out of room goes on: begin with zeros, or the first key. */
+typedef struct { size_t first, at; } nd_hamming_cursor;
 
-/* The least room that the searches below accept. */
+/* So many keys are compared at a time, and the least room that searches accept. */
 enum { ND_HAMMING_ROOM = 256 };
 
 /* to[i] ← the key of from[i]; the same arrays or apart. */
@@ -50,8 +36,6 @@ void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from, size_t 
 uint64_t nd_hamming_restore(const nd_hamming_order *o, uint64_t key);
 
 void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n);
-/* Fills a directory of the ascending keys, of `bits` bits each. */
-void nd_hamming_directory(const uint64_t *keys, size_t n, unsigned bits, unsigned directory_bits, uint32_t *directory);
 
 /* Positions of the x within k bits of q, ascending; how many. found: n words, n <= ND_HAMMING_ROOM. */
 size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found);
@@ -64,21 +48,26 @@ void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_
 size_t nd_hamming_differences(const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t n, uint64_t key,
                               uint64_t *differences);
 
-/* Every fingerprint within max_distance of each query, once. Returns the number of matches written; c->query == n where
- * all is done, else the room is used up and the search goes on with the next call.
- * O(tables · (1 + 2^(log2 n − prefix))) a query on random fingerprints. */
-size_t nd_hamming_probe(const nd_hamming *h, const uint64_t *q, size_t n, nd_hamming_cursor *c,
-                        nd_hamming_match *out, size_t room);
-
-/* Every pair within max_distance that no earlier table holds, as fingerprints, of the keys of table t from c->query up to
- * `end`; both ends lie where the prefix changes. Goes on like nd_hamming_probe; done where c->query == end. */
+/* Every pair within max_distance that no earlier table holds, as fingerprints, of the keys of table t from c->first up to
+ * `end`; both ends lie where the prefix changes. Returns the number of pairs written; c->first == end where all is done,
+ * else the room is used up and the search goes on with the next call. room >= ND_HAMMING_ROOM. */
 size_t nd_hamming_pairs(const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t end, nd_hamming_cursor *c,
                         nd_hamming_pair *out, size_t room);
 
-/* Position of a fingerprint that is in the collection. O(1 + log of its bucket). */
-uint32_t nd_hamming_rank(const nd_hamming *h, uint64_t fingerprint);
-
 static inline uint64_t nd_low_bits(unsigned n) { return n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0); }
+static inline uint64_t nd_shift_right(uint64_t x, unsigned n) { return n < 64 ? x >> n : 0; }
+
+#if defined(__GNUC__) || defined(__clang__)
+static inline unsigned nd_popcount(uint64_t x) { return (unsigned)__builtin_popcountll(x); }
+#else
+static inline unsigned nd_popcount(uint64_t x)
+{
+    x -= x >> 1 & UINT64_C(0x5555555555555555);
+    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+    x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    return (unsigned)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+#endif
 
 /* First of keys[begin, end) that is not below the key. */
 static inline size_t nd_lower_bound(const uint64_t *keys, size_t begin, size_t end, uint64_t key)
