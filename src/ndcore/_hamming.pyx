@@ -40,7 +40,7 @@ def sort(uint64_t[::1] keys not None):
 
 
 def _ranks_and_distances(matches):
-    return matches["rank"].astype(np.int64), matches["distance"].astype(np.int64)
+    return matches["rank"].tolist(), matches["distance"].tolist()
 
 
 def permuted(const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprints not None):
@@ -217,21 +217,16 @@ cdef class Searcher(Orders):
     def probe_one(self, uint64_t query):
         """(ranks, distances) of one query's matches, or None; the quick way where they are few."""
         cdef nd_probes_cursor c
-        cdef nd_probes_match out[ND_HAMMING_ROOM]
+        cdef nd_probes_match out[2 * ND_HAMMING_ROOM]  # so that a search goes on after some matches
         cdef size_t i, written
-        cdef int64_t[::1] ranks
-        cdef int64_t[::1] distances
         memset(&c, 0, sizeof(c))
         with nogil:
-            written = nd_probes_search(&self.how, &query, 1, &c, out, ND_HAMMING_ROOM)
+            written = nd_probes_search(&self.how, &query, 1, &c, out, 2 * ND_HAMMING_ROOM)
         if c.table < self.plan.tables:
             return _ranks_and_distances(self.probe(np.array([query], np.uint64)))
         if written == 0:
             return None
-        ranks, distances = np.empty(written, np.int64), np.empty(written, np.int64)
-        for i in range(written):
-            ranks[i], distances[i] = out[i].rank, out[i].distance
-        return np.asarray(ranks), np.asarray(distances)
+        return [out[i].rank for i in range(written)], [out[i].distance for i in range(written)]
 
     def probe(self, const uint64_t[::1] queries not None):
         """Matches of all queries as an array of MATCH, in the order of tables."""

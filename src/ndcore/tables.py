@@ -115,10 +115,12 @@ class SortedTables:
         found = self.keys.searcher.probe_one(query)
         if found is None:
             return None
-        rank, distance = found
-        if self.starts is None:
-            return self.rows[rank].astype(np.int64), distance
-        return self.expanded(rank, rank, distance)[1:]
+        ranks, distances = found
+        if len(ranks) == 1:  # mostly: nothing to be gathered
+            begin, end = (ranks[0], ranks[0] + 1) if self.starts is None else self.starts[ranks[0]:ranks[0] + 2].tolist()
+            return self.rows[begin:end].astype(np.int64), np.array(distances * (end - begin), np.int64)
+        rank = np.array(ranks, np.int64)
+        return self.expanded(rank, rank, np.array(distances, np.int64))[1:]
 
     def many(self, queries: NDArray[np.uint64]) -> Found:
         """All matches of several queries."""
