@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import ndcore as nd
 from ndcore import _hamming, hamming
 from ndcore.reference import hamming as reference
+from ndcore.tables import Found
 
 
 def near_ones(n: int, bits: int = 64, seed: int = 1) -> list[int]:
@@ -308,6 +309,16 @@ def test_presence_of_prefixes_in_many_runs(splits, variant):
     expected = [(i, j, d) for i, value in enumerate(values)
                 for j, d in sorted(reference.within(asked, value, 3), key=lambda hit: (hit[1], hit[0]))]
     assert list(zip(found.query.tolist(), found.id.tolist(), found.distance.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("largest", [5, 2**33, 2**62])
+def test_matches_are_ordered_whatever_the_rows(largest):
+    rng = np.random.default_rng(2)
+    query, distance = rng.integers(0, 50, 400), rng.integers(0, 11, 400)
+    row = rng.integers(0, largest, 400)
+    ordered = Found(query, row, distance).ordered()
+    listed = zip(ordered.query.tolist(), ordered.distance.tolist(), ordered.row.tolist(), strict=True)
+    assert list(listed) == sorted(zip(query.tolist(), distance.tolist(), row.tolist(), strict=True))
 
 
 @given(st.lists(st.integers(0, 2**20 - 1), min_size=1, max_size=200), st.integers(3, 20))

@@ -181,14 +181,8 @@ class HammingIndex:
         if self._removed is not None:
             kept = ~self._removed[found.row]
             found = Found(*(column[kept] for column in found))
-        order = self._order(found)
-        return Found(found.query[order] + first, found.row[order], found.distance[order])
-
-    def _order(self, found: Found) -> NDArray[np.int64]:
-        """Positions of the matches by query, distance and row; one number for all three, where it has room, sorts faster."""
-        if self._ids.count >= 1 << 32:
-            return np.lexsort((found.row, found.distance, found.query))
-        return np.argsort(found.query << 36 | found.distance << 32 | found.row)
+        query, row, distance = found.ordered()
+        return Found(query + first, row, distance)
 
     def _scanned(self, value: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(rows, distances) among the fingerprints that are not sorted yet."""
@@ -342,9 +336,8 @@ class SavedFingerprints:
 
     def matches(self, found: Found) -> Matches:
         """Matches of which `row` is the position of the fingerprint, by query, then distance, then in order of addition."""
-        query, row, distance = self._tables.expanded(*found) if self._tables else found
-        order = np.lexsort((row, distance, query))
-        return Matches(query[order], self._ids[row[order]], distance[order])
+        query, row, distance = (self._tables.expanded(*found) if self._tables else found).ordered()
+        return Matches(query, self._ids[row], distance)
 
 
 def hamming_distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:

@@ -125,8 +125,7 @@ class _Array:
 
     def matches(self, found: Found) -> Matches:
         """What was found, in order."""
-        order = np.lexsort((found.row, found.distance, found.query))
-        return Matches(*(column[order] for column in found))
+        return Matches(*found.ordered())
 
 
 def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _Array | SavedFingerprints:

@@ -24,7 +24,7 @@ class PlainKeys:
     Attributes
     ----------
     keys : list of uint64 arrays, shape (count,)
-        Per table, ascending; the first are the fingerprints.
+        Per table, ascending by their prefixes; the first are the fingerprints, ascending.
     directories : list of uint32 arrays
         Per table, where each value of the leading bits begins.
     presence : list of uint8 arrays
@@ -47,7 +47,8 @@ class PlainKeys:
         log2_count = float(np.log2(len(fingerprints)))
 
         def made(table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8]]:
-            keys = fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints)
+            free = plan.bits - table.prefix
+            keys = fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints, free)
             known = presence_bits(table.prefix, log2_count, room)
             return (keys, _hamming.directory(keys, plan.bits, directory_bits(table.prefix, log2_count)),
                     _hamming.presence(keys, plan.bits, known) if known else UNKNOWN)
@@ -100,10 +101,10 @@ class PlainKeys:
         return named | {f"presence{t}": bits for t, bits in enumerate(self.presence) if len(bits)}
 
 
-def sorted_keys(table: Table, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The keys of a table, ascending."""
+def sorted_keys(table: Table, fingerprints: NDArray[np.uint64], free: int = 0) -> NDArray[np.uint64]:
+    """The keys of a table, ascending but for their lowest `free` bits, whose order may be any."""
     keys = _hamming.permuted(_runs(table), fingerprints)
-    _hamming.sort(keys)
+    _hamming.sort(keys, free)
     return keys
 
 

@@ -9,7 +9,7 @@
 
 enum { ND_TOGETHER = 512 };       /* keys that are permuted at a time */
 
-ND_SORT(, nd_hamming_sort, uint64_t, ND_KEY_ITSELF)
+ND_SORT_FROM(, nd_hamming_sort, uint64_t, ND_KEY_ITSELF)
 
 /* Run by run: what moves a run is the same for all keys. */
 void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from, size_t n, uint64_t *to)

@@ -35,7 +35,8 @@ void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from, size_t 
 /* The fingerprint of a key. */
 uint64_t nd_hamming_restore(const nd_hamming_order *o, uint64_t key);
 
-void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n);
+/* Sorts keys, by their bytes from number `lowest` up. */
+void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n, int lowest);
 
 /* Positions of the x within k bits of q, ascending; how many. found: n words, n <= ND_HAMMING_ROOM. */
 size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found);

@@ -6,14 +6,14 @@
 #include "hamming.h"
 
 typedef struct {
-    const uint64_t *keys;         /* the n permuted fingerprints, ascending */
+    const uint64_t *keys;         /* the n permuted fingerprints, ascending by their prefixes */
     const uint32_t *directory;    /* 2^directory_bits + 1 words: where each value of the leading bits begins */
     const uint8_t *presence;      /* 2^presence_bits bits, bit 0 of a byte first: is a key with these leading bits there?
                                    * or NULL */
     unsigned directory_bits, presence_bits;   /* at most the prefix; presence_bits >= 3 */
 } nd_probes_table;
 
-/* The keys of table[0] are the fingerprints, all different, and ranks are positions in it. */
+/* The keys of table[0] are the fingerprints, all different, ascending, and ranks are positions in it. */
 typedef struct {
     nd_hamming_plan plan;
     const nd_probes_table *table;
@@ -25,7 +25,7 @@ typedef struct { uint64_t query; uint32_t rank, distance; } nd_probes_match;
 /* Where a search that ran out of room goes on: begin with zeros. */
 typedef struct { size_t table, query, probe, at; } nd_probes_cursor;
 
-/* Fills a directory of the ascending keys, of `bits` bits each. */
+/* Fills a directory of the keys, of `bits` bits each. */
 void nd_probes_directory(const uint64_t *keys, size_t n, unsigned bits, unsigned directory_bits, uint32_t *directory);
 
 /* Fills the bits of presence. */

@@ -11,16 +11,17 @@ static inline unsigned nd_digit(uint64_t key, int d) { return key >> 8 * d & (ND
 
 #define ND_KEY_ITSELF(x) (x)
 
-/* Defines `linkage void name(type *e, type *scratch, size_t n)`: the result is in e. */
-#define ND_SORT(linkage, name, type, KEY)                                               \
-    linkage void name(type *e, type *scratch, size_t n)                                 \
+/* Defines `linkage void name(type *e, type *scratch, size_t n, int lowest)`: the result is in e. Digits below the lowest are
+ * not looked at. */
+#define ND_SORT_FROM(linkage, name, type, KEY)                                          \
+    linkage void name(type *e, type *scratch, size_t n, int lowest)                     \
     {                                                                                   \
         size_t count[ND_DIGITS][ND_RADIX] = {{0}};                                      \
         for (size_t i = 0; i < n; i++)                                                  \
-            for (int d = 0; d < ND_DIGITS; d++)                                         \
+            for (int d = lowest; d < ND_DIGITS; d++)                                    \
                 count[d][nd_digit(KEY(e[i]), d)]++;                                     \
         type *from = e, *to = scratch;                                                  \
-        for (int d = 0; d < ND_DIGITS && n; d++) {                                      \
+        for (int d = lowest; d < ND_DIGITS && n; d++) {                                 \
             if (count[d][nd_digit(KEY(from[0]), d)] == n)                               \
                 continue;                                                               \
             size_t total = 0;                                                           \
@@ -38,5 +39,10 @@ static inline unsigned nd_digit(uint64_t key, int d) { return key >> 8 * d & (ND
         if (from != e)                                                                  \
             memcpy(e, from, n * sizeof *e);                                             \
     }
+
+/* The same by all digits: `linkage void name(type *e, type *scratch, size_t n)`. */
+#define ND_SORT(linkage, name, type, KEY)                                               \
+    ND_SORT_FROM(static inline, name##_from, type, KEY)                                 \
+    linkage void name(type *e, type *scratch, size_t n) { name##_from(e, scratch, n, 0); }
 
 #endif
