@@ -26,7 +26,7 @@ import numpy as np
 from corpus import Corpus, add_options, data_folder, load, natural, sample
 from measure import Report, Table, Times, options, usable_cpus
 from peers import common
-from peers_setup import LISTED, interpreter
+from peers_setup import LISTED, SEARCHERS, interpreter
 
 import ndcore as nd
 
@@ -96,7 +96,7 @@ def all_peers(folder: Path | None, log: Any, missing: dict[str, str]) -> Iterato
     listed = json.loads((folder / LISTED).read_text()) if folder else {}
     running = []
     try:
-        for name in (*HERE, *listed):
+        for name in (*HERE, *(name for name in listed if name not in SEARCHERS)):
             if "error" in listed.get(name, {}):
                 missing[name] = without_paths(listed[name]["error"])
                 continue

@@ -1,24 +1,32 @@
 """Search of fingerprints within 3 bits: size and speed of the index, plain and compressed, checked by brute force first.
 
 Random fingerprints, a hundredth of them followed by one that differs in 1 to 3 bits. Queries: half are fingerprints of the
-collection with 0 to 3 bits turned, half random. All on one core.
+collection with 0 to 3 bits turned, half random. All on one core. With --peers, other libraries answer the same in the same
+run, each in the environment that peers_setup.py made for it; what they find is compared with what ndcore finds, and a line
+says so. gaoya has no row: its index of simhashes takes documents, not fingerprints.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from measure import Report, interleaved, options, pinned
+from measure import Report, Table, interleaved, options, pinned
 from numpy.typing import NDArray
+from peers_setup import LISTED, SEARCHERS, interpreter
 
 import ndcore as nd
+from ndcore import _hamming
 
 K = 3
 SIZES = (10**6, 10**7)
@@ -128,9 +136,66 @@ def measured(report: Report, n: int, splits: tuple[int, ...], arguments: argpars
                len(queries) / batch[name].median / 1e3, 100 * batch[name].spread, joins[name].median, pairs]
 
 
+def scanning(report: Report, values: Fingerprints, queries: Fingerprints, repeats: int, table: Table) -> None:
+    """Rows of a look at all fingerprints for one query: by the kernel, and by NumPy where it can count bits."""
+    query = int(queries[0])
+    ways: dict[str, Any] = {"ndcore, scan": lambda: _hamming.scan(values, query, K)}
+    if hasattr(np, "bitwise_count"):
+        ways["NumPy, bitwise_count(x ^ q) <= 3"] = lambda: np.flatnonzero(np.bitwise_count(values ^ np.uint64(query)) <= K)
+    expected, *rest = [way().tolist() for way in ways.values()]
+    report.require(all(found == expected for found in rest), f"{len(values)} fingerprints: the scan finds others than NumPy")
+    for name, times in interleaved(ways, repeats, 1).items():
+        table.add(len(values), name, len(values) / times.least / 1e9)
+
+
+def others(folder: Path, values: Fingerprints, queries: Fingerprints, repeats: int, table: Table) -> None:
+    """Rows of the other libraries, with what they find beside what ndcore finds, and of ndcore by its own plan."""
+    listed = json.loads((folder / LISTED).read_text())
+    build, index = _seconds(lambda: nd.HammingIndex(values, threads=1))
+    asking, many = _seconds(lambda: index.query_many(queries, threads=1), repeats)
+    joining, pairs = _seconds(lambda: nd.HammingIndex(values, threads=1).pairs(threads=1), min(3, repeats))
+    found = sorted(zip(many.query.tolist(), many.id.tolist(), strict=True))
+    near = {tuple(sorted(pair)) for pair in zip(values[pairs.a].tolist(), values[pairs.b].tolist(), strict=True)}
+    several = {(a, b) for a, b in near if a != b}  # of equal fingerprints other libraries see one
+    table.add(len(values), "ndcore", nd.__version__, build, 1e6 * online(index, queries[:2000].tolist()),
+              len(queries) / asking / 1e3, joining, "all")
+    with tempfile.TemporaryDirectory() as work:
+        for name, array in (("fingerprints", values), ("queries", queries)):
+            array.tofile(Path(work) / f"{name}.u64")
+        for name in SEARCHERS:
+            if "versions" not in listed.get(name, {}):
+                table.add(len(values), name, "not installed", None, None, None, None, "–")
+                continue
+            command = [interpreter(folder / name), Path(__file__).parent / "peers" / "searching.py", name, work, K, repeats]
+            done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+            if done.returncode:
+                table.add(len(values), name, done.stderr.strip().splitlines()[-1][:60], None, None, None, None, "failed")
+                continue
+            answer = json.loads(done.stdout.splitlines()[-1])
+            for row in answer["rows"]:
+                wanted = {pair for pair in found if pair[0] < 2000} if "asking" not in row else set(found)
+                right = {tuple(pair) for pair in row.get("found", wanted)} == wanted
+                right &= {(a, b) for a, b in row.get("pairs", several) if a != b} == several
+                table.add(len(values), row["who"], " ".join(answer["versions"].values()), row.get("build"),
+                          1e6 * row["one"] if "one" in row else None,
+                          len(queries) / row["asking"] / 1e3 if "asking" in row else None, row.get("joining"),
+                          "all" if right else "others or not all")
+
+
+def _seconds(run: Any, repeats: int = 1) -> tuple[float, Any]:
+    """Least seconds of a call, and its result."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = run()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds), result
+
+
 def main() -> int:
     parser = options(__doc__, repeats=5)
     parser.add_argument("--large", action="store_true", help=f"{LARGE} fingerprints too: 20 GB of memory, 20 minutes")
+    parser.add_argument("--peers", metavar="FOLDER", type=Path, help="environments that peers_setup.py made")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.repeats = min(arguments.repeats, 2)
@@ -138,12 +203,21 @@ def main() -> int:
     table = report.table("hamming", f"Fingerprints of 64 bits within {K} bits, one core", [
         "fingerprints", "tables", "form", "bytes each", "build s", "query µs", "1000 queries/s", "IQR %", "pairs s",
         "pairs"])
+    scans = report.table("scan", "A look at all fingerprints for one query, one core", ["fingerprints", "who", "G/s"])
+    against = report.table("hamming-peers", f"Other libraries, fingerprints within {K} bits, one core", [
+        "fingerprints", "who", "version", "build s", "query µs", "1000 queries/s", "pairs s, sorting included", "finds",
+    ]) if arguments.peers else None
     with pinned():
         for n in (20_000,) if arguments.quick else (*SIZES, *([LARGE] if arguments.large else [])):
             for splits in DESIGNS:
                 print(f"{n} fingerprints, {math.comb(splits[0], K)} tables", file=sys.stderr, flush=True)
                 for row in measured(report, n, splits, arguments):
                     table.add(*row)
+            values = collection(n, seed=1)
+            queries = asked(values, 2000 if arguments.quick else 100_000, seed=2)
+            scanning(report, values, queries, arguments.repeats, scans)
+            if against:
+                others(arguments.peers, values, queries, arguments.repeats, against)
     return report.finish()
 
 

@@ -1,4 +1,4 @@
-"""Install the peers of against.py: every one in a virtual environment of its own, by pip, under a folder you name.
+"""Install the peers of against.py and hamming.py by pip, each in a virtual environment of its own under a folder you name.
 
 A peer that cannot be installed is reported and left out of the comparison; that is no error. FOLDER/peers.json says
 which interpreter runs each peer, which versions it has, and why a missing one is missing. Run again, it keeps what
@@ -24,7 +24,11 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "daft": ("daft",),
     "sourmash": ("sourmash",),
     "hashes": ("xxhash", "numpy"),
+    "faiss": ("faiss-cpu", "numpy"),
+    "simhash_pybind": ("simhash-pybind",),
+    "leonsim": ("simhash", "numpy"),
 }
+SEARCHERS = ("faiss", "simhash_pybind", "leonsim")  # those of hamming.py; the others are of against.py
 LISTED = "peers.json"
 
 
