@@ -28,7 +28,7 @@ def command(part: str, arguments: argparse.Namespace) -> list[str]:
         made.append("--quick")
     if arguments.data and part not in ("kernels", "calls", "hamming"):
         made += ["--data", arguments.data]
-    if part == "against":
+    if part in ("against", "hamming"):
         made += ["--peers", arguments.peers] if arguments.peers else []
     return made
 
