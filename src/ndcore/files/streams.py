@@ -8,72 +8,88 @@ import io
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from ndcore.files.sources import DocumentError, Source
 
 _BUFFER = 1 << 20
+FORMATS = {"gz": "gzip", "zst": "zstd"}
 _INPUT = 1 << 13  # small, so that even extreme compression ratios expand to a bounded buffer
 
 
-class _Damaged(Exception):
+class Damaged(Exception):
     """Compressed data that is not valid; the message says what the decompressor says."""
 
 
-class _Frames(io.RawIOBase):
-    """Decompress any number of gzip members or zstd frames, one after another.
+class Frame(NamedTuple):
+    """Decompressed data; `start` and `end` are offsets in the file, where a frame begins or ends with it."""
 
-    All that can be decompressed of an unfinished last frame is delivered before its EOFError. (The readers of ``gzip``
-    and ``zstandard`` either keep back what they have in hand or end a truncated file without a word.)
+    start: int | None
+    data: bytes
+    end: int | None
+
+
+def expand(file: IO[bytes], compression: str, new_frame: Callable[[], Any], error: type[Exception]) -> Iterator[Frame]:
+    """Decompress gzip members or zstd frames, one after another, from where `file` stands.
+
+    All that can be decompressed of an unfinished last frame is delivered before its EOFError; invalid data raise Damaged.
+    (The readers of ``gzip`` and ``zstandard`` either keep back what they have in hand or end a truncated file without a
+    word.)
     """
+    padding = b"\0" if compression == "gz" else b""
+    offset, frame, first, data = file.tell(), None, True, b""
+    while data := data or file.read(_INPUT):
+        start = None
+        if frame is None:
+            sound = data.lstrip(padding) if padding and not first else data
+            offset += len(data) - len(sound)
+            data = sound
+            if not data:
+                continue
+            frame, start, first = new_frame(), offset, False
+        try:
+            ready = frame.decompress(data)
+        except error as problem:
+            raise Damaged(str(problem)) from problem
+        rest = frame.unused_data if frame.eof else b""
+        offset += len(data) - len(rest)
+        yield Frame(start, ready, offset if frame.eof else None)
+        if frame.eof:
+            frame = None
+        data = rest
+    if frame is not None:
+        raise EOFError("the last frame is incomplete")
 
-    def __init__(self, file: IO[bytes], new_frame: Callable[[], Any], error: type[Exception], padding: bytes) -> None:
-        self._file, self._new_frame, self._error, self._padding = file, new_frame, error, padding
-        self._frame: Any = None
-        self._finished = 0
+
+class _Frames(io.RawIOBase):
+    """What `expand` yields, as a file."""
+
+    def __init__(self, frames: Iterator[Frame]) -> None:
+        self._frames = frames
         self._ready = memoryview(b"")
-        self._input = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, target: Any) -> int:
         while not self._ready:
-            data = self._input or self._file.read(_INPUT)
-            self._input = b""
-            if not data:
-                if self._frame is not None:
-                    raise EOFError("the last frame is incomplete")
+            frame = next(self._frames, None)
+            if frame is None:
                 return 0
-            self._feed(data)
+            self._ready = memoryview(frame.data)
         count = min(len(target), len(self._ready))
         target[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
 
-    def _feed(self, data: bytes) -> None:
-        if self._frame is None:
-            if self._finished:
-                data = data.lstrip(self._padding) if self._padding else data
-                if not data:
-                    return
-            self._frame = self._new_frame()
-        try:
-            self._ready = memoryview(self._frame.decompress(data))
-        except self._error as error:
-            raise _Damaged(str(error)) from error
-        if self._frame.eof:
-            self._input, self._frame = self._frame.unused_data, None
-            self._finished += 1
 
-
-def _gzip_frames(file: IO[bytes]) -> _Frames:
-    return _Frames(file, lambda: zlib.decompressobj(31), zlib.error, b"\0")
-
-
-def _zstd_frames(file: IO[bytes], path: str) -> _Frames:
+def frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b"") -> Iterator[Frame]:
+    """`expand` for ``gz`` and ``zst``, the latter with the dictionary that its frames may need."""
+    if compression == "gz":
+        return expand(file, compression, lambda: zlib.decompressobj(31), zlib.error)
     module = zstandard_module(path)
-    return _Frames(file, module.ZstdDecompressor().decompressobj, module.ZstdError, b"")
+    known = module.ZstdCompressionDict(dictionary) if dictionary else None
+    return expand(file, compression, module.ZstdDecompressor(dict_data=known).decompressobj, module.ZstdError)
 
 
 def zstandard_module(path: str) -> Any:
@@ -89,10 +105,8 @@ def zstandard_module(path: str) -> Any:
 def open_reader(source: Source) -> Iterator[IO[bytes]]:
     """The decompressed bytes of `source`, buffered. Raises OSError and DocumentError."""
     with Path(source.location).open("rb", buffering=_BUFFER if not source.stored else -1) as file:
-        if source.stored == "gz":
-            yield io.BufferedReader(_gzip_frames(file), _BUFFER)
-        elif source.stored == "zst":
-            yield io.BufferedReader(_zstd_frames(file, source.path), _BUFFER)
+        if source.stored:
+            yield io.BufferedReader(_Frames(frames(file, source.stored, source.path)), _BUFFER)
         else:
             yield file
 
@@ -114,9 +128,8 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
     except EOFError as error:
         reason = "the compressed file is truncated here; the records from this line on cannot be read"
         raise DocumentError(source.path, number + 1, reason) from error
-    except _Damaged as error:
-        kind = {"gz": "gzip", "zst": "zstd"}[source.stored]
-        reason = f"not valid {kind} data ({error}); the records from this line on cannot be read"
+    except Damaged as error:
+        reason = f"not valid {FORMATS[source.stored]} data ({error}); the records from this line on cannot be read"
         raise DocumentError(source.path, number + 1, reason) from error
     except OSError as error:
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
