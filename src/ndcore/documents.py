@@ -1,22 +1,24 @@
-"""Documents on disk as a corpus that can be read again and again: text files, JSONL(.gz/.zst), Parquet, streams."""
+"""Documents on disk as a corpus that can be read again and again: texts, HTML, JSONL, Parquet, web archives, streams."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.files import columnar
+from ndcore.files import columnar, pages
 from ndcore.files.columns import Grouping, Ids, Ranking
 from ndcore.files.records import Record, RecordError, RecordParser, is_blank
 from ndcore.files.sources import DocumentError, Inputs, Source, find, stamp
 from ndcore.files.spool import WorkDirectory, spool
-from ndcore.files.streams import lines
+from ndcore.files.streams import lines, read_whole
+from ndcore.files.webtext import PARTS, html_reader, in_threads
 
 __all__ = ["DocumentError", "Documents", "Rejected"]
 
@@ -27,7 +29,7 @@ ANNOTATION_COLUMNS = ("ndcore_class", "ndcore_representative", "ndcore_resemblan
 
 
 class Rejected(NamedTuple):
-    """A document left out: where it is and why. `number` is its line or row, None for a whole file."""
+    """A document left out: where it is and why. `number` is its line, row or record, None for a whole file."""
 
     path: str
     number: int | None
@@ -55,6 +57,11 @@ class Documents:
         Raise DocumentError at the first document that cannot be read, or list it in `rejected` and go on.
     annotate : bool
         Refuse records that have the fields which annotation adds.
+    html : {"page", "main"} or None
+        The text of HTML: the whole page, or what is taken for its main content. Given, the texts of JSONL and Parquet are
+        HTML too; None: they are not, and HTML files and archives are read as whole pages.
+    threads : int or None
+        That read HTML and archives.
 
     Attributes
     ----------
@@ -79,9 +86,14 @@ class Documents:
         on_error: str = "stop",
         annotate: bool = False,
         fast: bool = True,
+        html: str | None = None,
+        threads: int | None = None,
     ) -> None:
         if on_error not in ("stop", "skip"):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {on_error!r}")
+        if html is not None and html not in PARTS:
+            raise ValueError(f"html must be None or one of {', '.join(PARTS)}, not {html!r}")
+        self._columns_of_html, self._part, self._threads = html is not None, html or "page", threads
         found = inputs if isinstance(inputs, Inputs) else find(inputs)
         self.sources, self.ignored = found.sources, found.ignored
         self._keep, self._by, self._skip, self._annotate = keep, by, on_error == "skip", annotate
@@ -101,6 +113,7 @@ class Documents:
         self._stamps = array("q", [0, 0, -1]) * len(self.sources)
         self._firsts = array("q", [0])
         self._blanks = array("q")
+        self._kinds: dict[int, Counter[str]] = {}
 
     def __enter__(self) -> Documents:
         return self
@@ -142,6 +155,15 @@ class Documents:
     def counts(self, index: int) -> tuple[int, int, int]:
         """Documents, rejected documents and blank lines of ``sources[index]``."""
         return len(self.span(index)), len(self._rejected_numbers.get(index, ())), self._blanks[index]
+
+    def kinds(self, index: int) -> dict[str, int]:
+        """How many records of the archive ``sources[index]`` are no documents, by their kind; sorted."""
+        return {kind: number for kind, number in sorted(self._kinds.get(index, {}).items()) if kind != pages.MISNAMED}
+
+    @property
+    def decoded_already(self) -> int:
+        """Documents in archives whose payload does not have the coding that its headers name."""
+        return sum(kinds[pages.MISNAMED] for kinds in self._kinds.values())
 
     def is_rejected(self, index: int, number: int | None) -> bool:
         """Whether the first pass left out line or row `number` of ``sources[index]``."""
@@ -194,22 +216,35 @@ class Documents:
         source, span = self.sources[index], self.span(index)
         if not wanted[span.start : span.stop].any():
             return
-        if source.kind != "jsonl":
+        if source.kind not in ("jsonl", "archive"):
             yield from (pair for pair in zip(span, self._records(index, False), strict=True) if wanted[pair[0]])
             return
         self.check_unchanged(index)
         rejected = self._rejected_numbers.get(index, set())
-        position = span.start
+        remaining, chosen = iter(span), deque[int]()
+
+        def choose(number: int) -> bool:
+            if number in rejected:
+                return False
+            position = next(remaining)
+            if wanted[position]:
+                chosen.append(position)
+            return bool(wanted[position])
+
         try:
-            for number, line in lines(source):
-                if number not in rejected and not is_blank(line):
-                    if wanted[position]:
-                        yield position, self._parser.parse(number, line)
-                    position += 1
+            for record in self._pages(source, choose) if source.kind == "archive" else self._chosen_lines(source, choose):
+                if isinstance(record, Record):
+                    yield chosen.popleft(), record
         except DocumentError as error:
             if error.number not in rejected:
                 raise
         self.check_unchanged(index)
+
+    def _chosen_lines(self, source: Source, choose: Callable[[int], bool]) -> Iterable[Record]:
+        found = (
+            self._parser.parse(number, line) for number, line in lines(source) if not is_blank(line) and choose(number)
+        )
+        return self._columns_read(source, found)
 
     def _records(self, index: int, first: bool) -> Iterator[Record]:
         """Documents of one source; the first pass collects, later ones repeat."""
@@ -263,10 +298,36 @@ class Documents:
     def _items(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int | None, str] | None]:
         """Records, (number, reason) of what is none, and None for each blank line."""
         if source.kind == "jsonl":
-            return self._lines(source, index, first)
+            return iter(self._columns_read(source, self._lines(source, index, first)))
         if source.kind == "parquet":
-            return self._rows(source, index, first)
+            return iter(self._columns_read(source, self._rows(source, index, first)))
+        if source.kind == "archive":
+            return self._archived(source, index, first)
         return iter([self._whole(source)])
+
+    def _columns_read(self, source: Source, items: Iterable[Any]) -> Iterable[Any]:
+        """Records with the text of their HTML for it, where columns hold HTML."""
+        if not self._columns_of_html:
+            return items
+        html = html_reader(source.path, self._part)
+
+        def read(item: Any) -> Any:
+            return item._replace(text=html(item.text, None)) if isinstance(item, Record) else item
+
+        return in_threads(read, items, lambda item: item.size if isinstance(item, Record) else 0, self._threads)
+
+    def _archived(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int, str]]:
+        if first:
+            self._kinds[index] = Counter()
+            return self._pages(source, lambda number: True, self._kinds[index])
+        rejected = self._rejected_numbers.get(index, set())
+        return self._pages(source, lambda number: number not in rejected)
+
+    def _pages(
+        self, source: Source, wanted: Callable[[int], bool], counts: Counter[str] | None = None
+    ) -> Iterator[Record | tuple[int, str]]:
+        counts = Counter() if counts is None else counts
+        return pages.documents(source, self._parser.fields, self._part, wanted, counts, self._threads)
 
     def _lines(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int, str] | None]:
         rejected = self._rejected_numbers.get(index, set()) if not first else set()
@@ -292,13 +353,14 @@ class Documents:
 
     def _whole(self, source: Source) -> Record | tuple[None, str]:
         if self._columns:
-            return None, f"a text file has no field {self._columns[0].field!r}; --keep FIELD and --by need records"
+            return None, f"a {source.kind} file has no field {self._columns[0].field!r}; --keep FIELD and --by need records"
         try:
-            with Path(source.location).open("rb") as file:
-                data = file.read()
-        except OSError as error:
-            return None, f"cannot be read: {error.strerror or error}"
-        return Record(None, data, None, (), len(data))
+            text: str | bytes = read_whole(source)
+        except DocumentError as error:
+            return None, error.reason
+        if source.kind == "html":
+            text = html_reader(source.path, self._part)(text, None)
+        return Record(None, text, None, (), len(text))
 
     def check_unchanged(self, index: int) -> None:
         """Raise DocumentError where the file of ``sources[index]`` is not the one that was read first."""

@@ -9,7 +9,7 @@ from ndcore.commands.cluster_arguments import add_cluster, add_query
 from ndcore.commands.designing import design
 from ndcore.commands.hamming_arguments import add_hamming
 from ndcore.commands.running import compare, dedup, info, sketch
-from ndcore.commands.shared_arguments import INPUTS, add_fields, add_running, add_shingling, add_tokens
+from ndcore.commands.shared_arguments import INPUTS, add_fields, add_html, add_running, add_shingling, add_tokens
 from ndcore.commands.values import (
     keep,
     memory,
@@ -86,7 +86,8 @@ def _add_dedup(commands: _Commands) -> None:
         type=keep,
         default=("first", ""),
         metavar="RULE",
-        help="which document of a cluster stays: first, longest, FIELD:desc or FIELD:asc (default first)",
+        help="which document of a cluster stays: first, longest, FIELD:desc or FIELD:asc (default first); in archives "
+        "the fields are url, host and date",
     )
     p.add_argument("--by", metavar="FIELD", help="never compare documents that differ in this field")
     p.add_argument(
@@ -123,8 +124,8 @@ def _add_compare(commands: _Commands) -> None:
         "compare",
         help="two documents side by side",
         description="How much two documents resemble each other, exactly and as sketches see it, and the passages that "
-        "they share or do not, side by side. A document is a file, FILE#ID for a record of a .jsonl or .parquet file, or - "
-        "for standard input.",
+        "they share or do not, side by side. A document is a file, FILE#ID for a record of a .jsonl or .parquet file or an "
+        "archive (its URL), or - for standard input.",
     )
     p.set_defaults(run=compare)
     p.add_argument("a", metavar="A")
@@ -144,6 +145,7 @@ def _add_compare(commands: _Commands) -> None:
         "--text-field", default="text", metavar="FIELD", help="field of a record that holds the text (default text)"
     )
     p.add_argument("--id-field", metavar="FIELD", help="field that holds the id (default id)")
+    add_html(p, "--html-text")
     p.add_argument("--all", action="store_true", help="show every passage in full")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ndcore.commands.shared_arguments import INPUTS, add_fields, add_running, add_tokens
+from ndcore.commands.shared_arguments import INPUTS, add_fields, add_html, add_running, add_tokens
 from ndcore.commands.values import memory, modulus, positive, seed, threshold
 
 __all__ = ["add_cluster", "add_query"]
@@ -86,7 +86,7 @@ def add_query(commands: Any) -> None:
     )
     p.set_defaults(run=_query)
     p.add_argument("collection", metavar="COLLECTION")
-    p.add_argument("file", nargs="?", metavar="FILE", help="a text file, FILE#ID for a record, or - for standard input")
+    p.add_argument("file", nargs="?", metavar="FILE", help="a text or HTML file, FILE#ID for a record, or - for standard input")
     p.add_argument("--id", metavar="ID", help="a document of the collection instead")
     p.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")
     p.add_argument("--threshold", type=threshold, metavar="T", help="default: that of the clusters")
@@ -101,3 +101,4 @@ def add_query(commands: Any) -> None:
         "--text-field", default="text", metavar="FIELD", help="field of a record that holds the text (default text)"
     )
     p.add_argument("--id-field", metavar="FIELD", help="field that holds the id (default id)")
+    add_html(p, "--html")

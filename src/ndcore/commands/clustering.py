@@ -269,7 +269,7 @@ def query(args: argparse.Namespace) -> int:
     made = Collection.open(args.collection, verify=args.verify)
     if args.id is None:
         unit = made.recipe["shingling"]["unit"]
-        text = comparing.load(args.file, args.text_field, args.id_field, unit)
+        text = comparing.load(args.file, args.text_field, args.id_field, unit, args.html_part)
         found = made.query(text, args.threshold, args.policy, args.limit)
     else:
         ident = _ident(made, args.id)

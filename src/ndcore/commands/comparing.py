@@ -13,7 +13,7 @@ from ndcore.aligning import Passages, passages
 from ndcore.commands.summary import plain, printable
 from ndcore.documents import Documents
 from ndcore.estimating import Overlap, overlap
-from ndcore.files.sources import DocumentError, UsageError, classify
+from ndcore.files.sources import WHOLE, DocumentError, UsageError, classify
 from ndcore.files.spool import read_whole
 from ndcore.modsketching import ModSketcher
 from ndcore.shingling import Shingling
@@ -178,7 +178,7 @@ def shingling_of(args: argparse.Namespace) -> Shingling:
         raise UsageError(str(error)) from error
 
 
-def load(name: str, text_field: str, id_field: str | None, unit: str | None) -> Text:
+def load(name: str, text_field: str, id_field: str | None, unit: str | None, html: str | None = None) -> Text:
     """The document that `name` stands for: a file, ``-``, or ``FILE#ID`` for a record of a file.
 
     Raises
@@ -189,7 +189,10 @@ def load(name: str, text_field: str, id_field: str | None, unit: str | None) -> 
         The name is that of a file of many records.
     """
     if name == "-" or Path(name).exists():
-        if name != "-" and classify(name)[0] != "text":
+        kind = "text" if name == "-" else classify(name)[0]
+        if kind == "html":
+            return _page(name, html)
+        if kind != "text":
             raise UsageError(f"{name} holds many documents; name one of them: {name}#ID")
         text = read_whole(name)
         if unit != "byte" and b"\0" in text[:8192]:
@@ -198,14 +201,24 @@ def load(name: str, text_field: str, id_field: str | None, unit: str | None) -> 
         return text
     for at in [i for i, character in enumerate(name) if character == "#"]:
         path, ident = name[:at], name[at + 1 :]
-        if Path(path).is_file() and classify(path)[0] != "text":
-            return _find(path, ident, text_field, id_field)
-    raise DocumentError(name, None, "no such file; a record of a .jsonl or .parquet file is named FILE#ID")
+        if Path(path).is_file() and classify(path)[0] not in WHOLE:
+            return _find(path, ident, text_field, id_field, html)
+    raise DocumentError(name, None, "no such file; a record of a .jsonl or .parquet file or an archive is named FILE#ID")
 
 
-def _find(path: str, ident: str, text_field: str, id_field: str | None) -> Text:
+def _page(path: str, html: str | None) -> Text:
+    with Documents([path], html=html) as documents:
+        return next(documents.batches())[0]
+
+
+def _find(path: str, ident: str, text_field: str, id_field: str | None, html: str | None) -> Text:
     with Documents(
-        [path], text_field=text_field, id_field=id_field or "id", require_id=id_field is not None, on_error="skip"
+        [path],
+        text_field=text_field,
+        id_field=id_field or "id",
+        require_id=id_field is not None,
+        on_error="skip",
+        html=html,
     ) as documents:
         position = 0
         for batch in documents.batches():

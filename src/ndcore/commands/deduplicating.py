@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ndcore.designing import design_filter
 from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.columns import Grouping, Ids, Ranking
-from ndcore.files.sources import DocumentError, Inputs, Source, UsageError
+from ndcore.files.sources import WHOLE, DocumentError, Inputs, Source, UsageError
 from ndcore.files.verdicts import Verdicts
 from ndcore.progress import reporting
 from ndcore.recipe import Recipe
@@ -71,9 +72,10 @@ class Run:
             option = "--by" if args.by else "--keep " + ":".join(filter(None, args.keep))
             if self.sketched:
                 raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
-            text = next((source.path for source in sources if source.kind == "text"), None)
-            if by_field and text is not None:
-                raise UsageError(f"{option} needs records with fields (.jsonl, .parquet): {text} is a text file")
+            whole = next((source for source in sources if source.kind in WHOLE), None)
+            if by_field and whole is not None:
+                kind = "an HTML" if whole.kind == "html" else "a text"
+                raise UsageError(f"{option} needs records with fields (.jsonl, .parquet): {whole.path} is {kind} file")
 
     def _open(self, found: Inputs, sketched: bool, stack: contextlib.ExitStack, **options: Any) -> Any:
         if sketched:
@@ -164,6 +166,7 @@ class Run:
             "invalid_utf8_bytes": int(result.invalid_bytes),
             "blank_lines": texts.blank if from_files else 0,
             "repeated_ids": repeated(texts),
+            **(summary.archive_counts(texts) if from_files else {}),
             "inputs": summary.input_counts(texts, self.verdicts) if from_files else _sketch_counts(self.sources, texts),
             "against": None if known is None else self._against(known),
             "rejected": summary.rejected_list(rejected),
@@ -183,6 +186,7 @@ class Run:
     def _parameters(self, recipe: Any) -> dict[str, Any]:
         args, shingling = self.args, self.shingling
         permutations = {name: recipe[name] for name in ("num_perm", "seed") if recipe is not None and name in recipe}
+        html = args.html_part or ("page" if any(source.kind in ("html", "archive") for source in self.sources) else None)
         return {
             "inputs": args.inputs,
             "against": args.against,
@@ -199,6 +203,8 @@ class Run:
             "id_field": args.id_field or "id",
             "on_error": args.on_error,
             "annotate": args.annotate,
+            "html": html,
+            "resiliparse": metadata.version("resiliparse") if html else None,
         }
 
 
@@ -227,6 +233,8 @@ def open_documents(args: argparse.Namespace, found: Inputs, **options: Any) -> D
         id_field=args.id_field or "id",
         require_id=args.id_field is not None,
         on_error=args.on_error,
+        html=args.html_part,
+        threads=args.threads,
         **options,
     )
 

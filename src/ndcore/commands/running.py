@@ -21,7 +21,15 @@ from ndcore.container import MAGIC
 from ndcore.files import writing
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps, starts_with
 
-EXTRAS = {"msgspec": "cli", "rich": "cli", "zstandard": "cli", "pyarrow": "parquet", "matplotlib": "plot"}
+EXTRAS = {
+    "msgspec": "cli",
+    "rich": "cli",
+    "zstandard": "cli",
+    "pyarrow": "parquet",
+    "matplotlib": "plot",
+    "fastwarc": "web",
+    "resiliparse": "web",
+}
 
 
 def dedup(args: argparse.Namespace) -> int:
@@ -124,7 +132,7 @@ def compare(args: argparse.Namespace) -> int:
     if args.html is not None:
         check_page(args.html)
     shingling = comparing.shingling_of(args)
-    a, b = (comparing.load(name, args.text_field, args.id_field, args.unit) for name in (args.a, args.b))
+    a, b = (comparing.load(name, args.text_field, args.id_field, args.unit, args.html_part) for name in (args.a, args.b))
     found = comparing.compare(a, b, (args.a, args.b), shingling, args.threshold)
     if args.html is not None:
         from ndcore.commands.comparepage import compare_page

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 
 from ndcore.commands.values import lines, positive, seed
+from ndcore.files.webtext import PARTS
 
 UNITS = ("word", "char", "grapheme", "byte", "line")
 
 INPUTS = (
-    "Inputs: directories of text files (any suffix), text files, .jsonl or .ndjson (also .gz, .zst), .parquet, "
-    "- for JSONL on standard input, and files written by ndcore sketch."
+    "Inputs: directories, text files (any other suffix), .jsonl or .ndjson, .html, .htm or .xhtml, the web archives .warc, "
+    ".wet and .arc (all of these also .gz, .zst), .parquet, - for JSONL on standard input, and files written by ndcore "
+    "sketch."
 )
 
 
@@ -41,13 +43,26 @@ def add_fields(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--id-field",
         metavar="FIELD",
-        help="field or column that holds the id; records must have it (default id, or file:line where there is none)",
+        help="field or column that holds the id; records must have it (default id, or file:line where there is none); in "
+        "archives the id is the URL",
     )
+    add_html(p, "--html")
     p.add_argument(
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
         help="at a document that cannot be read: stop, or list it and go on (default stop)",
+    )
+
+
+def add_html(p: argparse.ArgumentParser, option: str) -> None:
+    """Which part of HTML is text; ``html_part`` of the arguments."""
+    p.add_argument(
+        option,
+        dest="html_part",
+        choices=PARTS,
+        help="text of HTML: the whole page, or what looks like its main content; given, the text fields of .jsonl and "
+        ".parquet are HTML too (default page, and text fields are plain text)",
     )
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from typing import Any, TextIO
 
 import numpy as np
 
 from ndcore.documents import Documents, Rejected
+from ndcore.files.sources import WHOLE
 from ndcore.files.verdicts import CLASSES, Verdicts
 
 _MEANING = {
-    "identical": "byte for byte equal to its representative",
+    "identical": "equal to its representative, byte for byte (of HTML: the text)",
     "lexical": "the same words in the same order",
     "shingle": "the same set of shingles",
     "near": "resemblance at or above the threshold",
@@ -40,7 +42,7 @@ def plain(value: Any) -> Any:
 
 
 def input_counts(documents: Documents, verdicts: Verdicts | None) -> list[dict[str, Any]]:
-    """A line for each file of records, and one for all text files of a collection together."""
+    """A line for each file of records, and one for all texts and pages in files of their own together."""
     found: list[dict[str, Any]] = []
     texts: dict[str, Any] | None = None
     for index, source in enumerate(documents.sources):
@@ -50,18 +52,28 @@ def input_counts(documents: Documents, verdicts: Verdicts | None) -> list[dict[s
         if verdicts is not None:
             kept = int(verdicts.kept[span.start : span.stop].sum())
             line |= {"kept": kept, "dropped": accepted - kept}
-        if source.kind == "text":
+        if source.kind in WHOLE:
             texts = texts or {"name": "text files", "files": 0}
             texts["files"] += 1
             for key, number in line.items():
                 texts[key] = texts.get(key, 0) + number
+        elif source.kind == "archive":
+            found.append({"name": source.name, **line, "records_not_documents": documents.kinds(index)})
         else:
             found.append({"name": source.name, **line, "blank_lines": blank})
     return [*found, texts] if texts else found
 
 
+def archive_counts(documents: Documents) -> dict[str, Any]:
+    """Of all archives together: records that are no documents, by kind, and payloads that were decoded already."""
+    kinds: Counter[str] = Counter()
+    for index in range(len(documents.sources)):
+        kinds.update(documents.kinds(index))
+    return {"records_not_documents": dict(sorted(kinds.items())), "payloads_decoded_already": documents.decoded_already}
+
+
 def rejected_list(rejected: list[Rejected]) -> list[dict[str, Any]]:
-    """Every rejected document: path, line (row in Parquet; null for a whole file), reason."""
+    """Every rejected document: path, line (row in Parquet, record in an archive; null for a whole file), reason."""
     return [{"path": item.path, "line": item.number, "reason": item.reason} for item in rejected]
 
 
@@ -109,16 +121,25 @@ def notes(summary: dict[str, Any]) -> list[str]:
     """What a reader should know besides the totals."""
     common = summary["common"]
     cut = sum(int(run.get("cut", 0)) for run in common)
+    others = summary.get("records_not_documents", {})
     counted = {
         "without shingles (empty, or only punctuation), kept unless identical": summary["without_shingles"],
         "bytes that are not UTF-8, which separate words": summary["invalid_utf8_bytes"],
         "blank lines passed over": summary["blank_lines"],
+        f"records of archives that are no documents, kept as they are ({_commonest(others)})": sum(others.values()),
+        "payloads without the coding that their headers name, read as they are": summary.get("payloads_decoded_already", 0),
         "documents with the id of an earlier one, ambiguous in clusters.jsonl": summary["repeated_ids"],
         "links to directories, and special files, passed over; listed in summary.json": len(summary["ignored"]),
         "features so common that their documents were compared with representatives only": len(common),
         "documents not compared with all of these; see common in summary.json": cut,
     }
     return [f"{number:,} {what}" for what, number in counted.items() if number]
+
+
+def _commonest(numbers: dict[str, int]) -> str:
+    ordered = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+    more = f", {len(ordered) - 4} other kinds" if len(ordered) > 4 else ""
+    return ", ".join(f"{number:,} {kind}" for kind, number in ordered[:4]) + more
 
 
 def _clusters(verdicts: Verdicts, stream: TextIO) -> None:

@@ -16,14 +16,20 @@ from dataclasses import dataclass, field
 
 STDIN = "-"
 STDIN_NAME = "stdin.jsonl"
-_RECORD_SUFFIXES = {
-    ".jsonl": ("jsonl", ""),
-    ".ndjson": ("jsonl", ""),
-    ".jsonl.gz": ("jsonl", "gz"),
-    ".ndjson.gz": ("jsonl", "gz"),
-    ".jsonl.zst": ("jsonl", "zst"),
-    ".ndjson.zst": ("jsonl", "zst"),
-    ".parquet": ("parquet", ""),
+WHOLE = ("text", "html")  # kinds of files that are one document
+_KINDS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".warc": "archive",
+    ".arc": "archive",
+    ".wet": "archive",
+    ".wat": "archive",
+}
+_SUFFIXES = {".parquet": ("parquet", "")} | {
+    suffix + end: (kind, end[1:]) for suffix, kind in _KINDS.items() for end in ("", ".gz", ".zst")
 }
 
 
@@ -39,7 +45,7 @@ class DocumentError(ValueError):
     path : str
         The file, as the user named it.
     number : int or None
-        Line of a JSONL file, row of a Parquet file (both counted from 1), or None for a whole file.
+        Line of a JSONL file, row of a Parquet file, record of an archive (all counted from 1), or None for a whole file.
     reason : str
         What is wrong and what to do about it.
     """
@@ -63,7 +69,7 @@ class Source:
     label : str
         What ids are made of: the id of a text document, and ``<label>:<line>`` for records without an id.
     kind : str
-        ``text`` (one document), ``jsonl``, ``parquet`` or ``sketches``.
+        ``text`` and ``html`` (one document), ``jsonl``, ``parquet``, ``archive`` or ``sketches``.
     compression : str
         Empty, ``gz`` or ``zst``.
     location : str
@@ -92,7 +98,7 @@ class Inputs:
 def classify(name: str) -> tuple[str, str]:
     """Kind and compression that a file name's suffix stands for; any other suffix is one text document."""
     lowered = name.lower()
-    for suffix, meaning in _RECORD_SUFFIXES.items():
+    for suffix, meaning in _SUFFIXES.items():
         if lowered.endswith(suffix):
             return meaning
     return "text", ""

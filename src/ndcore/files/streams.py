@@ -135,6 +135,32 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
+def read_whole(source: Source) -> bytes:
+    """The decompressed bytes of a file that is one document. Raises DocumentError."""
+    try:
+        with open_reader(source) as stream:
+            return stream.read()
+    except EOFError as error:
+        raise DocumentError(source.path, None, "the compressed file is truncated") from error
+    except Damaged as error:
+        raise DocumentError(source.path, None, f"not valid {FORMATS[source.stored]} data ({error})") from error
+    except OSError as error:
+        raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+
+
+def packed(data: bytes, compression: str) -> bytes:
+    """One gzip member or zstd frame of `data`; equal data give equal bytes."""
+    if compression == "gz":
+        target = io.BytesIO()
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0) as file:
+            file.write(data)
+        return target.getvalue()
+    if compression == "zst":
+        made: bytes = zstandard_module("the output").ZstdCompressor(level=3, write_checksum=True).compress(data)
+        return made
+    return data
+
+
 @contextlib.contextmanager
 def open_writer(path: Path, compression: str) -> Iterator[IO[bytes]]:
     """A new file that compresses what is written to it; equal input gives equal bytes (no name, no time)."""

@@ -8,22 +8,26 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ndcore.documents import Documents
 from ndcore.files import columnar
+from ndcore.files.archives import entries
+from ndcore.files.pages import Page, examine
 from ndcore.files.records import is_blank
-from ndcore.files.sources import DocumentError, Source, UsageError
-from ndcore.files.streams import lines, open_writer
+from ndcore.files.sources import WHOLE, DocumentError, Source, UsageError
+from ndcore.files.streams import lines, open_writer, packed
+from ndcore.files.tape import Tape
 from ndcore.files.verdicts import Verdicts
 from ndcore.progress import Progress
 
 SUMMARY = "summary.json"
 CLUSTERS = "clusters.jsonl"
 _REPORT_EVERY = 1024
+_COPY = 1 << 20
 
 
 class OutputDirectory:
@@ -161,7 +165,7 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[
     for index, source in enumerate(documents.sources):
         span = documents.span(index)
         flags = kept[span.start : span.stop]
-        if documents.is_rejected(index, None) or (source.kind == "text" and not flags.all()):
+        if documents.is_rejected(index, None) or (source.kind in WHOLE and not flags.all()):
             continue
         documents.check_unchanged(index)
         target = output.below("kept", source.name)
@@ -171,6 +175,8 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[
         elif source.kind == "parquet":
             wanted = {number for position, number in _numbers(documents, index) if kept[position]}
             columnar.rewrite(source, target, wanted.__contains__, None)
+        elif source.kind == "archive":
+            _write_archive(documents, index, kept, target, report)
         else:
             with open_writer(target, source.compression) as file:
                 for position, line in raw_lines(documents, index, report):
@@ -178,6 +184,45 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[
                         file.write(line)
         documents.check_unchanged(index)
         report("writing", span.stop, len(documents.ids))
+
+
+def _write_archive(documents: Documents, index: int, kept: npt.NDArray[np.bool_], target: Path, report: Progress) -> None:
+    """The kept documents, and all sound records that are none, each as it stands in the file.
+
+    Only where the file does not compress records apart from each other, each is compressed by itself here.
+    """
+    source = documents.sources[index]
+    positions = iter(documents.span(index))
+    with target.open("xb", buffering=_COPY) as file, Path(source.location).open("rb") as original:
+        if source.stored == source.compression:
+            _copy(original, file, 0, Tape(original, source.stored, source.path).first)
+        for entry in entries(source):
+            if documents.is_rejected(index, entry.number):
+                continue
+            if isinstance(examine(entry), Page):
+                position = next(positions)
+                if position % _REPORT_EVERY == 0:
+                    report("writing", position, len(documents.ids))
+                if not kept[position]:
+                    continue
+            if entry.span is not None and source.stored == source.compression:
+                _copy(original, file, *entry.span)
+            elif entry.head is not None and len(entry.content) == entry.head.length:
+                file.write(packed(entry.original(), source.compression))
+            else:
+                reason = f"{entry.place} is too long to be compressed again; compress each record by itself before"
+                raise DocumentError(source.path, entry.number, reason)
+
+
+def _copy(original: IO[bytes], target: IO[bytes], start: int, end: int) -> None:
+    """Bytes start to end of a file."""
+    original.seek(start)
+    while start < end:
+        data = original.read(min(_COPY, end - start))
+        if not data:
+            raise EOFError("the file has become shorter")
+        target.write(data)
+        start += len(data)
 
 
 def write_kept_ids(output: OutputDirectory, name: str, ids: Iterator[str | int]) -> None:

@@ -1,0 +1,267 @@
+"""WARC and ARC files as records: where each is, its headers and its content; what is broken is said and passed over.
+
+WARC: ISO 28500:2017. ARC: Burner and Kahle, *Arc File Format*, 1996, versions 1 and 2.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from ndcore.files.sources import DocumentError, Source
+from ndcore.files.tape import Tape
+
+LONGEST = 256 << 20  # bytes of a record that is held in memory
+_HEAD = 1 << 16
+_PEEK = 1 << 12
+_WARC_LEAST = 32
+_WARC_BEGIN = re.compile(rb"WARC/\d\.\d+\r?\n(?=[A-Za-z])")
+_WARC_NEXT = re.compile(rb"(?<=\n)WARC/\d\.\d+\r?\n(?=[A-Za-z])")
+_WARC_END = re.compile(rb"\r?\n\r?\n")
+_ARC_LINE = (
+    rb"(?P<url>[A-Za-z][A-Za-z0-9+.-]*:[^\r\n]*) (?P<ip>\S+) (?P<date>\d{12,}) "
+    rb"(?P<media>\S*)(?: [^\r\n]*)? (?P<length>\S+)\r?\n"
+)
+_ARC_BEGIN, _ARC_NEXT = re.compile(_ARC_LINE), re.compile(rb"(?<=\n)" + _ARC_LINE)
+
+
+class Head(NamedTuple):
+    """What stands before the content of a record.
+
+    Attributes
+    ----------
+    kind : str
+        The WARC-Type in lower case; of ARC files ``response``, or ``warcinfo`` for the version block.
+    media : str
+        Content-Type of the block, parameters included; ``application/http`` where HTTP headers come first.
+    fields : object with ``get(name) -> str or None``
+        The WARC headers.
+    """
+
+    kind: str
+    url: str
+    date: datetime.datetime | None
+    media: str
+    length: int
+    fields: Any
+
+
+class Entry(NamedTuple):
+    """A record, or something broken between records.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1, whatever is broken included.
+    place : str
+        Where it is, for messages.
+    head : Head or None
+        None where it is broken.
+    content : bytes
+        The whole block, or its beginning where it is longer than what is held.
+    problem : str or None
+        What is broken.
+    span : (int, int) or None
+        The bytes in the file that are this record and nothing else, line ends after it included; None where compression
+        does not keep records apart.
+    around : (bytes, bytes)
+        The head and the line ends after the content, as they stand there.
+    """
+
+    number: int
+    place: str
+    head: Head | None
+    content: bytes
+    problem: str | None
+    span: tuple[int, int] | None
+    around: tuple[bytes, bytes]
+
+    def original(self) -> bytes:
+        """All bytes of a sound record. It must be held whole."""
+        return self.around[0] + self.content + self.around[1]
+
+
+class BrokenHead(ValueError):
+    """The beginning of a record that cannot be read; the message says why."""
+
+
+class Format(Protocol):
+    """How records of a kind of archive begin."""
+
+    begin: re.Pattern[bytes]
+    next: re.Pattern[bytes]
+
+    def size(self, tape: Tape) -> int:
+        """Bytes of the head at the beginning of the buffer. Raises BrokenHead."""
+
+    def parse(self, data: bytes) -> Head:
+        """Raises BrokenHead."""
+
+
+class Warc:
+    """Records with headers like those of HTTP."""
+
+    begin, next = _WARC_BEGIN, _WARC_NEXT
+
+    def size(self, tape: Tape) -> int:
+        tape.need(_WARC_LEAST)
+        if not _WARC_BEGIN.match(tape.buffer):
+            raise BrokenHead(tape.damage or "no WARC record begins here")
+        while True:
+            end = _WARC_END.search(tape.buffer, 0, _HEAD)
+            if end is not None:
+                return end.end()
+            if len(tape.buffer) >= _HEAD or not tape.fill():
+                raise BrokenHead(tape.damage or f"its headers do not end within {min(len(tape.buffer), _HEAD):,} bytes")
+
+    def parse(self, data: bytes) -> Head:
+        from fastwarc.warc import HeaderMap
+
+        fields = HeaderMap("latin-1" if not _is_utf8(data) else "utf-8")
+        fields.parse(io.BytesIO(data))
+        length = (fields.get("Content-Length") or "").strip()
+        if not re.fullmatch(r"[0-9]{1,18}", length):
+            raise BrokenHead(f"its Content-Length is {length[:40]!r}, not a number of bytes")
+        url = (fields.get("WARC-Target-URI") or "").strip()
+        if url.startswith("<") and url.endswith(">"):  # as Wget writes them
+            url = url[1:-1]
+        date = _date((fields.get("WARC-Date") or "").strip())
+        kind = (fields.get("WARC-Type") or "").strip().lower()
+        return Head(kind or "without a type", url, date, (fields.get("Content-Type") or "").strip(), int(length), fields)
+
+
+class Arc:
+    """Records with a line of their URL, address, date, media type and length before them."""
+
+    begin, next = _ARC_BEGIN, _ARC_NEXT
+
+    def size(self, tape: Tape) -> int:
+        while b"\n" not in tape.buffer and len(tape.buffer) < _HEAD and tape.fill():
+            pass
+        line = _ARC_BEGIN.match(tape.buffer, 0, _HEAD)
+        if line is None:
+            raise BrokenHead(tape.damage or "no ARC record begins here, with a line of URL, address, date, type and length")
+        return line.end()
+
+    def parse(self, data: bytes) -> Head:
+        line = _ARC_BEGIN.match(data)
+        assert line is not None
+        length = line["length"].decode("latin-1")
+        if not re.fullmatch(r"[0-9]{1,18}", length):
+            raise BrokenHead(f"its length is {length[:40]!r}, not a number of bytes")
+        url = line["url"].decode("utf-8" if _is_utf8(line["url"]) else "latin-1")
+        kind = "warcinfo" if url.startswith("filedesc:") else "response"
+        media = line["media"].decode("latin-1")
+        return Head(kind, url, _date(line["date"].decode()[:14]), media, int(length), {})
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _date(text: str) -> datetime.datetime | None:
+    """A WARC-Date (any precision of ISO 8601) or the 12 or 14 digits of an ARC file, in UTC; None for anything else."""
+    try:
+        if text.isascii() and text.isdigit():
+            return datetime.datetime.strptime(text.ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=datetime.UTC)
+        found = datetime.datetime.fromisoformat(f"{text}-01-01"[:10] if len(text) < 8 else text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+
+
+def entries(source: Source, longest: int = LONGEST) -> Iterator[Entry]:
+    """Every record of an archive, in order, and every broken place.
+
+    A record is broken where its head cannot be read, where its data are damaged or end too early, or where something else
+    than the next record follows it. Reading goes on at the next place where a record begins: in the data, or, where these
+    are damaged, at the next compressed member.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read, or holds neither WARC nor ARC records.
+    """
+    try:
+        with Path(source.location).open("rb") as file:
+            yield from _Reader(source, Tape(file, source.stored, source.path), longest).entries()
+    except OSError as error:
+        raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+
+
+class _Reader:
+    def __init__(self, source: Source, tape: Tape, longest: int) -> None:
+        self._tape, self._longest, self._number = tape, longest, 0
+        tape.skip_newlines()
+        tape.need(_PEEK)
+        named = ".arc" in source.path.lower() and not _WARC_BEGIN.match(tape.buffer)
+        self._format: Format = Arc() if named or _ARC_BEGIN.match(tape.buffer) else Warc()
+
+    def entries(self) -> Iterator[Entry]:
+        tape = self._tape
+        while tape.buffer or tape.damage is not None:
+            if tape.buffer:
+                yield self._entry()
+            else:
+                yield self._broken(self._place(), tape.damage or "")
+            tape.skip_newlines()
+
+    def _place(self) -> str:
+        """Of what begins at the beginning of the buffer, which counts as a record."""
+        self._number += 1
+        offset = self._tape.offset(self._tape.position)
+        if offset is None:
+            return f"the record at byte {self._tape.position:,} of the decompressed data"
+        return f"the record at byte {offset:,}"
+
+    def _broken(self, place: str, problem: str) -> Entry:
+        """An entry for what cannot be read, after going to the next record."""
+        tape = self._tape
+        if not tape.seek_match(self._format.next, _HEAD):
+            tape.mend(lambda data: self._format.begin.match(data) is not None)
+        return Entry(self._number, place, None, b"", problem, None, (b"", b""))
+
+    def _entry(self) -> Entry:
+        tape = self._tape
+        start, place = tape.offset(tape.position), self._place()
+        try:
+            size = self._format.size(tape)
+            before = bytes(tape.buffer[:size])
+            head = self._format.parse(before)
+        except BrokenHead as error:
+            return self._broken(place, str(error))
+        tape.skip(size)
+        held = min(head.length, self._longest)
+        problem = None
+        if not tape.need(held):
+            problem = tape.damage or f"its length is {head.length:,} bytes, but the file ends after {len(tape.buffer):,}"
+        elif head.length <= self._longest and not self._ends_after(held):
+            problem = f"its length is {head.length:,} bytes, but no record begins there"
+        if problem is not None:
+            return self._broken(place, problem)
+        content = bytes(tape.buffer[:held])
+        if not tape.skip(head.length):
+            reason = f"its length is {head.length:,} bytes, but the file ends before; all there is was passed over"
+            return self._broken(place, tape.damage or reason)
+        after = tape.skip_newlines()
+        end = tape.end()
+        span = None if start is None or end is None else (start, end)
+        return Entry(self._number, place, head, content, None, span, (before, after))
+
+    def _ends_after(self, length: int) -> bool:
+        """Whether the next record, or nothing, begins after `length` bytes and line ends."""
+        tape = self._tape
+        for ahead in (_PEEK, _HEAD):
+            tape.need(length + ahead)
+            rest = bytes(tape.buffer[length : length + ahead]).lstrip(b"\r\n")
+            if not rest or tape.damage is not None or self._format.begin.match(rest):
+                return True
+        return False

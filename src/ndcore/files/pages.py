@@ -1,0 +1,293 @@
+"""Records of archives as documents: which are, and their text."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from ndcore.files.archives import LONGEST, Entry, Head, entries
+from ndcore.files.records import Record, RecordError
+from ndcore.files.sources import DocumentError, Source
+from ndcore.files.streams import Damaged, frames
+from ndcore.files.webtext import decoded_text, html_reader, in_threads
+
+FIELDS = ("url", "host", "date")
+MISNAMED = "decoded already"  # payloads without the coding that their headers name
+_HTML = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
+_TEXT = {"text/plain", "text/markdown"}
+_OF_THE_CRAWLER = ("metadata:", "urn:", "whois:")
+_HTTP_END = re.compile(rb"\r?\n\r?\n")
+_CHUNK_SIZE = re.compile(rb"\s*[0-9A-Fa-f]{1,16}[ \t]*(;[^\r\n]*)?\r?\n")
+_MEDIA = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}")
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
+
+
+class Page(NamedTuple):
+    """A record that is a document: its payload as transferred, and how to read that.
+
+    Attributes
+    ----------
+    codings : tuple of str
+        Transfer and content codings, the outermost first.
+    cut : bool
+        Whether the crawler says that it cut the payload short.
+    """
+
+    number: int
+    head: Head
+    payload: bytes
+    codings: tuple[str, ...]
+    is_html: bool
+    charset: str | None
+    cut: bool
+
+
+def examine(entry: Entry) -> Page | str:
+    """The document that a sound record is, or the kind of record that is none, for the summary.
+
+    Responses and resources of HTML or plain text, and conversions to plain text. Of HTTP responses, those of status 2xx:
+    the text of a redirection or an error is not what the URL stands for.
+
+    Raises
+    ------
+    RecordError
+        It would be a document, and cannot be read.
+    """
+    head = entry.head
+    assert head is not None
+    if head.kind not in ("response", "resource", "conversion"):
+        return head.kind if re.fullmatch(r"[\w -]{1,40}", head.kind) else "of an unknown type"
+    if head.url.startswith("dns:"):
+        return "dns"
+    if head.url.startswith(_OF_THE_CRAWLER):
+        return f"{head.kind} of the crawler"
+    if head.media.lower().startswith("application/http") or entry.content.startswith(b"HTTP/"):
+        return _response(entry, head)
+    return _page(entry, head, head.media, entry.content, ())
+
+
+def _response(entry: Entry, head: Head) -> Page | str:
+    from fastwarc.warc import HeaderMap
+
+    end = _HTTP_END.search(entry.content)
+    if end is None or not entry.content.startswith(b"HTTP/"):
+        raise RecordError("its content does not begin with the headers of an HTTP response")
+    headers = HeaderMap("latin-1")
+    headers.parse(io.BytesIO(entry.content[: end.end()]))
+    status = headers.status_code
+    if status is None or not 200 <= status < 300:
+        return f"{head.kind}, status {status}"
+    names = [headers.get(name) or "" for name in ("Transfer-Encoding", "Content-Encoding")]
+    codings = [coding.strip().lower() for name in names for coding in reversed(name.split(","))]
+    media = headers.get("Content-Type") or head.fields.get("WARC-Identified-Payload-Type") or ""
+    payload = entry.content[end.end() :]
+    return _page(entry, head, media, payload, tuple(c for c in codings if c not in ("", "identity", "none")))
+
+
+def _page(entry: Entry, head: Head, media: str, payload: bytes, codings: tuple[str, ...]) -> Page | str:
+    kind = media.partition(";")[0].strip().lower()
+    is_html = kind in _HTML
+    if not is_html and kind not in _TEXT:
+        return f"{head.kind}, {kind if _MEDIA.fullmatch(kind) else 'no media type'}"
+    if len(entry.content) < head.length:
+        raise RecordError(f"longer than {LONGEST >> 20} MiB, which documents in archives are not")
+    if head.fields.get("WARC-Segment-Number"):
+        raise RecordError("one segment of a record; ndcore does not join segments: join them before")
+    charset = _CHARSET.search(media)
+    cut = head.fields.get("WARC-Truncated") is not None
+    return Page(entry.number, head, payload, codings, is_html, charset and charset[1], cut)
+
+
+def decoded(page: Page) -> tuple[bytes, bool]:
+    """(payload without its codings, whether it had all that its headers name).
+
+    A coding that the payload visibly does not have is left out: archives often hold what was decoded already, under the
+    headers of before. Raises RecordError for what is damaged, or of an unknown coding.
+    """
+    data, as_named = page.payload, True
+    for coding in page.codings:
+        decode = _DECODERS.get(coding)
+        if decode is None:
+            raise RecordError(f"its coding {coding[:40]!r} is not one of {', '.join(_DECODERS)}")
+        try:
+            found = decode(data, page.cut)
+        except (OSError, EOFError, Damaged, ValueError) as error:
+            raise RecordError(f"its {coding} coding is damaged: {error}") from error
+        as_named &= found is not None
+        data = data if found is None else found
+    return data, as_named
+
+
+def _chunked(data: bytes, cut: bool) -> bytes | None:
+    from fastwarc.stream_io import ChunkedReader
+
+    return _all_of(ChunkedReader(io.BytesIO(data)), cut) if _CHUNK_SIZE.match(data) else None
+
+
+def _brotli(data: bytes, cut: bool) -> bytes | None:
+    from fastwarc.stream_io import BrotliReader
+
+    try:
+        return _all_of(BrotliReader(io.BytesIO(data)), cut) if data else None
+    except OSError:
+        if data.lstrip().startswith(b"<"):
+            return None
+        raise
+
+
+def _all_of(reader: Any, cut: bool) -> bytes:
+    parts = bytearray()
+    try:
+        while part := reader.read(1 << 16):
+            parts += part
+            _check_length(len(parts))
+    except OSError:
+        if not cut:
+            raise
+    return bytes(parts)
+
+
+def _deflate(data: bytes, cut: bool) -> bytes | None:
+    for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):  # as the standard has it, and as some servers send it
+        stream = zlib.decompressobj(bits)
+        with contextlib.suppress(zlib.error):
+            found = stream.decompress(data, LONGEST + 1)
+            _check_length(len(found))
+            if stream.eof or cut:
+                return found
+    if data.lstrip().startswith(b"<"):
+        return None
+    raise EOFError("it is not valid, or not complete")
+
+
+def _framed(compression: str, magic: bytes) -> Callable[[bytes, bool], bytes | None]:
+    def decode(data: bytes, cut: bool) -> bytes | None:
+        if not data.startswith(magic):
+            return None
+        parts = bytearray()
+        try:
+            for frame in frames(io.BytesIO(data), compression, "a payload"):
+                parts += frame.data
+                _check_length(len(parts))
+        except (EOFError, Damaged):
+            if not cut:
+                raise
+        return bytes(parts)
+
+    return decode
+
+
+def _check_length(length: int) -> None:
+    if length > LONGEST:
+        raise ValueError(f"it decodes to more than {LONGEST >> 20} MiB")
+
+
+_GZIP = _framed("gz", b"\x1f\x8b")
+_DECODERS: dict[str, Callable[[bytes, bool], bytes | None]] = {
+    "chunked": _chunked,
+    "gzip": _GZIP,
+    "x-gzip": _GZIP,
+    "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _framed("zst", b"\x28\xb5\x2f\xfd"),
+}
+
+
+def documents(
+    source: Source,
+    fields: Sequence[str],
+    part: str,
+    wanted: Callable[[int], bool],
+    counts: Counter[str],
+    threads: int | None,
+) -> Iterator[Record | tuple[int, str]]:
+    """The wanted documents of an archive, and (number, reason) of what is broken.
+
+    Parameters
+    ----------
+    fields : sequence of str
+        Of FIELDS, to return with each document.
+    part : {"page", "main"}
+        Of HTML; see `html_reader`.
+    wanted : callable
+        Asked once for each document, in their order, by the number of its record.
+    counts : Counter
+        Gets the kinds of records that are no documents, and MISNAMED.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read, or a package or field that is asked for is missing.
+    """
+    try:
+        import fastwarc  # noqa: F401
+    except ImportError as error:
+        raise DocumentError(source.path, None, "reading web archives needs fastwarc: pip install 'ndcore[web]'") from error
+    for field in fields:
+        if field not in FIELDS:
+            raise DocumentError(source.path, None, f"no field {field!r}; records of archives have {', '.join(FIELDS)}")
+    html = html_reader(source.path, part)
+
+    def read(item: _Broken | _Found) -> tuple[Record | tuple[int, str], bool]:
+        if isinstance(item, _Broken):
+            return item, True
+        page = item.page
+        try:
+            payload, as_named = decoded(page)
+            text = html(payload, page.charset) if page.is_html else decoded_text(payload, page.charset)
+            values = tuple([_value(page.head, field) for field in fields])
+        except RecordError as error:
+            return _Broken(page.number, f"{item.place}: {error}"), True
+        return Record(page.number, text, page.head.url or None, values, len(text)), as_named
+
+    def size(item: _Broken | _Found) -> int:
+        return len(item.page.payload) if isinstance(item, _Found) else 0
+
+    for found, as_named in in_threads(read, _pages(source, wanted, counts), size, threads):
+        counts[MISNAMED] += not as_named
+        yield found
+
+
+class _Broken(NamedTuple):
+    number: int
+    reason: str
+
+
+class _Found(NamedTuple):
+    place: str
+    page: Page
+
+
+def _pages(source: Source, wanted: Callable[[int], bool], counts: Counter[str]) -> Iterator[_Broken | _Found]:
+    for entry in entries(source):
+        try:
+            if entry.problem is not None:
+                raise RecordError(entry.problem)
+            found = examine(entry)
+        except RecordError as error:
+            yield _Broken(entry.number, f"{entry.place}: {error}")
+            continue
+        if isinstance(found, str):
+            counts[found] += 1
+        elif wanted(entry.number):
+            yield _Found(entry.place, found)
+
+
+def _value(head: Head, field: str) -> Any:
+    value = {"url": head.url, "host": _host(head.url), "date": head.date}[field]
+    if not value:
+        raise RecordError(f"it has no {field}")
+    return value
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

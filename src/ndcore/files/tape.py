@@ -1,0 +1,195 @@
+"""The decompressed bytes of an archive, read forward, with the places in the file where its compressed members lie."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import IO
+
+from ndcore.files.sources import DocumentError
+from ndcore.files.streams import FORMATS, Damaged, Frame, frames
+
+_CHUNK = 1 << 16
+_PROBE = 1 << 12
+_MAGIC = {"gz": b"\x1f\x8b\x08", "zst": b"\x28\xb5\x2f\xfd"}
+_SKIPPABLE = b"\x5d\x2a\x4d\x18"  # a zstd frame with the dictionary of all others, at the beginning of a file
+
+
+class Tape:
+    """A buffer over the decompressed bytes of `file`, from `position` on.
+
+    Parameters
+    ----------
+    file : binary file
+        It is read and sought.
+    compression : str
+        Empty, ``gz`` or ``zst``.
+    path : str
+        What messages call it.
+
+    Attributes
+    ----------
+    buffer : bytearray
+        What has been read and not yet passed.
+    position : int
+        Where in the decompressed data the buffer begins.
+    damage : str or None
+        Why nothing follows the buffer, where that is not the end of the file.
+    """
+
+    def __init__(self, file: IO[bytes], compression: str, path: str) -> None:
+        self._file, self._compression, self._path = file, compression, path
+        self.buffer = bytearray()
+        self.position = 0
+        self.damage: str | None = None
+        self._begins: deque[tuple[int, int]] = deque()
+        self._ends: deque[tuple[int, int]] = deque()
+        self._member = 0
+        self._dictionary = _dictionary(file, path) if compression == "zst" else b""
+        self.first = file.tell()
+        self._pieces = self._open()
+
+    def _open(self) -> Iterator[Frame]:
+        if self._compression:
+            return frames(self._file, self._compression, self._path, self._dictionary)
+        return (Frame(None, data, None) for data in iter(lambda: self._file.read(_CHUNK), b""))
+
+    def fill(self) -> bool:
+        """Read more into the buffer; False at the end of the data, or where they are damaged."""
+        while self.damage is None:
+            try:
+                piece = next(self._pieces, None)
+            except EOFError:
+                self.damage = f"the {FORMATS[self._compression]} data are truncated"
+                return False
+            except Damaged as error:
+                self.damage = f"the {FORMATS[self._compression]} data are not valid ({error})"
+                return False
+            if piece is None:
+                return False
+            if piece.start is not None:
+                self._member = piece.start
+                self._begins.append((self.position + len(self.buffer), piece.start))
+            self.buffer += piece.data
+            if piece.end is not None:
+                self._ends.append((self.position + len(self.buffer), piece.end))
+            if piece.data:
+                return True
+        return False
+
+    def need(self, count: int) -> bool:
+        """Whether the buffer has `count` bytes; reads them."""
+        while len(self.buffer) < count:
+            if not self.fill():
+                return False
+        return True
+
+    def skip(self, count: int) -> bool:
+        """Pass over `count` bytes; False where there are fewer, all of which are passed over then."""
+        while count > len(self.buffer):
+            count -= len(self.buffer)
+            self._drop(len(self.buffer))
+            if not self.fill():
+                return False
+        self._drop(count)
+        return True
+
+    def skip_newlines(self) -> bytes:
+        """Pass over CR and LF, which are returned."""
+        passed = b""
+        while True:
+            count = len(self.buffer) - len(self.buffer.lstrip(b"\r\n"))
+            passed += self.buffer[:count]
+            self._drop(count)
+            if self.buffer or not self.fill():
+                return passed
+
+    def _drop(self, count: int) -> None:
+        del self.buffer[:count]
+        self.position += count
+
+    def seek_match(self, pattern: re.Pattern[bytes], longest: int) -> bool:
+        """Go to the next match of `pattern`, of at most `longest` bytes; False, and at the end of the data, without one."""
+        while True:
+            match = pattern.search(self.buffer)
+            if match is not None and (match.end() < len(self.buffer) or not self.fill()):
+                self._drop(match.start())
+                return True
+            if match is None:
+                self._drop(max(0, len(self.buffer) - longest))
+                if not self.fill():
+                    self._drop(len(self.buffer))
+                    return False
+
+    def offset(self, position: int) -> int | None:
+        """Where in the file the data from `position` on begin, if a member begins there, or nothing is compressed."""
+        if not self._compression:
+            return position
+        while self._begins and self._begins[0][0] < position:
+            self._begins.popleft()
+        found = [offset for at, offset in self._begins if at == position]
+        return found[-1] if found else None
+
+    def end(self) -> int | None:
+        """Where in the file what lies before the buffer ends, if a member ends there, or nothing is compressed."""
+        if not self._compression:
+            return self.position
+        while self._ends and self._ends[0][0] < self.position:
+            self._ends.popleft()
+        return self._ends[0][1] if self._ends and self._ends[0][0] == self.position else None
+
+    def mend(self, begins: Callable[[bytes], bool]) -> bool:
+        """After `damage`: go on at the next compressed member whose data `begins` knows; False where there is none."""
+        self._drop(len(self.buffer))
+        found = self._next_member(begins) if self.damage is not None else None
+        if found is None:
+            return False
+        self._file.seek(found)
+        self.damage, self._pieces = None, self._open()
+        return True
+
+    def _next_member(self, begins: Callable[[bytes], bool]) -> int | None:
+        magic = _MAGIC[self._compression]
+        start, block = self._member + 1, b""
+        self._file.seek(start)
+        while more := self._file.read(_CHUNK):
+            block += more
+            at = block.find(magic)
+            while at >= 0:
+                if begins(self._probe(start + at)):
+                    return start + at
+                at = block.find(magic, at + 1)
+            self._file.seek(start + len(block))
+            start += max(0, len(block) - len(magic))
+            block = block[-len(magic) :]
+        return None
+
+    def _probe(self, offset: int) -> bytes:
+        """The first bytes of the member that may begin at `offset`."""
+        self._file.seek(offset)
+        data = b""
+        try:
+            for piece in self._open():
+                data += piece.data
+                if len(data) >= _PROBE or piece.end is not None:
+                    break
+        except (Damaged, EOFError):
+            pass
+        return data
+
+
+def _dictionary(file: IO[bytes], path: str) -> bytes:
+    """The dictionary at the beginning of a .warc.zst (IIPC, *Zstandard compression of WARC files*), which is passed over."""
+    head = file.read(8)
+    if head[:4] != _SKIPPABLE or len(head) < 8:
+        file.seek(0)
+        return b""
+    data = file.read(int.from_bytes(head[4:], "little"))
+    if not data.startswith(_MAGIC["zst"]):
+        return data
+    try:
+        return b"".join(piece.data for piece in frames(io.BytesIO(data), "zst", path))
+    except (Damaged, EOFError) as error:
+        raise DocumentError(path, None, f"the zstd dictionary at its beginning cannot be read: {error}") from error

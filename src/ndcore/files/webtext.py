@@ -1,0 +1,120 @@
+"""Text of web pages: which encoding, which characters, and the text of HTML as resiliparse extracts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from ndcore.files.sources import DocumentError
+from ndcore.texts import map_pieces
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+PARTS = ("page", "main")
+_TOGETHER, _TOGETHER_BYTES = 64, 1 << 18  # items to a task of a thread, and their bytes
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030"}  # what browsers decode under these names
+
+
+def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], str]:
+    """The function from (HTML, charset that its sender named or None) to its text.
+
+    Parameters
+    ----------
+    path : str
+        What messages call the file that needs it.
+    part : {"page", "main"}
+        The whole page, or what resiliparse takes for its main content.
+
+    Raises
+    ------
+    DocumentError
+        resiliparse is not installed.
+    """
+    try:
+        from resiliparse.extract.html2text import extract_plain_text
+    except ImportError as error:
+        raise DocumentError(path, None, "reading HTML needs resiliparse: pip install 'ndcore[web]'") from error
+    main = part == "main"
+
+    def text(html: str | bytes, charset: str | None) -> str:
+        shown = decoded_html(html, charset) if isinstance(html, bytes) else html.encode("utf-8", "replace").decode()
+        return str(extract_plain_text(shown, main_content=main, list_bullets=False))
+
+    return text
+
+
+def decoded_html(data: bytes, charset: str | None) -> str:
+    """Characters of HTML; what is not in the encoding found becomes U+FFFD.
+
+    A byte order mark decides, then `charset`, then whether the bytes are UTF-8, then the ``meta`` element, then statistics.
+    (Browsers ask ``meta`` before; pages in UTF-8 that call themselves something else would be read wrongly.)
+    """
+    return _decoded(data, _encoding(data, charset, True))
+
+
+def decoded_text(data: bytes, charset: str | None) -> str | bytes:
+    """Plain text by the rules of `decoded_html`, ``meta`` apart: UTF-8 as it is, anything else decoded."""
+    encoding = _encoding(data, charset, False)
+    return data if encoding == "utf-8" else _decoded(data, encoding)
+
+
+def _encoding(data: bytes, charset: str | None, is_html: bool) -> str:
+    from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
+
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return encoding
+    named = map_encoding_to_html5(charset, False) if charset else None
+    if named is not None:
+        return str(named)
+    if b"\x1b" not in data and _is_utf8(data):  # text in ISO-2022-JP is ASCII with escapes
+        return "utf-8"
+    return str(detect_encoding(data, from_html_meta=is_html) or "utf-8")
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    return data.decode(_SUPERSETS.get(encoding, encoding), "replace").removeprefix("\ufeff")
+
+
+def in_threads(
+    work: Callable[[Item], Result], items: Iterable[Item], size: Callable[[Item], int], threads: int | None
+) -> Iterator[Result]:
+    """work(item) of each item, in order. A DocumentError among them is raised after what comes before it.
+
+    Parameters
+    ----------
+    size : callable
+        About how many bytes an item has.
+    """
+
+    def batches() -> Iterator[list[Any]]:
+        batch: list[Any] = []
+        total = 0
+        try:
+            for item in items:
+                batch.append(item)
+                total += size(item)
+                if len(batch) >= _TOGETHER or total >= _TOGETHER_BYTES:
+                    yield batch
+                    batch, total = [], 0
+        except DocumentError as error:
+            batch.append(error)
+        yield batch
+
+    def done(batch: list[Any]) -> list[Any]:
+        return [item if isinstance(item, DocumentError) else work(item) for item in batch]
+
+    for batch in map_pieces(done, batches(), threads):
+        for item in batch:
+            if isinstance(item, DocumentError):
+                raise item
+            yield item
