@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ndcore.files.sources import DocumentError, Source
 from ndcore.files.tape import Tape
+from ndcore.files.webtext import is_utf8
 
 LONGEST = 256 << 20  # bytes of a record that is held in memory
 _HEAD = 1 << 16
@@ -119,10 +120,7 @@ class Warc:
                 raise BrokenHead(tape.damage or f"its headers do not end within {min(len(tape.buffer), _HEAD):,} bytes")
 
     def parse(self, data: bytes) -> Head:
-        from fastwarc.warc import HeaderMap
-
-        fields = HeaderMap("latin-1" if not _is_utf8(data) else "utf-8")
-        fields.parse(io.BytesIO(data))
+        fields = header_fields(data)
         length = (fields.get("Content-Length") or "").strip()
         if not re.fullmatch(r"[0-9]{1,18}", length):
             raise BrokenHead(f"its Content-Length is {length[:40]!r}, not a number of bytes")
@@ -153,18 +151,22 @@ class Arc:
         length = line["length"].decode("latin-1")
         if not re.fullmatch(r"[0-9]{1,18}", length):
             raise BrokenHead(f"its length is {length[:40]!r}, not a number of bytes")
-        url = line["url"].decode("utf-8" if _is_utf8(line["url"]) else "latin-1")
+        url = line["url"].decode("utf-8" if is_utf8(line["url"]) else "latin-1")
         kind = "warcinfo" if url.startswith("filedesc:") else "response"
         media = line["media"].decode("latin-1")
         return Head(kind, url, _date(line["date"].decode()[:14]), media, int(length), {})
 
 
-def _is_utf8(data: bytes) -> bool:
+def header_fields(data: bytes) -> Any:
+    """The header fields after a first line (``fastwarc.warc.HeaderMap``), lines ending as they like. Raises BrokenHead."""
+    from fastwarc.warc import HeaderMap
+
+    fields = HeaderMap("utf-8" if is_utf8(data) else "latin1")
     try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        fields.parse(io.BytesIO(re.sub(rb"\r?\n", b"\r\n", data)))
+    except OSError as error:
+        raise BrokenHead(f"its headers cannot be read: {error}") from error
+    return fields
 
 
 def _date(text: str) -> datetime.datetime | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ndcore.files.archives import LONGEST, Entry, Head, entries
+from ndcore.files.archives import LONGEST, BrokenHead, Entry, Head, entries, header_fields
 from ndcore.files.records import Record, RecordError
 from ndcore.files.sources import DocumentError, Source
 from ndcore.files.streams import Damaged, frames
@@ -22,8 +22,9 @@ MISNAMED = "decoded already"  # payloads without the coding that their headers n
 _HTML = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
 _TEXT = {"text/plain", "text/markdown"}
 _OF_THE_CRAWLER = ("metadata:", "urn:", "whois:")
+_HTTP_BEGIN = re.compile(rb"HTTP/[0-9.]+[ \t]+(?P<status>[0-9]{3})")
 _HTTP_END = re.compile(rb"\r?\n\r?\n")
-_CHUNK_SIZE = re.compile(rb"\s*[0-9A-Fa-f]{1,16}[ \t]*(;[^\r\n]*)?\r?\n")
+_CHUNK_SIZE = re.compile(rb"(?:\r?\n)?[ \t]*(?P<size>[0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?(?:\r?\n|$)")
 _MEDIA = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 
@@ -56,7 +57,7 @@ def examine(entry: Entry) -> Page | str:
 
     Raises
     ------
-    RecordError
+    RecordError, BrokenHead
         It would be a document, and cannot be read.
     """
     head = entry.head
@@ -73,16 +74,12 @@ def examine(entry: Entry) -> Page | str:
 
 
 def _response(entry: Entry, head: Head) -> Page | str:
-    from fastwarc.warc import HeaderMap
-
-    end = _HTTP_END.search(entry.content)
-    if end is None or not entry.content.startswith(b"HTTP/"):
+    begin, end = _HTTP_BEGIN.match(entry.content), _HTTP_END.search(entry.content)
+    if begin is None or end is None:
         raise RecordError("its content does not begin with the headers of an HTTP response")
-    headers = HeaderMap("latin-1")
-    headers.parse(io.BytesIO(entry.content[: end.end()]))
-    status = headers.status_code
-    if status is None or not 200 <= status < 300:
-        return f"{head.kind}, status {status}"
+    headers = header_fields(entry.content[: end.end()])
+    if not begin["status"].startswith(b"2"):
+        return f"{head.kind}, status {begin['status'].decode()}"
     names = [headers.get(name) or "" for name in ("Transfer-Encoding", "Content-Encoding")]
     codings = [coding.strip().lower() for name in names for coding in reversed(name.split(","))]
     media = headers.get("Content-Type") or head.fields.get("WARC-Identified-Payload-Type") or ""
@@ -125,29 +122,31 @@ def decoded(page: Page) -> tuple[bytes, bool]:
 
 
 def _chunked(data: bytes, cut: bool) -> bytes | None:
-    from fastwarc.stream_io import ChunkedReader
-
-    return _all_of(ChunkedReader(io.BytesIO(data)), cut) if _CHUNK_SIZE.match(data) else None
+    """RFC 9112, section 7.1. Trailer fields, and the last line end of a chunk, may be missing."""
+    parts = []
+    line = _CHUNK_SIZE.match(data)
+    if line is None:
+        return None
+    while line is not None and (size := int(line["size"], 16)):
+        parts.append(data[line.end() : line.end() + size])
+        line = _CHUNK_SIZE.match(data, line.end() + size)
+    if line is None and not cut:
+        raise EOFError(f"no chunk begins after the first {len(parts)}, of {sum(map(len, parts)):,} bytes")
+    return b"".join(parts)
 
 
 def _brotli(data: bytes, cut: bool) -> bytes | None:
     from fastwarc.stream_io import BrotliReader
 
-    try:
-        return _all_of(BrotliReader(io.BytesIO(data)), cut) if data else None
-    except OSError:
-        if data.lstrip().startswith(b"<"):
-            return None
-        raise
-
-
-def _all_of(reader: Any, cut: bool) -> bytes:
     parts = bytearray()
+    reader = BrotliReader(io.BytesIO(data))
     try:
         while part := reader.read(1 << 16):
             parts += part
             _check_length(len(parts))
     except OSError:
+        if data.lstrip().startswith(b"<"):
+            return None
         if not cut:
             raise
     return bytes(parts)
@@ -270,7 +269,7 @@ def _pages(source: Source, wanted: Callable[[int], bool], counts: Counter[str]) 
             if entry.problem is not None:
                 raise RecordError(entry.problem)
             found = examine(entry)
-        except RecordError as error:
+        except (RecordError, BrokenHead) as error:
             yield _Broken(entry.number, f"{entry.place}: {error}")
             continue
         if isinstance(found, str):

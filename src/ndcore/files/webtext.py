@@ -68,12 +68,13 @@ def _encoding(data: bytes, charset: str | None, is_html: bool) -> str:
     named = map_encoding_to_html5(charset, False) if charset else None
     if named is not None:
         return str(named)
-    if b"\x1b" not in data and _is_utf8(data):  # text in ISO-2022-JP is ASCII with escapes
+    if b"\x1b" not in data and is_utf8(data):  # text in ISO-2022-JP is ASCII with escapes
         return "utf-8"
     return str(detect_encoding(data, from_html_meta=is_html) or "utf-8")
 
 
-def _is_utf8(data: bytes) -> bool:
+def is_utf8(data: bytes) -> bool:
+    """Whether all of `data` is well-formed UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:
