@@ -247,6 +247,8 @@ class _Reader:
             problem = tape.damage or f"its length is {head.length:,} bytes, but the file ends after {len(tape.buffer):,}"
         elif head.length <= self._longest and not self._ends_after(held):
             problem = f"its length is {head.length:,} bytes, but no record begins there"
+        elif tape.is_invalid_from(tape.position + held):
+            problem = tape.damage
         if problem is not None:
             return self._broken(place, problem)
         content = bytes(tape.buffer[:held])
@@ -259,11 +261,11 @@ class _Reader:
         return Entry(self._number, place, head, content, None, span, (before, after))
 
     def _ends_after(self, length: int) -> bool:
-        """Whether the next record, or nothing, begins after `length` bytes and line ends."""
+        """Whether the next record, or nothing, begins after `length` bytes and line ends, or the data end in its first line."""
         tape = self._tape
         for ahead in (_PEEK, _HEAD):
-            tape.need(length + ahead)
+            more = tape.need(length + ahead)
             rest = bytes(tape.buffer[length : length + ahead]).lstrip(b"\r\n")
-            if not rest or tape.damage is not None or self._format.begin.match(rest):
+            if not rest or self._format.begin.match(rest) or not (more or b"\n" in rest.rstrip(b"\r\n")):
                 return True
         return False

@@ -22,7 +22,7 @@ class Damaged(Exception):
 
 
 class Frame(NamedTuple):
-    """Decompressed data; `start` and `end` are offsets in the file, where a frame begins or ends with it."""
+    """Decompressed data; `start` and `end` are offsets in the file, where a frame begins (without data yet) or ends."""
 
     start: int | None
     data: bytes
@@ -39,21 +39,21 @@ def expand(file: IO[bytes], compression: str, new_frame: Callable[[], Any], erro
     padding = b"\0" if compression == "gz" else b""
     offset, frame, first, data = file.tell(), None, True, b""
     while data := data or file.read(_INPUT):
-        start = None
         if frame is None:
             sound = data.lstrip(padding) if padding and not first else data
             offset += len(data) - len(sound)
             data = sound
             if not data:
                 continue
-            frame, start, first = new_frame(), offset, False
+            frame, first = new_frame(), False
+            yield Frame(offset, b"", None)
         try:
             ready = frame.decompress(data)
         except error as problem:
             raise Damaged(str(problem)) from problem
         rest = frame.unused_data if frame.eof else b""
         offset += len(data) - len(rest)
-        yield Frame(start, ready, offset if frame.eof else None)
+        yield Frame(None, ready, offset if frame.eof else None)
         if frame.eof:
             frame = None
         data = rest

@@ -44,6 +44,7 @@ class Tape:
         self.buffer = bytearray()
         self.position = 0
         self.damage: str | None = None
+        self._invalid = False
         self._begins: deque[tuple[int, int]] = deque()
         self._ends: deque[tuple[int, int]] = deque()
         self._member = 0
@@ -65,7 +66,7 @@ class Tape:
                 self.damage = f"the {FORMATS[self._compression]} data are truncated"
                 return False
             except Damaged as error:
-                self.damage = f"the {FORMATS[self._compression]} data are not valid ({error})"
+                self.damage, self._invalid = f"the {FORMATS[self._compression]} data are not valid ({error})", True
                 return False
             if piece is None:
                 return False
@@ -140,15 +141,21 @@ class Tape:
             self._ends.popleft()
         return self._ends[0][1] if self._ends and self._ends[0][0] == self.position else None
 
+    def is_invalid_from(self, position: int) -> bool:
+        """Whether the compressed member that has the data before `position` is known not to be valid."""
+        return self._invalid and not any(at >= position for at, _ in self._ends)
+
     def mend(self, begins: Callable[[bytes], bool]) -> bool:
         """After `damage`: go on at the next compressed member whose data `begins` knows; False where there is none."""
         self._drop(len(self.buffer))
-        found = self._next_member(begins) if self.damage is not None else None
-        if found is None:
+        if self.damage is None:
             return False
-        self._file.seek(found)
-        self.damage, self._pieces = None, self._open()
-        return True
+        found = self._next_member(begins)
+        self.damage, self._invalid, self._pieces = None, False, iter(())
+        if found is not None:
+            self._file.seek(found)
+            self._pieces = self._open()
+        return found is not None
 
     def _next_member(self, begins: Callable[[bytes], bool]) -> int | None:
         magic = _MAGIC[self._compression]
