@@ -18,7 +18,7 @@ from ndcore.files.records import Record, RecordError, RecordParser, is_blank
 from ndcore.files.sources import DocumentError, Inputs, Source, find, stamp
 from ndcore.files.spool import WorkDirectory, spool
 from ndcore.files.streams import lines, read_whole
-from ndcore.files.webtext import PARTS, html_reader, in_threads
+from ndcore.files.webtext import PARTS, html_reader
 
 __all__ = ["DocumentError", "Documents", "Rejected"]
 
@@ -60,8 +60,6 @@ class Documents:
     html : {"page", "main"} or None
         The text of HTML: the whole page, or what is taken for its main content. Given, the texts of JSONL and Parquet are
         HTML too; None: they are not, and HTML files and archives are read as whole pages.
-    threads : int or None
-        That read HTML and archives.
 
     Attributes
     ----------
@@ -87,13 +85,12 @@ class Documents:
         annotate: bool = False,
         fast: bool = True,
         html: str | None = None,
-        threads: int | None = None,
     ) -> None:
         if on_error not in ("stop", "skip"):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {on_error!r}")
         if html is not None and html not in PARTS:
             raise ValueError(f"html must be None or one of {', '.join(PARTS)}, not {html!r}")
-        self._columns_of_html, self._part, self._threads = html is not None, html or "page", threads
+        self._columns_of_html, self._part = html is not None, html or "page"
         found = inputs if isinstance(inputs, Inputs) else find(inputs)
         self.sources, self.ignored = found.sources, found.ignored
         self._keep, self._by, self._skip, self._annotate = keep, by, on_error == "skip", annotate
@@ -310,11 +307,7 @@ class Documents:
         if not self._columns_of_html:
             return items
         html = html_reader(source.path, self._part)
-
-        def read(item: Any) -> Any:
-            return item._replace(text=html(item.text, None)) if isinstance(item, Record) else item
-
-        return in_threads(read, items, lambda item: item.size if isinstance(item, Record) else 0, self._threads)
+        return (item._replace(text=html(item.text, None)) if isinstance(item, Record) else item for item in items)
 
     def _archived(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int, str]]:
         if first:
@@ -327,7 +320,7 @@ class Documents:
         self, source: Source, wanted: Callable[[int], bool], counts: Counter[str] | None = None
     ) -> Iterator[Record | tuple[int, str]]:
         counts = Counter() if counts is None else counts
-        return pages.documents(source, self._parser.fields, self._part, wanted, counts, self._threads)
+        return pages.documents(source, self._parser.fields, self._part, wanted, counts)
 
     def _lines(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int, str] | None]:
         rejected = self._rejected_numbers.get(index, set()) if not first else set()

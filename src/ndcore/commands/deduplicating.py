@@ -234,7 +234,6 @@ def open_documents(args: argparse.Namespace, found: Inputs, **options: Any) -> D
         require_id=args.id_field is not None,
         on_error=args.on_error,
         html=args.html_part,
-        threads=args.threads,
         **options,
     )
 

@@ -49,4 +49,4 @@ def _rejected(rejected: list[dict[str, Any]]) -> list[Table]:
         return []
     rows = tuple((item["path"], str(item["line"] or ""), item["reason"]) for item in rejected[:ROWS])
     text = "Documents that could not be read; summary.json has all of them."
-    return [Table("Rejected", text, ("Path", "Line or row", "Reason"), rows, len(rejected))]
+    return [Table("Rejected", text, ("Path", "Line, row or record", "Reason"), rows, len(rejected))]

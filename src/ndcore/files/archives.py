@@ -251,7 +251,8 @@ class _Reader:
             problem = tape.damage
         if problem is not None:
             return self._broken(place, problem)
-        content = bytes(tape.buffer[:held])
+        with memoryview(tape.buffer) as view:
+            content = bytes(view[:held])
         if not tape.skip(head.length):
             reason = f"its length is {head.length:,} bytes, but the file ends before; all there is was passed over"
             return self._broken(place, tape.damage or reason)
@@ -261,11 +262,11 @@ class _Reader:
         return Entry(self._number, place, head, content, None, span, (before, after))
 
     def _ends_after(self, length: int) -> bool:
-        """Whether the next record, or nothing, begins after `length` bytes and line ends, or the data end in its first line."""
+        """Whether after `length` bytes, and line ends, the next record begins, nothing does, or the data end in one line."""
         tape = self._tape
         for ahead in (_PEEK, _HEAD):
             more = tape.need(length + ahead)
             rest = bytes(tape.buffer[length : length + ahead]).lstrip(b"\r\n")
-            if not rest or self._format.begin.match(rest) or not (more or b"\n" in rest.rstrip(b"\r\n")):
+            if self._format.begin.match(rest) or not rest or not (more or b"\n" in rest.rstrip(b"\r\n")):
                 return True
         return False

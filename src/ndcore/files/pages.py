@@ -15,7 +15,7 @@ from ndcore.files.archives import LONGEST, BrokenHead, Entry, Head, entries, hea
 from ndcore.files.records import Record, RecordError
 from ndcore.files.sources import DocumentError, Source
 from ndcore.files.streams import Damaged, frames
-from ndcore.files.webtext import decoded_text, html_reader, in_threads
+from ndcore.files.webtext import decoded_text, html_reader
 
 FIELDS = ("url", "host", "date")
 MISNAMED = "decoded already"  # payloads without the coding that their headers name
@@ -204,7 +204,6 @@ def documents(
     part: str,
     wanted: Callable[[int], bool],
     counts: Counter[str],
-    threads: int | None,
 ) -> Iterator[Record | tuple[int, str]]:
     """The wanted documents of an archive, and (number, reason) of what is broken.
 
@@ -233,49 +232,21 @@ def documents(
             raise DocumentError(source.path, None, f"no field {field!r}; records of archives have {', '.join(FIELDS)}")
     html = html_reader(source.path, part)
 
-    def read(item: _Broken | _Found) -> tuple[Record | tuple[int, str], bool]:
-        if isinstance(item, _Broken):
-            return item, True
-        page = item.page
-        try:
-            payload, as_named = decoded(page)
-            text = html(payload, page.charset) if page.is_html else decoded_text(payload, page.charset)
-            values = tuple([_value(page.head, field) for field in fields])
-        except RecordError as error:
-            return _Broken(page.number, f"{item.place}: {error}"), True
-        return Record(page.number, text, page.head.url or None, values, len(text)), as_named
-
-    def size(item: _Broken | _Found) -> int:
-        return len(item.page.payload) if isinstance(item, _Found) else 0
-
-    for found, as_named in in_threads(read, _pages(source, wanted, counts), size, threads):
-        counts[MISNAMED] += not as_named
-        yield found
-
-
-class _Broken(NamedTuple):
-    number: int
-    reason: str
-
-
-class _Found(NamedTuple):
-    place: str
-    page: Page
-
-
-def _pages(source: Source, wanted: Callable[[int], bool], counts: Counter[str]) -> Iterator[_Broken | _Found]:
     for entry in entries(source):
         try:
             if entry.problem is not None:
                 raise RecordError(entry.problem)
-            found = examine(entry)
+            page = examine(entry)
+            if isinstance(page, str):
+                counts[page] += 1
+            elif wanted(entry.number):
+                payload, as_named = decoded(page)
+                text = html(payload, page.charset) if page.is_html else decoded_text(payload, page.charset)
+                values = tuple([_value(page.head, field) for field in fields])
+                counts[MISNAMED] += not as_named
+                yield Record(page.number, text, page.head.url or None, values, len(text))
         except (RecordError, BrokenHead) as error:
-            yield _Broken(entry.number, f"{entry.place}: {error}")
-            continue
-        if isinstance(found, str):
-            counts[found] += 1
-        elif wanted(entry.number):
-            yield _Found(entry.place, found)
+            yield entry.number, f"{entry.place}: {error}"
 
 
 def _value(head: Head, field: str) -> Any:

@@ -13,6 +13,7 @@ from ndcore.files.streams import FORMATS, Damaged, Frame, frames
 
 _CHUNK = 1 << 16
 _PROBE = 1 << 12
+_NEWLINES = re.compile(rb"[\r\n]+")
 _MAGIC = {"gz": b"\x1f\x8b\x08", "zst": b"\x28\xb5\x2f\xfd"}
 _SKIPPABLE = b"\x5d\x2a\x4d\x18"  # a zstd frame with the dictionary of all others, at the beginning of a file
 
@@ -101,9 +102,10 @@ class Tape:
         """Pass over CR and LF, which are returned."""
         passed = b""
         while True:
-            count = len(self.buffer) - len(self.buffer.lstrip(b"\r\n"))
-            passed += self.buffer[:count]
-            self._drop(count)
+            found = _NEWLINES.match(self.buffer)
+            if found:
+                passed += found[0]
+                self._drop(len(found[0]))
             if self.buffer or not self.fill():
                 return passed
 

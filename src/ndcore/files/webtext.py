@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable
 
 from ndcore.files.sources import DocumentError
-from ndcore.texts import map_pieces
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 PARTS = ("page", "main")
-_TOGETHER, _TOGETHER_BYTES = 64, 1 << 18  # items to a task of a thread, and their bytes
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030"}  # what browsers decode under these names
 
@@ -84,38 +79,3 @@ def is_utf8(data: bytes) -> bool:
 
 def _decoded(data: bytes, encoding: str) -> str:
     return data.decode(_SUPERSETS.get(encoding, encoding), "replace").removeprefix("\ufeff")
-
-
-def in_threads(
-    work: Callable[[Item], Result], items: Iterable[Item], size: Callable[[Item], int], threads: int | None
-) -> Iterator[Result]:
-    """work(item) of each item, in order. A DocumentError among them is raised after what comes before it.
-
-    Parameters
-    ----------
-    size : callable
-        About how many bytes an item has.
-    """
-
-    def batches() -> Iterator[list[Any]]:
-        batch: list[Any] = []
-        total = 0
-        try:
-            for item in items:
-                batch.append(item)
-                total += size(item)
-                if len(batch) >= _TOGETHER or total >= _TOGETHER_BYTES:
-                    yield batch
-                    batch, total = [], 0
-        except DocumentError as error:
-            batch.append(error)
-        yield batch
-
-    def done(batch: list[Any]) -> list[Any]:
-        return [item if isinstance(item, DocumentError) else work(item) for item in batch]
-
-    for batch in map_pieces(done, batches(), threads):
-        for item in batch:
-            if isinstance(item, DocumentError):
-                raise item
-            yield item

@@ -1,0 +1,176 @@
+"""HTML: files, columns, encodings, the whole page and its main content, and what ndcore writes of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import ndcore
+from ndcore.cli import main
+from ndcore.documents import DocumentError, Documents
+from ndcore.files.sources import classify
+from ndcore.files.webtext import decoded_html, decoded_text
+
+pytest.importorskip("resiliparse", reason="the extra web is not installed")
+
+ARTICLE = "Seven wizards quietly boil a large pot of vegetable soup and discuss the weather of the northern hills. "
+
+
+def page(text: str, menu: str = "home contact imprint") -> bytes:
+    links = "".join(f"<li><a href='/{word}'>{word}</a></li>" for word in menu.split())
+    return (
+        f"<!DOCTYPE html><html><head><title>title</title><style>p {{}}</style><script>var x;</script></head>"
+        f"<body><nav><ul>{links}</ul></nav><main><p>{text}</p></main></body></html>"
+    ).encode()
+
+
+def run(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def read(path: Path, **options: str) -> list[str | bytes]:
+    with Documents([str(path)], **options) as documents:  # type: ignore[arg-type]
+        first = [text for batch in documents.batches() for text in batch]
+        assert [text for batch in documents.batches() for text in batch] == first
+        return first
+
+
+def words(text: str | bytes) -> list[str]:
+    found: list[str] = ndcore.Shingling().tokens(text)
+    return found
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.htm", "A.XHTML", "a.html.gz", "a.html.zst"])
+def test_files_of_every_suffix(tmp_path: Path, name: str) -> None:
+    kind, compression = classify(name)
+    assert kind == "html"
+    data = page("The text, <b>bold</b>&amp;more.")
+    if compression == "gz":
+        data = gzip.compress(data)
+    elif compression == "zst":
+        data = pytest.importorskip("zstandard").ZstdCompressor().compress(data)
+    (tmp_path / name).write_bytes(data)
+    [text] = read(tmp_path / name)
+    assert words(text) == ["home", "contact", "imprint", "the", "text", "bold", "more"]
+
+
+def test_main_content_of_a_page(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_bytes(page(ARTICLE * 5))
+    assert words(read(tmp_path / "a.html", html="main")[0]) == words(ARTICLE * 5)
+    assert words(read(tmp_path / "a.html", html="page")[0])[:3] == ["home", "contact", "imprint"]
+    with pytest.raises(ValueError, match="html must be None or one of page, main, not 'all'"):
+        Documents([str(tmp_path)], html="all")
+
+
+@pytest.mark.parametrize(
+    ("data", "charset", "text"),
+    [
+        ("é".encode("utf-16"), "latin-1", "é"),  # a mark beats what the sender says
+        (b"\xfe\xff" + "é".encode("utf-16-be"), None, "é"),
+        ("é".encode(), "iso-8859-1", "Ã©"),  # what the sender says beats everything else
+        (b"<meta charset=latin-1>" + "é".encode(), None, "<meta charset=latin-1>é"),  # UTF-8 is never something else
+        (b"<meta charset=windows-1251>" + "Да".encode("cp1251"), None, "<meta charset=windows-1251>Да"),
+        (b"<meta charset=iso-2022-jp>" + "日本".encode("iso2022_jp"), None, "<meta charset=iso-2022-jp>日本"),
+        ("①".encode("cp932"), "Shift_JIS", "①"),
+        (b"a\x81b", "utf-8", "a\ufffdb"),
+        (b"", None, ""),
+    ],
+)
+def test_encodings(data: bytes, charset: str | None, text: str) -> None:
+    assert decoded_html(data, charset) == text
+
+
+def test_plain_text_of_archives() -> None:
+    assert decoded_text("é".encode(), None) == "é".encode()
+    assert decoded_text(b"\xe9", "iso-8859-1") == "é"
+    assert decoded_text("é".encode("utf-16"), None) == "é"
+
+
+def test_columns_are_html_only_when_asked(tmp_path: Path) -> None:
+    rows = [{"id": i, "html": page(f"text {i}").decode()} for i in range(200)] + [{"id": 200, "html": "a \ud800 b"}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = {"text_field": "html"}
+    assert read(tmp_path / "a.jsonl", **options) == [row["html"] for row in rows]
+    found = read(tmp_path / "a.jsonl", html="page", **options)
+    assert [words(text) for text in found[:200]] == [["home", "contact", "imprint", "text", str(i)] for i in range(200)]
+    assert words(found[200]) == ["a", "b"]
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.Table.from_pylist([{"html": page("é")}]), tmp_path / "b.parquet")
+    assert words(read(tmp_path / "b.parquet", html="main", **options)[0]) == ["é"]
+
+
+def test_records_with_html_are_kept_to_the_byte(tmp_path: Path) -> None:
+    rows = [{"html": page(ARTICLE, menu).decode(), "n": i} for i, menu in enumerate(["a b c", "d e f"])]
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    (tmp_path / "a.jsonl").write_bytes(data)
+    for part, kept in (("main", 1), ("page", 2)):
+        out = tmp_path / part
+        assert run("dedup", tmp_path / "a.jsonl", "-o", out, "-q", "--text-field", "html", "--html", part) == 0
+        assert (out / "kept" / "a.jsonl").read_bytes() == b"".join(data.splitlines(True)[:kept])
+        parameters = json.loads((out / "summary.json").read_text())["parameters"]
+        assert parameters["html"] == part
+        assert parameters["resiliparse"]
+
+
+def test_pages_are_kept_to_the_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    pages = {"a.html": page(ARTICLE), "b.htm": page(ARTICLE).replace(b"<p>", b"<p class='x'>"), "c.html.gz": b""}
+    pages["c.html.gz"] = gzip.compress(page("Something else"))
+    for name, data in pages.items():
+        (tmp_path / "in" / name).write_bytes(data)
+    assert run("dedup", tmp_path / "in", "-o", tmp_path / "out") == 0
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "out" / "kept" / "in").iterdir()}
+    assert kept == {name: pages[name] for name in ("a.html", "c.html.gz")}
+    assert "1  dropped: equal to its representative" in capsys.readouterr().out
+    assert run("compare", tmp_path / "in" / "a.html", tmp_path / "in" / "b.htm", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "identical"
+    assert run("dedup", tmp_path / "in", "-o", tmp_path / "new", "--by", "lang") == 2
+    assert "is an HTML file" in capsys.readouterr().err
+
+
+def test_compare_main_content(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, menu in (("a.html", "a b c d e f g h"), ("b.html", "i j k l m n o p")):
+        (tmp_path / name).write_bytes(page(ARTICLE * 4, menu))
+    for options, verdict in ((["--html-text", "main"], "identical"), ([], "different")):
+        assert run("compare", tmp_path / "a.html", tmp_path / "b.html", "--json", *options) == 0
+        assert json.loads(capsys.readouterr().out)["verdict"] == verdict
+
+
+def test_damaged_compression(tmp_path: Path) -> None:
+    (tmp_path / "a.html.gz").write_bytes(gzip.compress(page("a"))[:-9])
+    with pytest.raises(DocumentError, match="the compressed file is truncated"):
+        read(tmp_path / "a.html.gz")
+    (tmp_path / "a.html.gz").write_bytes(b"no gzip")
+    with pytest.raises(DocumentError, match="not valid gzip data"):
+        read(tmp_path / "a.html.gz")
+
+
+def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.html").write_bytes(page("a"))
+    monkeypatch.setitem(sys.modules, "resiliparse.extract.html2text", None)
+    assert run("dedup", tmp_path / "a.html", "-o", tmp_path / "out") == 1
+    assert "reading HTML needs resiliparse: pip install 'ndcore[web]'" in capsys.readouterr().err
+
+
+def test_articles_that_people_marked() -> None:
+    """Whole pages have nearly all of what people took for the article; main content has less besides it."""
+    folder = Path(os.environ.get("NDCORE_DATA", ""), "web_pages_a")
+    if not os.environ.get("NDCORE_DATA") or not folder.is_dir():
+        pytest.skip("NDCORE_DATA is not set, or has no web_pages_a")
+
+    def shingles(**options: str) -> list[set[int]]:
+        return [set(ndcore.Shingling().fingerprints(text).tolist()) for text in read(folder / "docs.jsonl.zst", **options)]
+
+    articles, share = shingles(text_field="article_text"), {}
+    for part in ("page", "main"):
+        pairs = list(zip(shingles(text_field="html", html=part), articles, strict=True))
+        share[part] = [sum(len(a & b) / len((a, b)[i]) for a, b in pairs) / len(pairs) for i in (0, 1)]
+    assert share["page"][1] > 0.98
+    assert share["main"][1] > 0.95
+    assert share["main"][0] > share["page"][0] + 0.2
