@@ -31,6 +31,10 @@ LOREM = re.findall(
 )
 
 
+def gz(data: bytes, level: int = 9) -> bytes:
+    return gzip.compress(data, level, mtime=0)
+
+
 def words(number: int) -> str:
     return " ".join(f"{word}{number}" for word in LOREM)
 
@@ -71,7 +75,7 @@ ARC_INFO = arc("filedesc://t.arc", b"1 0 Tests\nURL IP-address Archive-date Cont
 
 def save(path: Path, records: list[bytes], compress: str = "") -> str:
     """A file of the records, each compressed by itself if at all."""
-    packed = {"": bytes, "gz": gzip.compress, "zst": _zstd}[compress]
+    packed = {"": bytes, "gz": gz, "zst": _zstd}[compress]
     path.write_bytes(b"".join(map(packed, records)))
     return str(path)
 
@@ -116,7 +120,7 @@ def test_warc_in_every_compression(tmp_path: Path, compress: str) -> None:
     assert found.kinds(0) == {"request": 1, "warcinfo": 1}
     spans = [entry.span for entry in read_entries(path)]
     assert [Path(path).read_bytes()[span[0] : span[1]] for span in spans if span] == [
-        {"": bytes, "gz": gzip.compress, "zst": _zstd}[compress](record) for record in records
+        {"": bytes, "gz": gz, "zst": _zstd}[compress](record) for record in records
     ]
 
 
@@ -127,11 +131,11 @@ def test_suffixes(suffix: str) -> None:
 
 def test_one_member_for_all_records(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.gz"
-    path.write_bytes(gzip.compress(INFO + response(1) + response(2)))
+    path.write_bytes(gz(INFO + response(1) + response(2)))
     assert texts(str(path)) == [words(1), words(2)]
     assert [entry.span for entry in read_entries(str(path))] == [None] * 3
     data = INFO + response(1) + response(2)
-    path.write_bytes(gzip.compress(data[:1000]) + gzip.compress(data[1000:]))
+    path.write_bytes(gz(data[:1000]) + gz(data[1000:]))
     assert texts(str(path)) == [words(1), words(2)]
 
 
@@ -204,14 +208,14 @@ def raw_deflate(data: bytes) -> bytes:
 
 
 CODINGS: dict[str, Any] = {
-    "gzip": gzip.compress,
-    "x-gzip": gzip.compress,
+    "gzip": gz,
+    "x-gzip": gz,
     "deflate": zlib.compress,
     "Deflate": raw_deflate,
     "br": lambda data: pytest.importorskip("brotli").compress(data),
     "zstd": _zstd,
     "identity": bytes,
-    "gzip, deflate": lambda data: zlib.compress(gzip.compress(data)),
+    "gzip, deflate": lambda data: zlib.compress(gz(data)),
 }
 
 
@@ -236,7 +240,7 @@ def test_payloads_that_were_decoded_already(tmp_path: Path, headers: dict[str, s
 
 
 DAMAGED_PAYLOADS: dict[str, tuple[bytes, dict[str, str]]] = {
-    "its gzip coding is damaged": (gzip.compress(html(words(1)))[:-12], {"Content-Encoding": "gzip"}),
+    "its gzip coding is damaged": (gz(html(words(1)))[:-12], {"Content-Encoding": "gzip"}),
     "its zstd coding is damaged": (b"\x28\xb5\x2f\xfd12345", {"Content-Encoding": "zstd"}),
     "its br coding is damaged": (b"\xff\xff\xff\xff", {"Content-Encoding": "br"}),
     "its deflate coding is damaged": (zlib.compress(html(words(1)))[:-12], {"Content-Encoding": "deflate"}),
@@ -259,7 +263,7 @@ def test_payloads_that_cannot_be_decoded(tmp_path: Path, reason: str) -> None:
 
 
 def test_a_payload_that_the_crawler_cut_short(tmp_path: Path) -> None:
-    body = gzip.compress(html(" ".join(map(words, range(3000)))))
+    body = gz(html(" ".join(map(words, range(3000)))))
     content = http(body[: len(body) // 2], **{"Content-Encoding": "gzip"})
     for cut in (True, False):
         headers = {"WARC-Truncated": "length"} if cut else {}
@@ -337,7 +341,7 @@ def test_wrong_lengths_cost_one_record(tmp_path: Path, length: int, reason: str,
     path = save(tmp_path / f"a.warc{'.gz' if compress else ''}", [INFO, wrong, response(2), response(3)], compress)
     assert texts(path) == [words(2), words(3)]
     [(number, said)] = rejections(path)
-    offset = len(gzip.compress(INFO) if compress else INFO)
+    offset = len(gz(INFO) if compress else INFO)
     assert number == 2
     assert said.startswith(f"the record at byte {offset:,}: {reason}")
 
@@ -357,7 +361,7 @@ def test_lengths_that_are_no_numbers(tmp_path: Path, length: str) -> None:
 def test_every_truncation_of_a_file(tmp_path: Path) -> None:
     """What is whole is read; what is cut is one rejected record; a cut between records cannot be seen."""
     records = [INFO, response(1), response(2)]
-    for name, packed in (("a.warc", bytes), ("a.warc.gz", gzip.compress)):
+    for name, packed in (("a.warc", bytes), ("a.warc.gz", gz)):
         parts = [packed(record) for record in records]
         data = b"".join(parts)
         ends = [sum(map(len, parts[: i + 1])) for i in range(len(parts))]
@@ -366,7 +370,7 @@ def test_every_truncation_of_a_file(tmp_path: Path) -> None:
             with Documents([str(tmp_path / name)], on_error="skip") as documents:
                 found = [text for batch in documents.batches() for text in batch]
                 whole = [words(i) for i in (1, 2) if cut >= ends[i] - 4 * (packed is bytes)]
-                slack = packed is gzip.compress and any(0 < end - cut < 16 for end in ends)  # only the trailer is missing
+                slack = packed is gz and any(0 < end - cut < 16 for end in ends)  # only the trailer is missing
                 assert found == whole or slack
                 assert len(documents.rejected) <= 1
                 if cut not in ends and not slack and not any(0 < end - cut <= 4 for end in ends):
@@ -374,7 +378,7 @@ def test_every_truncation_of_a_file(tmp_path: Path) -> None:
 
 
 def test_damaged_members_cost_their_records(tmp_path: Path) -> None:
-    members = [gzip.compress(record) for record in [INFO, *map(response, range(6))]]
+    members = [gz(record) for record in [INFO, *map(response, range(6))]]
     broken = bytearray(members[3])
     broken[40:60] = b"\xff" * 20
     members[3] = bytes(broken)
@@ -389,7 +393,7 @@ def test_damaged_members_cost_their_records(tmp_path: Path) -> None:
 
 def test_damage_in_a_single_member_ends_the_file(tmp_path: Path) -> None:
     expected = {words(i) for i in range(2000)}
-    data = bytearray(gzip.compress(b"".join(map(response, range(2000)))))
+    data = bytearray(gz(b"".join(map(response, range(2000)))))
     data[len(data) // 2 :] = b"\xff" * (len(data) - len(data) // 2)
     path = tmp_path / "a.warc.gz"
     path.write_bytes(data)
@@ -400,7 +404,7 @@ def test_damage_in_a_single_member_ends_the_file(tmp_path: Path) -> None:
 
 
 def test_checksums_of_members_count(tmp_path: Path) -> None:
-    members = [gzip.compress(record) for record in [INFO, response(1), response(2)]]
+    members = [gz(record) for record in [INFO, response(1), response(2)]]
     members[1] = members[1][:-8] + b"\1\2\3\4" + members[1][-4:]
     path = tmp_path / "a.warc.gz"
     path.write_bytes(b"".join(members))
@@ -426,8 +430,8 @@ def test_files_that_are_no_archives(tmp_path: Path, name: str, data: bytes) -> N
 
 def test_records_longer_than_what_is_held(tmp_path: Path) -> None:
     big = warc("response", http(b"\0" * 300_000, "video/mp4"), "http://x.org/", Content_Type="application/http")
-    for name, packed in (("a.warc", bytes), ("a.warc.gz", gzip.compress)):
-        path = save(tmp_path / name, [INFO, big, response(2)], "gz" * (packed is gzip.compress))
+    for name, packed in (("a.warc", bytes), ("a.warc.gz", gz)):
+        path = save(tmp_path / name, [INFO, big, response(2)], "gz" * (packed is gz))
         found = read_entries(path, longest=100_000)
         assert [len(entry.content) for entry in found] == [17, 100_000, len(found[2].content)]
         assert [entry.problem for entry in found] == [None] * 3
@@ -448,7 +452,7 @@ def test_any_damage_is_accounted_for(
         records = [ARC_INFO, *(arc(f"http://x.org/{i}", http(html(words(i)))) for i in range(5))]
     else:
         records = [INFO, *map(response, range(5))]
-    whole = bytearray(b"".join(map(gzip.compress if compressed else bytes, records)))
+    whole = bytearray(b"".join(map(gz if compressed else bytes, records)))
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(whole) - 1))
         junk = data.draw(st.binary(max_size=20))
@@ -483,7 +487,7 @@ KEPT = [0, 1, 2, 3, 4, 6]
 
 @pytest.mark.parametrize("compress", ["", "gz", "zst"])
 def test_kept_records_untouched(tmp_path: Path, compress: str) -> None:
-    packed = {"": bytes, "gz": lambda data: gzip.compress(data, 1), "zst": _zstd}[compress]
+    packed = {"": bytes, "gz": lambda data: gz(data, 1), "zst": _zstd}[compress]
     path = tmp_path / f"a.warc{'.' if compress else ''}{compress}"
     path.write_bytes(b"".join(map(packed, RECORDS)))
     kept, summary = dedup(tmp_path, str(path))
@@ -505,7 +509,7 @@ def test_kept_records_untouched(tmp_path: Path, compress: str) -> None:
 
 def test_kept_of_a_single_member_is_compressed_by_records(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.gz"
-    path.write_bytes(gzip.compress(b"".join(RECORDS)))
+    path.write_bytes(gz(b"".join(RECORDS)))
     kept, _ = dedup(tmp_path, str(path))
     assert gzip.decompress(kept) == b"".join(RECORDS[i] for i in KEPT)
     path.write_bytes(kept)

@@ -190,7 +190,7 @@ class Tape:
 
 
 def _dictionary(file: IO[bytes], path: str) -> bytes:
-    """The dictionary at the beginning of a .warc.zst (IIPC, *Zstandard compression of WARC files*), which is passed over."""
+    """The dictionary at the beginning of a .warc.zst (IIPC, warc-zstd 1.0), which is passed over."""
     head = file.read(8)
     if head[:4] != _SKIPPABLE or len(head) < 8:
         file.seek(0)
