@@ -627,3 +627,13 @@ def test_samples_of_other_projects(tmp_path: Path) -> None:
             assert summary["counts"]["read"] == read.read
             assert kept
         path.unlink()
+
+
+def test_cluster_and_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = save(tmp_path / "a.warc.gz", RECORDS, "gz")
+    assert run("cluster", path, "-o", tmp_path / "collection", "-q") == 0
+    capsys.readouterr()
+    (tmp_path / "new.html").write_bytes(html(words(1)))
+    assert run("query", tmp_path / "collection", tmp_path / "new.html", "--json") == 0
+    found = {match["id"] for match in json.loads(capsys.readouterr().out)}
+    assert found == {"http://example.org/1", "http://example.org/3"}
