@@ -1,0 +1,179 @@
+"""``ndcore cluster`` and ``ndcore query``: output, files, refusals, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+
+import ndcore as nd
+from ndcore.cli import main
+
+WORDS = [f"word{i}" for i in range(2000)]
+
+
+def page(seed: int, changes: int = 0) -> str:
+    rng = random.Random(seed)
+    words = [rng.choice(WORDS) for _ in range(200)]
+    for at in range(changes):
+        words[17 * at] = f"changed{at}"
+    return " ".join(words)
+
+
+DOCUMENTS = {
+    "a": page(1), "a-again": page(1), "a-near": page(1, 2), "a-upper": page(1).upper(), "b": page(2), "b-near": page(2, 3),
+    "alone": page(3), "empty": "",
+}
+
+
+@pytest.fixture
+def records(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": ident, "text": text}) + "\n" for ident, text in DOCUMENTS.items()))
+    return path
+
+
+def run(*arguments):
+    return main([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def collection(tmp_path, records):
+    assert run("cluster", records, "-o", tmp_path / "c", "-q") == 0
+    return tmp_path / "c"
+
+
+def refused(capsys, code, *arguments):
+    try:
+        assert run(*arguments) == code
+    except SystemExit as stop:
+        assert stop.code == code
+    return capsys.readouterr().err
+
+
+def test_the_account(tmp_path, records, capsys):
+    assert run("cluster", records, "-o", tmp_path / "c", "--json", "-q") == 0
+    account = json.loads(capsys.readouterr().out)
+    assert account["counts"] == {
+        "read": 8, "rejected": 0, "documents": 8, "alone": 2, "clusters": 2, "in_clusters": 6,
+        "by_class": {"identical": 1, "lexical": 1, "shingle": 0, "near": 2, "contained": 0}, "without_sample": 1,
+    }
+    assert account["cluster_sizes"] == {"2": 1, "4": 1}
+    assert account["recipe"]["id"] == nd.ModSketcher("adaptive").recipe.id
+    assert account["parameters"]["threshold"] == 0.5
+
+
+def test_the_words_for_people(tmp_path, records, capsys):
+    assert run("cluster", records, "-o", tmp_path / "c") == 0
+    told = capsys.readouterr().out
+    assert re.search(r"in clusters +6 +in 2 clusters of two and more", told)
+    assert re.search(r"4 with a: 1 identical, 1 lexical, 1 near; lowest 0\.9", told)
+    assert f"ndcore query {tmp_path / 'c'} FILE" in told
+
+
+def test_queries(collection, tmp_path, capsys, monkeypatch):
+    file = tmp_path / "page.txt"
+    file.write_text(page(1, 1))
+    assert run("query", collection, file, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {match["id"] for match in found} == {"a", "a-again", "a-near", "a-upper"}
+    assert {match["cluster"] for match in found} == {"a"}
+    assert all(set(match) == {"id", "resemblance", "text_in_document", "document_in_text", "cluster"} for match in found)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    assert run("query", collection, "-", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == found
+    assert run("query", collection, "--id", "b", "--json", "--limit", 1) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"id": "b", "resemblance": 1.0, "text_in_document": 1.0, "document_in_text": 1.0, "cluster": "b"}]
+    assert run("query", collection, "--id", "b-near", "--members") == 0
+    assert capsys.readouterr().out == "2 documents in the cluster of b\nb\nb-near\n"
+    assert run("query", collection, "--id", "b-near", "--members", "--json", "--verify") == 0
+    assert json.loads(capsys.readouterr().out) == {"cluster": "b", "members": ["b", "b-near"]}
+    file.write_text(page(77))
+    assert run("query", collection, file) == 0
+    assert capsys.readouterr().out == "None of 8 documents resembles it at 0.5 or more\n"
+    assert run("query", collection, file, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_a_record_asks(collection, records, capsys):
+    assert run("query", collection, f"{records}#b-near") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[0] == "resemblance"
+    assert [line.split("  ")[-2].strip() for line in lines[1:]] == ["b-near", "b"]
+    assert all(line.endswith("[b]") for line in lines[1:])
+
+
+def test_other_clusters_of_a_collection(collection, capsys):
+    assert run("cluster", collection, "--threshold", "0.999", "--cluster", "components", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["by_class"]["near"] == 0
+    assert nd.Collection.open(collection).clustering.threshold == 0.999
+    assert "counted from 0.5 on" in refused(capsys, 1, "cluster", collection, "--threshold", "0.2")
+    assert "in place" in refused(capsys, 2, "cluster", collection, "-o", "elsewhere")
+
+
+def test_saved_sketches(tmp_path, records, capsys):
+    assert run("sketch", records, "-o", tmp_path / "s.nds", "--threshold", "0.5", "-q") == 0
+    assert run("cluster", tmp_path / "s.nds", "-o", tmp_path / "c", "--json", "-q") == 0
+    account = json.loads(capsys.readouterr().out)
+    assert account["parameters"]["method"] == "features"
+    assert account["counts"]["in_clusters"] == 6 and account["counts"]["by_class"]["identical"] == 1
+    assert run("query", tmp_path / "c", "--id", "a-near", "--json") == 0
+    assert {match["id"] for match in json.loads(capsys.readouterr().out)} == {"a", "a-again", "a-near", "a-upper"}
+
+
+@pytest.mark.parametrize("options", [
+    ("--method", "super-shingles", "--modulus", "1", "--run-length", "4"), ("--method", "features"), ("--modulus", "4"),
+    ("--cluster", "popular"), ("--cluster", "components", "--guard", "0.4"), ("--policy", "containment"),
+    ("--memory-limit", "1M", "--threads", "2"),
+])
+def test_ways_that_find_the_same(tmp_path, records, capsys, options):
+    assert run("cluster", records, "-o", tmp_path / "c", *options, "-q") == 0
+    assert nd.Collection.open(tmp_path / "c").members("a-near") == ["a", "a-again", "a-near", "a-upper"]
+
+
+def test_refusals(tmp_path, records, collection, capsys):
+    assert "-o COLLECTION" in refused(capsys, 2, "cluster", records)
+    assert "--overwrite" in refused(capsys, 2, "cluster", records, "-o", collection)
+    assert run("cluster", records, "-o", collection, "--overwrite", "-q") == 0
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "mine").write_text("mine")
+    assert "something else" in refused(capsys, 2, "cluster", records, "-o", tmp_path / "d", "--overwrite")
+    assert (tmp_path / "d" / "mine").read_text() == "mine"
+    assert "no directory" in refused(capsys, 2, "cluster", records, "-o", tmp_path / "x" / "y")
+    assert "lies in the output" in refused(capsys, 2, "cluster", records, "-o", tmp_path)
+    assert "ids are like a" in refused(capsys, 2, "query", collection, "--id", "nobody")
+    assert "ask for a FILE" in refused(capsys, 2, "query", collection)
+    assert "ask for a FILE" in refused(capsys, 2, "query", collection, records, "--id", "a")
+    assert "--id" in refused(capsys, 2, "query", collection, records, "--members")
+    assert "no collection" in refused(capsys, 1, "query", tmp_path, "--id", "a")
+    assert "'nan'" in refused(capsys, 2, "cluster", records, "-o", tmp_path / "e", "--threshold", "nan")
+    assert "super-shingles" in refused(
+        capsys, 1, "cluster", records, "-o", tmp_path / "e", "--method", "super-shingles", "--modulus", "adaptive")
+
+
+def test_an_interrupted_run_goes_on(tmp_path, records):
+    """Killed in the middle of phase two, the same command finishes; with changed inputs it refuses."""
+    killed = (
+        "import os, sys; import ndcore.fourphase as f; f.count_pairs = lambda *a, **k: os._exit(9); "
+        "import ndcore.cli; sys.exit(ndcore.cli.main(sys.argv[1:]))"
+    )
+    command = ["cluster", str(records), "-o", str(tmp_path / "c"), "-q"]
+    assert subprocess.run([sys.executable, "-c", killed, *command], check=False).returncode == 9
+    before = records.read_text()
+    records.write_text(before + "\n")
+    assert run(*command) == 1
+    stat = records.stat()
+    records.write_text(before)
+    assert run(*command) == 1  # its date is another
+    again = json.loads((tmp_path / "c" / "collection.json").read_text())["source"]["inputs"][0]
+    import os
+
+    os.utime(records, ns=(stat.st_atime_ns, again[2]))
+    assert run(*command) == 0
+    assert nd.Collection.open(tmp_path / "c").members("b") == ["b", "b-near"]
