@@ -20,8 +20,7 @@ with tempfile.TemporaryDirectory() as work:
     for match in made.query(passage, threshold=0.5, policy="containment")[:3]:
         print(f"{match.text_in_document:.0%} of a passage of {names[-1]} is in {match.id}, of the cluster of {match.cluster}")
 
-    inner = made.clustering.contained(0.9)
-    for a, b, containment in zip(*inner, strict=True):
-        print(f"{containment:.0%} of {names[a]} is in {names[b]}")
+    for a, b, containment, sample in zip(*made.clustering.contained(0.9), strict=True):
+        print(f"{containment:.0%} of {names[a]} is in {names[b]}, by {sample} shingles of it")
 
     print(made.rethreshold(0.9).clustering)

@@ -43,11 +43,13 @@ NEAR, CONTAINED = 4, 5
 
 
 class Containments(NamedTuple):
-    """Which documents are contained in which: `inner` in `outer`, by `inner`, then `outer`."""
+    """Which documents are contained in which: `inner` in `outer`, by `inner`, then `outer`; estimated from so many members
+    of the inner sample."""
 
     inner: Ints
     outer: Ints
     containment: NDArray[np.float64]
+    sample: Ints
 
 
 class CommonValues(NamedTuple):
@@ -75,7 +77,7 @@ class Clustering:
         How: a position in CLASSES.
     codes : uint8 (n,)
         `classes` as positions in CLASSES.
-    threshold, policy, cluster, guard
+    threshold, policy, cluster, guard, least
         Of the last phase.
     floor : float
         Pairs were counted from this containment on, one way or the other: no threshold below can be asked for.
@@ -99,6 +101,7 @@ class Clustering:
     policy: str
     cluster: str
     guard: float | None
+    least: int
     floor: float
     common: CommonValues
     chains: Chains
@@ -158,7 +161,7 @@ class Clustering:
 
     def rethreshold(
         self, threshold: float | None = None, policy: Policy | None = None,
-        cluster: ClusterBy | None = None, guard: float | None = None,
+        cluster: ClusterBy | None = None, guard: float | None = None, least: int | None = None,
         threads: int | None = None,
     ) -> Clustering:
         """The same collection with another threshold, policy or clustering: only the last phase is done again.
@@ -168,24 +171,28 @@ class Clustering:
         threshold = self.threshold if threshold is None else threshold
         return group(
             self, threshold=threshold, policy=policy or self.policy, cluster=cluster or self.cluster, guard=guard,
-            threads=threads,
+            least=self.least if least is None else least, threads=threads,
         )
 
-    def contained(self, threshold: float = 0.8) -> Containments:
+    def contained(self, threshold: float = 0.8, least: int | None = None) -> Containments:
         """Pairs of leaders of which one is contained in the other at or above a threshold (Broder 1997, §2).
 
-        Unbiased for samples of one modulus; documents with equal sketches stand together under `leaders`. ValueError for a
-        threshold below `floor`.
+        `least`: as of `cluster`; None: as it is here. Documents with equal sketches stand together under `leaders`.
+        ValueError for a threshold below `floor`.
         """
         _check_threshold(threshold, self.floor)
-        found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+        least = self.least if least is None else checked_least(least)
+        found = [(_NONE, _NONE, np.empty(0), _NONE)]
         for a, b, overlaps in counted_pairs(self.shelf):
-            for inner, outer, containment in ((a, b, overlaps.a_in_b), (b, a, overlaps.b_in_a)):
-                enough = containment >= threshold
-                found.append((inner[enough], outer[enough], containment[enough]))
-        inner, outer, containment = (np.concatenate(column) for column in zip(*found, strict=True))
-        order = np.lexsort((outer, inner))
-        return Containments(inner[order], outer[order], containment[order])
+            whole = self.segments.whole(a, b)
+            for inner, outer, containment, sample in (
+                (a, b, overlaps.a_in_b, overlaps.in_a), (b, a, overlaps.b_in_a, overlaps.in_b),
+            ):
+                enough = (containment >= threshold) & (whole | (sample >= least))
+                found.append((inner[enough], outer[enough], containment[enough], sample[enough]))
+        columns = [np.concatenate(column) for column in zip(*found, strict=True)]
+        order = np.lexsort((columns[1], columns[0]))
+        return Containments(*(column[order] for column in columns))
 
 
 def _check_threshold(threshold: float, floor: float) -> None:
@@ -196,9 +203,17 @@ def _check_threshold(threshold: float, floor: float) -> None:
                          f"cluster again with threshold={threshold:g}")
 
 
-def check_grouping(threshold: float, floor: float, policy: str, cluster: str, guard: float | None) -> None:
+def checked_least(least: int) -> int:
+    """ValueError where it is no number of members."""
+    if isinstance(least, bool) or not isinstance(least, (int, np.integer)) or least < 1:
+        raise ValueError(f"least must be an int of at least 1, got {least!r}")
+    return int(least)
+
+
+def check_grouping(threshold: float, floor: float, policy: str, cluster: str, guard: float | None, least: int) -> None:
     """ValueError where the last phase has no such parameters."""
     _check_threshold(threshold, floor)
+    checked_least(least)
     if policy not in POLICIES:
         raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
     if cluster not in CLUSTERINGS:
@@ -210,15 +225,15 @@ def check_grouping(threshold: float, floor: float, policy: str, cluster: str, gu
 
 
 def group(
-    draft: Clustering, *, threshold: float, policy: str, cluster: str, guard: float | None, threads: int | None
+    draft: Clustering, *, threshold: float, policy: str, cluster: str, guard: float | None, least: int, threads: int | None
 ) -> Clustering:
     """The last phase: clusters of the pairs on the shelf (Broder et al. 1997, §4.1; Broder 1997, §4.4).
 
     Pairs are read once, in order: O(n) memory.
     """
-    check_grouping(threshold, draft.floor, policy, cluster, guard)
+    check_grouping(threshold, draft.floor, policy, cluster, guard, least)
     n, leaders = len(draft), draft.leaders
-    links = _Links(draft.shelf, threshold, policy)
+    links = _Links(draft, threshold, policy, least)
     if cluster == "components":
         labels, chains = _components(draft.segments, links, n, guard, threads)
     else:
@@ -228,7 +243,7 @@ def group(
     codes, resemblance = _verdicts(draft, whole, labels, policy, threshold, threads)
     return replace(
         draft, labels=whole, codes=codes, resemblance=resemblance, threshold=threshold, policy=policy, cluster=cluster,
-        guard=guard, chains=chains,
+        guard=guard, least=least, chains=chains,
     )
 
 
@@ -239,14 +254,22 @@ UNCHAINED = Chains(_NONE, _NONE, _NONE, np.empty(0), np.empty(0), _NONE)
 class _Links:
     """(a, b, weight) of the pairs that are enough, part by part."""
 
-    def __init__(self, shelf: Shelf, threshold: float, policy: str) -> None:
-        self.shelf, self.threshold, self.policy = shelf, threshold, policy
+    def __init__(self, draft: Clustering, threshold: float, policy: str, least: int) -> None:
+        self.shelf, self.segments = draft.shelf, draft.segments
+        self.threshold, self.policy, self.least = threshold, policy, least
 
     def __iter__(self) -> Iterator[tuple[Ints, Ints, NDArray[np.float64]]]:
         for a, b, overlaps in counted_pairs(self.shelf):
-            weight = overlaps.resemblance if self.policy == "resemblance" else overlaps.contained
+            weight = self.weight(a, b, overlaps)
             enough = weight >= self.threshold
             yield a[enough], b[enough], weight[enough]
+
+    def weight(self, a: Ints, b: Ints, overlaps: Overlaps) -> NDArray[np.float64]:
+        """What is compared with the threshold: the resemblance where too few members tell a containment."""
+        if self.policy == "resemblance":
+            return overlaps.resemblance
+        told = self.segments.whole(a, b) | (np.minimum(overlaps.in_a, overlaps.in_b) >= self.least)
+        return np.where(told, overlaps.contained, overlaps.resemblance)
 
 
 def _stars(links: _Links, n: int, best: bool) -> Ints:
@@ -277,7 +300,7 @@ def _components(
     members = np.flatnonzero(labels != rank)
     overlaps = segments.compared(labels[members], members, threads)
     similar = np.ones(n)
-    similar[members] = overlaps.resemblance if links.policy == "resemblance" else overlaps.contained
+    similar[members] = links.weight(labels[members], members, overlaps)
     far = np.zeros(n, np.bool_)
     far[labels[~(similar >= links.threshold)]] = True
     inside = [Pairs(_NONE, _NONE, np.empty(0))]

@@ -15,7 +15,7 @@ from ndcore.chains import Chains
 from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy
 from ndcore.container import CorruptFile
 from ndcore.filtering import FilterDesign
-from ndcore.fourphase import Method, Settings, cluster_on_shelf, common_values, marks_of, needed, sketcher_of
+from ndcore.fourphase import LEAST, Method, Settings, cluster_on_shelf, common_values, marks_of, needed, sketcher_of
 from ndcore.names import Names
 from ndcore.phases import unmarked
 from ndcore.progress import Progress, reporting
@@ -98,6 +98,7 @@ class Collection:
         policy: Policy = "resemblance",
         cluster: ClusterBy = "star",
         guard: float | None = None,
+        least: int = LEAST,
         max_holders: int = 1000,
         run: int = RUN,
         filter: FilterDesign | None = None,
@@ -142,7 +143,7 @@ class Collection:
         shelf.mend()
         with reporting(progress) as report:
             found = cluster_on_shelf(
-                shelf, texts, settings, policy=policy, cluster=cluster, guard=guard, tell_apart=tell_apart,
+                shelf, texts, settings, policy=policy, cluster=cluster, guard=guard, least=least, tell_apart=tell_apart,
                 memory_limit=memory_limit, threads=threads, report=report, keep_entries=True,
             )
             if not shelf.has("ids"):
@@ -198,6 +199,7 @@ class Collection:
         clustering = Clustering(
             labels=labels, codes=groups["codes"], resemblance=groups["resemblance"], leaders=leaders, same=documents["same"],
             threshold=header["threshold"], policy=header["policy"], cluster=header["cluster"], guard=header["guard"],
+            least=header["least"],
             floor=settings.floor, common=common_values(shelf),
             chains=Chains(*(groups[f"chains_{name}"] for name in Chains._fields)),
             without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=names,
@@ -207,11 +209,11 @@ class Collection:
 
     def rethreshold(
         self, threshold: float | None = None, policy: Policy | None = None,
-        cluster: ClusterBy | None = None, guard: float | None = None,
+        cluster: ClusterBy | None = None, guard: float | None = None, least: int | None = None,
         threads: int | None = None,
     ) -> Collection:
         """Make other clusters of the pairs that were counted, and keep them instead: see `Clustering.rethreshold`."""
-        found = self.clustering.rethreshold(threshold, policy, cluster, guard, threads)
+        found = self.clustering.rethreshold(threshold, policy, cluster, guard, least, threads)
         _save(self._shelf, found)
         self._shelf.sync()
         return type(self)(self.path, self._shelf, found, self.names, self.parameters, self._settings)
@@ -292,7 +294,12 @@ class Collection:
         overlaps = self.clustering.segments.against(
             sketch, documents, common if self._settings.method == "shingles" else None
         )
-        weight = overlaps.resemblance if policy == "resemblance" else overlaps.contained
+        weight = overlaps.resemblance
+        if policy == "containment":
+            fine = sketch.moduli is None or sketch.moduli[0] == 1
+            whole = self.clustering.segments.whole(documents, documents) & fine
+            told = whole | (np.minimum(overlaps.in_a, overlaps.in_b) >= self.clustering.least)
+            weight = np.where(told, overlaps.contained, overlaps.resemblance)
         found = np.flatnonzero(weight >= threshold)
         found = found[np.lexsort((documents[found], -overlaps.resemblance[found]))]
         out: list[Resembling] = []
@@ -391,6 +398,7 @@ def _save(shelf: DirectoryShelf, found: Clustering) -> None:
     group, member = _grouped(found.labels)
     header = {
         "threshold": float(found.threshold), "policy": found.policy, "cluster": found.cluster, "guard": found.guard,
+        "least": found.least,
     }
     shelf.put("clusters", header, {
         "labels": found.labels.astype(np.uint32), "codes": found.codes, "resemblance": found.resemblance, "group": group,

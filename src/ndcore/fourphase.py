@@ -30,11 +30,13 @@ from ndcore.texts import map_pieces, pieces, take, thread_count
 from ndcore.verifying import Corpus
 
 __all__ = [
-    "METHODS", "Method", "Settings", "cluster", "cluster_on_shelf", "common_values", "marks_of", "needed", "sketcher_of",
+    "LEAST", "METHODS", "Method", "Settings", "cluster", "cluster_on_shelf", "common_values", "marks_of", "needed",
+    "sketcher_of",
 ]
 
 METHODS = ("shingles", "super-shingles", "features")
 Method = Literal["shingles", "super-shingles", "features"]
+LEAST = 8  # members of a sample that tell a containment
 FLOOR = 0.5  # pairs are kept from this containment on, so that other thresholds can be asked for
 SEGMENT = 1 << 28  # bytes of sketches in a part
 SEGMENT_DOCUMENTS = 1 << 20
@@ -52,6 +54,7 @@ def cluster(
     policy: Policy = "resemblance",
     cluster: ClusterBy = "star",
     guard: float | None = None,
+    least: int = LEAST,
     max_holders: int = 1000,
     run: int = RUN,
     filter: FilterDesign | None = None,
@@ -91,6 +94,9 @@ def cluster(
         most popular values of each cluster (Broder 1997, §4.4), which needs no pairs, and 58 bytes a value in memory.
     guard : float, optional
         With components: where a member resembles the representative less, the component is clustered as a star.
+    least : int
+        Containment is judged by samples of so many members at least, unless they are the whole sets: of a page whose sample
+        has one member at the modulus of a long document, that one tells nothing. For `contained` too.
     max_holders : int
         At least 1.
     run : int
@@ -133,8 +139,8 @@ def cluster(
     share = _half(memory_limit)
     with reporting(progress) as report:
         found = cluster_on_shelf(
-            MemoryShelf(share), texts, settings, policy=policy, cluster=cluster, guard=guard, tell_apart=tell_apart,
-            memory_limit=memory_limit, threads=threads, report=report, keep_entries=False,
+            MemoryShelf(share), texts, settings, policy=policy, cluster=cluster, guard=guard, least=least,
+            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads, report=report, keep_entries=False,
         )
     if ids is not None and len(ids) != len(found):
         raise ValueError(f"there are {len(ids)} ids and {len(found)} documents")
@@ -214,11 +220,11 @@ class Settings:
 
 
 def cluster_on_shelf(
-    shelf: Shelf, texts: Any, settings: Settings, *, policy: str, cluster: str, guard: float | None, tell_apart: bool,
-    memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
+    shelf: Shelf, texts: Any, settings: Settings, *, policy: str, cluster: str, guard: float | None, least: int,
+    tell_apart: bool, memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
 ) -> Clustering:
     """`cluster`, with its intermediate results on this shelf: what is there already is not made again."""
-    check_grouping(settings.threshold, settings.floor, policy, cluster, guard)
+    check_grouping(settings.threshold, settings.floor, policy, cluster, guard, least)
     if cluster == "popular" and settings.method != "shingles":
         raise ValueError("cluster='popular' is made of mod sketches: use method='shingles'")
     if settings.method == "features" and policy == "containment":
@@ -230,12 +236,13 @@ def cluster_on_shelf(
     _pair(shelf, segments, leaders, settings, memory_limit=share, threads=threads, report=report, keep_entries=keep_entries)
     draft = Clustering(
         labels=leaders, codes=same, resemblance=np.empty(0), leaders=leaders, same=same, threshold=settings.threshold,
-        policy=policy, cluster=cluster, guard=guard, floor=settings.floor, common=common_values(shelf), chains=UNCHAINED,
-        without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=None, segments=segments,
+        policy=policy, cluster=cluster, guard=guard, least=least, floor=settings.floor, common=common_values(shelf),
+        chains=UNCHAINED, without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=None, segments=segments,
         shelf=shelf,
     )
     report("clustering", 0, len(segments))
-    found = group(draft, threshold=settings.threshold, policy=policy, cluster=cluster, guard=guard, threads=threads)
+    how = {"policy": policy, "cluster": cluster, "guard": guard, "least": least}
+    found = group(draft, threshold=settings.threshold, **how, threads=threads)  # type: ignore[arg-type]
     report("clustering", len(segments), len(segments))
     return found
 

@@ -103,6 +103,13 @@ class Segments:
                   for part, start in zip(self.parts, self.starts[:-1], strict=True)]
         return np.concatenate(values), offsets
 
+    def whole(self, a: Ints, b: Ints) -> NDArray[np.bool_]:
+        """Whether the samples of both are the whole sets: then what they have in common is exact."""
+        if self.moduli is None:
+            return np.full(len(a), self.recipe["kind"] == "mod" and self.recipe["modulus"] == 1)
+        both: NDArray[np.bool_] = (self.moduli[a] == 1) & (self.moduli[b] == 1)
+        return both
+
     def at(self, documents: Ints, moduli: NDArray[np.uint64]) -> Ints:
         """How many members the samples of these documents have at these moduli, powers of 2."""
         out = self.members[documents].astype(np.int64)

@@ -65,7 +65,7 @@ def _again(args: argparse.Namespace) -> Collection:
     if args.output is not None and Path(args.output).resolve() != Path(place).resolve():
         raise UsageError(f"{place} is a collection; its clusters are made again in place, without -o")
     made = Collection.open(place)
-    return made.rethreshold(args.threshold, args.policy, args.cluster, args.guard, args.threads)
+    return made.rethreshold(args.threshold, args.policy, args.cluster, args.guard, threads=args.threads)
 
 
 def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
