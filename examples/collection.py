@@ -7,7 +7,7 @@ import ndcore as nd
 
 folder = Path("/usr/share/common-licenses")
 files = sorted(path for path in folder.glob("*") if path.is_file()) if folder.is_dir() else []
-texts = [path.read_bytes() for path in files] or [b"a rose is a rose is a rose", b"a rose is a rose is a rose is a rose it is"]
+texts = [path.read_bytes() for path in files] or [b"a rose is a rose is a rose", b"a rose is a rose is a rose it is"]
 names = [path.name for path in files] or ["one", "two"]
 
 with tempfile.TemporaryDirectory() as work:
@@ -18,7 +18,7 @@ with tempfile.TemporaryDirectory() as work:
 
     passage = texts[-1][len(texts[-1]) // 3 : len(texts[-1]) // 2]
     for match in made.query(passage, threshold=0.5, policy="containment")[:3]:
-        print(f"{match.text_in_document:.0%} of a passage of {names[-1]} is in {match.id}, of the cluster of {match.cluster}")
+        print(f"{match.text_in_document:.0%} of a passage of {names[-1]} is in {match.id}; cluster {match.cluster}")
 
     for a, b, containment, sample in zip(*made.clustering.contained(0.9), strict=True):
         print(f"{containment:.0%} of {names[a]} is in {names[b]}, by {sample} shingles of it")

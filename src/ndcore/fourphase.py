@@ -237,8 +237,8 @@ def cluster_on_shelf(
     draft = Clustering(
         labels=leaders, codes=same, resemblance=np.empty(0), leaders=leaders, same=same, threshold=settings.threshold,
         policy=policy, cluster=cluster, guard=guard, least=least, floor=settings.floor, common=common_values(shelf),
-        chains=UNCHAINED, without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=None, segments=segments,
-        shelf=shelf,
+        chains=UNCHAINED, without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=None,
+        segments=segments, shelf=shelf,
     )
     report("clustering", 0, len(segments))
     how = {"policy": policy, "cluster": cluster, "guard": guard, "least": least}
