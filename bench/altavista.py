@@ -32,7 +32,7 @@ from ndcore.texts import as_texts
 
 SIZES = (1_000_000, 3_000_000, 10_000_000, 30_000_000)
 WIDTH, MODULUS, THRESHOLD = 10, 25, 0.5
-MEMORY = 4 << 30
+MEMORY = 5 << 30
 LEAK, MERGED, FOREIGN = 0.02, 0.02, 1e-4  # of the pairs that must be together, must not, of all documents; at most
 LAST = ("sorting entries", "counting pairs", "clustering")  # phases
 

@@ -280,3 +280,33 @@ def test_nothing_there(tmp_path):
         nd.Collection.open(tmp_path)
     made = nd.Collection.build(tmp_path / "c", [])
     assert len(made) == 0 and made.query("a text") == []
+
+
+def test_samples_of_few_members_tell_no_containment(tmp_path):
+    """A page whose sample has one member at the modulus of a book, and that one in the book by a shared sentence."""
+    rng = random.Random(9)
+    book = [rng.choice(WORDS) for _ in range(20_000)]
+    sketcher = nd.ModSketcher("adaptive")
+    for at in range(10_000):
+        page = " ".join(book[at : at + 30] + [f"other{i}" for i in range(90)])
+        sketches = sketcher.sketch_many([" ".join(book), page])
+        overlap = sketches.compare(1, 0)
+        if overlap.in_a == 1 and overlap.common == 1:
+            break
+    else:
+        raise AssertionError("no such page")
+    texts = [" ".join(book), page, " ".join(book[:10_000])]
+    found = nd.cluster(texts, policy="containment")
+    assert found.labels.tolist() == [0, 1, 0]
+    assert [columns[:2] for columns in zip(*(c.tolist() for c in found.contained(0.9)), strict=True)] == [(2, 0)]
+    assert (found.contained(0.9).sample >= 8).all()
+    assert set(found.contained(0.9, least=1).inner.tolist()) == {1, 2}
+    assert found.rethreshold(least=1).labels.tolist() == [0, 0, 0]
+    made = nd.Collection.build(tmp_path / "c", texts, policy="containment")
+    assert made.clustering.labels.tolist() == [0, 1, 0]
+    assert [match.id for match in made.query(page, 0.9, "containment")] == [1]
+    exact = nd.cluster(["a b c d e f g", "a b c d e"], sketcher=nd.ModSketcher(1, shingling=nd.Shingling(width=3)))
+    assert exact.contained(1.0).inner.tolist() == [1]  # whole sets need no least
+    for wrong in (0, True, 1.5):
+        with pytest.raises(ValueError, match="least"):
+            nd.cluster(texts, least=wrong)

@@ -226,14 +226,14 @@ def test_clusters_of_sketches_as_the_reference(seed):
     pairs = fourphase.estimates(sketches, fourphase.counts(shingles, common), min(0.5, threshold))
     for policy in fourphase.POLICIES:
         for kind in fourphase.CLUSTERINGS:
-            found = cluster(sk, threshold=threshold, policy=policy, cluster=kind, max_holders=max_holders, threads=1)
+            found = cluster(sk, threshold=threshold, policy=policy, cluster=kind, max_holders=max_holders, threads=1, least=1)
             labels = fourphase.cluster_pairs(len(sketches), pairs, threshold, kind, policy)
             assert found.labels.tolist() == fourphase.restore(labels, leaders)
     assert found.pairs.a.tolist() == [p.a for p in pairs]
     assert found.pairs.b.tolist() == [p.b for p in pairs]
     assert found.pairs.overlaps.common.tolist() == [p.common for p in pairs]
     assert sorted(zip(*(column.tolist() for column in found.common), strict=True)) == common
-    ways = found.contained(0.8)
+    ways = found.contained(0.8)[:3]
     assert list(zip(*(column.tolist() for column in ways), strict=True)) == fourphase.contained(pairs, 0.8)
 
 

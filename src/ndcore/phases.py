@@ -25,9 +25,9 @@ Ints = NDArray[np.int64]
 
 DIGITS = 12  # leading bits of values by which they are cut into slabs
 SLAB = 1 << 22  # entries that are sorted at a time, at least
-SLABS = 16  # where memory is not limited
+PARTS = 16  # of entries, or of pairs, where memory is not limited
 ENTRY_BYTES = 60  # an entry, its scratch, key, document and run
-PAIR_BYTES = 12
+PAIR_BYTES = 24  # a place in a list, and what is made of it
 RANGE = 1 << 24  # pairs, repeats counted, that are counted at a time, at least
 ROOM = 1 << 20  # counted pairs that are judged at a time
 
@@ -167,9 +167,9 @@ def _slabs(
     for part, taken in zip(marks, flags, strict=True):
         _entries.histogram(part.values, part.offsets, taken, shift, histogram)
     total = int(histogram.sum())
-    most = max(SLAB, -(-total // SLABS))
+    most = max(SLAB, -(-total // PARTS))
     if memory_limit is not None:
-        most = max(1, min(most, memory_limit // (2 * ENTRY_BYTES * thread_count(threads))))
+        most = max(1, min(most, memory_limit // (ENTRY_BYTES * thread_count(threads))))
     cuts = _cuts(histogram, most)
     slabs = np.empty((len(cuts) - 1, 3), np.uint64)
     slabs[:, 0] = cuts[:-1].astype(np.uint64) << np.uint64(shift)
@@ -241,9 +241,9 @@ def count_pairs(
 
 def _ranges(volume: Ints, memory_limit: int | None, threads: int | None) -> Ints:
     """(first document, last, pairs) of each range of documents; the last is not included."""
-    most = RANGE
+    most = max(RANGE, int(volume.sum()) // PARTS)
     if memory_limit is not None:
-        most = max(1, min(most, memory_limit // (2 * PAIR_BYTES * thread_count(threads))))
+        most = max(1, min(most, memory_limit // (PAIR_BYTES * thread_count(threads))))
     cuts = _cuts(volume, most)
     sizes = np.add.reduceat(volume, cuts[:-1]) if len(volume) else np.empty(0, np.int64)
     return np.column_stack([cuts[:-1], cuts[1:], sizes]).astype(np.int64)

@@ -134,9 +134,8 @@ class Segments:
         equal minima."""
         out = np.empty((3, len(a)), np.int64)
         part_a, part_b = (np.searchsorted(self.starts, side, "right") - 1 for side in (a, b))
-        for pair in np.unique(part_a * len(self.parts) + part_b).tolist():
+        for pair, which in _groups(part_a * len(self.parts) + part_b):
             i, j = divmod(pair, len(self.parts))
-            which = np.flatnonzero((part_a == i) & (part_b == j))
             found = self.parts[i].compare(a[which] - self.starts[i], b[which] - self.starts[j], self.parts[j], threads)
             out[:, which] = _counted(found.common, found.total, found.in_a, self.recipe["kind"] == "minhash")
         return Overlaps(*out)
@@ -158,9 +157,16 @@ class Segments:
         return Overlaps(common, sizes[which.reshape(-1)], self.at(documents, larger))
 
     def _by_part(self, documents: Ints) -> Iterator[tuple[int, Ints]]:
-        where = np.searchsorted(self.starts, documents, "right") - 1
-        for part in np.unique(where).tolist():
-            yield part, np.flatnonzero(where == part)
+        return _groups(np.searchsorted(self.starts, documents, "right") - 1)
+
+
+def _groups(numbers: Ints) -> Iterator[tuple[int, Ints]]:
+    """Each number, ascending, and where it stands."""
+    if not len(numbers):
+        return
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    yield from zip(numbers[order[starts]].tolist(), np.split(order, starts[1:]), strict=True)
 
 
 def _counted(common: Ints, total: Ints, in_a: Ints, signatures: bool) -> tuple[Ints, Ints, Ints]:
