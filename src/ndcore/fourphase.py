@@ -18,7 +18,7 @@ from ndcore.filtering import FilterDesign
 from ndcore.modsketching import ModSketcher
 from ndcore.phases import Marks, collapse, count_pairs, find_alike, sort_entries, unmarked
 from ndcore.progress import Progress, reporting
-from ndcore.reading import as_corpus, read_digests
+from ndcore.reading import OF_BYTES, OF_TOKENS, as_corpus, read_digests
 from ndcore.recipe import Recipe
 from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import MemoryShelf, Shelf
@@ -357,15 +357,28 @@ def _collapsed(
         if isinstance(source, Sketches):
             digests = source.digests
         elif tell_apart:
-            digests = np.zeros((len(segments), 32), np.uint8)
-            wanted = np.zeros(len(segments), np.bool_)
-            wanted[np.concatenate(alike)] = True
-            shingling = Shingling.from_recipe(Recipe(segments.recipe["shingling"]))
-            read_digests([source], [0], wanted, shingling, digests, threads=threads, report=report)
+            digests = _digests(segments, source, alike, threads, report)
         leader, how = collapse(segments, alike, digests)
         shelf.put("documents", {}, {"leader": leader.astype(np.uint32), "same": how})
     documents = shelf.get("documents")[1]
     return documents["leader"].astype(np.int64), documents["same"]
+
+
+def _digests(
+    segments: Segments, corpus: Corpus, alike: tuple[Ints, Ints], threads: int | None, report: Progress
+) -> NDArray[np.uint8]:
+    """Digests of the documents that are alike: of their bytes, and where these differ, or sketches say nothing, of tokens."""
+    digests, shingling = np.zeros((len(segments), 32), np.uint8), Shingling.from_recipe(Recipe(segments.recipe["shingling"]))
+    documents, firsts = alike
+
+    def read(which: NDArray[np.bool_], part: int) -> None:
+        wanted = np.zeros(len(segments), np.bool_)
+        wanted[documents[which]] = wanted[firsts[which]] = True
+        read_digests([corpus], [0], wanted, shingling, digests, parts=(part,), threads=threads, report=report)
+
+    read(np.ones(len(documents), np.bool_), OF_BYTES)
+    read((digests[documents] != digests[firsts]).any(axis=1) | unmarked(segments)[documents], OF_TOKENS)
+    return digests
 
 
 # ---- phases two and three

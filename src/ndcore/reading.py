@@ -21,8 +21,9 @@ from ndcore.spooled import SpooledArray, temporary_file
 from ndcore.texts import Text, as_texts, map_pieces, pieces
 from ndcore.verifying import BATCH, Corpus, TextCorpus, indexed_pieces
 
-__all__ = ["Reading", "alike", "as_corpus", "read_corpus", "read_digests", "sketch_corpus"]
+__all__ = ["OF_BYTES", "OF_TOKENS", "Reading", "alike", "as_corpus", "read_corpus", "read_digests", "sketch_corpus"]
 
+OF_BYTES, OF_TOKENS = 0, 1  # parts of a row of digests
 REMEMBERED = 1 << 20  # signatures, in 8 bytes each
 
 
@@ -142,10 +143,8 @@ def alike(rows: NDArray[Any], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def _digests(raw: Batch, which: NDArray[np.intp], canonical: list[bytes]) -> NDArray[np.uint8]:
-    """Digests of these documents' bytes beside those of their tokens; uint8 (len(which), 32)."""
-    found = [np.frombuffer(b"".join(hashed), np.uint8).reshape(-1, 16) for hashed in (raw.hashed(_digest, which), canonical)]
-    return np.concatenate(found, axis=1)
+def _joined(hashed: list[bytes]) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(hashed), np.uint8).reshape(-1, 16)
 
 
 def _raw(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batch:
@@ -163,7 +162,8 @@ def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]], remember
     which = np.flatnonzero(known)
     canonical = done.hashed if remembered is None else shingling.shingler.canonical(batch, _digest, which)
     digests = np.zeros((len(texts), 32), np.uint8)
-    digests[which] = _digests(raw, which, canonical)
+    for part, hashed in ((OF_BYTES, raw.hashed(_digest, which)), (OF_TOKENS, canonical)):
+        digests[which, 16 * part : 16 * part + 16] = _joined(hashed)
     return Reading(rows, digests, known, raw.lengths(), valid, done.invalid_bytes)
 
 
@@ -204,21 +204,25 @@ def read_corpus(
 
 def read_digests(
     corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_], shingling: Shingling,
-    digests: NDArray[np.uint8], *, threads: int | None, report: Progress,
+    digests: NDArray[np.uint8], *, parts: Sequence[int] = (OF_BYTES, OF_TOKENS), threads: int | None, report: Progress,
 ) -> None:
-    """Read the wanted documents again (see `indexed_texts`) and set their rows of `digests`."""
-    def work(piece: tuple[NDArray[np.int64], Sequence[Text]]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Read the wanted documents again (see `indexed_texts`) and set these parts of their rows of `digests`."""
+    def work(piece: tuple[NDArray[np.int64], Sequence[Text]]) -> tuple[NDArray[np.int64], list[NDArray[np.uint8]]]:
         positions, texts = piece
-        batch = shingling.batch(texts)
         which = np.arange(len(texts))
-        canonical = shingling.shingler.canonical(batch, _digest, which)
-        return positions, _digests(_raw(shingling, batch, texts), which, canonical)
+        batch = Batch(texts) if OF_TOKENS not in parts else shingling.batch(texts)
+        return positions, [
+            _joined(_raw(shingling, batch, texts).hashed(_digest, which) if part == OF_BYTES
+                    else shingling.shingler.canonical(batch, _digest, which))
+            for part in parts
+        ]
 
     done, total = 0, int(np.count_nonzero(wanted))
     if not total:
         return
     for positions, found in map_pieces(work, indexed_pieces(corpora, starts, wanted), threads):
-        digests[positions] = found
+        for part, rows in zip(parts, found, strict=True):
+            digests[positions, 16 * part : 16 * part + 16] = rows
         done += len(positions)
         report("comparing equal signatures", done, total)
 
