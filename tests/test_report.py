@@ -21,7 +21,7 @@ import ndcore as nd
 from ndcore import report as reports
 from ndcore.charts import Bar, chart, resemblance_bars, size_bars, stacked
 from ndcore.nearreport import from_near_duplicates
-from ndcore.report import Cluster, Excerpt, Figure, Member, Part, Report, Table, beginning, largest_clusters
+from ndcore.report import Cluster, Excerpt, Figure, Member, Part, Report, Table, beginning, hundredths, largest_clusters
 from ndcore.reportpage import render
 
 ORDER = {"near": 0, "shingle": 1, "lexical": 2, "identical": 3}
@@ -104,7 +104,7 @@ def test_largest_clusters(choice: list[int], random: Any) -> None:
         return {int(p): Excerpt(str(p), 9) for p in positions}
 
     found = largest_clusters(
-        np.array(labels, np.int64), np.array(classes or [""])[:n], np.array(resemblance), name=str,
+        np.array(labels, np.int64), lambda positions: np.array(classes)[positions], np.array(resemblance), name=str,
         note=lambda i: "old" if i >= n else "", estimated=lambda a, b: b >= n, excerpts=excerpts, limit=3, views=1,
     )
     groups = {label: [i for i in range(n) if labels[i] == label != i] for label in labels}
@@ -149,6 +149,21 @@ def test_long_texts_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == {0: Excerpt(long[:50], len(long)), 2: Excerpt("c" * 50, 60)}
 
 
+def test_documents_are_visited_in_the_same_pass() -> None:
+    class Counted(nd.verifying.TextCorpus):
+        passes = 0
+
+        def selected(self, wanted: Any) -> Any:
+            self.passes += 1
+            return super().selected(wanted)
+
+    corpus, seen = Counted(["a", "b" * 30_000, "c", "d"]), list[str]()
+    excerpts = reports.read_excerpts([corpus], [0], 4, {1: seen.append, 2: seen.append})
+    assert excerpts(np.array([0, 2])) == {0: Excerpt("a", 1), 2: Excerpt("c", 1)}
+    assert seen == ["b" * 30_000, "c"]
+    assert corpus.passes == 1
+
+
 # ---- charts
 
 
@@ -165,7 +180,7 @@ def test_size_bars(sizes: list[int]) -> None:
     st.lists(st.integers(0, 1000).map(lambda x: x / 1000), min_size=1, max_size=50), st.sampled_from([0.3, 0.5, 0.8, 1.0])
 )
 def test_resemblance_bars(values: list[float], threshold: float) -> None:
-    bars = resemblance_bars(np.array(values), threshold)
+    bars = resemblance_bars(hundredths(np.array(values)), threshold)
     assert sum(bar.number for bar in bars) == len(values)
     assert len(bars) <= 50
     assert float(bars[0].label[:4]) <= min(*values, threshold, 0.99)
@@ -176,7 +191,7 @@ def test_resemblance_bars(values: list[float], threshold: float) -> None:
 
 def test_nothing_to_draw() -> None:
     assert size_bars(np.empty(0, np.int64)) == []
-    assert resemblance_bars(np.empty(0), 0.5) == []
+    assert resemblance_bars(hundredths(np.empty(0)), 0.5) == []
 
 
 def test_chart_is_told_in_words() -> None:
@@ -364,7 +379,7 @@ def test_the_page_is_bounded() -> None:
     ]
     table = Table(name, name, (name, name), ((name, name),) * reports.ROWS, 10**6)
     big = Report(
-        name, name, (), (Part("near", 10**9, name),), (name,) * 10, np.array([2, 10**9]), np.array([0.5]), name, 0.5,
+        name, name, (), (Part("near", 10**9, name),), (name,) * 10, np.array([2, 10**9]), np.full(100, 10**9), name, 0.5,
         tuple(views * 3 + [cluster] + [flat] * 40), nd.Shingling(width=1), (table,) * 6, ((name, name),) * 20, (name, name),
         name,
     )

@@ -8,8 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.plots import histogram
-
 __all__ = ["Bar", "chart", "resemblance_bars", "size_bars", "stacked"]
 
 WIDTH, HEIGHT = 420, 200
@@ -43,16 +41,15 @@ def _short(number: int) -> str:
     return str(number)
 
 
-def resemblance_bars(values: NDArray[np.float64], threshold: float) -> list[Bar]:
-    """Resemblances in 100ths, or in 50ths where that would be more than 50, from the least or the threshold on."""
-    if not len(values):
+def resemblance_bars(counts: NDArray[np.int64], threshold: float) -> list[Bar]:
+    """Counts of resemblances in 100ths, or in 50ths where that would be more than 50, from the least or the threshold on."""
+    if not counts.any():
         return []
-    parts = 100 if min(float(values.min()), threshold) >= 0.5 else 50
-    edges, counts = histogram(values, 1 / parts)
-    found = dict(zip(np.rint(edges[:-1] * parts).astype(int).tolist(), counts.tolist(), strict=True))
-    first = min(min(found), int(threshold * parts + 1e-9), parts - 1)
+    parts = 100 if np.argmax(counts > 0) >= 50 and threshold >= 0.5 else 50
+    counts = counts.reshape(parts, -1).sum(axis=1)
+    first = min(int(np.argmax(counts > 0)), int(threshold * parts + 1e-9), parts - 1)
     return [
-        Bar(f"{i / parts:.2f} to {(i + 1) / parts:.2f}", f"{i / parts:g}" if i % 5 == 0 else "", found.get(i, 0))
+        Bar(f"{i / parts:.2f} to {(i + 1) / parts:.2f}", f"{i / parts:g}" if i % 5 == 0 else "", int(counts[i]))
         for i in range(first, parts)
     ]
 

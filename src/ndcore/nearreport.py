@@ -7,20 +7,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ndcore.report import ROWS, Figure, Part, Report, Table, largest_clusters, read_excerpts
+from ndcore.report import (
+    MEANING,
+    ROWS,
+    Figure,
+    Part,
+    Report,
+    Table,
+    hundredths,
+    in_words,
+    largest_clusters,
+    named,
+    read_excerpts,
+)
 from ndcore.result import NearDuplicates
-from ndcore.shingling import Shingling
 
 __all__ = ["from_near_duplicates"]
-
-MEANING = {
-    "kept": "stands for itself, and for its duplicates",
-    "identical": "byte for byte equal to its representative",
-    "lexical": "the same tokens in the same order",
-    "shingle": "the same set of shingles",
-    "near": "resemblance at or above the threshold",
-    "rejected": "could not be read",
-}
 
 
 def from_near_duplicates(
@@ -53,24 +55,24 @@ def from_near_duplicates(
     O(n log n). Documents that were given as sketches have no text to show.
     """
     sources, n = result.sources, len(result)
-    named = name or (lambda position: _named(result, position))
+    name_of = name or (lambda position: _named(result, position))
     has_text = [corpus is not None for corpus in sources.corpora]
     clusters = largest_clusters(
-        result.labels, result.classes, result.resemblance,
-        name=named,
+        result.labels, lambda positions: result.classes[positions], result.resemblance,
+        name=name_of,
         note=lambda position: "in the collection compared against" if position >= n else "",
         estimated=lambda a, b: not (has_text[a >= n] and has_text[b >= n]),
         excerpts=read_excerpts(sources.corpora, (0, n), len(sources.rows)),
     )
     classes, documents = np.unique(result.classes, return_counts=True)
     counts = Counter({"rejected": rejected, **dict(zip(classes.tolist(), documents.tolist(), strict=True))})
-    chains = _chains(result, named)
+    chains = _chains(result, name_of)
     meaning = {**MEANING, "near": MEANING["near"] + ", or linked by others"} if chains else MEANING
     sizes = np.unique(result.labels[result.duplicates], return_counts=True)[1] + 1
     dropped, exactness = len(result.duplicates), "estimated from sketches" if result.estimated.any() else "exact"
     return Report(
         title=f"{dropped:,} of {n + rejected:,} documents duplicate another",
-        subtitle=f"Near-duplicates at resemblance {result.threshold:g} or more, {_shingles(sources.shingling)}, {exactness}",
+        subtitle=f"Near-duplicates at resemblance {result.threshold:g} or more, {in_words(sources.shingling)}, {exactness}",
         figures=(
             Figure(n + rejected, "read"), Figure(counts["kept"], "kept"), Figure(dropped, "dropped"),
             Figure(len(sizes), "clusters"), Figure(len(result.pairs.a), "pairs accepted"),
@@ -78,12 +80,12 @@ def from_near_duplicates(
         parts=tuple(Part(each, counts[each], meaning[each]) for each in MEANING),
         notes=(*notes, *_notes(result, has_text)),
         sizes=sizes,
-        resemblances=result.pairs.resemblance,
+        resemblances=hundredths(result.pairs.resemblance),
         pairs="Of identical and lexically equivalent documents the first alone is compared with others.",
         threshold=result.threshold,
         clusters=clusters,
         shingling=sources.shingling,
-        tables=(_common(result, named), *chains, *tables),
+        tables=(_common(result, name_of), *chains, *tables),
         parameters=(*parameters, *_filter(result)),
         recipe=(sources.recipe.id, sources.recipe.to_json()),
         command=command,
@@ -95,13 +97,7 @@ def _named(result: NearDuplicates, position: int) -> str:
     n = len(result)
     if position >= n:
         return f"against {position - n}"
-    return str(position if result.ids is None else result.ids[position])
-
-
-def _shingles(shingling: Shingling | None) -> str:
-    if shingling is None:
-        return "shingles"
-    return f"shingles of {shingling.width} {'tokens' if callable(shingling.unit) else f'{shingling.unit}s'}"
+    return named(result.ids, position)
 
 
 def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:

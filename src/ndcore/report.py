@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import platform
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.plots import histogram
 from ndcore.shingling import Shingling
 from ndcore.texts import Text
 from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = [
-    "Cluster", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "Table", "beginning", "largest_clusters",
-    "read_excerpts", "versions",
+    "Cluster", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "Table", "beginning", "hundredths", "in_words",
+    "largest_clusters", "named", "read_excerpts", "versions",
 ]
 
 CLUSTERS = 50  # shown, the largest
@@ -26,6 +26,15 @@ MEMBERS = 20  # shown of a cluster, those least like the representative
 ROWS = 20  # shown of any other table
 STRONGEST = ("identical", "lexical", "shingle")  # of equal resemblance
 EXCERPT = 20_000  # code points of a str, bytes of bytes: what is kept of a text
+
+MEANING = {  # of the classes of documents
+    "kept": "stands for itself, and for its duplicates",
+    "identical": "byte for byte equal to its representative",
+    "lexical": "the same tokens in the same order",
+    "shingle": "the same set of shingles",
+    "near": "resemblance at or above the threshold",
+    "rejected": "could not be read",
+}
 
 
 class Part(NamedTuple):
@@ -106,8 +115,8 @@ class Report:
         Whole sentences on what a reader should know before trusting the numbers.
     sizes : ndarray of int64
         Documents in every cluster, representatives included.
-    resemblances : ndarray of float64
-        Of the accepted pairs.
+    resemblances : ndarray of int64 (100,)
+        Accepted pairs by their resemblance in `hundredths`.
     pairs : str
         What these pairs are.
     threshold : float
@@ -124,6 +133,8 @@ class Report:
         The command line.
     made : str or None
         A date, where the caller wants one: without, equal results give equal pages.
+    measure : str
+        What pairs are accepted by, if not resemblance: `resemblances` and `threshold` are of it.
     """
 
     title: str
@@ -132,7 +143,7 @@ class Report:
     parts: tuple[Part, ...]
     notes: tuple[str, ...]
     sizes: NDArray[np.int64]
-    resemblances: NDArray[np.float64]
+    resemblances: NDArray[np.int64]
     pairs: str
     threshold: float
     clusters: tuple[Cluster, ...]
@@ -142,6 +153,28 @@ class Report:
     recipe: tuple[str, str]
     command: str | None = None
     made: str | None = None
+    measure: str = "resemblance"
+
+
+def hundredths(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many resemblances are in [i / 100, (i + 1) / 100), the last interval closed; int64 (100,)."""
+    counts = np.zeros(100, np.int64)
+    if len(values):
+        found = histogram(values, 1 / 100).counts
+        counts[len(counts) - len(found) :] = found
+    return counts
+
+
+def named(ids: Sequence[Any] | None, position: int) -> str:
+    """The name of a document: its id, where there are any, else its position."""
+    return str(position if ids is None else ids[position])
+
+
+def in_words(shingling: Shingling | None) -> str:
+    """What shingles are, as ``shingles of 5 words``."""
+    if shingling is None:
+        return "shingles"
+    return f"shingles of {shingling.width} {'tokens' if callable(shingling.unit) else f'{shingling.unit}s'}"
 
 
 def beginning(text: Text, limit: int) -> Text:
@@ -154,19 +187,28 @@ def beginning(text: Text, limit: int) -> Text:
     return text[:end]
 
 
-def read_excerpts(corpora: Iterable[Corpus | None], starts: Iterable[int], total: int) -> Excerpts:
+def read_excerpts(
+    corpora: Iterable[Corpus | None], starts: Iterable[int], total: int,
+    visits: Mapping[int, Callable[[Text], None]] | None = None,
+) -> Excerpts:
     """Excerpts of documents of `corpora`, of which corpus i begins at position starts[i]; read in one pass a call.
 
-    A text is cut as soon as it is read, so memory is a batch of texts and `EXCERPT` for each document asked for.
+    A text is cut as soon as it is read, so memory is a batch of texts and `EXCERPT` for each document asked for. `visits`
+    are of documents to be read whole in the same pass: each is called with the text.
     """
+    visits = visits or {}
+
     def excerpts(positions: NDArray[np.int64]) -> dict[int, Excerpt]:
-        wanted = np.zeros(total, np.bool_)
-        wanted[positions] = True
+        shown, wanted = set(positions.tolist()), np.zeros(total, np.bool_)
+        wanted[[*shown, *visits]] = True
         found: dict[int, Excerpt] = {}
-        if len(positions):
+        if wanted.any():
             for where, texts in indexed_texts(corpora, starts, wanted):
                 for position, text in zip(where.tolist(), texts, strict=True):
-                    found[position] = Excerpt(beginning(text, EXCERPT), len(text))
+                    if position in shown:
+                        found[position] = Excerpt(beginning(text, EXCERPT), len(text))
+                    if position in visits:
+                        visits[position](text)
         return found
 
     return excerpts
@@ -185,11 +227,12 @@ def versions() -> tuple[tuple[str, str], ...]:
 class _Chosen(NamedTuple):
     label: int
     members: NDArray[np.int64]  # the least alike first
+    verdicts: NDArray[np.str_]
 
 
 def largest_clusters(
     labels: NDArray[np.int64],
-    classes: NDArray[np.str_],
+    classes: Callable[[NDArray[np.int64]], NDArray[np.str_]],
     resemblance: NDArray[np.float64],
     *,
     name: Callable[[int], str],
@@ -203,13 +246,16 @@ def largest_clusters(
 
     Parameters
     ----------
-    labels, classes, resemblance : arrays (n,)
+    labels, resemblance : arrays (n,)
         As of `NearDuplicates`: document i is represented by labels[i], itself or a position of n or more included.
+    classes : callable
+        Of an array of positions: their classes.
     name, note : callable
         Of a position: the document's name, and what is special about it as a representative.
     estimated : callable
         Of two positions: whether their resemblance is known by sketches alone.
     excerpts : callable
+        Called once.
     views : int
         So many clusters get the excerpt of their least resembling member; those of identical documents are passed over.
     """
@@ -219,24 +265,30 @@ def largest_clusters(
     chosen = []
     for i in np.lexsort((found, -counts))[:limit].tolist():
         members = by_label[starts[i] : starts[i] + counts[i]]
-        strength = np.select([classes[members] == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
+        verdicts = classes(members)
+        strength = np.select([verdicts == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
         known = np.nan_to_num(resemblance[members], nan=1.0)  # without shingles they are identical
-        chosen.append(_Chosen(int(found[i]), members[np.lexsort((members, strength, known))]))
-    different = [one for one in chosen if str(classes[one.members[0]]) != "identical"]
+        order = np.lexsort((members, strength, known))
+        chosen.append(_Chosen(int(found[i]), members[order], verdicts[order]))
+    different = [one for one in chosen if one.verdicts[0] != "identical"]
     viewed = {one.label for one in different[:views]}
     positions = [one.label for one in chosen] + [int(one.members[0]) for one in different[:views]]
     texts = excerpts(np.array(positions, np.int64))
 
-    def member(label: int, position: int) -> Member:
-        verdict = str(classes[position])
-        by_sketch = verdict in ("shingle", "near") and estimated(position, label)
+    def member(label: int, position: int, verdict: str) -> Member:
+        by_sketch = verdict not in ("identical", "lexical") and estimated(position, label)
         return Member(name(position), verdict, float(resemblance[position]), by_sketch)
 
     return tuple(
         Cluster(
-            name(label), note(label), 1 + len(members), dict(Counter(classes[members].tolist())),
-            float(resemblance[members[0]]), tuple(member(label, i) for i in members[:MEMBERS].tolist()), texts.get(label),
+            name(label), note(label), 1 + len(members), _counted(verdicts), float(resemblance[members[0]]),
+            tuple(map(member, [label] * MEMBERS, members[:MEMBERS].tolist(), verdicts[:MEMBERS].tolist())), texts.get(label),
             texts.get(int(members[0])) if label in viewed and label in texts else None,
         )
-        for label, members in chosen
+        for label, members, verdicts in chosen
     )
+
+
+def _counted(verdicts: NDArray[np.str_]) -> dict[str, int]:
+    names, counts = np.unique(verdicts, return_counts=True)
+    return dict(zip(names.tolist(), counts.tolist(), strict=True))

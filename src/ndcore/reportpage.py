@@ -147,7 +147,7 @@ def _charts(report: Report) -> str:
         low = float(bars[0].label.partition(" ")[0])
         place = (report.threshold - low) / (1 - low) * len(bars)
         made += _chart(
-            "pairs", "Accepted pairs by resemblance", "Resemblance", "Pairs", bars,
+            "pairs", f"Accepted pairs by {report.measure}", report.measure.capitalize(), "Pairs", bars,
             (place, f"threshold {report.threshold:g}"), "1", report.pairs,
         )
     return f'<div class="pair">{made}</div>'
