@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.names import Names
 from ndcore.plots import histogram
 from ndcore.shingling import Shingling
 from ndcore.texts import Text
@@ -165,7 +166,7 @@ def hundredths(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return counts
 
 
-def named(ids: Sequence[Any] | None, position: int) -> str:
+def named(ids: Sequence[Any] | Names | None, position: int) -> str:
     """The name of a document: its id, where there are any, else its position."""
     return str(position if ids is None else ids[position])
 

@@ -1,0 +1,318 @@
+"""The report of the clustering of a collection."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.clusterings import CLASSES, Clustering
+from ndcore.modsketching import ModSketcher
+from ndcore.phases import counted_pairs
+from ndcore.recipe import Recipe
+from ndcore.report import (
+    MEANING,
+    ROWS,
+    Figure,
+    Part,
+    Report,
+    Table,
+    hundredths,
+    in_words,
+    largest_clusters,
+    named,
+    read_excerpts,
+)
+from ndcore.segments import Segments
+from ndcore.shingling import Shingling
+from ndcore.texts import Text
+from ndcore.verifying import Corpus
+
+__all__ = ["from_clustering", "shingles_of_values"]
+
+LISTED = 50  # common values, and pairs of a contained document and its container
+CONTAINED = 0.8
+
+Ints = NDArray[np.int64]
+
+
+def from_clustering(
+    found: Clustering,
+    *,
+    corpora: Sequence[Corpus | None] | None = None,
+    starts: Sequence[int] = (0,),
+    name: Callable[[int], str] | None = None,
+    rejected: int = 0,
+    notes: Sequence[str] = (),
+    tables: Sequence[Table] = (),
+    parameters: Sequence[tuple[str, str]] = (),
+    command: str | None = None,
+    made: str | None = None,
+) -> Report:
+    """What there is to show of a clustering.
+
+    Parameters
+    ----------
+    found : Clustering
+    corpora : sequence of Corpus or None, optional
+        The documents, which are read once more for what is shown of them. None: there is no text to show.
+    starts : sequence of int
+        The position of the first document of each corpus.
+    name : callable, optional
+        Of a position. None: the ids of the clustering, else positions.
+    rejected : int
+        Documents that were read and are not in the clustering.
+    notes, tables : sequences
+        To be shown besides those that follow from the clustering.
+    parameters : sequence of (str, str)
+        Besides those of the clustering.
+    command, made : str, optional
+        See `Report`.
+
+    Notes
+    -----
+    Pairs are read once, part by part: O(n) memory, in arrays, and O(n log n + pairs) time.
+    """
+    n, name_of = len(found), name or partial(named, found.ids)
+    shingling = _shingling(found.segments.recipe)
+    shown, shingles = _Common(found, shingling), found.parameters["method"] == "shingles"
+    clusters = largest_clusters(
+        found.labels, lambda positions: np.array(CLASSES)[found.codes[positions]], found.resemblance,
+        name=name_of,
+        note=lambda position: "",
+        estimated=lambda a, b: not _whole(found.segments, a, b),
+        excerpts=read_excerpts(corpora or (None,), starts, n, shown.visits),
+    )
+    pairs = _surveyed(found)
+    sizes = np.bincount(found.labels, minlength=n)
+    sizes = sizes[sizes > 1]
+    inside = int(sizes.sum())
+    return Report(
+        title=f"{inside:,} of {n + rejected:,} documents are in clusters of more than one",
+        subtitle=f"Clusters at {found.policy} {found.threshold:g} or more, {in_words(shingling)}, estimated from sketches",
+        figures=(
+            Figure(n + rejected, "read"), Figure(len(sizes), "clusters of more than one"),
+            Figure(inside, "documents in them"),
+            Figure(len(sizes) - _with_differences(found), "clusters of identical documents only"),
+            Figure(n - inside, "alone"), Figure(found.without_sample, "without a sample: too short"),
+            Figure(rejected, "rejected"),
+        ),
+        parts=_parts(found, rejected),
+        notes=(*notes, *_notes(found, corpora is not None)),
+        sizes=sizes,
+        resemblances=pairs.counts,
+        pairs=_about_pairs(found),
+        threshold=found.threshold,
+        clusters=clusters,
+        shingling=shingling,
+        tables=(
+            shown.table(name_of), *([_contained(found, pairs, name_of)] if shingles else []), *_chains(found, name_of),
+            *tables,
+        ),
+        parameters=(*parameters, *_parameters(found)),
+        recipe=(found.segments.recipe.id, found.segments.recipe.to_json()),
+        command=command,
+        made=made,
+        measure=found.policy,
+    )
+
+
+def _shingling(recipe: Recipe) -> Shingling | None:
+    """That of the sketches; None where it cannot be had from them: of sets of hashes, or of a callable."""
+    try:
+        return Shingling.from_recipe(Recipe(recipe["shingling"]))
+    except ValueError:
+        return None
+
+
+def _whole(segments: Segments, a: int, b: int) -> bool:
+    """Whether the samples of two documents are all of their fingerprints."""
+    if segments.moduli is not None:
+        return bool(segments.moduli[a] == segments.moduli[b] == 1)
+    return segments.recipe["kind"] == "mod" and segments.recipe["modulus"] == 1 and segments.recipe["size"] is None
+
+
+def _with_differences(found: Clustering) -> int:
+    """How many clusters have a member that is not identical to the representative."""
+    members = found.duplicates
+    return len(np.unique(found.labels[members[found.codes[members] != CLASSES.index("identical")]]))
+
+
+def _parts(found: Clustering, rejected: int) -> tuple[Part, ...]:
+    linked = {"components": ", or linked by others", "popular": " to what is popular in the cluster"}
+    meaning = {
+        **MEANING, "shingle": "an equal sketch", "near": MEANING["near"] + linked.get(found.cluster, ""),
+        "contained": "containment at or above the threshold, one way or the other" + linked.get(found.cluster, ""),
+    }
+    counts = dict(zip(CLASSES, np.bincount(found.codes, minlength=len(CLASSES)).tolist(), strict=True))
+    if found.policy == "resemblance":
+        del counts["contained"]
+    return tuple(Part(each, count, meaning[each]) for each, count in {**counts, "rejected": rejected}.items())
+
+
+def _notes(found: Clustering, has_texts: bool) -> list[str]:
+    method, notes = found.parameters["method"], ["Clusters follow from sketches: their texts were not compared."]
+    if method != "shingles":
+        notes.append(f"Pairs were looked for by {method}: documents that share too few of them were not compared.")
+    if not has_texts:
+        notes.append("The texts are not at hand: nothing of them can be shown.")
+    return notes
+
+
+def _about_pairs(found: Clustering) -> str:
+    text = "Of documents with equal sketches the first alone is in pairs."
+    if found.parameters["method"] == "shingles" and len(found.common.value):
+        text += " Common shingles are not counted as held in common, so some pairs look less alike than they are."
+    return text
+
+
+def _parameters(found: Clustering) -> list[tuple[str, str]]:
+    values = {
+        **found.parameters, "threshold": f"{found.threshold:g}", "policy": found.policy, "cluster": found.cluster,
+        "guard": None if found.guard is None else f"{found.guard:g}",
+        "floor": f"pairs are kept from containment {found.floor:g} on, one way or the other",
+    }
+    return [(name, str(value)) for name, value in values.items() if value is not None]
+
+
+# ---- pairs
+
+
+class _Pairs(NamedTuple):
+    """What is shown of the pairs on the shelf.
+
+    `counts` of the accepted ones; `containing` pairs in which one is contained in the other, `apart` of these without the
+    resemblance of a cluster, and the first of those: (inner, outer, containment, resemblance).
+    """
+
+    counts: Ints
+    containing: int
+    apart: int
+    first: list[tuple[int, int, float, float]]
+
+
+def _surveyed(found: Clustering) -> _Pairs:
+    counts, first = np.zeros(100, np.int64), list[tuple[int, int, float, float]]()
+    containing = apart = 0
+    for a, b, overlaps in counted_pairs(found.shelf):
+        resemblance = overlaps.resemblance
+        weight = resemblance if found.policy == "resemblance" else overlaps.contained
+        counts += hundredths(weight[weight >= found.threshold])
+        for inner, outer, containment in ((a, b, overlaps.a_in_b), (b, a, overlaps.b_in_a)):
+            enough = containment >= CONTAINED
+            which = np.flatnonzero(enough & (resemblance < found.threshold))
+            containing, apart = containing + int(np.count_nonzero(enough)), apart + len(which)
+            which = which[np.lexsort((outer[which], inner[which]))[:LISTED]]
+            columns = (column[which].tolist() for column in (inner, outer, containment, resemblance))
+            first = sorted([*first, *zip(*columns, strict=True)])[:LISTED]
+    return _Pairs(counts, containing, apart, first)
+
+
+def _contained(found: Clustering, pairs: _Pairs, name: Callable[[int], str]) -> Table:
+    rows = tuple(
+        (name(inner), _shingle_count(found.segments, inner), name(outer), _shingle_count(found.segments, outer), containment,
+         resemblance)
+        for inner, outer, containment, resemblance in pairs.first
+    )
+    return Table(
+        "Contained documents",
+        f"{pairs.containing:,} containments of one document in another are at {CONTAINED:g} or more. In {pairs.apart:,} of "
+        f"them the two resemble each other less than {found.threshold:g}: those are parts of larger documents. Numbers of "
+        "shingles are estimates. Of documents with equal sketches the first stands for all.",
+        ("Contained", "Shingles", "In", "Shingles", "Containment", "Resemblance"), rows, pairs.apart,
+    )
+
+
+def _shingle_count(segments: Segments, document: int) -> int:
+    part = int(np.searchsorted(segments.starts, document, "right")) - 1
+    return round(float(segments.parts[part].sizes[document - segments.starts[part]]))
+
+
+def _chains(found: Clustering, name: Callable[[int], str]) -> list[Table]:
+    """Components with members that resemble others but not their representative."""
+    chains = found.chains
+    total = len(chains.representative)
+    if not total:
+        return []
+    order = np.lexsort((chains.representative, -chains.apart))[:ROWS].tolist()
+    rows: list[tuple[str | int | float, ...]] = [
+        (name(int(chains.representative[i])), int(chains.size[i]), int(chains.apart[i]), float(chains.least[i]),
+         float(chains.bottleneck[i]), int(chains.hops[i]))
+        for i in order
+    ]
+    text = (
+        f"{int(chains.apart.sum()):,} documents are below the threshold to the first of those that they are connected with, "
+        "and are linked to it by others, over so many pairs at most. At thresholds above the bottleneck there would be "
+        "several clusters. Documents with equal sketches count once."
+    )
+    columns = ["First document", "Documents", "Linked by others", f"Lowest {found.policy}", "Bottleneck", "Pairs on the way"]
+    if found.guard is not None:
+        text += f" Where one is below the guard, {found.guard:g}, stars were made of them."
+        columns.append("Became")
+        whole = (chains.least[order] >= found.guard).tolist()
+        rows = [(*row, "one cluster" if one else "stars") for row, one in zip(rows, whole, strict=True)]
+    return [Table("Chains", text, tuple(columns), tuple(rows), total)]
+
+
+# ---- common values
+
+
+class _Common:
+    """The values held by most documents and, when these documents have been visited, the shingles in words."""
+
+    def __init__(self, found: Clustering, shingling: Shingling | None) -> None:
+        self.common, self.words = found.common, dict[int, str]()
+        self.method, self.most = found.parameters["method"], found.parameters["max_holders"]
+        self.visits: dict[int, Callable[[Text], None]] = {}
+        if self.method == "shingles" and shingling is not None:
+            held = defaultdict(list)
+            for value, example in zip(self.common.value[:LISTED].tolist(), self.common.example.tolist(), strict=False):
+                held[example].append(value)
+            seed = found.segments.recipe["seed"]
+            self.visits = {example: partial(self._visit, values, shingling, seed) for example, values in held.items()}
+
+    def _visit(self, values: list[int], shingling: Shingling, seed: int, text: Text) -> None:
+        for value, tokens in shingles_of_values(text, values, shingling, seed).items():
+            self.words[value] = _joined(tokens, shingling)
+
+    def table(self, name: Callable[[int], str]) -> Table:
+        """To be made after the visits."""
+        values, holders, examples = (column[:LISTED].tolist() for column in self.common)
+        lines = [
+            (count, *([self.words.get(value, "–")] if self.words else []), name(example))
+            for value, count, example in zip(values, holders, examples, strict=True)
+        ]
+        total, entries = len(self.common.value), int(self.common.holders.sum())
+        held = f"held by more than {self.most:,} documents"
+        text = (
+            f"{total:,} {self.method} of the sketches are {held} each, {entries:,} times in all. They are left out: they "
+            "make no pairs, and are not counted as held in common. Documents with equal sketches count once."
+            if total else f"There are no {self.method} in the sketches that are {held}: nothing was left out."
+        )
+        columns = ("Holders", *(["Shingle"] if self.words else []), "One of them")
+        return Table(f"Common {self.method}", text, columns, tuple(lines), total)
+
+
+def shingles_of_values(text: Text, values: Iterable[int], shingling: Shingling, seed: int) -> dict[int, tuple[Any, ...]]:
+    """The shingles of a document, as tokens, that have these values in samples of a seed; values that it lacks are left out.
+
+    A value is a permuted fingerprint. Of labelled shingles, the occurrence number is not told. O(len + shingles·values).
+    """
+    fingerprints = shingling.fingerprints(text)
+    ends = np.arange(len(fingerprints) + 1)  # sets of one fingerprint, sampled whole: values in the order of the shingles
+    permuted = ModSketcher(1, seed).sketch_hashes(fingerprints, ends).values
+    tokens, found = shingling.tokens(text), {}
+    for value in values:
+        at = np.flatnonzero(permuted == np.uint64(value))
+        if len(at):
+            found[value] = tuple(tokens[at[0] : at[0] + shingling.width])
+    return found
+
+
+def _joined(tokens: Sequence[Any], shingling: Shingling) -> str:
+    between = {"word": " ", "line": "\n"}.get(str(shingling.unit), "")
+    return between.join(token.decode("utf-8", "surrogateescape") if isinstance(token, bytes) else token for token in tokens)
