@@ -79,11 +79,17 @@ def test_of_a_clustering(found: Clustering) -> None:
     assert made.shingling == WIDTH
 
 
+MANY = [
+    *(text(j, i) for j in range(3) for i in range(5)), *(text(j)[: 40 * i] for j in range(3) for i in range(1, 5)),
+    "a b c d e f g h i j", "a b c d e f",  # resemblance 1/2
+    "k l m n o p", "k l m n q r",  # containment 1/2, both ways
+]
+
+
 @pytest.mark.parametrize("policy", ["resemblance", "containment"])
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.9])
 def test_pairs_are_counted(policy: Any, threshold: float) -> None:
-    texts = [text(j, i) for j in range(3) for i in range(5)] + [text(j)[: 40 * i] for j in range(3) for i in range(1, 5)]
-    found = clustered(texts, policy=policy, threshold=threshold)
+    texts, found = MANY, clustered(MANY, policy=policy, threshold=threshold)
     measure, rows = Counter[int](), []
     for a, b in itertools.combinations(range(len(texts)), 2):
         resemblance = nd.resemblance(texts[a], texts[b], WIDTH)
@@ -108,16 +114,18 @@ def test_pairs_are_counted(policy: Any, threshold: float) -> None:
     ]
 
 
-def test_the_first_pairs_of_all_parts_are_listed(found: Clustering, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_pairs_of_all_parts_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs come in parts by their first document; the contained one may be either."""
-    whole = from_clustering(found.rethreshold(0.9)).tables[1]
-    assert whole.total > 2
-    monkeypatch.setattr(clusterreport, "LISTED", 2)
+    found = clustered(MANY, threshold=0.9)
+    whole = from_clustering(found).tables[1]
+    assert any(int(row[0]) > int(row[2]) for row in whole.rows)  # type: ignore[arg-type]
     [pairs] = list(clusterreport.counted_pairs(found.shelf))
     every = [pairs.where(np.arange(len(pairs.a)) == i) for i in reversed(range(len(pairs.a)))]
-    monkeypatch.setattr(clusterreport, "counted_pairs", lambda shelf: iter(every))
-    split = from_clustering(found.rethreshold(0.9)).tables[1]
-    assert split == whole._replace(rows=whole.rows[:2])
+    for listed in (1, 2, 5):
+        monkeypatch.setattr(clusterreport, "LISTED", listed)
+        for parts in ([pairs], every):
+            monkeypatch.setattr(clusterreport, "counted_pairs", lambda shelf, parts=parts: iter(parts))
+            assert from_clustering(found).tables[1] == whole._replace(rows=whole.rows[:listed])
 
 
 @given(st.lists(st.floats(0, 1), max_size=30), st.lists(st.floats(0, 1), max_size=30))
@@ -188,7 +196,7 @@ def test_adaptive_samples_have_the_values_of_shingles() -> None:
     found = cluster(texts, sketcher=nd.ModSketcher("adaptive", seed=9, shingling=WIDTH), max_holders=4, threads=1)
     rows = page_of(texts, found).table("Common shingles")
     assert len(rows) == min(len(found.common.value), clusterreport.LISTED) > 5
-    assert all(row[1] in stock for row in rows)
+    assert all(len(row[1].split()) == 3 and row[1] in stock for row in rows)
 
 
 def test_values_that_the_text_lacks_have_no_words() -> None:
@@ -253,6 +261,8 @@ def test_chains() -> None:
     assert "or linked by others" in page.table("All documents")[4][3]
     for guard, became in ((0.6, "stars"), (0.3, "one cluster")):
         assert page_of(texts, chained.rethreshold(guard=guard)).table("Chains") == [[*row, became]]
+    more = clustered([*texts, *(text(2, changes) for changes in (0, 2, 4, 5))], threshold=0.6, cluster="components")
+    assert [row[:3] for row in Grids(render(from_clustering(more))).table("Chains")] == [["3", "4", "2"], ["0", "3", "1"]]
     assert not [table for table in from_clustering(clustered(texts, threshold=0.6)).tables if table.title == "Chains"]
 
 
