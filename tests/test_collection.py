@@ -310,3 +310,20 @@ def test_samples_of_few_members_tell_no_containment(tmp_path):
     for wrong in (0, True, 1.5):
         with pytest.raises(ValueError, match="least"):
             nd.cluster(texts, least=wrong)
+
+
+def by_commas(text: str) -> list[str]:
+    return text.split(",")
+
+
+def test_tokens_of_a_callable(tmp_path):
+    """A recipe does not make the callable again, so such a collection is asked by id."""
+    texts = ["a,b,c,d,e,f,g", "a,b,c,d,e,f,g", "x,y"]
+    sketcher = nd.ModSketcher(1, shingling=nd.Shingling(unit=by_commas, width=2))
+    assert nd.cluster(texts, sketcher=sketcher).classes.tolist() == ["kept", "identical", "kept"]
+    assert nd.cluster(sketcher.sketch_many(texts)).labels.tolist() == [0, 0, 2]
+    made = nd.Collection.build(tmp_path / "c", texts, sketcher=sketcher)
+    assert made.members(1) == [0, 1]
+    assert [match.id for match in made.resembling(0)] == [0, 1]
+    with pytest.raises(ValueError, match="by_commas"):
+        made.query("a,b,c")

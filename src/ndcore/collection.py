@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +80,6 @@ class Collection:
         self.path, self.clustering, self.names, self.parameters = path, clustering, names, parameters
         self._shelf, self._settings = shelf, settings
         self._slabs: NDArray[np.uint64] = shelf.get("slabs")[1]["slabs"]
-        self._sketcher = sketcher_of(clustering.segments.recipe)
         self._groups = shelf.get("clusters")[1]
         self._copies = _grouped(clustering.leaders)
 
@@ -230,6 +230,10 @@ class Collection:
     def recipe(self) -> Recipe:
         """That of the sketches."""
         return self.clustering.segments.recipe
+
+    @cached_property
+    def _sketcher(self) -> Sketcher:
+        return sketcher_of(self.recipe)
 
     @property
     def common(self) -> CommonValues:

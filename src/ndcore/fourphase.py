@@ -149,9 +149,10 @@ def cluster(
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides which pairs are counted."""
+    """What decides which pairs are counted. Without a sketcher, sketches are given."""
 
-    sketcher: Sketcher
+    recipe: Recipe
+    sketcher: Sketcher | None
     method: str
     threshold: float
     max_holders: int
@@ -173,16 +174,19 @@ class Settings:
         checked_run(run)
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
             raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
-        if isinstance(texts, Sketches):
-            if sketcher is not None:
-                sketcher.recipe.check(texts.recipe)
-            sketcher = sketcher_of(texts.recipe)
         recipe = None if sketcher is None else sketcher.recipe
+        if isinstance(texts, Sketches):
+            if recipe is not None:
+                recipe.check(texts.recipe)
+            recipe = texts.recipe
         if method == "features":
             filter = filter or _filter_for(recipe, threshold)
-        made = sketcher or _default_sketcher(method, filter)
-        _check_recipe(made.recipe, method, filter)
-        return cls(made, method, float(threshold), int(max_holders), run, filter if method == "features" else None)
+        if recipe is None:
+            sketcher = _default_sketcher(method, filter)
+            recipe = sketcher.recipe
+        _check_recipe(recipe, method, filter)
+        filter = filter if method == "features" else None
+        return cls(recipe, sketcher, method, float(threshold), int(max_holders), run, filter)
 
     @property
     def floor(self) -> float:
@@ -192,7 +196,7 @@ class Settings:
     def plain(self) -> dict[str, Any]:
         """What JSON can hold; `from_plain` reads it."""
         filter = None if self.filter is None else [self.filter.groups, self.filter.group_size, self.filter.need]
-        return {"recipe": self.sketcher.recipe.id, **self.shown(), "threshold": self.threshold, "run": self.run,
+        return {"recipe": self.recipe.id, **self.shown(), "threshold": self.threshold, "run": self.run,
                 "filter": filter}
 
     @classmethod
@@ -204,10 +208,8 @@ class Settings:
         if plain["filter"] is not None:
             groups, size, need = plain["filter"]
             filter = FilterDesign.of(groups, size, need, threshold=plain["threshold"], num_perm=recipe["num_perm"])
-        return cls.of(
-            None, sketcher=sketcher_of(recipe), method=plain["method"], threshold=plain["threshold"],
-            max_holders=plain["max_holders"], run=plain["run"], filter=filter,
-        )
+        _check_recipe(recipe, plain["method"], filter)
+        return cls(recipe, None, plain["method"], plain["threshold"], plain["max_holders"], plain["run"], filter)
 
     def shown(self) -> dict[str, Any]:
         """What a reader wants to know."""
@@ -232,7 +234,8 @@ def cluster_on_shelf(
     share = _half(memory_limit)
     thread_count(threads)
     segments, source = _sketched(shelf, texts, settings.sketcher, threads, report)
-    leaders, same = _collapsed(shelf, segments, source, tell_apart, threads, report)
+    shingling = settings.sketcher.shingling if settings.sketcher is not None and tell_apart else None
+    leaders, same = _collapsed(shelf, segments, source, shingling, threads, report)
     _pair(shelf, segments, leaders, settings, memory_limit=share, threads=threads, report=report, keep_entries=keep_entries)
     draft = Clustering(
         labels=leaders, codes=same, resemblance=np.empty(0), leaders=leaders, same=same, threshold=settings.threshold,
@@ -255,14 +258,11 @@ def _half(memory_limit: int | None) -> int | None:
 
 
 def sketcher_of(recipe: Recipe) -> Sketcher:
-    """The sketcher that made sketches of this recipe. ValueError where it is none of those that cluster."""
-    kind = recipe["kind"]
-    if kind not in ("mod", "bottom", "minhash"):
-        raise ValueError(f"sketches of the kind {kind!r} cannot be clustered; use mod, bottom or minhash sketches")
+    """The sketcher that made sketches of this recipe. ValueError where a recipe alone does not make one."""
     shingling = Shingling.from_recipe(Recipe(recipe["shingling"]))
-    if kind == "mod":
+    if recipe["kind"] == "mod":
         return ModSketcher(recipe["modulus"], recipe["seed"], shingling, recipe["size"])
-    if kind == "bottom":
+    if recipe["kind"] == "bottom":
         return BottomSketcher(recipe["size"], recipe["bits"], recipe["seed"], shingling)
     return MinHasher.from_recipe(recipe)
 
@@ -304,13 +304,14 @@ def _check_recipe(recipe: Recipe, method: str, filter: FilterDesign | None) -> N
 
 
 def _sketched(
-    shelf: Shelf, texts: Any, sketcher: Sketcher, threads: int | None, report: Progress
+    shelf: Shelf, texts: Any, sketcher: Sketcher | None, threads: int | None, report: Progress
 ) -> tuple[Segments, Corpus | Sketches]:
     """The sketches of all documents, and where their digests can be had."""
     if isinstance(texts, Sketches):
         if not shelf.has("sketches/00000"):
             shelf.put_sketches("sketches/00000", texts)
         return Segments([texts]), texts
+    assert sketcher is not None
     corpus = as_corpus(texts)
     if not shelf.has("read"):
         _read(shelf, corpus, sketcher, threads, report)
@@ -349,15 +350,16 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
 
 
 def _collapsed(
-    shelf: Shelf, segments: Segments, source: Corpus | Sketches, tell_apart: bool, threads: int | None, report: Progress
+    shelf: Shelf, segments: Segments, source: Corpus | Sketches, shingling: Shingling | None, threads: int | None,
+    report: Progress,
 ) -> tuple[Ints, NDArray[np.uint8]]:
     if not shelf.has("documents"):
         alike = find_alike(segments, threads)
         digests: NDArray[np.uint8] | None = None
         if isinstance(source, Sketches):
             digests = source.digests
-        elif tell_apart:
-            digests = _digests(segments, source, alike, threads, report)
+        elif shingling is not None:
+            digests = _digests(segments, source, shingling, alike, threads, report)
         leader, how = collapse(segments, alike, digests)
         shelf.put("documents", {}, {"leader": leader.astype(np.uint32), "same": how})
     documents = shelf.get("documents")[1]
@@ -365,10 +367,10 @@ def _collapsed(
 
 
 def _digests(
-    segments: Segments, corpus: Corpus, alike: tuple[Ints, Ints], threads: int | None, report: Progress
+    segments: Segments, corpus: Corpus, shingling: Shingling, alike: tuple[Ints, Ints], threads: int | None, report: Progress
 ) -> NDArray[np.uint8]:
-    """Digests of the documents that are alike: of their bytes, and where these differ, or sketches say nothing, of tokens."""
-    digests, shingling = np.zeros((len(segments), 32), np.uint8), Shingling.from_recipe(Recipe(segments.recipe["shingling"]))
+    """Digests of the documents that are alike: of their bytes; where these differ, or sketches say nothing, of tokens."""
+    digests = np.zeros((len(segments), 32), np.uint8)
     documents, firsts = alike
 
     def read(which: NDArray[np.bool_], part: int) -> None:

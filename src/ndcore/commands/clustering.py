@@ -247,10 +247,11 @@ def _write_report(args: argparse.Namespace, made: Collection, documents: Documen
     from ndcore.reportpage import render
 
     account = _account(made, documents)
+    notes = [f"{account['repeated_ids']:,} documents have the id of an earlier one."] if account["repeated_ids"] else []
     page = render(from_clustering(
         made.clustering, corpora=(documents,) if isinstance(documents, Documents) else None,
         name=lambda position: str(made.names[position]), rejected=account["counts"]["rejected"],
-        notes=[f"{note}." for note in _notes(account, made.clustering)], command=args.command_line,
+        notes=notes, command=args.command_line,
     ))
     Path(args.report).write_text(page, encoding="utf-8")
     if not args.quiet and not args.json:
