@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from ndcore.chains import Chains
 from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy
 from ndcore.container import CorruptFile
+from ndcore.description import begin, describe, described
 from ndcore.filtering import FilterDesign
-from ndcore.fourphase import LEAST, Method, Settings, cluster_on_shelf, common_values, marks_of, needed, sketcher_of
+from ndcore.fourphase import LEAST, cluster_on_shelf, common_values
 from ndcore.names import Names
+from ndcore.pairing import Method, Settings, marks_of, needed, sketcher_of
 from ndcore.phases import unmarked
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
@@ -28,12 +30,9 @@ from ndcore.sketching import Sketcher
 from ndcore.superfeatures import RUN
 from ndcore.verifying import Corpus
 
-__all__ = ["Collection", "Resembling", "is_collection"]
+__all__ = ["Collection", "Resembling"]
 
 Ints = NDArray[np.int64]
-
-DESCRIPTION = "collection.json"
-FORMAT = 1
 
 
 class Resembling(NamedTuple):
@@ -139,7 +138,7 @@ class Collection:
         place = Path(path)
         parameters = {**settings.plain(), "tell_apart": bool(tell_apart)}
         shelf = DirectoryShelf(place)
-        _begin(place, parameters, json.loads(json.dumps(source)))
+        begin(place, parameters, json.loads(json.dumps(source)))
         shelf.mend()
         with reporting(progress) as report:
             found = cluster_on_shelf(
@@ -152,7 +151,7 @@ class Collection:
         _save(shelf, found)
         shelf.drop("read")
         shelf.sync()
-        _describe(place, parameters, source, finished=True)
+        describe(place, parameters, source, finished=True)
         return cls.open(place)
 
     @classmethod
@@ -169,7 +168,7 @@ class Collection:
             There is none.
         """
         place = Path(path)
-        description = _described(place)
+        description = described(place)
         if not description["finished"]:
             raise ValueError(f"{place}: the collection was not finished; build it again with the same arguments to go on")
         shelf = DirectoryShelf(place)
@@ -337,65 +336,6 @@ class Collection:
 
 
 # ---- files
-
-
-def is_collection(path: str | os.PathLike[str]) -> bool:
-    """Whether a directory holds a collection, finished or not."""
-    return (Path(path) / DESCRIPTION).is_file()
-
-
-def _described(place: Path) -> dict[str, Any]:
-    try:
-        description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
-        version = description["ndcore.collection"]
-        checked = {"finished": bool(description["finished"]), "parameters": dict(description["parameters"])}
-    except FileNotFoundError:
-        raise FileNotFoundError(2, "holds no collection: there is no " + DESCRIPTION, str(place)) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptFile(f"{place / DESCRIPTION}: not the description of a collection: {error}") from error
-    if version != FORMAT:
-        raise ValueError(f"{place}: a collection of format {version!r}; this ndcore reads {FORMAT}: upgrade ndcore")
-    return {**checked, "source": description.get("source")}
-
-
-def _describe(place: Path, parameters: dict[str, Any], source: Any, *, finished: bool) -> None:
-    text = json.dumps(
-        {"ndcore.collection": FORMAT, "finished": finished, "parameters": parameters, "source": source}, indent=1
-    )
-    new = place / (DESCRIPTION + ".new")
-    new.write_text(text + "\n", encoding="utf-8")
-    new.replace(place / DESCRIPTION)
-
-
-def _begin(place: Path, parameters: dict[str, Any], source: Any) -> None:
-    """A directory to build in: a new one, or one with an unfinished collection of the same parameters."""
-    place.mkdir(parents=True, exist_ok=True)
-    if not is_collection(place):
-        if any(place.iterdir()):
-            raise FileExistsError(17, "exists and holds something else than a collection", str(place))
-        _describe(place, parameters, source, finished=False)
-        return
-    description = _described(place)
-    if description["finished"]:
-        raise FileExistsError(17, "holds a finished collection already", str(place))
-    for what, before, now in (("parameters", description["parameters"], parameters),
-                              ("source", description["source"], source)):
-        if before != now:
-            raise ValueError(f"{place} holds an unfinished collection of another {what}: {_difference(before, now)}; "
-                             "go on with the same, or build in another directory")
-
-
-def _difference(before: Any, now: Any) -> str:
-    if isinstance(before, dict) and isinstance(now, dict):
-        for name in sorted({*before, *now}):
-            if before.get(name) != now.get(name):
-                return f"{name} {_short(before.get(name))} there, {_short(now.get(name))} here"
-    return f"{_short(before)} there, {_short(now)} here"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 80 else f"{text[:60]}…"
 
 
 def _save(shelf: DirectoryShelf, found: Clustering) -> None:

@@ -18,7 +18,7 @@ def _cluster(args: argparse.Namespace) -> int:
 
 
 def _query(args: argparse.Namespace) -> int:
-    from ndcore.commands.clustering import query
+    from ndcore.commands.querying import query
 
     return query(args)
 

@@ -1,4 +1,4 @@
-"""``ndcore cluster`` and ``ndcore query``: collections in clusters, and questions to them."""
+"""``ndcore cluster``: collections in clusters."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import Any, TextIO
 import numpy as np
 
 from ndcore.clusterings import CLASSES, Clustering
-from ndcore.collection import Collection, Resembling, is_collection
-from ndcore.commands import comparing, summary
+from ndcore.collection import Collection
+from ndcore.commands import summary
 from ndcore.commands.deduplicating import all_sketches, load_sketches, open_documents, repeated, settings
 from ndcore.commands.running import check_page
 from ndcore.commands.saving import uniform
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC
+from ndcore.description import is_collection
 from ndcore.documents import Documents
 from ndcore.files.sources import STDIN, DocumentError, Inputs, UsageError, find, refuse_overlaps
 from ndcore.modsketching import ModSketcher
@@ -28,7 +29,7 @@ from ndcore.shelf import human_bytes
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher, Sketcher
 
-__all__ = ["cluster", "query"]
+__all__ = ["cluster"]
 
 SHOWN = 5  # clusters on the terminal
 
@@ -256,66 +257,3 @@ def _write_report(args: argparse.Namespace, made: Collection, documents: Documen
     Path(args.report).write_text(page, encoding="utf-8")
     if not args.quiet and not args.json:
         print(f"The report for a browser is {printable(args.report)}")
-
-
-# ---- asking
-
-
-def query(args: argparse.Namespace) -> int:
-    """``ndcore query``."""
-    if (args.file is None) == (args.id is None):
-        raise UsageError("ask for a FILE (or - for standard input), or for a document of the collection with --id")
-    if args.members and args.id is None:
-        raise UsageError("--members lists the cluster of a document of the collection: name it with --id")
-    made = Collection.open(args.collection, verify=args.verify)
-    if args.id is None:
-        unit = made.recipe["shingling"]["unit"]
-        text = comparing.load(args.file, args.text_field, args.id_field, unit, args.html_part)
-        found = made.query(text, args.threshold, args.policy, args.limit)
-    else:
-        ident = _ident(made, args.id)
-        if args.members:
-            return _members(made, ident, args.json)
-        found = made.resembling(ident, args.threshold, args.policy, args.limit)
-    if args.json:
-        print(json.dumps([match._asdict() for match in found], indent=2))
-    else:
-        _show(found, made, args, sys.stdout)
-    return 0
-
-
-def _members(made: Collection, ident: Any, as_json: bool) -> int:
-    """The cluster of a document."""
-    label, members = made.cluster_of(ident), made.members(ident)
-    if as_json:
-        print(json.dumps({"cluster": label, "members": members}, indent=2))
-        return 0
-    print(f"{len(members):,} documents in the cluster of {printable(str(label))}", file=sys.stdout)
-    for member in members:
-        print(printable(str(member)))
-    return 0
-
-
-def _ident(made: Collection, text: str) -> Any:
-    """The id that a word of the command line stands for."""
-    for ident in (text, int(text) if text.lstrip("-").isascii() and text.lstrip("-").isdigit() else None):
-        try:
-            if ident is not None:
-                made.names.positions(ident)
-                return ident
-        except (KeyError, TypeError):
-            continue
-    example = printable(str(made.names[0]), 60) if len(made.names) else "none"
-    raise UsageError(f"no document of the collection has the id {text!r}; ids are like {example}")
-
-
-def _show(found: list[Resembling], made: Collection, args: argparse.Namespace, stream: TextIO) -> None:
-    threshold = made.clustering.threshold if args.threshold is None else args.threshold
-    word = "resembles it" if args.policy == "resemblance" else "contains it, or is contained in it,"
-    if not found:
-        print(f"None of {len(made):,} documents {word} at {threshold:g} or more", file=stream)
-        return
-    print("resemblance  of text in document  of document in text  id  [cluster]", file=stream)
-    for match in found:
-        print(f"{match.resemblance:11.3f}  {match.text_in_document:19.3f}  {match.document_in_text:19.3f}  "
-              f"{printable(str(match.id))}  [{printable(str(match.cluster))}]", file=stream)

@@ -1,0 +1,82 @@
+"""What a collection says of itself, and whether one may be built, or gone on with, in a directory."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ndcore.container import CorruptFile
+
+__all__ = ["begin", "describe", "described", "is_collection"]
+
+DESCRIPTION = "collection.json"
+FORMAT = 1
+
+
+def is_collection(path: str | os.PathLike[str]) -> bool:
+    """Whether a directory holds a collection, finished or not."""
+    return (Path(path) / DESCRIPTION).is_file()
+
+
+def described(place: Path) -> dict[str, Any]:
+    """Whether it is finished, its parameters and its source.
+
+    FileNotFoundError where there is no collection, CorruptFile where that is damaged, ValueError for a newer format.
+    """
+    try:
+        description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
+        version = description["ndcore.collection"]
+        checked = {"finished": bool(description["finished"]), "parameters": dict(description["parameters"])}
+    except FileNotFoundError:
+        raise FileNotFoundError(2, "holds no collection: there is no " + DESCRIPTION, str(place)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptFile(f"{place / DESCRIPTION}: not the description of a collection: {error}") from error
+    if version != FORMAT:
+        raise ValueError(f"{place}: a collection of format {version!r}; this ndcore reads {FORMAT}: upgrade ndcore")
+    return {**checked, "source": description.get("source")}
+
+
+def describe(place: Path, parameters: dict[str, Any], source: Any, *, finished: bool) -> None:
+    """Write it, or another one in its place."""
+    text = json.dumps(
+        {"ndcore.collection": FORMAT, "finished": finished, "parameters": parameters, "source": source}, indent=1
+    )
+    new = place / (DESCRIPTION + ".new")
+    new.write_text(text + "\n", encoding="utf-8")
+    new.replace(place / DESCRIPTION)
+
+
+def begin(place: Path, parameters: dict[str, Any], source: Any) -> None:
+    """A directory to build in: a new one, or one with an unfinished collection of the same parameters and source.
+
+    FileExistsError where something else is there, ValueError for other parameters.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    if not is_collection(place):
+        if any(place.iterdir()):
+            raise FileExistsError(17, "exists and holds something else than a collection", str(place))
+        describe(place, parameters, source, finished=False)
+        return
+    description = described(place)
+    if description["finished"]:
+        raise FileExistsError(17, "holds a finished collection already", str(place))
+    for what, before, now in (("parameters", description["parameters"], parameters),
+                              ("source", description["source"], source)):
+        if before != now:
+            raise ValueError(f"{place} holds an unfinished collection of another {what}: {_difference(before, now)}; "
+                             "go on with the same, or build in another directory")
+
+
+def _difference(before: Any, now: Any) -> str:
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in sorted({*before, *now}):
+            if before.get(name) != now.get(name):
+                return f"{name} {_short(before.get(name))} there, {_short(now.get(name))} here"
+    return f"{_short(before)} there, {_short(now)} here"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:60]}…"
