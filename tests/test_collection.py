@@ -327,3 +327,20 @@ def test_tokens_of_a_callable(tmp_path):
     assert [match.id for match in made.resembling(0)] == [0, 1]
     with pytest.raises(ValueError, match="by_commas"):
         made.query("a,b,c")
+
+
+def test_a_disk_without_room_is_told_before(tmp_path, texts, monkeypatch):
+    """Nothing is written but the description; with room the same call goes on."""
+    import shutil
+
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr("ndcore.shelf.shutil.disk_usage", lambda path: usage._replace(free=10**9))
+    with pytest.raises(OSError, match=r"take about \d+\.\d GB, and 1\.0 GB are free"):
+        nd.Collection.build(tmp_path / "c", texts, text_bytes=10**11)
+    assert [path.name for path in (tmp_path / "c").iterdir()] == ["collection.json"]
+    monkeypatch.setattr("ndcore.shelf.shutil.disk_usage", lambda path: usage._replace(free=100))
+    with pytest.raises(OSError, match="the sorted entries take about"):
+        nd.Collection.build(tmp_path / "c", texts)
+    monkeypatch.undo()
+    assert nd.Collection.build(tmp_path / "c", texts, text_bytes=10**6).clustering.labels.tolist() == \
+        nd.cluster(texts).labels.tolist()

@@ -81,6 +81,7 @@ class Collection:
         self._slabs: NDArray[np.uint64] = shelf.get("slabs")[1]["slabs"]
         self._groups = shelf.get("clusters")[1]
         self._copies = _grouped(clustering.leaders)
+        self._opened_slabs: dict[int, tuple[NDArray[np.uint64], NDArray[np.uint32]]] = {}
 
     # ---- making
 
@@ -106,6 +107,7 @@ class Collection:
         threads: int | None = None,
         progress: bool | Progress | None = None,
         source: Mapping[str, Any] | None = None,
+        text_bytes: int = 0,
     ) -> Collection:
         """Cluster documents as `cluster` does, and keep everything in a directory.
 
@@ -120,6 +122,9 @@ class Collection:
             It is read when the documents have been. None: positions. Repeated ids stand for several documents.
         source : mapping that JSON can hold, optional
             What the texts are, as names, sizes and dates of files; to refuse to go on with other ones.
+        text_bytes : int
+            About how much text there is, if that is known: to begin only where the disk has room for its sketches and
+            sorted entries. (Room is asked for again before entries are sorted, when their number is known.)
 
         Others as of `cluster`.
 
@@ -140,6 +145,7 @@ class Collection:
         shelf = DirectoryShelf(place)
         begin(place, parameters, json.loads(json.dumps(source)))
         shelf.mend()
+        shelf.reserve(settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
         with reporting(progress) as report:
             found = cluster_on_shelf(
                 shelf, texts, settings, policy=policy, cluster=cluster, guard=guard, least=least, tell_apart=tell_apart,
@@ -324,8 +330,7 @@ class Collection:
         for slab in np.unique(slabs).tolist():
             if slab == len(self._slabs):
                 continue
-            arrays = self._shelf.get(f"entries/{slab:05d}")[1]
-            keys, documents = arrays["keys"], arrays["documents"]
+            keys, documents = self._entries(slab)
             wanted = values[slabs == slab]
             first, last = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
             held += [documents[a:b].astype(np.int64) for a, b in zip(first, last, strict=True) if 0 < b - a <= most]
@@ -333,6 +338,16 @@ class Collection:
         if len(found) and found[-1] >= len(self):
             raise CorruptFile(f"{self.path}: an entry names document {found[-1]} of {len(self)}")
         return found, counts.astype(np.int64)
+
+
+    def _entries(self, slab: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        """The sorted entries of a slab, mapped when they are first asked for."""
+        if slab not in self._opened_slabs:
+            arrays = self._shelf.get(f"entries/{slab:05d}")[1]
+            if arrays["keys"].shape != arrays["documents"].shape:
+                raise CorruptFile(f"{self.path}: the entries of slab {slab} do not fit together")
+            self._opened_slabs[slab] = arrays["keys"], arrays["documents"]
+        return self._opened_slabs[slab]
 
 
 # ---- files

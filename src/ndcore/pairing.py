@@ -90,6 +90,18 @@ class Settings:
         _check_recipe(recipe, plain["method"], filter)
         return cls(recipe, None, plain["method"], plain["threshold"], plain["max_holders"], plain["run"], filter)
 
+    def expected_bytes(self, text: int) -> int:
+        """About how many bytes sketches and sorted entries of so many bytes of text take on disk.
+
+        Of shingles of 7 bytes each; for adaptive samples, in documents of 5 KB; for signatures, of 2 KB.
+        """
+        kind = self.recipe["kind"]
+        if kind == "mod":
+            members = text / 5000 * 75 if self.recipe["modulus"] == "adaptive" else text / 7 / self.recipe["modulus"]
+            return int(26 * members)
+        width = self.recipe["size"] if kind == "bottom" else self.recipe["num_perm"]
+        return int(text / 2000 * 12 * width)
+
     def shown(self) -> dict[str, Any]:
         """What a reader wants to know."""
         shown: dict[str, Any] = {"method": self.method, "max_holders": self.max_holders}

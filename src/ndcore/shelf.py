@@ -166,6 +166,11 @@ class DirectoryShelf:
                 "so far is kept: make room and run the same again"
             )
 
+    @property
+    def nbytes(self) -> int:
+        """What the files take."""
+        return sum(file.stat().st_size for file in self._files())
+
     def verify(self) -> int:
         """Compare every checksum; how many files there are. CorruptFile names the first that is damaged."""
         files = self._files()

@@ -94,7 +94,7 @@ def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
             sketcher=None if isinstance(texts, Sketches) else _sketcher(args, method), method=method,
             policy=args.policy or "resemblance", cluster=args.cluster or "star", guard=args.guard,
             max_holders=args.max_holders, run=args.run_length, memory_limit=args.memory_limit, threads=args.threads,
-            progress=not args.quiet, source=_stamps(found),
+            progress=not args.quiet, source=_stamps(found), text_bytes=_text_bytes(found),
         )
     except FileExistsError as error:
         raise UsageError(f"the output {args.output} {error.strerror}; give another name, or --overwrite to replace a "
@@ -137,6 +137,16 @@ def _stamps(found: Inputs) -> dict[str, Any]:
         status = Path(source.location).stat()
         stamps.append([source.path, status.st_size, status.st_mtime_ns])
     return {"inputs": stamps}
+
+
+def _text_bytes(found: Inputs) -> int:
+    """About how much text the inputs hold; compressed ones four times their size."""
+    sizes = 0
+    for source in found.sources:
+        if source.path != STDIN and source.kind != "sketches":
+            packed = Path(source.location).suffix in (".gz", ".zst", ".parquet")
+            sizes += Path(source.location).stat().st_size * (4 if packed else 1)
+    return sizes
 
 
 def _method_of(texts: Documents | Sketches) -> Any:
