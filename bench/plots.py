@@ -127,11 +127,37 @@ def nearness(tables: dict[str, Table], figure: Any) -> None:
     plots[0].legend(fontsize=7, frameon=False)
 
 
+def growth(tables: dict[str, Table], figure: Any) -> None:
+    """Seconds of the phases of clustering by the number of documents, beside what is linear."""
+    rows = list(picked(tables["altavista"]))
+    documents = [row["documents"] for row in rows]
+    plot = figure.subplots()
+    figure.set_size_inches(9, 4.4)
+    for name, shade, line in (
+        ("ndcore", OURS, "-"), ("sketching and digests", "#d06a1f", "-"), ("entries to clusters", "#2a8f5b", "-"),
+        ("sorting entries", "#2a8f5b", "--"), ("counting pairs", "#2a8f5b", ":"), ("clusters", "#2a8f5b", "-."),
+    ):
+        values = [row[name] for row in rows]
+        plot.plot(documents, values, line, marker="o", markersize=4, color=shade, label=name)
+        if line == "-":
+            linear = [values[-1] * n / documents[-1] for n in documents]
+            plot.plot(documents, linear, "-", color=REFERENCE, linewidth=1, zorder=0)
+    plot.set_xscale("log")
+    plot.set_yscale("log")
+    plot.set_xlabel("documents", fontsize=9)
+    plot.set_ylabel("seconds, two threads", fontsize=9)
+    plot.set_title("The collection of 1996 by size; pale: linear", fontsize=10, loc="left")
+    plot.tick_params(labelsize=8)
+    plot.legend(fontsize=8, frameon=False)
+    plot.spines[["top", "right"]].set_visible(False)
+
+
 # table that a plot stands under -> (file, description, drawing)
 PLOTS: dict[str, tuple[str, str, Callable[[dict[str, Table], Any], None]]] = {
     "against": ("benchmarks-peers.svg", "Text to sketches, by library", peers),
     "against-kernels": ("benchmarks-kernels.svg", "Sketches of ready hashes, by library", kernels),
     "pipeline": ("benchmarks-inputs.svg", "Text to sketches, by input", scripts),
+    "altavista": ("benchmarks-growth.svg", "Clustering by number of documents", growth),
     "nearness-curves": ("benchmarks-nearness.svg", "Simhash: precision and recall by distance", nearness),
     "job-stages": ("benchmarks-stages.svg", "ndcore dedup, by stage", stages),
 }

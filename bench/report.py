@@ -22,10 +22,13 @@ from plots import PLOTS, draw
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 REMARKS = Path(__file__).parent / "remarks.md"
-ORDER = ("against", "pipeline", "job", "quality", "containment", "nearness", "hamming", "kernels", "calls")
+ORDER = ("against", "pipeline", "job", "quality", "containment", "altavista", "clustering", "nearness", "hamming",
+         "joining_file", "kernels", "calls")
 TITLES = {
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
-    "quality": "Are the results right?", "containment": "Containment from sketches",
+    "altavista": "AltaVista, 1996, again", "clustering": "Clusters of sketches beside the truth",
+    "joining_file": "Fingerprints on disk", "quality": "Are the results right?",
+    "containment": "Containment from sketches",
     "nearness": "Simhash and near-duplicates", "hamming": "Fingerprints within 3 bits", "kernels": "Kernels",
     "calls": "What a call costs",
 }
