@@ -114,7 +114,17 @@ def test_other_clusters_of_a_collection(collection, capsys):
     assert json.loads(capsys.readouterr().out)["counts"]["by_class"]["near"] == 0
     assert nd.Collection.open(collection).clustering.threshold == 0.999
     assert "counted from 0.5 on" in refused(capsys, 1, "cluster", collection, "--threshold", "0.2")
-    assert "in place" in refused(capsys, 2, "cluster", collection, "-o", "elsewhere")
+
+
+def test_another_collection_of_the_same_sketches(collection, tmp_path, capsys):
+    assert run("cluster", collection, "-o", tmp_path / "d", "--threshold", "0.1", "--max-holders", "1", "--json", "-q") == 0
+    account = json.loads(capsys.readouterr().out)
+    assert account["counts"]["by_class"] == {"identical": 1, "lexical": 1, "shingle": 0, "near": 0, "contained": 0}
+    assert account["parameters"]["max_holders"] == 1 and account["common"] > 50
+    assert nd.Collection.open(tmp_path / "d").members("a-upper") == ["a", "a-again", "a-upper"]
+    assert "finished collection" in refused(capsys, 2, "cluster", collection, "-o", tmp_path / "d")
+    assert "made with --modulus adaptive, not 7" in refused(
+        capsys, 2, "cluster", collection, "-o", tmp_path / "e", "--modulus", "7")
 
 
 def test_saved_sketches(tmp_path, records, capsys):

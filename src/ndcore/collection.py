@@ -89,7 +89,7 @@ class Collection:
     def build(
         cls,
         path: str | os.PathLike[str],
-        texts: Iterable[str | bytes] | Corpus | Sketches,
+        texts: Iterable[str | bytes] | Corpus | Sketches | Collection,
         ids: Sequence[Any] | Iterable[Any] | None = None,
         *,
         threshold: float = 0.5,
@@ -118,6 +118,8 @@ class Collection:
         ----------
         path : path
             A directory that does not exist, is empty, or holds an unfinished collection.
+        texts : as of `cluster`, or Collection
+            Another collection: its sketches, ids and classes of equal documents are taken, and nothing is read.
         ids : iterable of str or of int, optional
             It is read when the documents have been. None: positions. Repeated ids stand for several documents.
         source : mapping that JSON can hold, optional
@@ -137,8 +139,9 @@ class Collection:
         OSError
             The disk is full, or will be. What is finished stays: make room, and build again.
         """
+        given = texts.clustering.segments if isinstance(texts, Collection) else texts
         settings = Settings.of(
-            texts, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
+            given, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
         )
         place = Path(path)
         parameters = {**settings.plain(), "tell_apart": bool(tell_apart)}
@@ -146,9 +149,12 @@ class Collection:
         begin(place, parameters, json.loads(json.dumps(source)))
         shelf.mend()
         shelf.reserve(settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
+        if isinstance(texts, Collection):
+            for name in ("ids", "documents"):
+                shelf.put(name, *texts._shelf.get(name))
         with reporting(progress) as report:
             found = cluster_on_shelf(
-                shelf, texts, settings, policy=policy, cluster=cluster, guard=guard, least=least, tell_apart=tell_apart,
+                shelf, given, settings, policy=policy, cluster=cluster, guard=guard, least=least, tell_apart=tell_apart,
                 memory_limit=memory_limit, threads=threads, report=report, keep_entries=True,
             )
             if not shelf.has("ids"):

@@ -178,12 +178,14 @@ def _half(memory_limit: int | None) -> int | None:
 
 def _sketched(
     shelf: Shelf, texts: Any, sketcher: Sketcher | None, threads: int | None, report: Progress
-) -> tuple[Segments, Corpus | Sketches]:
+) -> tuple[Segments, Corpus | Sketches | Segments]:
     """The sketches of all documents, and where their digests can be had."""
-    if isinstance(texts, Sketches):
-        if not shelf.has("sketches/00000"):
-            shelf.put_sketches("sketches/00000", texts)
-        return Segments([texts]), texts
+    if isinstance(texts, (Sketches, Segments)):
+        given = texts if isinstance(texts, Segments) else Segments([texts])
+        for number, part in enumerate(given.parts):
+            if not shelf.has(f"sketches/{number:05d}"):
+                shelf.put_sketches(f"sketches/{number:05d}", part)
+        return given, texts
     assert sketcher is not None
     corpus = as_corpus(texts)
     if not shelf.has("read"):
@@ -223,7 +225,7 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
 
 
 def _collapsed(
-    shelf: Shelf, segments: Segments, source: Corpus | Sketches, shingling: Shingling | None, threads: int | None,
+    shelf: Shelf, segments: Segments, source: Corpus | Sketches | Segments, shingling: Shingling | None, threads: int | None,
     report: Progress,
 ) -> tuple[Ints, NDArray[np.uint8]]:
     if not shelf.has("documents"):
@@ -231,7 +233,7 @@ def _collapsed(
         digests: NDArray[np.uint8] | None = None
         if isinstance(source, Sketches):
             digests = source.digests
-        elif shingling is not None:
+        elif shingling is not None and not isinstance(source, Segments):
             digests = _digests(segments, source, shingling, alike, threads, report)
         leader, how = collapse(segments, alike, digests)
         shelf.put("documents", {}, {"leader": leader.astype(np.uint32), "same": how})

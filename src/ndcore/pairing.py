@@ -14,6 +14,7 @@ from ndcore.filtering import FilterDesign
 from ndcore.modsketching import ModSketcher
 from ndcore.phases import Marks
 from ndcore.recipe import Recipe
+from ndcore.segments import Segments
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import BottomSketcher, MinHasher, Sketcher
@@ -54,7 +55,7 @@ class Settings:
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
             raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
         recipe = None if sketcher is None else sketcher.recipe
-        if isinstance(texts, Sketches):
+        if isinstance(texts, (Sketches, Segments)):
             if recipe is not None:
                 recipe.check(texts.recipe)
             recipe = texts.recipe

@@ -32,7 +32,8 @@ def add_cluster(commands: Any) -> None:
         "entries, pairs and clusters in a directory for ndcore query. Texts are not compared: ndcore dedup does that. "
         + INPUTS,
         epilog="What is interrupted goes on where it was when the same command is given again. With a collection as the "
-        "only input, and without -o, other clusters are made of it, from the pairs that were counted.",
+        "only input, and without -o, other clusters are made of it, from the pairs that were counted; with -o, another "
+        "collection of its sketches.",
     )
     p.set_defaults(run=_cluster)
     p.add_argument("inputs", nargs="+", metavar="IN", help="what to cluster, or a collection")

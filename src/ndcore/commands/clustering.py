@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -39,6 +41,8 @@ def cluster(args: argparse.Namespace) -> int:
     begun = time.monotonic()
     if args.report is not None:
         check_page(args.report)
+    made: Collection
+    documents: Documents | Sketches | None
     if len(args.inputs) == 1 and is_collection(args.inputs[0]):
         made, documents = _again(args), None
     else:
@@ -61,12 +65,34 @@ def cluster(args: argparse.Namespace) -> int:
 
 
 def _again(args: argparse.Namespace) -> Collection:
-    """Other clusters of a collection that is there."""
-    place = args.inputs[0]
-    if args.output is not None and Path(args.output).resolve() != Path(place).resolve():
-        raise UsageError(f"{place} is a collection; its clusters are made again in place, without -o")
-    made = Collection.open(place)
-    return made.rethreshold(args.threshold, args.policy, args.cluster, args.guard, threads=args.threads)
+    """Other clusters of a collection that is there, or another collection of its sketches."""
+    old = Collection.open(args.inputs[0])
+    if args.output is None or Path(args.output).resolve() == Path(args.inputs[0]).resolve():
+        return old.rethreshold(args.threshold, args.policy, args.cluster, args.guard, threads=args.threads)
+    _check_output(args, Inputs([], []))
+    settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
+    with _refusing(args):
+        return Collection.build(
+            args.output, old, method=args.method or old.parameters["method"], source={"collection": args.inputs}, **_how(args)
+        )
+
+
+@contextlib.contextmanager
+def _refusing(args: argparse.Namespace) -> Iterator[None]:
+    """UsageError where the output is something else than a collection to go on with."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise UsageError(f"the output {args.output} {error.strerror}; give another name, or --overwrite to replace a "
+                         "collection") from error
+
+
+def _how(args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "threshold": 0.5 if args.threshold is None else args.threshold, "policy": args.policy or "resemblance",
+        "cluster": args.cluster or "star", "guard": args.guard, "max_holders": args.max_holders, "run": args.run_length,
+        "memory_limit": args.memory_limit, "threads": args.threads, "progress": not args.quiet,
+    }
 
 
 def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
@@ -88,17 +114,11 @@ def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
         texts = open_documents(args, found)
         ids = _Later(texts)
     method = args.method or _method_of(texts)
-    try:
+    with _refusing(args):
         made = Collection.build(
-            args.output, texts, ids, threshold=0.5 if args.threshold is None else args.threshold,
-            sketcher=None if isinstance(texts, Sketches) else _sketcher(args, method), method=method,
-            policy=args.policy or "resemblance", cluster=args.cluster or "star", guard=args.guard,
-            max_holders=args.max_holders, run=args.run_length, memory_limit=args.memory_limit, threads=args.threads,
-            progress=not args.quiet, source=_stamps(found), text_bytes=_text_bytes(found),
+            args.output, texts, ids, sketcher=None if isinstance(texts, Sketches) else _sketcher(args, method),
+            method=method, source=_stamps(found), text_bytes=_text_bytes(found), **_how(args),
         )
-    except FileExistsError as error:
-        raise UsageError(f"the output {args.output} {error.strerror}; give another name, or --overwrite to replace a "
-                         "collection") from error
     if isinstance(texts, Documents) and not len(texts) and texts.rejected:
         raise DocumentError(*texts.rejected[0])
     return made, texts

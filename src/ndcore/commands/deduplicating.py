@@ -292,7 +292,7 @@ def settings(
             recipe.check(other.recipe)
         made = recipe["shingling"]
         for name, value in {**asked, **numbers}.items():
-            there = made[name] if name in made else recipe.get(name)
+            there = made[name] if name in made else recipe.parameters.get(name)
             if value is not None and value != there:
                 option = "--" + name.replace("_", "-")
                 raise UsageError(
