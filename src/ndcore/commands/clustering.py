@@ -73,7 +73,8 @@ def _again(args: argparse.Namespace) -> Collection:
     settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
     with _refusing(args):
         return Collection.build(
-            args.output, old, method=args.method or old.parameters["method"], source={"collection": args.inputs}, **_how(args)
+            args.output, old, method=args.method or old.parameters["method"], source={"collection": args.inputs},
+            **_how(args),
         )
 
 
