@@ -146,3 +146,20 @@ def test_parquet_columns_are_named(files, capsys):
     assert "'name' is string" in refused(capsys, 1, "pairs", folder / "f.parquet", "--column", "name")
     assert run("pairs", folder / "f.parquet", "--column", "f", "--id-column", "name", "--max-distance", 0) == 0
     assert rows(capsys.readouterr().out) == [("id0", "id4", "0")]
+
+
+def test_join_reads_collections_of_every_kind(files, capsys, monkeypatch):
+    folder, options = files
+    np.save(folder / "asked.npy", np.array(QUERIES, np.uint64))
+    monkeypatch.setattr("ndcore.files.fingerprints.ROWS", 2)  # Parquet in three parts
+    expected = sorted((i, distance, j) for i, a in enumerate(QUERIES) for j, b in enumerate(VALUES)
+                      if (distance := reference.distance(a, b)) <= 3)
+    for name, how in options.items():
+        named = [f"--collection-{option[2:]}" if str(option).startswith("--") else option for option in how]
+        assert run("join", folder / "asked.npy", folder / name, *named, "-q") == 0
+        found = [tuple(map(int, row)) for row in rows(capsys.readouterr().out)]
+        assert [(query, distance, position) for query, position, distance in found] == expected, name
+    index = nd.HammingIndex(VALUES, [f"id{i}" for i in range(len(VALUES))])
+    index.save(folder / "saved.ndh")
+    assert run("join", folder / "asked.npy", folder / "saved.ndh", "-q") == 0
+    assert [row[1] for row in rows(capsys.readouterr().out)] == [f"id{j}" for _, _, j in expected]

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC
-from ndcore.files.fingerprints import Column, load, parsed
+from ndcore.files.fingerprints import Column, load, parsed, pieces
 from ndcore.files.sources import UsageError, starts_with
 from ndcore.hamming import HammingIndex, Matches, Pairs
-from ndcore.joining import hamming_join, mapped_fingerprints
+from ndcore.joining import hamming_join
 from ndcore.planning import TablePlan, plan_tables
 
 ROWS_AT_ONCE = 1 << 16
@@ -79,11 +80,26 @@ def pairs(args: argparse.Namespace) -> int:
 def join(args: argparse.Namespace) -> int:
     """``ndcore hamming join``."""
     queries, names = load(args.queries, Column(args.format, args.column, args.id_column))
-    collection = mapped_fingerprints(args.collection)
-    found = hamming_join(queries, collection, args.max_distance, bits=args.bits, threads=args.threads,
-                         progress=not args.quiet)
-    _write(args, found, names)
+    _write(args, _joined(args, queries), names)
     return 0
+
+
+def _joined(args: argparse.Namespace, queries: NDArray[np.uint64]) -> Matches:
+    """Matches of the queries in a saved index, or in a file of fingerprints piece by piece."""
+    def met(collection: Any) -> Matches:
+        return hamming_join(queries, collection, args.max_distance, bits=args.bits, threads=args.threads,
+                            progress=not args.quiet)
+
+    if starts_with(args.collection, MAGIC):
+        return met(args.collection)
+    found, before = [met(np.empty(0, np.uint64))], 0
+    for piece in pieces(args.collection, Column(args.collection_format, args.collection_column)):
+        part = met(piece)
+        found.append(part._replace(id=part.id + before))
+        before += len(piece)
+    columns = [np.concatenate(column) for column in zip(*found, strict=True)]
+    order = np.lexsort((columns[1], columns[2], columns[0]))
+    return Matches(*(column[order] for column in columns))
 
 
 def plan(args: argparse.Namespace) -> int:

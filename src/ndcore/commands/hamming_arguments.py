@@ -86,7 +86,11 @@ def _add_join(parts: Any) -> None:
     )
     p.set_defaults(run=hamming.join)
     p.add_argument("queries", metavar="QUERIES", help="fingerprints that fit in memory several times")
-    p.add_argument("collection", metavar="FILE", help=".npy, or 8 bytes each, lowest first; of any size")
+    p.add_argument(
+        "collection", metavar="FILE", help="of any size: .npy, 8 bytes each, Parquet (read in parts), text, or an index"
+    )
+    p.add_argument("--collection-column", metavar="COLUMN", help="of FILE: a name in Parquet, a number in text")
+    p.add_argument("--collection-format", choices=FORMATS, metavar="FORMAT", help="of FILE, where its suffix does not tell")
     _add_columns(p)
     _add_search(p)
     _add_output(p)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ndcore.files.sources import UsageError
 from ndcore.joining import mapped_fingerprints
 
-__all__ = ["FORMATS", "Column", "load", "parsed"]
+__all__ = ["FORMATS", "Column", "load", "parsed", "pieces"]
 
 FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
+ROWS = 1 << 25  # of a Parquet file, that are in memory at a time
 SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
 
 
@@ -50,6 +51,19 @@ def load(path: str, column: Column) -> tuple[NDArray[np.uint64], NDArray[Any] | 
     return _text(path, column, kind)
 
 
+def pieces(path: str, column: Column) -> Iterator[NDArray[np.uint64]]:
+    """The fingerprints of a file of any size, in pieces: arrays mapped whole, Parquet read by ROWS, text read whole."""
+    if (column.format or SUFFIXES.get(Path(path).suffix.lower())) != "parquet":
+        yield load(path, column)[0]
+        return
+    chosen = _parquet_columns(path, column)[0]
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(ROWS, columns=[chosen]):
+            yield _parquet_values(path, chosen, batch.column(0))
+
+
 def parsed(number: str, kind: str = "text") -> int:
     """A fingerprint written down; ValueError for what is none. kind: hex, decimal, or text (hexadecimal where it has 0x)."""
     digits = number.strip()
@@ -67,27 +81,40 @@ def parsed(number: str, kind: str = "text") -> int:
 
 
 def _parquet(path: str, column: Column) -> tuple[NDArray[np.uint64], NDArray[Any] | None]:
+    names = _parquet_columns(path, column)
+    from pyarrow import parquet
+
+    table = parquet.read_table(path, columns=names)
+    ids = None if column.id is None else np.asarray(table.column(column.id).to_pylist())
+    return _parquet_values(path, names[0], table.column(names[0])), ids
+
+
+def _parquet_columns(path: str, column: Column) -> list[str]:
+    """The name of the column of fingerprints, and that of ids if it is asked for."""
     try:
         from pyarrow import ArrowInvalid, parquet
     except ImportError as error:
         raise ImportError(f"{path}: reading Parquet needs pyarrow: pip install 'ndcore[parquet]'") from error
     try:
         names = parquet.read_schema(path).names
-        chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
-        if chosen is None:
-            raise UsageError(f"{path} has the columns {', '.join(names)}; name that of the fingerprints with --column")
-        for name in filter(None, (chosen, column.id)):
-            if name not in names:
-                raise UsageError(f"{path} has no column {name!r}; it has {', '.join(names)}")
-        table = parquet.read_table(path, columns=[chosen, *filter(None, [column.id])])
     except ArrowInvalid as error:
         raise ValueError(f"{path}: no sound Parquet file: {error}") from error
-    values = table.column(chosen)
+    chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
+    if chosen is None:
+        raise UsageError(f"{path} has the columns {', '.join(names)}; name that of the fingerprints with --column")
+    found = [chosen, *filter(None, [column.id])]
+    for name in found:
+        if name not in names:
+            raise UsageError(f"{path} has no column {name!r}; it has {', '.join(names)}")
+    return found
+
+
+def _parquet_values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
     if values.null_count or str(values.type) not in ("uint64", "int64"):
-        raise ValueError(f"{path}: the column {chosen!r} is {values.type} with {values.null_count} nulls; "
+        raise ValueError(f"{path}: the column {name!r} is {values.type} with {values.null_count} nulls; "
                          "fingerprints are uint64 (or the same bits as int64) without nulls")
-    ids = None if column.id is None else np.asarray(table.column(column.id).to_pylist())
-    return values.to_numpy().view(np.uint64), ids
+    found: NDArray[np.uint64] = values.to_numpy().view(np.uint64)
+    return found
 
 
 def _text(path: str, column: Column, kind: str) -> tuple[NDArray[np.uint64], NDArray[Any] | None]:
