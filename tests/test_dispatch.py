@@ -150,7 +150,8 @@ def test_a_form_that_this_cpu_lacks(monkeypatch):
 
 
 def extensions() -> list[Path]:
-    names = ["_arrow", "_cpu", "_feature", "_greedy", "_minhash", "_modsketch", "_pairs", "_pipeline", "_rabin", "_text"]
+    names = ["_arrow", "_cpu", "_entries", "_feature", "_greedy", "_minhash", "_modsketch", "_pairs", "_pipeline", "_rabin",
+             "_text"]
     return [Path(importlib.util.find_spec(f"ndcore.{name}").origin) for name in names]
 
 
@@ -176,7 +177,7 @@ def test_each_c_function_is_in_exactly_one_extension():
     for name in ("nd_minima32_take", "nd_minima64_take", "nd_bottom_take", "nd_minhash_use", "nd_minhash_chosen"):
         assert owners[name] == ["_minhash"]
     for name, owner in [("nd_shingle", "_pipeline"), ("nd_rabin_symbols", "_rabin"), ("nd_text_symbols", "_text"),
-                        ("nd_pairs_sort", "_pairs"), ("nd_mod_take", "_modsketch"),
+                        ("nd_pairs_sort", "_pairs"), ("nd_entries_runs", "_entries"), ("nd_mod_take", "_modsketch"),
                         ("nd_cpu_features", "_cpu")]:  # fmt: skip
         assert owners[name] == [owner]
 
