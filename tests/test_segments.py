@@ -1,0 +1,76 @@
+"""Sketches in parts: whatever the parts, what one Sketches would say; overlaps beside sets."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from samples import as_sketches, collection
+
+import ndcore as nd
+from ndcore.reference import fourphase
+from ndcore.segments import Overlaps, Segments
+
+WORDS = " ".join(f"w{i}" for i in range(40))
+
+
+def parted(sketches, cuts):
+    """The same in several parts, empty ones too."""
+    ends = [0, *cuts, len(sketches)]
+    return Segments([sketches[a:b] for a, b in itertools.pairwise(ends)])
+
+
+@pytest.mark.parametrize("cuts", [[], [3, 3, 20], [0, 39, 40]])
+@pytest.mark.parametrize("modulus", [4, None])
+def test_parts_do_not_matter(modulus, cuts):
+    samples = collection(random.Random(2), 40, modulus)
+    segments = parted(as_sketches(samples, modulus is None), cuts)
+    assert len(segments) == 40
+    assert [segments.row(i).tolist() for i in range(40)] == [list(sample.members) for sample in samples]
+    assert segments.members.tolist() == [len(sample.members) for sample in samples]
+    assert segments.valid.all()
+    if modulus is None:
+        assert segments.moduli.tolist() == [sample.modulus for sample in samples]
+    else:
+        assert segments.moduli is None
+    pairs = list(itertools.product(range(40), repeat=2))
+    a, b = (np.array(column) for column in zip(*pairs, strict=True))
+    common = np.array([len(set(samples[i].members) & set(samples[j].members)) for i, j in pairs])
+    sizes = [fourphase.sizes(samples[i], samples[j]) for i, j in pairs]
+    for found in (segments.overlaps(a, b, common), segments.compared(a, b, 2)):
+        assert found.common.tolist() == common.tolist()
+        assert list(zip(found.in_a.tolist(), found.in_b.tolist(), strict=True)) == sizes
+    alike = [(segments.keys[i] == segments.keys[j]) for i, j in pairs]
+    assert alike == [samples[i] == samples[j] for i, j in pairs]
+    assert [segments.same(i, j) for i, j in pairs] == alike
+
+
+@pytest.mark.parametrize("sketcher", [nd.BottomSketcher(6), nd.MinHasher(16)], ids=["bottom", "minhash"])
+def test_compared_is_compare(sketcher):
+    texts = [WORDS, WORDS + " more", WORDS[20:], WORDS[:60], "other words than these are here", ""]
+    sketches = sketcher.sketch_many(texts)
+    segments = parted(sketches, [1, 4])
+    a, b = (np.array(column) for column in zip(*itertools.product(range(6), repeat=2), strict=True))
+    found, wanted = segments.compared(a, b, None), sketches.compare(a, b)
+    np.testing.assert_allclose(found.resemblance[wanted.valid], wanted.resemblance[wanted.valid], rtol=1e-15)
+    if sketches.offsets is not None:
+        np.testing.assert_array_equal(found.a_in_b[wanted.valid], wanted.containment[wanted.valid])
+    assert segments.valid.tolist() == [True] * 5 + [False]
+
+
+def test_ratios():
+    found = Overlaps(np.array([3, 0, 0, 2]), np.array([4, 5, 0, 2]), np.array([6, 0, 0, 2]))
+    nan = float("nan")
+    np.testing.assert_array_equal(found.resemblance, [3 / 7, 0, nan, 1])
+    np.testing.assert_array_equal(found.a_in_b, [3 / 4, 0, nan, 1])
+    np.testing.assert_array_equal(found.b_in_a, [3 / 6, nan, nan, 1])
+    np.testing.assert_array_equal(found.contained, [3 / 4, nan, nan, 1])
+    some = found.where(np.array([True, False, False, True]))
+    assert (some.common.tolist(), some.in_a.tolist(), some.in_b.tolist()) == ([3, 2], [4, 2], [6, 2])
+
+
+def test_other_recipes_are_refused():
+    with pytest.raises(nd.RecipeMismatch):
+        Segments([nd.ModSketcher(4).sketch_many([WORDS]), nd.ModSketcher(5).sketch_many([WORDS])])
