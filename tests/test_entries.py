@@ -106,7 +106,9 @@ def test_samples_that_do_not_ascend():
     assert len(_entries.sample_keys(joined, offsets, None, ascending=False)) == 4
 
 
-@pytest.mark.parametrize("wrong", [np.zeros(4, np.int64), np.zeros(8, np.uint64)[::2], np.zeros((2, 2), np.uint64), [1, 2], None])
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(4, np.int64), np.zeros(8, np.uint64)[::2], np.zeros((2, 2), np.uint64), [1], None]
+)
 def test_arrays_of_another_kind_are_refused(wrong):
     with pytest.raises((ValueError, TypeError)):
         _entries.sample_keys(wrong, np.array([0, 4]), None)
