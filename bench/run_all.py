@@ -17,7 +17,7 @@ from corpus import add_options
 from measure import RESULTS
 
 HERE = Path(__file__).parent
-PARTS = ("kernels", "calls", "pipeline", "against", "job", "quality", "containment", "nearness", "hamming")
+PARTS = ("kernels", "calls", "pipeline", "against", "job", "quality", "clustering", "containment", "nearness", "hamming")
 QUIET = 0.5  # load average above which figures are not to be trusted
 
 
