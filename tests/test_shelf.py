@@ -16,13 +16,11 @@ ARRAYS = {"a": np.arange(5, dtype=np.uint32), "b": np.zeros((0, 3), np.uint64), 
 
 
 def shelves(folder):
-    return {"memory": MemoryShelf(), "spilled": MemoryShelf(1), "files": DirectoryShelf(folder, durable=False),
-            "durable": DirectoryShelf(folder / "durable")}  # fmt: skip
+    return {"memory": MemoryShelf(), "spilled": MemoryShelf(1), "files": DirectoryShelf(folder)}
 
 
-@pytest.fixture(params=["memory", "spilled", "files", "durable"])
+@pytest.fixture(params=["memory", "spilled", "files"])
 def shelf(request, tmp_path):
-    (tmp_path / "durable").mkdir()
     return shelves(tmp_path)[request.param]
 
 
@@ -113,7 +111,7 @@ def test_temporary_files_go_with_the_shelf():
 
 
 def test_a_damaged_file_is_found(tmp_path):
-    shelf = DirectoryShelf(tmp_path, durable=False)
+    shelf = DirectoryShelf(tmp_path)
     shelf.put("runs/00000", {}, {"a": np.arange(10_000)})
     shelf.put_sketches("sketches/00000", nd.ModSketcher(1).sketch_many(["a b c d e f"]))
     assert shelf.verify() == 2
@@ -129,7 +127,7 @@ def test_a_damaged_file_is_found(tmp_path):
 
 
 def test_a_file_of_another_name_is_none(tmp_path):
-    shelf = DirectoryShelf(tmp_path, durable=False)
+    shelf = DirectoryShelf(tmp_path)
     shelf.put("runs/00000", {}, ARRAYS)
     (tmp_path / "pairs").mkdir()
     shutil.copy(tmp_path / "runs" / "00000.ndc", tmp_path / "pairs" / "00000.ndc")
@@ -153,3 +151,20 @@ def test_room_is_asked_for(tmp_path, monkeypatch):
 )
 def test_bytes_in_words(n, words):
     assert human_bytes(n) == words
+
+
+def test_mend_takes_away_what_is_damaged_or_unfinished(tmp_path):
+    shelf = DirectoryShelf(tmp_path)
+    for number in range(3):
+        shelf.put(f"runs/{number:05d}", {}, ARRAYS)
+    shelf.sync()
+    damaged = tmp_path / "runs" / "00001.ndc"
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"\xff")
+    (tmp_path / "runs" / ".00002.ndc.0123.tmp").write_bytes(b"half")
+    (tmp_path / "mine.txt").write_text("mine")
+    size = shelf.nbytes
+    shelf.mend()
+    assert shelf.names("runs") == ["runs/00000", "runs/00002"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["00000.ndc", "00002.ndc", "mine.txt", "runs"]
+    assert 0 < shelf.nbytes < size
+    assert shelf.verify() == 2

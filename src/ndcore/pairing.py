@@ -48,7 +48,7 @@ class Settings:
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
-            raise ValueError(f"threshold is a number above 0 and at most 1, got {threshold!r}")
+            raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
         if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 1:
             raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
         checked_run(run)
