@@ -84,12 +84,12 @@ def test_common_values_count_in_the_sizes():
     assert found.labels.tolist() == [0, 0, 2]
 
 
-def test_the_longest_chains_are_told_first():
+def test_chains_are_told_by_representative():
     short = [(at, at + 10) for at in range(100, 104)]
     long = [(at, at + 10) for at in range(9)]
     found = ranges(*short, *long, threshold=0.8, cluster="components")
-    assert [(chain.representative, chain.members, chain.far) for chain in found.chains] == [(4, 9, 7), (0, 4, 2)]
-    assert [chain.least for chain in found.chains] == [2 / 18, 7 / 13]
+    told = found.chains
+    assert [column.tolist() for column in (told.representative, told.size, told.apart)] == [[0, 4], [4, 9], [2, 7]]
+    assert told.least.tolist() == [7 / 13, 2 / 18] and told.hops.tolist() == [3, 8]
     guarded = found.rethreshold(guard=0.3)
-    assert [chain.split for chain in guarded.chains] == [True, False]
     assert guarded.labels.tolist() == [0, 0, 0, 0, 4, 4, 6, 6, 8, 8, 10, 10, 12]

@@ -226,7 +226,8 @@ def test_clusters_of_sketches_as_the_reference(seed):
     pairs = fourphase.estimates(sketches, fourphase.counts(shingles, common), min(0.5, threshold))
     for policy in fourphase.POLICIES:
         for kind in fourphase.CLUSTERINGS:
-            found = cluster(sk, threshold=threshold, policy=policy, cluster=kind, max_holders=max_holders, threads=1, least=1)
+            how = {"policy": policy, "cluster": kind, "max_holders": max_holders, "least": 1}
+            found = cluster(sk, threshold=threshold, threads=1, **how)
             labels = fourphase.cluster_pairs(len(sketches), pairs, threshold, kind, policy)
             assert found.labels.tolist() == fourphase.restore(labels, leaders)
     assert found.pairs.a.tolist() == [p.a for p in pairs]
