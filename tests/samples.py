@@ -72,5 +72,8 @@ def expected(
         shared = fourphase.super_shingle_candidates(samples, leaders, run, max_holders, fourphase.counts(entries))
     pairs = fourphase.estimates(samples, shared, min(0.5, threshold) if floor is None else floor)
     links = fourphase.links(pairs, threshold, policy)
-    labels = getattr(clustering, cluster)(len(samples), links)
+    if cluster == "popular":
+        labels = fourphase.greedy(samples, leaders, common, threshold, "popular")
+    else:
+        labels = getattr(clustering, cluster)(len(samples), links)
     return Expected(leaders, common, pairs, fourphase.restore(labels, leaders))

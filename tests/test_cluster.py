@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import functools
 import itertools
 import random
 import threading
@@ -17,16 +16,17 @@ from samples import as_sketches, collection, expected
 
 import ndcore as nd
 from ndcore import fourphase, phases
-from ndcore.clusterings import CLASSES, POLICIES
+from ndcore.clusterings import CLASSES, CLUSTERINGS, POLICIES
+from ndcore.fourphase import cluster
 from ndcore.pairing import Settings
 from ndcore.reference import clustering, features, minhash, shingling, text
+from ndcore.reference import fourphase as reference
 from ndcore.reference.fourphase import Sketch, contained
 from ndcore.reference.fourphase import greedy as nearest_first_member
 from ndcore.shelf import DirectoryShelf, MemoryShelf
 
-cluster = functools.partial(fourphase.cluster, least=1)  # containment by samples of any size, as the reference has it
-CLUSTERINGS = ("star", "components", "greedy")  # of pairs
 SEEDS = range(12)
+GROUPINGS = [(policy, kind) for policy in POLICIES for kind in CLUSTERINGS if (policy, kind) != ("containment", "popular")]
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 SPILLED = 1 << 17
 TEN = "one two three four five six seven eight nine ten"
@@ -41,7 +41,7 @@ def small_pieces(batch):
 def small_parts(monkeypatch):
     """Slabs, ranges, segments and counted pairs of a few."""
     for module, name, value in (
-        (phases, "SLAB", 5), (phases, "PARTS", 1000), (phases, "RANGE", 30), (phases, "ROOM", 7),
+        (phases, "SLAB", 5), (phases, "PARTS", 10**9), (phases, "RANGE", 30), (phases, "ROOM", 7),
         (fourphase, "SEGMENT_DOCUMENTS", 11),
     ):
         monkeypatch.setattr(module, name, value)
@@ -103,9 +103,10 @@ def test_every_phase_as_the_reference(seed, modulus):
     samples = collection(rng, rng.choice([2, 30, 60]), modulus)
     sketches = as_sketches(samples, modulus is None)
     max_holders = rng.choice([1, 2, 5, 1000])
-    for threshold, policy, kind in itertools.product(THRESHOLDS, POLICIES, CLUSTERINGS):
-        found = cluster(sketches, threshold=threshold, policy=policy, cluster=kind, max_holders=max_holders, threads=1)
-        agrees(found, expected(samples, threshold, max_holders=max_holders, policy=policy, cluster=kind))
+    for threshold, (policy, kind) in itertools.product(THRESHOLDS, GROUPINGS):
+        how = {"policy": policy, "cluster": kind, "max_holders": max_holders}
+        found = cluster(sketches, threshold=threshold, least=1, threads=1, **how)
+        agrees(found, expected(samples, threshold, **how))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -136,13 +137,14 @@ def test_spilled(seed):
 
 @given(
     st.lists(st.tuples(st.sampled_from([1, 2, 4, 8]), st.sets(st.integers(0, 60), max_size=16)), max_size=12),
-    st.sampled_from(THRESHOLDS), st.sampled_from([1, 2, 3, 1000]), st.sampled_from(POLICIES), st.sampled_from(CLUSTERINGS),
+    st.sampled_from(THRESHOLDS), st.sampled_from([1, 2, 3, 1000]), st.sampled_from(GROUPINGS),
 )  # fmt: skip
 @settings(max_examples=300)
-def test_any_collection_as_the_reference(sets, threshold, max_holders, policy, kind):
+def test_any_collection_as_the_reference(sets, threshold, max_holders, grouping):
     samples = [sample_of(modulus, members) for modulus, members in sets]
-    how = {"max_holders": max_holders, "policy": policy, "cluster": kind}
-    agrees(cluster(as_sketches(samples), threshold=threshold, threads=1, **how), expected(samples, threshold, **how))
+    how = {"max_holders": max_holders, "policy": grouping[0], "cluster": grouping[1]}
+    found = cluster(as_sketches(samples), threshold=threshold, least=1, threads=1, **how)
+    agrees(found, expected(samples, threshold, **how))
 
 
 def sample_of(modulus, members):
@@ -308,7 +310,7 @@ def test_another_threshold_is_as_another_run(seed):
     samples = collection(rng, 60, None)
     sketches = as_sketches(samples)
     first = cluster(sketches, threshold=0.9, max_holders=20)
-    for threshold, policy, kind in itertools.product((0.5, 0.55, 0.75, 1.0), POLICIES, CLUSTERINGS):
+    for threshold, (policy, kind) in itertools.product((0.5, 0.55, 0.75, 1.0), GROUPINGS):
         same(first.rethreshold(threshold, policy, kind),
              cluster(sketches, threshold=threshold, policy=policy, cluster=kind, max_holders=20))
     same(first.rethreshold(), first)
@@ -322,7 +324,7 @@ def test_no_threshold_below_the_floor():
         with pytest.raises(ValueError, match=r"pairs were counted from 0\.5 on, a threshold of 0\.4 needs more"):
             ask(0.4)
         for wrong in (0, -1, 1.5, float("nan"), "0.8", None if ask == found.contained else "x"):
-            with pytest.raises(ValueError, match="threshold is above 0 and at most 1"):
+            with pytest.raises(ValueError, match=r"threshold is .*above 0 and at most 1"):
                 ask(wrong)
 
 
@@ -331,11 +333,32 @@ def test_no_threshold_below_the_floor():
 def test_containment_as_the_reference(seed, modulus):
     rng = random.Random(seed)
     samples = collection(rng, 50, modulus)
-    found = cluster(as_sketches(samples, modulus is None), threshold=0.3, max_holders=9)
+    found = cluster(as_sketches(samples, modulus is None), threshold=0.3, max_holders=9, least=1)
     wanted = expected(samples, 0.3, max_holders=9)
-    for threshold in (0.3, 0.5, 0.8, 1.0):
-        listed = list(zip(*(column.tolist() for column in found.contained(threshold)[:3]), strict=True))
-        assert listed == contained(wanted.pairs, threshold)
+    for threshold, least in itertools.product((0.3, 0.5, 0.8, 1.0), (None, 1, 3, 15)):
+        held = found.contained(threshold, least)
+        every = [(*way, fourphase_sizes(samples, *way[:2])) for way in contained(wanted.pairs, threshold)]
+        told = [way for way in every if way[3] >= (least or 1) or samples[way[0]].modulus == samples[way[1]].modulus == 1]
+        assert list(zip(*(column.tolist() for column in held), strict=True)) == told
+
+
+def fourphase_sizes(samples, inner, outer):
+    """Members of the inner sample at the larger modulus."""
+    return reference.sizes(samples[inner], samples[outer])[0]
+
+
+def test_few_members_tell_no_containment():
+    """Of two members at the modulus of the longer document both are in it; they resemble each other 2 / 40."""
+    samples = [sample_of(4, range(0, 160, 4)), sample_of(2, [0, 2, 4, 6])]
+    how = {"policy": "containment", "threshold": 0.8}
+    found = cluster(as_sketches(samples), **how)
+    assert found.labels.tolist() == [0, 1] and len(found.contained().inner) == 0
+    assert cluster(as_sketches(samples), least=2, **how).labels.tolist() == [0, 0]
+    assert cluster(as_sketches(samples), least=3, **how).labels.tolist() == [0, 1]
+    assert found.rethreshold(least=2).labels.tolist() == [0, 0] and found.contained(least=2).inner.tolist() == [1]
+    whole = [sample_of(1, range(40)), sample_of(1, [3, 4])]
+    for adaptive in (True, False):
+        assert cluster(as_sketches(whole, adaptive), **how).labels.tolist() == [0, 0]
 
 
 # ---------------------------------------------------------------------------------------------- chains
@@ -356,7 +379,6 @@ def test_components_tell_of_chains_and_the_guard_splits_them():
     guarded = cluster(sketches, threshold=0.8, cluster="components", guard=0.4)
     stars = cluster(sketches, threshold=0.8, cluster="star")
     assert guarded.labels.tolist() == stars.labels.tolist() == [0, 0, 2, 2, 4, 4, 6, 6, 6]
-    assert [column.tolist() for column in guarded.chains] == told
     lenient = cluster(sketches, threshold=0.8, cluster="components", guard=0.3)
     assert lenient.labels.tolist() == found.labels.tolist()
     assert found.rethreshold(guard=0.4).labels.tolist() == guarded.labels.tolist()
@@ -449,13 +471,12 @@ class Interrupted:
         self._put(self._shelf.put_sketches, name, sketches)
 
 
-def on_shelf(shelf, texts, keep_entries=True, threads=1, **changes):
-    paired = Settings.of(texts, **{"threshold": 0.4, "sketcher": None, "method": "shingles", "max_holders": 8, "run": 3,
-                                   "filter": None, **changes})  # fmt: skip
-    return fourphase.cluster_on_shelf(
-        shelf, texts, paired, policy="resemblance", cluster="star", guard=None, least=1, tell_apart=True, memory_limit=None,
-        threads=threads, report=lambda *_: None, keep_entries=keep_entries,
-    )
+def on_shelf(shelf, texts, **changes):
+    what = {"sketcher": None, "method": "shingles", "threshold": 0.4, "max_holders": 8, "run": 3, "filter": None}
+    how = {"policy": "resemblance", "cluster": "star", "guard": None, "least": 8, "tell_apart": True, "memory_limit": None,
+           "threads": 1, "report": lambda *_: None, "keep_entries": True}  # fmt: skip
+    settings = Settings.of(texts, **{name: changes.pop(name, default) for name, default in what.items()})
+    return fourphase.cluster_on_shelf(shelf, texts, settings, **{**how, **changes})
 
 
 @pytest.mark.parametrize(
@@ -470,7 +491,7 @@ def on_shelf(shelf, texts, keep_entries=True, threads=1, **changes):
 )  # fmt: skip
 def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch, error, after, changes):
     for module, name, value in (
-        (phases, "SLAB", 600), (phases, "PARTS", 1000), (phases, "RANGE", 400), (fourphase, "SEGMENT_DOCUMENTS", 25),
+        (phases, "SLAB", 600), (phases, "PARTS", 10**9), (phases, "RANGE", 400), (fourphase, "SEGMENT_DOCUMENTS", 25),
     ):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(fourphase, "pieces", small_pieces)
@@ -517,11 +538,15 @@ def test_no_room_for_the_entries_is_said_each_time(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"threshold": 0}, ValueError, "threshold is above 0 and at most 1, got 0"),
-        ({"threshold": float("nan")}, ValueError, "threshold is above 0 and at most 1, got nan"),
-        ({"threshold": 1.01}, ValueError, "threshold is above 0"),
-        ({"threshold": "0.5"}, ValueError, "threshold is above 0"),
-        ({"threshold": None}, ValueError, "threshold is above 0"),
+        ({"threshold": 0}, ValueError, "threshold is a number above 0 and at most 1, got 0"),
+        ({"threshold": float("nan")}, ValueError, "threshold is a number above 0 and at most 1, got nan"),
+        ({"threshold": 1.01}, ValueError, "threshold is a number above 0"),
+        ({"threshold": "0.5"}, ValueError, "threshold is a number above 0"),
+        ({"threshold": None}, ValueError, "threshold is a number above 0"),
+        ({"threshold": True}, ValueError, "threshold is a number above 0"),
+        ({"least": 0}, ValueError, "least must be an int of at least 1, got 0"),
+        ({"cluster": "popular", "policy": "containment"}, ValueError, "'popular' clusters by resemblance"),
+        ({"cluster": "popular", "method": "features"}, ValueError, "'popular' is made of mod sketches"),
         ({"max_holders": 0}, ValueError, "max_holders must be an int of at least 1, got 0"),
         ({"max_holders": True}, ValueError, "max_holders must be an int of at least 1, got True"),
         ({"max_holders": 2.0}, ValueError, "max_holders must be an int"),

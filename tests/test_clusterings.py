@@ -52,6 +52,7 @@ def test_an_excerpt_is_in_the_cluster_of_its_source():
     np.testing.assert_array_equal(found.resemblance, [1, 0.2, 1, 0.99])
     assert found.rethreshold(policy="resemblance").labels.tolist() == [0, 1, 2, 0]
     held = found.contained(0.8)
+    assert held.sample.tolist() == [100, 20, 20, 99]
     assert held.inner.tolist() == [0, 1, 1, 3] and held.outer.tolist() == [3, 0, 3, 0]
     np.testing.assert_array_equal(held.containment, [0.99, 1, 1, 1])
 

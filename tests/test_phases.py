@@ -32,6 +32,7 @@ def entries_on(shelf):
 def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
     rng = random.Random(seed)
     monkeypatch.setattr(phases, "SLAB", rng.choice([1, 50, 1 << 22]))
+    monkeypatch.setattr(phases, "PARTS", 10**9)
     monkeypatch.setattr(phases, "ROOM", rng.choice([0, 10]))
     samples, max_holders = collection(rng, 40, rng.choice([1, None])), rng.choice([1, 4, 1000])
     sketches = as_sketches(samples)

@@ -28,7 +28,10 @@ def test_parts_do_not_matter(modulus, cuts):
     samples = collection(random.Random(2), 40, modulus)
     segments = parted(as_sketches(samples, modulus is None), cuts)
     assert len(segments) == 40
-    assert [row.tolist() for part in segments.parts for row in part] == [list(sample.members) for sample in samples]
+    taken = np.arange(40) % 3 > 0
+    values, offsets = segments.samples(taken)
+    assert [part.tolist() for part in np.split(values, offsets[1:-1])] == [
+        list(sample.members) if i % 3 else [] for i, sample in enumerate(samples)]
     assert segments.members.tolist() == [len(sample.members) for sample in samples]
     assert segments.valid.all()
     if modulus is None:
@@ -44,6 +47,7 @@ def test_parts_do_not_matter(modulus, cuts):
         assert list(zip(found.in_a.tolist(), found.in_b.tolist(), strict=True)) == sizes
     alike = [(segments.keys[i] == segments.keys[j]) for i, j in pairs]
     assert alike == [samples[i] == samples[j] for i, j in pairs]
+    assert segments.whole(a, b).tolist() == [samples[i].modulus == samples[j].modulus == 1 for i, j in pairs]
 
 
 @pytest.mark.parametrize("sketcher", [nd.BottomSketcher(6), nd.MinHasher(16)], ids=["bottom", "minhash"])
