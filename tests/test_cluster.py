@@ -324,7 +324,7 @@ def test_no_threshold_below_the_floor():
         with pytest.raises(ValueError, match=r"pairs were counted from 0\.5 on, a threshold of 0\.4 needs more"):
             ask(0.4)
         for wrong in (0, -1, 1.5, float("nan"), "0.8", None if ask == found.contained else "x"):
-            with pytest.raises(ValueError, match=r"threshold is .*above 0 and at most 1"):
+            with pytest.raises(ValueError, match="threshold is above 0 and at most 1"):
                 ask(wrong)
 
 
@@ -379,6 +379,7 @@ def test_components_tell_of_chains_and_the_guard_splits_them():
     guarded = cluster(sketches, threshold=0.8, cluster="components", guard=0.4)
     stars = cluster(sketches, threshold=0.8, cluster="star")
     assert guarded.labels.tolist() == stars.labels.tolist() == [0, 0, 2, 2, 4, 4, 6, 6, 6]
+    assert [column.tolist() for column in guarded.chains] == told
     lenient = cluster(sketches, threshold=0.8, cluster="components", guard=0.3)
     assert lenient.labels.tolist() == found.labels.tolist()
     assert found.rethreshold(guard=0.4).labels.tolist() == guarded.labels.tolist()
@@ -538,12 +539,12 @@ def test_no_room_for_the_entries_is_said_each_time(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"threshold": 0}, ValueError, "threshold is a number above 0 and at most 1, got 0"),
-        ({"threshold": float("nan")}, ValueError, "threshold is a number above 0 and at most 1, got nan"),
-        ({"threshold": 1.01}, ValueError, "threshold is a number above 0"),
-        ({"threshold": "0.5"}, ValueError, "threshold is a number above 0"),
-        ({"threshold": None}, ValueError, "threshold is a number above 0"),
-        ({"threshold": True}, ValueError, "threshold is a number above 0"),
+        ({"threshold": 0}, ValueError, "threshold is above 0 and at most 1, got 0"),
+        ({"threshold": float("nan")}, ValueError, "threshold is above 0 and at most 1, got nan"),
+        ({"threshold": 1.01}, ValueError, "threshold is above 0"),
+        ({"threshold": "0.5"}, ValueError, "threshold is above 0"),
+        ({"threshold": None}, ValueError, "threshold is above 0"),
+        ({"threshold": True}, ValueError, "threshold is above 0"),
         ({"least": 0}, ValueError, "least must be an int of at least 1, got 0"),
         ({"cluster": "popular", "policy": "containment"}, ValueError, "'popular' clusters by resemblance"),
         ({"cluster": "popular", "method": "features"}, ValueError, "'popular' is made of mod sketches"),
