@@ -18,7 +18,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from corpus import Corpus, add_options
@@ -32,6 +32,7 @@ from ndcore.clusterings import Clustering
 from ndcore.fourphase import cluster
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 MAX_HOLDERS = 1000
@@ -67,8 +68,8 @@ def leaders_of(sets: nd.Sketches | Sets, moduli: NDArray[np.uint64] | None = Non
 
 
 def brute_force(sketches: nd.Sketches, leaders: Ints, max_holders: int) -> Links:
-    """All pairs of leaders with values in common, but for those of more holders, from the product of the matrix documents
-    × values and its transpose."""
+    """All pairs of leaders with values in common, at least one of them of max_holders or fewer, from the product of the
+    matrix documents × values and its transpose."""
     from scipy.sparse import coo_array, triu
 
     assert sketches.offsets is not None
@@ -77,11 +78,16 @@ def brute_force(sketches: nd.Sketches, leaders: Ints, max_holders: int) -> Links
     leading = leaders[document] == document
     _, number, holders = np.unique(sketches.values[leading], return_inverse=True, return_counts=True)
     rare = holders[number] <= max_holders
-    rows, columns = document[leading][rare], number[rare]
-    held = coo_array((np.ones(len(rows), np.int32), (rows, columns)), shape=(n, len(holders))).tocsr()
-    met = triu(held @ held.T, k=1).tocoo()
-    order = np.lexsort((met.col, met.row))
-    a, b, common = (column[order].astype(np.int64) for column in (met.row, met.col, met.data))
+
+    def met(which: Bools) -> Any:
+        rows, columns = document[leading][which], number[which]
+        held = coo_array((np.ones(len(rows), np.int32), (rows, columns)), shape=(n, len(holders))).tocsr()
+        return triu(held @ held.T, k=1).tocsr()
+
+    proposed, of_all = met(rare), met(np.ones(len(number), np.bool_))
+    both = (of_all * (proposed != 0)).tocoo()
+    order = np.lexsort((both.col, both.row))
+    a, b, common = (column[order].astype(np.int64) for column in (both.row, both.col, both.data))
     sizes = _sizes(sketches, document, a, b)
     return Links(a, b, common / (sizes[0] + sizes[1] - common))
 

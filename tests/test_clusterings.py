@@ -76,12 +76,12 @@ def test_common_values_are_the_most_held_first():
     assert len(found.pairs.a) == 0
 
 
-def test_common_values_count_in_the_sizes():
-    """Three hold {0 … 9} and two of them 10 … 19: 10 in common of 20 and 20."""
+def test_common_values_propose_nobody_and_count_for_who_is_proposed():
+    """Three hold {0 … 9}, two of them {10 … 19} too: these two have 20 in common of 21 and 20, the others meet nobody."""
     found = cluster(as_sketches([Sketch(1, [*range(20), 30]), Sketch(1, range(20)), Sketch(1, range(10))], False),
                     threshold=0.3, max_holders=2)
-    assert found.pairs.overlaps.common.tolist() == [10]
-    assert found.pairs.overlaps.resemblance.tolist() == [10 / 31]
+    assert found.pairs.overlaps.common.tolist() == [20]
+    assert found.pairs.overlaps.resemblance.tolist() == [20 / 21]
     assert found.labels.tolist() == [0, 0, 2]
 
 

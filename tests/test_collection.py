@@ -267,8 +267,8 @@ def test_damage_is_told(made):
 def test_documents_that_entries_invent_are_refused(made, texts):
     """Checksums that are right do not make positions right."""
     shelf = DirectoryShelf(made.path)
-    arrays = shelf.get("entries/00000")[1]
-    shelf.put("entries/00000", {}, {"keys": arrays["keys"].copy(), "documents": np.full_like(arrays["documents"], 10**6)})
+    arrays = shelf.get("entries/00000000")[1]
+    shelf.put("entries/00000000", {}, {"keys": arrays["keys"].copy(), "documents": np.full_like(arrays["documents"], 10**6)})
     opened = nd.Collection.open(made.path, verify=True)
     with pytest.raises(CorruptFile, match="names document 1000000"):
         for text in texts:

@@ -70,8 +70,8 @@ class Oracle:
         return alike if self.sets[i] else [i]
 
     def shared(self) -> dict[tuple[int, int], int]:
-        met = {(a, b): len((self.sets[a] & self.sets[b]) - self.common) for a in self.led for b in self.led if a < b}
-        return {pair: common for pair, common in met.items() if common}
+        met = {(a, b): self.sets[a] & self.sets[b] for a in self.led for b in self.led if a < b}
+        return {pair: len(both) for pair, both in met.items() if both - self.common}
 
     def part(self, i: int, modulus: int) -> frozenset[int]:
         return frozenset(z for z in self.sets[i] if z % modulus == 0)
@@ -241,16 +241,16 @@ def test_clusters_of_sketches_as_the_reference(seed):
 # ---------------------------------------------------------------------------------------------- by hand
 
 
-def test_estimates_at_the_larger_modulus_without_common_shingles():
+def test_estimates_at_the_larger_modulus_and_common_shingles():
     fine, coarse, third = Sketch(1, [1, 2, 3, 4, 6, 8]), Sketch(2, [2, 4, 6, 10]), Sketch(1, [2, 5])
     sketches = [fine, coarse, third]
     shingles = fourphase.entries(sketches, [0, 1, 2])
     common = fourphase.common_shingles(shingles, 2)
     assert common == [Common(2, 3, 0)]
     shared = fourphase.counts(shingles, common)
-    assert shared == {(0, 1): 2}  # 4 and 6
-    assert fourphase.estimates(sketches, shared, 0.5) == [Estimated(0, 1, 2, 2 / 6, 0.5, 0.5)]
-    assert fourphase.estimates(sketches, shared, 0.51) == []
+    assert shared == {(0, 1): 3}  # 4 and 6, and with them 2, which alone the third document has too
+    assert fourphase.estimates(sketches, shared, 0.75) == [Estimated(0, 1, 3, 3 / 5, 0.75, 0.75)]
+    assert fourphase.estimates(sketches, shared, 0.76) == []
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -10,7 +10,7 @@ from samples import as_sketches, collection
 from test_segments import parted
 
 from ndcore import phases
-from ndcore.phases import Marks, collapse, count_pairs, counted_pairs, find_alike, sort_entries
+from ndcore.phases import CommonHeld, Marks, collapse, count_pairs, counted_pairs, find_alike, sort_entries
 from ndcore.reference import fourphase
 from ndcore.reference.fourphase import Sketch
 from ndcore.segments import Segments
@@ -52,8 +52,10 @@ def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
     found = np.concatenate([shelf.get(name)[1]["common"] for name in shelf.names("runs")])
     assert [tuple(row) for row in found.tolist()] == [tuple(row) for row in common]
 
+    held = CommonHeld(shelf, 40)
+
     def measure(a, b, common):
-        return np.ones(len(a), np.bool_), segments.overlaps(a, b, common)
+        return np.ones(len(a), np.bool_), segments.overlaps(a, b, common + held.of_both(a, b))
 
     count_pairs(40, shelf, measure, floor=0.0, memory_limit=memory_limit, **HOW)
     counted = [

@@ -69,8 +69,8 @@ class Clustering:
     labels : int64 (n,)
         Position of the document that represents document i: the first of its cluster.
     resemblance : float64 (n,)
-        To labels[i], estimated from the sketches: 1.0 for itself and equal sketches; nan for identical documents without
-        shingles.
+        To labels[i], estimated from the sketches: 1.0 for itself and equal sketches; nan for equal documents without a
+        sample.
     leaders : int64 (n,)
         The first document that is the same; only leaders are in pairs.
     same : uint8 (n,)
@@ -82,7 +82,7 @@ class Clustering:
     floor : float
         Pairs were counted from this containment on, one way or the other: no threshold below can be asked for.
     common : CommonValues
-        They pair nobody, and are not counted as held in common.
+        They propose no pairs, and count in those that other values propose.
     chains : Chains
         With cluster="components": those with members that do not resemble their representative enough.
     without_sample : int

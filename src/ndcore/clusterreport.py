@@ -289,9 +289,9 @@ class _Common:
         total, entries = len(self.common.value), int(self.common.holders.sum())
         held = f"held by more than {self.most:,} documents"
         text = (
-            f"{total:,} {self.method} of the sketches are {held} each, {entries:,} times in all. They are left out: they "
-            "make no pairs, and are not counted as held in common. Documents with equal sketches count once."
-            if total else f"There are no {self.method} in the sketches that are {held}: nothing was left out."
+            f"{total:,} {self.method} of the sketches are {held} each, {entries:,} times in all. They propose no "
+            "pairs, and count in those that others propose. Documents with equal sketches count once."
+            if total else f"There are no {self.method} in the sketches that are {held}."
         )
         columns = ("Holders", *(["Shingle"] if self.words else []), "One of them")
         return Table(f"Common {self.method}", text, columns, tuple(lines), total)

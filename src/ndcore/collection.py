@@ -24,7 +24,7 @@ from ndcore.phases import unmarked
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.segments import Segments
-from ndcore.shelf import DirectoryShelf
+from ndcore.shelf import DirectoryShelf, part_name
 from ndcore.sketches import Sketches
 from ndcore.sketching import Sketcher
 from ndcore.superfeatures import RUN
@@ -280,7 +280,8 @@ class Collection:
 
         Notes
         -----
-        Values that more than max_holders documents hold are passed over, as in clustering.
+        Documents are those that hold a value of the text's sketch which at most max_holders documents hold, as in
+        clustering.
         """
         return self._resembling(self._sketcher.sketch_many([text], threads=1), threshold, policy, limit)
 
@@ -305,10 +306,8 @@ class Collection:
             raise ValueError(f"limit is at least 1, got {limit!r}")
         documents, common = self._holders(marks_of(sketch, self._settings).values)
         enough = common >= needed(self._settings)
-        documents, common = documents[enough], common[enough]
-        overlaps = self.clustering.segments.against(
-            sketch, documents, common if self._settings.method == "shingles" else None
-        )
+        documents = documents[enough]
+        overlaps = self.clustering.segments.against(sketch, documents)
         weight = overlaps.resemblance
         if policy == "containment":
             fine = sketch.moduli is None or sketch.moduli[0] == 1
@@ -349,7 +348,7 @@ class Collection:
     def _entries(self, slab: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         """The sorted entries of a slab, mapped when they are first asked for."""
         if slab not in self._opened_slabs:
-            arrays = self._shelf.get(f"entries/{slab:05d}")[1]
+            arrays = self._shelf.get(part_name("entries", slab))[1]
             if arrays["keys"].shape != arrays["documents"].shape:
                 raise CorruptFile(f"{self.path}: the entries of slab {slab} do not fit together")
             self._opened_slabs[slab] = arrays["keys"], arrays["documents"]

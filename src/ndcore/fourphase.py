@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
 from ndcore.filtering import FilterDesign
 from ndcore.pairing import Method, Settings, marks_of, needed
-from ndcore.phases import collapse, count_pairs, find_alike, sort_entries, unmarked
+from ndcore.phases import CommonHeld, collapse, count_pairs, find_alike, sort_entries, unmarked
 from ndcore.progress import Progress, reporting
 from ndcore.reading import OF_BYTES, OF_TOKENS, as_corpus, read_digests
 from ndcore.segments import Overlaps, Segments
-from ndcore.shelf import MemoryShelf, Shelf
+from ndcore.shelf import MemoryShelf, Shelf, part_name
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import Piece, Sketcher
@@ -56,9 +56,9 @@ def cluster(
     """Cluster a collection by what the sketches of its documents have in common.
 
     1. Documents are sketched; those with equal sketches are one from here on. 2. Entries (value, document) are sorted: a
-    value held by more than `max_holders` documents is common, and says nothing. 3. Pairs of documents that hold values in
-    common are counted. 4. Pairs that resemble each other enough make clusters. Texts are not compared: `near_duplicates`
-    does that.
+    value held by more than `max_holders` documents is common, and proposes no pairs. 3. Pairs of documents that hold
+    another value in common are counted. 4. Pairs that resemble each other enough make clusters. Texts are not compared:
+    `near_duplicates` does that.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def cluster_on_shelf(
         raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
     share = _half(memory_limit)
     thread_count(threads)
-    segments, source = _sketched(shelf, texts, settings.sketcher, threads, report)
+    segments, source = _sketched(shelf, texts, settings.sketcher, keep_entries, threads, report)
     shingling = settings.sketcher.shingling if settings.sketcher is not None and tell_apart else None
     leaders, same = _collapsed(shelf, segments, source, shingling, threads, report)
     _pair(shelf, segments, leaders, settings, memory_limit=share, threads=threads, report=report, keep_entries=keep_entries)
@@ -177,14 +177,14 @@ def _half(memory_limit: int | None) -> int | None:
 
 
 def _sketched(
-    shelf: Shelf, texts: Any, sketcher: Sketcher | None, threads: int | None, report: Progress
+    shelf: Shelf, texts: Any, sketcher: Sketcher | None, keep: bool, threads: int | None, report: Progress
 ) -> tuple[Segments, Corpus | Sketches | Segments]:
     """The sketches of all documents, and where their digests can be had."""
     if isinstance(texts, (Sketches, Segments)):
         given = texts if isinstance(texts, Segments) else Segments([texts])
-        for number, part in enumerate(given.parts):
-            if not shelf.has(f"sketches/{number:05d}"):
-                shelf.put_sketches(f"sketches/{number:05d}", part)
+        for number, part in enumerate(given.parts if keep else ()):
+            if not shelf.has(part_name("sketches", number)):
+                shelf.put_sketches(part_name("sketches", number), part)
         return given, texts
     assert sketcher is not None
     corpus = as_corpus(texts)
@@ -204,13 +204,13 @@ def _read(shelf: Shelf, corpus: Corpus, sketcher: Sketcher, threads: int | None,
         documents += len(piece.valid)
         nbytes += piece.nbytes
         if nbytes >= SEGMENT or documents >= SEGMENT_DOCUMENTS:
-            shelf.put_sketches(f"sketches/{len(names):05d}", sketcher.gather(waiting))
+            shelf.put_sketches(part_name("sketches", len(names)), sketcher.gather(waiting))
             names.append("")
             done, documents, nbytes = done + documents, 0, 0
             waiting.clear()
         report("sketching", done + documents, None)
     if waiting or not names:
-        shelf.put_sketches(f"sketches/{len(names):05d}", sketcher.gather(waiting))
+        shelf.put_sketches(part_name("sketches", len(names)), sketcher.gather(waiting))
     shelf.put("read", {"documents": done + documents}, {})
 
 
@@ -272,10 +272,10 @@ def _pair(
     marks = [marks_of(part, settings) for part in segments.parts]
     sort_entries(marks, taken, shelf, max_holders=settings.max_holders, keep=keep_entries, memory_limit=memory_limit,
                  threads=threads, report=report)
-    need = needed(settings)
+    need, held = needed(settings), CommonHeld(shelf, n)
 
     def shared(a: Ints, b: Ints, common: Ints) -> tuple[NDArray[np.bool_], Overlaps]:
-        return np.ones(len(a), np.bool_), segments.overlaps(a, b, common)
+        return np.ones(len(a), np.bool_), segments.overlaps(a, b, common + held.of_both(a, b))
 
     def compared(a: Ints, b: Ints, common: Ints) -> tuple[NDArray[np.bool_], Overlaps]:
         which = common >= need

@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from ndcore import _entries, _pairs
 from ndcore.progress import Progress
 from ndcore.segments import Overlaps, Segments
-from ndcore.shelf import Shelf
+from ndcore.shelf import Shelf, part_name
 from ndcore.texts import map_pieces, thread_count
 
-__all__ = ["CountedPairs", "Marks", "collapse", "count_pairs", "counted_pairs", "find_alike", "sort_entries", "unmarked"]
+__all__ = [
+    "CommonHeld", "CountedPairs", "Marks", "collapse", "count_pairs", "counted_pairs", "find_alike", "sort_entries",
+    "unmarked",
+]
 
 Ints = NDArray[np.int64]
 
@@ -30,6 +33,7 @@ ENTRY_BYTES = 60  # an entry, its scratch, key, document and run
 PAIR_BYTES = 24  # a place in a list, and what is made of it
 RANGE = 1 << 24  # pairs, repeats counted, that are counted at a time, at least
 ROOM = 1 << 20  # counted pairs that are judged at a time
+JUDGED_BYTES = 100
 
 KEPT, IDENTICAL, LEXICAL, SHINGLE = range(4)
 
@@ -120,7 +124,7 @@ def sort_entries(
 
     Put on the shelf: ``entries/…`` (keys, documents), where they are to be kept; ``runs/…``: of values that 2 to
     max_holders documents hold, these documents (holders) and where each run of them ends; of values held by more,
-    ``common``: value, holders, example.
+    ``common``: value, holders, example; and ``crowd``, their holders one after the other.
     """
     flags = _cut(taken.astype(np.uint8), marks)
     if not shelf.has("slabs"):
@@ -132,7 +136,7 @@ def sort_entries(
     max_holders = min(max_holders, len(taken))
 
     def work(number: int) -> int:
-        entries, runs = f"entries/{number:05d}", f"runs/{number:05d}"
+        entries, runs = part_name("entries", number), part_name("runs", number)
         low, high, size = slabs[number].tolist()
         if shelf.has(runs):
             return int(size)
@@ -144,7 +148,11 @@ def sort_entries(
             if keep:
                 shelf.put(entries, {}, {"keys": keys, "documents": documents})
         holders, ends, common = _entries.runs(keys, documents, max_holders)
-        shelf.put(runs, {}, {"holders": holders, "ends": ends, "common": common})
+        starts = np.searchsorted(keys, common[:, 0])
+        crowd = [documents[start : start + size] for start, size in zip(starts, common[:, 1].astype(np.int64), strict=True)]
+        shelf.put(runs, {}, {
+            "holders": holders, "ends": ends, "common": common, "crowd": np.concatenate([documents[:0], *crowd]),
+        })
         return int(size)
 
     done, total = 0, int(slabs[:, 2].sum())
@@ -205,6 +213,27 @@ def _sorted(
 # ---- phase three
 
 
+class CommonHeld:
+    """Which common values each document holds: they propose no pairs, and count in those that others propose."""
+
+    def __init__(self, shelf: Shelf, n: int) -> None:
+        runs = [shelf.get(name)[1] for name in shelf.names("runs")]
+        documents = np.concatenate([np.empty(0, np.uint32), *(run["crowd"] for run in runs)])
+        holders = np.concatenate([np.empty(0, np.uint64), *(run["common"][:, 1] for run in runs)]).astype(np.int64)
+        numbers = np.repeat(np.arange(len(holders), dtype=np.uint64), holders)
+        self._values = numbers[np.argsort(documents, kind="stable")]
+        self._held = np.bincount(documents, minlength=n) if len(documents) else np.empty(0, np.int64)
+        self._offsets = np.concatenate([[0], np.cumsum(self._held)]).astype(np.int64)
+
+    def of_both(self, a: Ints, b: Ints) -> Ints:
+        """How many common values both documents of each pair hold."""
+        out = np.zeros(len(a), np.int64)
+        if len(self._held):
+            which = np.flatnonzero((self._held[a] > 0) & (self._held[b] > 0))
+            out[which] = _pairs.common(self._values, self._offsets, a[which], b[which])
+        return out
+
+
 def count_pairs(
     n: int, shelf: Shelf, measure: Callable[[Ints, Ints, Ints], tuple[NDArray[np.bool_], Overlaps]], *, floor: float,
     memory_limit: int | None, threads: int | None, report: Progress,
@@ -222,12 +251,14 @@ def count_pairs(
         shelf.put("ranges", {}, {"ranges": _ranges(volume, memory_limit, threads)})
     ranges = shelf.get("ranges")[1]["ranges"]
     all_runs = [(run["holders"], run["ends"]) for run in runs]
+    room = ROOM if memory_limit is None else max(1, min(ROOM, memory_limit // (JUDGED_BYTES * thread_count(threads))))
 
     def work(number: int) -> int:
         first, last, size = ranges[number].tolist()
-        name = f"pairs/{number:05d}"
+        name = part_name("pairs", number)
         if not shelf.has(name):
-            kept = list(_judged(_entries.Counts(all_runs, first, last, volume[first:last], n), measure, floor))
+            counts = _entries.Counts(all_runs, first, last, volume[first:last], n)
+            kept = list(_judged(counts, measure, floor, room))
             arrays = _packed(kept)
             shelf.reserve(sum(array.nbytes for array in arrays.values()), "the pairs of documents")
             shelf.put(name, {}, arrays)
@@ -250,9 +281,10 @@ def _ranges(volume: Ints, memory_limit: int | None, threads: int | None) -> Ints
 
 
 def _judged(
-    counts: _entries.Counts, measure: Callable[[Ints, Ints, Ints], tuple[NDArray[np.bool_], Overlaps]], floor: float
+    counts: _entries.Counts, measure: Callable[[Ints, Ints, Ints], tuple[NDArray[np.bool_], Overlaps]], floor: float,
+    room: int,
 ) -> Iterator[CountedPairs]:
-    while (counted := counts.next(ROOM)) is not None:
+    while (counted := counts.next(room)) is not None:
         a, b, common = (column.astype(np.int64) for column in counted)
         which, overlaps = measure(a, b, common)
         found = CountedPairs(a[which], b[which], overlaps)

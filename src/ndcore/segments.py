@@ -140,21 +140,13 @@ class Segments:
             out[:, which] = _counted(found.common, found.total, found.in_a, self.recipe["kind"] == "minhash")
         return Overlaps(*out)
 
-    def against(self, sketch: Sketches, documents: Ints, common: Ints | None) -> Overlaps:
-        """Of one sketch, `a`, with these documents; `common`: how many members they have in common, None: to be counted."""
-        if common is None:
-            out = np.empty((3, len(documents)), np.int64)
-            for part, which in self._by_part(documents):
-                found = sketch.compare(0, documents[which] - self.starts[part], self.parts[part], 1)
-                out[:, which] = _counted(found.common, found.total, found.in_a, self.recipe["kind"] == "minhash")
-            return Overlaps(*out)
-        values = sketch.values
-        if self.moduli is None or sketch.moduli is None:
-            return Overlaps(common, np.full(len(documents), len(values)), self.members[documents].astype(np.int64))
-        larger = np.maximum(self.moduli[documents], sketch.moduli[0])
-        under, which = np.unique(larger, return_inverse=True)
-        sizes = np.array([np.count_nonzero(values & (modulus - np.uint64(1)) == 0) for modulus in under], np.int64)
-        return Overlaps(common, sizes[which.reshape(-1)], self.at(documents, larger))
+    def against(self, sketch: Sketches, documents: Ints) -> Overlaps:
+        """Of one sketch, `a`, with these documents."""
+        out = np.empty((3, len(documents)), np.int64)
+        for part, which in self._by_part(documents):
+            found = sketch.compare(0, documents[which] - self.starts[part], self.parts[part], 1)
+            out[:, which] = _counted(found.common, found.total, found.in_a, self.recipe["kind"] == "minhash")
+        return Overlaps(*out)
 
     def _by_part(self, documents: Ints) -> Iterator[tuple[int, Ints]]:
         return _groups(np.searchsorted(self.starts, documents, "right") - 1)

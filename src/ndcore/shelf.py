@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ndcore import container
 from ndcore.sketches import Sketches, load
 
-__all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "human_bytes"]
+__all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "human_bytes", "part_name"]
 
 Arrays = Mapping[str, NDArray[Any]]
 KIND = "collection/"
@@ -195,6 +195,11 @@ class DirectoryShelf:
 
     def _files(self) -> list[Path]:
         return sorted(self.path.rglob("*.ndc"))
+
+
+def part_name(folder: str, number: int) -> str:
+    """The name of a part, so that names ascend as numbers do."""
+    return f"{folder}/{number:08d}"
 
 
 def human_bytes(n: float) -> str:

@@ -68,7 +68,7 @@ def add_cluster(commands: Any) -> None:
     )
     first.add_argument(
         "--max-holders", type=positive, default=1000, metavar="N",
-        help="leave out shingles that more documents hold (default 1000)",
+        help="shingles that more documents hold propose no pairs (default 1000)",
     )
     add_fields(p)
     p.add_argument("--report", metavar="FILE.html", help="write a page for a browser too")

@@ -248,7 +248,7 @@ def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
     counted = {
         "documents without a sample (too short for the modulus, or without words), in clusters only if identical":
             found.without_sample,
-        "shingles common to so many documents that they were left out": account["common"],
+        "shingles common to so many documents that they proposed no pairs": account["common"],
         "clusters that hang together by chains: members that do not resemble their representative enough":
             account["chains"],
         "documents with the id of an earlier one": account["repeated_ids"],

@@ -91,13 +91,18 @@ def common_shingles(shingles: Sequence[Entry], max_holders: int) -> list[Common]
 
 
 def counts(shingles: Sequence[Entry], common: Iterable[Common] = ()) -> Shared:
-    """Phase 3: how many shingles that are not common two documents a < b both hold; pairs without any are absent."""
+    """Phase 3: how many shingles two documents a < b both hold, where at least one of them is not common.
+
+    Common shingles propose no pair, and count in the pairs that others propose.
+    """
     ignored = {z for z, _, _ in common}
     shared: Counter[tuple[int, int]] = Counter()
+    proposed: set[tuple[int, int]] = set()
     for z, held in _holders(shingles).items():
+        shared.update(combinations(held, 2))
         if z not in ignored:
-            shared.update(combinations(held, 2))
-    return dict(sorted(shared.items()))
+            proposed.update(combinations(held, 2))
+    return {pair: shared[pair] for pair in sorted(proposed)}
 
 
 def super_shingle_candidates(
