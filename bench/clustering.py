@@ -142,7 +142,7 @@ def disagreements(found: Clustering, brute: Links, leaders: Ints) -> Iterator[st
 def agree(report: Report, table: Table, corpus: Corpus, name: str, brute: Links, leaders: Ints, sketches: nd.Sketches,
           max_holders: int) -> None:
     """One kind of sketches of one corpus, in memory and spilled."""
-    for limit in (None, max(1 << 17, sketches.values.nbytes)):
+    for limit in (None, max(1 << 16, sketches.values.nbytes // 8)):
         start = time.perf_counter()
         found = cluster(sketches, threshold=min(THRESHOLDS), max_holders=max_holders, memory_limit=limit)
         seconds = time.perf_counter() - start
@@ -150,7 +150,7 @@ def agree(report: Report, table: Table, corpus: Corpus, name: str, brute: Links,
         wrong = list(disagreements(found, brute, leaders))
         message = f"{corpus.name}, {name}, {where}: not as brute force: {', '.join(wrong)}"
         report.require(not wrong, message)
-        small = sketches.values.nbytes < 1 << 17
+        small = sketches.values.nbytes < 1 << 19
         report.require(small or found.shelf.spilled == (limit is not None),  # type: ignore[attr-defined]
                        f"{corpus.name}, {name}: {where} it should be")
         table.add(corpus.name, len(corpus), name, where, len(brute.from_on(min(THRESHOLDS)).a), len(found.common.value),

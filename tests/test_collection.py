@@ -344,3 +344,17 @@ def test_a_disk_without_room_is_told_before(tmp_path, texts, monkeypatch):
     monkeypatch.undo()
     assert nd.Collection.build(tmp_path / "c", texts, text_bytes=10**6).clustering.labels.tolist() == \
         nd.cluster(texts).labels.tolist()
+
+
+@pytest.mark.parametrize("keys", [
+    [], [5], [0, 2**64 - 1], [7] * 900, [1] * 500 + [2**63] * 500 + [2**64 - 1] * 500, [*range(3000), 2**64 - 1],
+    sorted(random.Random(1).getrandbits(64) for _ in range(5000)),
+])
+def test_spans_of_values_spread_in_any_way(keys):
+    from bisect import bisect_left, bisect_right
+
+    from ndcore.collection import _span
+
+    array = np.array(keys, np.uint64)
+    for value in {0, 1, 5, 7, 2999, 3000, 2**63, 2**64 - 1, *keys[::97]}:
+        assert _span(array, np.uint64(value), 0, 2**64 - 1) == (bisect_left(keys, value), bisect_right(keys, value))

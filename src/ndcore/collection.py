@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -336,9 +337,11 @@ class Collection:
             if slab == len(self._slabs):
                 continue
             keys, documents = self._entries(slab)
-            wanted = values[slabs == slab]
-            first, last = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
-            held += [documents[a:b].astype(np.int64) for a, b in zip(first, last, strict=True) if 0 < b - a <= most]
+            low, high = (int(bound) for bound in self._slabs[slab, :2])
+            for value in values[slabs == slab]:
+                a, b = _span(keys, value, low, high)
+                if 0 < b - a <= most:
+                    held.append(documents[a:b].astype(np.int64))
         found, counts = np.unique(np.concatenate(held), return_counts=True)
         if len(found) and found[-1] >= len(self):
             raise CorruptFile(f"{self.path}: an entry names document {found[-1]} of {len(self)}")
@@ -353,6 +356,18 @@ class Collection:
                 raise CorruptFile(f"{self.path}: the entries of slab {slab} do not fit together")
             self._opened_slabs[slab] = arrays["keys"], arrays["documents"]
         return self._opened_slabs[slab]
+
+
+def _span(keys: NDArray[np.uint64], value: np.uint64, low: int, high: int) -> tuple[int, int]:
+    """Where a value stands among ascending ones from low to high: looked for where an even spread has it, in neighbouring
+    pages of the file, and else everywhere."""
+    n = len(keys)
+    at, reach = (int(value) - low) * n // (high - low + 1), 4 * math.isqrt(n) + 64
+    first, last = max(0, at - reach), min(n, at + reach)
+    if (first and keys[first - 1] >= value) or (last < n and keys[last] <= value):
+        first, last = 0, n
+    part = keys[first:last]
+    return first + int(np.searchsorted(part, value, "left")), first + int(np.searchsorted(part, value, "right"))
 
 
 # ---- files
