@@ -163,6 +163,11 @@ def test_other_clusters_are_made_in_place(made, texts):
         made.rethreshold(0.3)
 
 
+def small_pieces(batch):
+    """What `texts.pieces` gives, of four documents each."""
+    return ((i, batch[i : i + 4]) for i in range(0, len(batch), 4))
+
+
 class Stopped(Exception):
     pass
 
@@ -171,7 +176,7 @@ class Stopped(Exception):
 def test_what_is_interrupted_goes_on(tmp_path, texts, monkeypatch, error):
     """Stopped at every file in turn, a build goes on after it, and what is whole is not made again."""
     monkeypatch.setattr("ndcore.fourphase.SEGMENT_DOCUMENTS", 40)
-    monkeypatch.setattr("ndcore.texts.PIECE", 4000)
+    monkeypatch.setattr("ndcore.fourphase.pieces", small_pieces)
     expected = nd.cluster(texts).labels.tolist()
     put, written, left = DirectoryShelf.put, [], [0]
 
@@ -358,3 +363,47 @@ def test_spans_of_values_spread_in_any_way(keys):
     array = np.array(keys, np.uint64)
     for value in {0, 1, 5, 7, 2999, 3000, 2**63, 2**64 - 1, *keys[::97]}:
         assert _span(array, np.uint64(value), 0, 2**64 - 1) == (bisect_left(keys, value), bisect_right(keys, value))
+
+
+def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch):
+    """Each file of a collection that is all but finished, lost or damaged; what follows has other memory, so other parts."""
+    import shutil
+
+    from ndcore import collection, fourphase, phases
+    from ndcore.description import describe
+
+    def unfinished(*said, finished):
+        if finished:
+            raise Stopped
+        describe(*said, finished=False)
+
+    for module, name, value in ((phases, "SLAB", 600), (phases, "RANGE", 400), (fourphase, "SEGMENT_DOCUMENTS", 40)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr("ndcore.fourphase.pieces", small_pieces)
+    expected = nd.cluster(texts)
+    begun = tmp_path / "begun"
+    with monkeypatch.context() as patch:
+        patch.setattr(collection, "describe", unfinished)
+        with pytest.raises(Stopped):
+            nd.Collection.build(begun, texts)
+    files = sorted(path.relative_to(begun) for path in begun.rglob("*.ndc"))
+    assert {path.parts[0] for path in files} >= {"sketches", "entries", "pairs", "slabs.ndc", "clusters.ndc", "ids.ndc"}
+    assert sum(path.parts[0] == "sketches" for path in files) > 2
+    monkeypatch.setattr(phases, "SLAB", 300)
+    for number, lost in enumerate(files):
+        place = tmp_path / str(number)
+        shutil.copytree(begun, place)
+        if number % 2:
+            (place / lost).unlink()
+        else:
+            data = (place / lost).read_bytes()
+            (place / lost).write_bytes(data[:-1])
+        made = nd.Collection.build(place, texts, memory_limit=1 << 16)
+        assert made.clustering.labels.tolist() == expected.labels.tolist(), lost
+        assert made.clustering.classes.tolist() == expected.classes.tolist(), lost
+        assert len(made.clustering.pairs.a) == len(expected.pairs.a), lost
+        for i in range(0, len(texts), 7):
+            assert [match.id for match in made.resembling(i, 0.5)] == [
+                match.id for match in made.query(texts[i], 0.5)], lost
+        nd.Collection.open(place, verify=True)
+        shutil.rmtree(place)

@@ -162,7 +162,8 @@ class Collection:
                 shelf.put("ids", {}, {} if ids is None else Names.packed(ids))
         Names(shelf.get("ids")[1], len(found))
         _save(shelf, found)
-        shelf.drop("read")
+        for name in ("read", "ranges"):
+            shelf.drop(name)
         shelf.sync()
         describe(place, parameters, source, finished=True)
         return cls.open(place)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
 from ndcore.filtering import FilterDesign
 from ndcore.pairing import Method, Settings, marks_of, needed
-from ndcore.phases import CommonHeld, collapse, count_pairs, find_alike, sort_entries, unmarked
+from ndcore.phases import CommonHeld, collapse, count_pairs, find_alike, is_paired, sort_entries, unmarked
 from ndcore.progress import Progress, reporting
 from ndcore.reading import OF_BYTES, OF_TOKENS, as_corpus, read_digests
 from ndcore.segments import Overlaps, Segments
@@ -188,15 +188,25 @@ def _sketched(
         return given, texts
     assert sketcher is not None
     corpus = as_corpus(texts)
-    if not shelf.has("read"):
-        _read(shelf, corpus, sketcher, threads, report)
-    parts = [shelf.get_sketches(name) for name in shelf.names("sketches")]
-    return Segments(parts), corpus
-
-
-def _read(shelf: Shelf, corpus: Corpus, sketcher: Sketcher, threads: int | None, report: Progress) -> None:
-    names = shelf.names("sketches")
+    names = _consecutive(shelf)
     done = sum(len(shelf.get_sketches(name)) for name in names)
+    if not shelf.has("read") or shelf.get("read")[0]["documents"] != done:
+        _read(shelf, corpus, sketcher, names, done, threads, report)
+    return Segments([shelf.get_sketches(name) for name in shelf.names("sketches")]), corpus
+
+
+def _consecutive(shelf: Shelf) -> list[str]:
+    """The parts from the first on without a gap; those past one are taken away."""
+    names = shelf.names("sketches")
+    whole = next((k for k, name in enumerate(names) if name != part_name("sketches", k)), len(names))
+    for name in names[whole:]:
+        shelf.drop(name)
+    return names[:whole]
+
+
+def _read(
+    shelf: Shelf, corpus: Corpus, sketcher: Sketcher, names: list[str], done: int, threads: int | None, report: Progress
+) -> None:
     waiting: list[Piece] = []
     documents = nbytes = 0
     for piece in map_pieces(sketcher.sketch_piece, _pieces_from(corpus, done), threads):
@@ -265,7 +275,7 @@ def _pair(
     shelf: Shelf, segments: Segments, leaders: Ints, settings: Settings, *, memory_limit: int | None, threads: int | None,
     report: Progress, keep_entries: bool,
 ) -> None:
-    if shelf.has("paired"):
+    if shelf.has("paired") and is_paired(shelf, keep_entries):
         return
     n = len(segments)
     taken = (leaders == np.arange(n)) & ~unmarked(segments)
@@ -285,7 +295,7 @@ def _pair(
                 memory_limit=memory_limit, threads=threads, report=report)
     common = [shelf.get(name)[1]["common"] for name in shelf.names("runs")]
     shelf.put("paired", {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
-    for name in [*shelf.names("runs"), "ranges"]:
+    for name in shelf.names("runs"):
         shelf.drop(name)
 
 

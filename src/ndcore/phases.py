@@ -20,8 +20,8 @@ from ndcore.shelf import Shelf, part_name
 from ndcore.texts import map_pieces, thread_count
 
 __all__ = [
-    "CommonHeld", "CountedPairs", "Marks", "collapse", "count_pairs", "counted_pairs", "find_alike", "sort_entries",
-    "unmarked",
+    "CommonHeld", "CountedPairs", "Marks", "collapse", "count_pairs", "counted_pairs", "find_alike", "is_paired",
+    "sort_entries", "unmarked",
 ]
 
 Ints = NDArray[np.int64]
@@ -131,6 +131,7 @@ def sort_entries(
         made = _slabs(marks, flags, memory_limit, threads)
         if keep:
             shelf.reserve(18 * int(made[:, 2].sum()), "the sorted entries")
+        _drop_all(shelf, "entries", "runs")  # of other slabs
         shelf.put("slabs", {}, {"slabs": made})
     slabs = shelf.get("slabs")[1]["slabs"]
     max_holders = min(max_holders, len(taken))
@@ -138,7 +139,7 @@ def sort_entries(
     def work(number: int) -> int:
         entries, runs = part_name("entries", number), part_name("runs", number)
         low, high, size = slabs[number].tolist()
-        if shelf.has(runs):
+        if shelf.has(runs) and (not keep or shelf.has(entries)):
             return int(size)
         if keep and shelf.has(entries):
             arrays = shelf.get(entries)[1]
@@ -248,6 +249,7 @@ def count_pairs(
     for run in runs:
         _entries.volume(run["holders"], run["ends"], volume)
     if not shelf.has("ranges"):
+        _drop_all(shelf, "pairs")
         shelf.put("ranges", {}, {"ranges": _ranges(volume, memory_limit, threads)})
     ranges = shelf.get("ranges")[1]["ranges"]
     all_runs = [(run["holders"], run["ends"]) for run in runs]
@@ -268,6 +270,21 @@ def count_pairs(
     for size in map_pieces(work, range(len(ranges)), threads):
         done += size
         report("counting pairs", done, total)
+
+
+def _drop_all(shelf: Shelf, *folders: str) -> None:
+    for folder in folders:
+        for name in shelf.names(folder):
+            shelf.drop(name)
+
+
+def is_paired(shelf: Shelf, keep: bool) -> bool:
+    """Whether all parts of phases two and three are there; without `keep`, entries need not be."""
+    if not (shelf.has("slabs") and shelf.has("ranges")):
+        return False
+    slabs, ranges = len(shelf.get("slabs")[1]["slabs"]), len(shelf.get("ranges")[1]["ranges"])
+    wanted = [part_name("pairs", k) for k in range(ranges)] + [part_name("entries", k) for k in range(slabs) if keep]
+    return all(shelf.has(name) for name in wanted)
 
 
 def _ranges(volume: Ints, memory_limit: int | None, threads: int | None) -> Ints:
