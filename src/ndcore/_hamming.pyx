@@ -30,14 +30,14 @@ def chosen() -> str:
     return list(variants())[nd_hamming_chosen()]
 
 
-def sort(uint64_t[::1] keys not None, unsigned free=0):
-    """Sort in place, where the order of the lowest `free` bits does not matter. O(n) per byte that varies; scratch of the
+def sort(uint64_t[::1] keys not None, unsigned loose=0):
+    """Sort in place, where the order of the lowest `loose` bits does not matter. O(n) per byte that varies; scratch of the
     same size."""
     cdef size_t n = keys.shape[0]
     cdef uint64_t[::1] scratch = np.empty(n, np.uint64)
     if n:
         with nogil:
-            nd_hamming_sort(&keys[0], &scratch[0], n, free // 8)
+            nd_hamming_sort(&keys[0], &scratch[0], n, loose // 8)
 
 
 def _ranks_and_distances(matches):
