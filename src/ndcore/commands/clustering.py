@@ -226,9 +226,10 @@ def _report(made: Collection, documents: Documents | Sketches | None, stream: Te
     counts = account["counts"]
     word = "resemblance" if found.policy == "resemblance" else "containment"
     print(f"Clusters at {word} {found.threshold:g} or more ({found.cluster}, estimated from sketches)", file=stream)
+    plural = "s" if counts["clusters"] != 1 else ""
     rows = [
         ("read", counts["read"], ""), ("alone", counts["alone"], "in no cluster"),
-        ("in clusters", counts["in_clusters"], f"in {counts['clusters']:,} cluster{'s' * (counts['clusters'] != 1)} of two and more"),
+        ("in clusters", counts["in_clusters"], f"in {counts['clusters']:,} cluster{plural} of two and more"),
         *((name, number, "with the document that stands for it") for name, number in counts["by_class"].items() if number),
         ("rejected", counts["rejected"], "could not be read" if counts["rejected"] else ""),
     ]
