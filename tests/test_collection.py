@@ -10,7 +10,6 @@ import pytest
 
 import ndcore as nd
 from ndcore.container import CorruptFile
-from ndcore.names import Names
 from ndcore.shelf import DirectoryShelf
 
 WORDS = [f"w{i}" for i in range(4000)]
@@ -117,30 +116,6 @@ def test_ids_and_members(made, texts):
         made.members("id 9999")
     with pytest.raises(TypeError, match="ids are str"):
         made.members(3)
-
-
-@pytest.mark.parametrize("ids", [
-    [3, 1, -(2**63), 2**63 - 1, 3], ["b", "", "a\x00", "é\udc80", "b"], ["x" * 65535, "1", "2", "3", "4"],
-])
-def test_names(ids):
-    names = Names(Names.packed(ids), len(ids))
-    assert [names[i] for i in range(len(ids))] == ids
-    for ident in set(ids):
-        assert names.positions(ident).tolist() == [i for i, other in enumerate(ids) if other == ident]
-    absent = "absent" if isinstance(ids[0], str) else 77
-    with pytest.raises(KeyError, match=str(absent)):
-        names.positions(absent)
-    with pytest.raises(IndexError):
-        names[len(ids)]
-
-
-def test_names_that_are_refused():
-    with pytest.raises(TypeError, match="all str or all integers"):
-        Names.packed(["a", 1])
-    with pytest.raises(ValueError, match="65536 bytes"):
-        Names.packed(["x" * 65536])
-    with pytest.raises(CorruptFile, match="3 documents"):
-        Names(Names.packed([1, 2]), 3)
 
 
 def test_positions_are_ids_where_none_are_given(tmp_path, texts):
