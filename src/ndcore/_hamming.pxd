@@ -22,7 +22,7 @@ cdef extern from "hamming.h" nogil:
         uint64_t b
     ctypedef struct nd_hamming_cursor:
         size_t first
-        size_t at
+        size_t step
     void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from_, size_t n, uint64_t *to)
     void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n, int lowest)
     size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found)

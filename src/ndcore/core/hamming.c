@@ -54,13 +54,16 @@ ND_SCAN(scan_portable, )
 #if ND_X86
 ND_SCAN(scan_popcnt, ND_TARGET("popcnt"))
 
+/* Those of eight lanes for which there is something. */
+static inline __mmask8 lanes(size_t left) { return (__mmask8)(left >= 8 ? 0xFF : (1u << left) - 1); }
+
 ND_TARGET("avx512f,avx512vpopcntdq,popcnt")
 static size_t scan_vpopcnt(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found)
 {
     const __m512i query = _mm512_set1_epi64((long long)q), most = _mm512_set1_epi64((long long)k);
     size_t count = 0;
     for (size_t i = 0; i < n; i += 8) {
-        const __mmask8 here = (__mmask8)(n - i >= 8 ? 0xFF : (1u << (n - i)) - 1);
+        const __mmask8 here = lanes(n - i);
         const __m512i bits = _mm512_popcnt_epi64(_mm512_xor_si512(_mm512_maskz_loadu_epi64(here, x + i), query));
         for (unsigned hit = _mm512_mask_cmple_epu64_mask(here, bits, most); ND_UNLIKELY(hit); hit &= hit - 1)
             found[count++] = (uint32_t)i + (uint32_t)__builtin_ctz(hit);
@@ -69,19 +72,71 @@ static size_t scan_vpopcnt(const uint64_t *x, size_t n, uint64_t q, unsigned k, 
 }
 #endif
 
-typedef size_t scan_fn(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found);
-static const struct { nd_variant is; scan_fn *scan; } SCANS[] = {
+/* ---- neighbours: pairs within k bits of keys that agree in all but their lowest `free` bits, from *c on, before `end`. Writes
+ * at most ND_HAMMING_ROOM, and returns how many; c->first == end where all is done. */
+
+#define ND_NEAR(name, attribute)                                                                        \
+    static attribute size_t name(const uint64_t *keys, size_t end, unsigned free, unsigned k,           \
+                                 nd_hamming_cursor *c, nd_hamming_cursor *found)                        \
+    {                                                                                                   \
+        size_t count = 0;                                                                               \
+        for (; c->first < end; c->first++, c->step = 0)                                                 \
+            for (size_t second; (second = c->first + 1 + c->step) < end; c->step++) {                   \
+                const uint64_t difference = keys[c->first] ^ keys[second];                              \
+                if (nd_shift_right(difference, free))                                                   \
+                    break;                                                                              \
+                if (count == ND_HAMMING_ROOM)                                                           \
+                    return count;                                                                       \
+                found[count] = *c;                                                                      \
+                count += nd_popcount(difference) <= k;                                                  \
+            }                                                                                           \
+        return count;                                                                                   \
+    }
+ND_NEAR(near_portable, )
 #if ND_X86
-    {{"vpopcnt", ND_VPOPCNT | ND_POPCNT}, scan_vpopcnt},
-    {{"popcnt", ND_POPCNT}, scan_popcnt},
+ND_NEAR(near_popcnt, ND_TARGET("popcnt"))
+
+/* Eight keys with those one step on, two steps on, and so forth, until none of them is of the same run. */
+ND_TARGET("avx512f,avx512vpopcntdq")
+static size_t near_vpopcnt(const uint64_t *keys, size_t end, unsigned free, unsigned k, nd_hamming_cursor *c,
+                           nd_hamming_cursor *found)
+{
+    const __m512i leading = _mm512_set1_epi64((long long)~nd_low_bits(free)), most = _mm512_set1_epi64((long long)k);
+    size_t count = 0;
+    for (; c->first < end; c->first = end - c->first > 8 ? c->first + 8 : end, c->step = 0) {
+        const __m512i here = _mm512_maskz_loadu_epi64(lanes(end - c->first), keys + c->first);
+        for (size_t second; (second = c->first + 1 + c->step) < end; c->step++) {
+            const __mmask8 there = lanes(end - second);
+            const __m512i difference = _mm512_xor_si512(here, _mm512_maskz_loadu_epi64(there, keys + second));
+            const __mmask8 run = _mm512_mask_testn_epi64_mask(there, difference, leading);
+            if (!run)
+                break;
+            unsigned hit = _mm512_mask_cmple_epu64_mask(run, _mm512_popcnt_epi64(difference), most);
+            if (ND_UNLIKELY(hit) && count > ND_HAMMING_ROOM - 8)
+                return count;
+            for (; ND_UNLIKELY(hit); hit &= hit - 1)
+                found[count++] = (nd_hamming_cursor){c->first + (unsigned)__builtin_ctz(hit), c->step};
+        }
+    }
+    return count;
+}
 #endif
-    {{"portable", 0}, scan_portable},
+
+typedef size_t scan_fn(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found);
+typedef size_t near_fn(const uint64_t *keys, size_t end, unsigned free, unsigned k, nd_hamming_cursor *c,
+                       nd_hamming_cursor *found);
+static const struct { nd_variant is; scan_fn *scan; near_fn *near; } KERNELS[] = {
+#if ND_X86
+    {{"vpopcnt", ND_VPOPCNT | ND_POPCNT}, scan_vpopcnt, near_vpopcnt},
+    {{"popcnt", ND_POPCNT}, scan_popcnt, near_popcnt},
+#endif
+    {{"portable", 0}, scan_portable, near_portable},
 };
-ND_CHOICE(nd_hamming, SCANS)
+ND_CHOICE(nd_hamming, KERNELS)
 
 size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found)
 {
-    return SCANS[chosen].scan(x, n, q, k, found);
+    return KERNELS[chosen].scan(x, n, q, k, found);
 }
 
 void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_t *out)
@@ -105,7 +160,7 @@ size_t nd_hamming_differences(const nd_hamming_plan *p, size_t t, const uint64_t
                               uint64_t *differences)
 {
     uint32_t found[ND_HAMMING_ROOM];
-    const size_t hits = SCANS[chosen].scan(keys, n, key, p->max_distance, found);
+    const size_t hits = KERNELS[chosen].scan(keys, n, key, p->max_distance, found);
     size_t kept = 0;
     for (size_t i = 0; i < hits; i++) {
         const uint64_t difference = nd_hamming_restore(&p->order[t], keys[found[i]] ^ key);
@@ -120,26 +175,16 @@ size_t nd_hamming_differences(const nd_hamming_plan *p, size_t t, const uint64_t
 size_t nd_hamming_pairs(const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t end, nd_hamming_cursor *c,
                         nd_hamming_pair *out, size_t room)
 {
-    const unsigned free = p->bits - p->order[t].prefix;
-    uint64_t differences[ND_HAMMING_ROOM];
+    const nd_hamming_order *o = &p->order[t];
+    nd_hamming_cursor found[ND_HAMMING_ROOM];
     size_t written = 0;
-    for (; c->first < end; c->first++, c->at = 0) {
-        const uint64_t key = keys[c->first], run = nd_shift_right(key, free);
-        for (;;) {
-            const size_t first = c->first + 1 + c->at;
-            size_t n = 0;
-            while (n < ND_HAMMING_ROOM && first + n < end && nd_shift_right(keys[first + n], free) == run)
-                n++;
-            if (n == 0)
-                break;
-            if (room - written < n)
-                return written;
-            const size_t hits = nd_hamming_differences(p, t, keys + first, n, key, differences);
-            for (size_t i = 0; i < hits; i++) {
-                const uint64_t x = nd_hamming_restore(&p->order[t], key);
-                out[written++] = (nd_hamming_pair){x, x ^ differences[i]};
-            }
-            c->at += n;
+    while (c->first < end && room - written >= ND_HAMMING_ROOM) {
+        const size_t hits = KERNELS[chosen].near(keys, end, p->bits - o->prefix, p->max_distance, c, found);
+        for (size_t i = 0; i < hits; i++) {
+            const uint64_t key = keys[found[i].first], other = keys[found[i].first + 1 + found[i].step];
+            const uint64_t x = nd_hamming_restore(o, key), difference = nd_hamming_restore(o, key ^ other);
+            out[written] = (nd_hamming_pair){x, x ^ difference};
+            written += (size_t)first_to_lead(p, t, difference);
         }
     }
     return written;

@@ -24,8 +24,9 @@ typedef struct {
 
 typedef struct { uint64_t a, b; } nd_hamming_pair;   /* two fingerprints */
 
-/* Where a search for pairs that ran out of room goes on: begin with zeros, or the first key. */
-typedef struct { size_t first, at; } nd_hamming_cursor;
+/* Two keys of a table: the one at `first`, and the one `step` places after its neighbour. Where a search for pairs that ran out
+ * of room goes on: begin with zeros, or the first key. */
+typedef struct { size_t first, step; } nd_hamming_cursor;
 
 /* So many keys are compared at a time, and the least room that searches accept. */
 enum { ND_HAMMING_ROOM = 256 };
@@ -83,7 +84,7 @@ static inline size_t nd_lower_bound(const uint64_t *keys, size_t begin, size_t e
     return begin;
 }
 
-/* Variants of the scan, best first. */
+/* Variants of the scan and of the search for pairs, best first. */
 size_t nd_hamming_variants(const char **names, int *runnable, size_t room, uint32_t features);
 int nd_hamming_use(const char *name, uint32_t features);
 int nd_hamming_chosen(void);
