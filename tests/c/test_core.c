@@ -1949,9 +1949,54 @@ static void test_open_tables(const char *variant)
     }
 }
 
+/* Every pair once, in whichever table; runs longer than any buffer, and room for a part of the pairs. */
+static void test_pairs_of_tables(const char *variant)
+{
+    static const uint8_t low[4][4] = {{48, 32, 16, 0}, {32, 48, 16, 0}, {16, 48, 32, 0}, {0, 48, 32, 16}};
+    static const uint8_t width[4] = {16, 16, 16, 16};
+    enum { N = 2003, SHARED = 700, ROOM = 1000 };
+    static uint64_t values[N], scratch[N];
+    static nd_hamming_pair out[ROOM];
+    static uint8_t came[N][N];
+    size_t n = 0;
+    for (; n < SHARED; n++)                              /* the same 48 bits */
+        values[n] = UINT64_C(0x123456789ABC0000) | n;
+    for (; n < N; n++)
+        values[n] = n % 3 ? values[n - 1] ^ UINT64_C(1) << n % 64 : random64();
+    qsort(values, n, 8, ascending);
+    for (size_t i = 1; i < n; i++)
+        CHECK(values[i - 1] < values[i], "different fingerprints");
+    nd_hamming_order order[4];
+    for (int t = 0; t < 4; t++)
+        order[t] = (nd_hamming_order){low[t], width, 4, 16, UINT64_C(0xFFFF) << low[t][0]};
+    const nd_hamming_plan plan = {order, 4, 64, 3};
+    memset(came, 0, sizeof came);
+    for (size_t t = 0; t < 4; t++) {
+        uint64_t *keys = guarded((int)t, BACK, 8 * n, 0);
+        nd_hamming_permute(&order[t], values, n, keys);
+        nd_hamming_sort(keys, scratch, n, 6);
+        nd_hamming_cursor c = {0, 0};
+        do {
+            const size_t room = t & 1 ? ROOM : ND_HAMMING_ROOM, written = nd_hamming_pairs(&plan, t, keys, n, &c, out, room);
+            CHECK(written <= room, "%s: %zu pairs in room for %zu", variant, written, room);
+            for (size_t i = 0; i < written; i++) {
+                const uint64_t a = out[i].a < out[i].b ? out[i].a : out[i].b, b = out[i].a ^ out[i].b ^ a;
+                came[nd_lower_bound(values, 0, n - 1, a)][nd_lower_bound(values, 0, n - 1, b)]++;
+            }
+        } while (c.first < n);
+        CHECK(nd_hamming_pairs(&plan, t, keys, n, &c, out, ROOM) == 0, "%s: nothing after the last key", variant);
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (came[i][j] != (i < j && naive_distance(values[i], values[j]) <= 3))
+                CHECK(0, "%s: the pair %zu, %zu came %d times", variant, i, j, came[i][j]);
+    CHECK(1, "pairs of tables");
+}
+
 static void test_tables(const char *variant)
 {
     test_compressed_tables(variant);
+    test_pairs_of_tables(variant);
     test_open_tables(variant);
 }
 
