@@ -19,9 +19,10 @@ from ndcore.designing import design_filter
 from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
 from ndcore.filtering import ALTAVISTA, FilterDesign, expected_spurious, pass_probability
+from ndcore.fingerprints import hamming_distances
 from ndcore.fourphase import cluster
 from ndcore.greedy import greedy_clusters
-from ndcore.hamming import HammingIndex, Matches, Pairs, hamming_distances
+from ndcore.hamming import HammingIndex, Matches, Pairs
 from ndcore.joining import hamming_join
 from ndcore.modsketching import ModSketcher
 from ndcore.planning import TablePlan, plan_tables

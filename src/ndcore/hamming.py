@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _hamming, container
 from ndcore.container import CorruptFile
+from ndcore.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.identifiers import Identifiers
 from ndcore.planning import Table, TablePlan, plan_tables
 from ndcore.tables import Found, SortedTables, joined
 from ndcore.texts import map_pieces
 
-__all__ = [
-    "HammingIndex", "Matches", "Pairs", "SavedFingerprints", "as_fingerprints", "checked_fingerprints", "hamming_distances",
-]
+__all__ = ["HammingIndex", "Matches", "Pairs", "SavedFingerprints"]
 
 BUFFER = 4096  # fingerprints that are scanned, before they become sorted tables
 GROWTH = 8  # sorted parts, each at least so many times as large as the next
@@ -338,44 +337,3 @@ class SavedFingerprints:
         """Matches of which `row` is the position of the fingerprint, by query, then distance, then in order of addition."""
         query, row, distance = (self._tables.expanded(*found) if self._tables else found).ordered()
         return Matches(query, self._ids[row], distance)
-
-
-def hamming_distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
-    """Numbers of bits in which fingerprints differ, element by element, broadcast against each other; int64.
-
-    >>> hamming_distances([0b1010, 0b1111], 0b1011)
-    array([1, 1])
-    """
-    x, y = np.broadcast_arrays(as_fingerprints(a), as_fingerprints(b))
-    return np.asarray(_hamming.distances(np.ascontiguousarray(x).ravel(), np.ascontiguousarray(y).ravel())).reshape(x.shape)
-
-
-def as_fingerprints(values: ArrayLike) -> NDArray[np.uint64]:
-    """Unsigned 64-bit integers, or TypeError or ValueError."""
-    array = values if isinstance(values, np.ndarray) else np.asarray(values, object)  # else [1, 2^63] would be floats
-    if array.size == 0:
-        return np.empty(array.shape, np.uint64)
-    if array.dtype.kind == "O":
-        for x in array.flat:
-            if isinstance(x, bool) or not isinstance(x, (int, np.integer)):
-                raise TypeError(f"fingerprints are unsigned 64-bit integers, got {x!r}")
-        low, high = min(array.flat), max(array.flat)
-    elif array.dtype.kind == "u":
-        return array.astype(np.uint64, copy=False)
-    elif array.dtype.kind == "i":
-        low, high = array.min(), array.max()
-    else:
-        raise TypeError(f"fingerprints are unsigned 64-bit integers, got {array.dtype}")
-    if low < 0 or int(high) >> 64:
-        raise ValueError(f"fingerprints are unsigned 64-bit integers, got {low if low < 0 else high}")
-    return array.astype(np.uint64, copy=False)
-
-
-def checked_fingerprints(values: ArrayLike, bits: int) -> NDArray[np.uint64]:
-    """Fingerprints of so many bits in one contiguous dimension, or TypeError or ValueError."""
-    array = as_fingerprints(values)
-    if array.ndim != 1:
-        raise TypeError(f"fingerprints are in one dimension, got {array.shape}")
-    if bits < 64 and array.size and int(array.max()) >> bits:
-        raise ValueError(f"{array.max()} is no fingerprint of {bits} bits")
-    return np.ascontiguousarray(array)

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore import container
-from ndcore.hamming import Matches, SavedFingerprints, checked_fingerprints
+from ndcore.fingerprints import checked_fingerprints, mapped_fingerprints
+from ndcore.hamming import Matches, SavedFingerprints
 from ndcore.planning import JOIN_ROOM, TablePlan, plan_join
 from ndcore.progress import Progress, reporting
 from ndcore.tables import Found, SortedTables, joined
 from ndcore.texts import map_pieces
 
-__all__ = ["hamming_join", "mapped_fingerprints"]
+__all__ = ["hamming_join"]
 
 CHUNK = (64 << 20) // 8  # fingerprints that a thread takes at a time: 64 MB, as in the paper
 PROBED_AT_ONCE = 1 << 20  # so many that a table stays in the cache for a while
@@ -139,23 +140,6 @@ def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> 
     if index.bits != bits:
         raise ValueError(f"{os.fspath(fingerprints)} holds fingerprints of {index.bits} bits; asked are {bits}")
     return index
-
-
-def mapped_fingerprints(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
-    """The fingerprints of a file, mapped: an array saved by NumPy (.npy), else little-endian uint64 without a header.
-
-    ValueError where the file is no such array, or no whole number of fingerprints.
-    """
-    file = Path(path)
-    if file.suffix == ".npy":
-        array: NDArray[np.uint64] = np.load(file, mmap_mode="r", allow_pickle=False)
-        if array.ndim != 1 or array.dtype.kind != "u" or array.dtype.itemsize != 8:
-            raise ValueError(f"{file}: fingerprints are uint64 in one dimension, this is {array.dtype} {array.shape}")
-        return array
-    size = file.stat().st_size
-    if size % 8:
-        raise ValueError(f"{file}: {size} bytes are no whole number of fingerprints of 8 bytes")
-    return np.memmap(file, "<u8", "r") if size else np.empty(0, np.uint64)
 
 
 def _checked_span(span: tuple[int, int] | None, n: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore.files.sources import UsageError
-from ndcore.joining import mapped_fingerprints
+from ndcore.fingerprints import mapped_fingerprints
 
 __all__ = ["FORMATS", "Column", "load", "parsed", "pieces"]
 
