@@ -6,8 +6,9 @@ from math import comb, inf
 
 import pytest
 
-from ndcore.planning import JOIN_ROOM, MAX_TABLES, Table, TablePlan, plan_join, plan_tables, presence_bits
+from ndcore.planning import JOIN_ROOM, TablePlan, plan_join, plan_pairs, plan_tables, presence_bits
 from ndcore.reference import hamming as reference
+from ndcore.tabledesigns import MAX_TABLES, Table
 
 # Manku et al. 2007, Example 3.1, at d = 34: splits, tables, p_i, fingerprints that a probe meets at most.
 EXAMPLE = [((6,), 20, {31, 32, 33}, 8), ((4, 4), 16, {28}, 64), ((5,), 10, {25, 26}, 512), ((4,), 4, {16}, 256 * 1024)]
@@ -163,3 +164,11 @@ def test_a_table_moves_runs():
 def test_what_cannot_work_is_refused_with_the_reason(arguments, error, message):
     with pytest.raises(error, match=message):
         plan_tables(**arguments)
+
+
+@pytest.mark.parametrize(("log2_count", "tables"), [(0, 1), (20, 4), (23, 4), (26, 10), (30, 10)])
+def test_the_plan_for_pairs_counts_the_tables_it_makes(log2_count, tables):
+    """Fewer tables than a query wants: each is made for this search. Among all designs none takes less time."""
+    plan = plan_pairs(64, 3, log2_count)
+    assert len(plan.tables) == tables
+    assert all(plan.pair_nanoseconds <= plan_tables(64, 3, log2_count, max_tables=n).pair_nanoseconds for n in range(4, 60))

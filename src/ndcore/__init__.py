@@ -28,6 +28,7 @@ from ndcore.modsketching import ModSketcher
 from ndcore.planning import TablePlan, plan_tables
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
+from ndcore.selfjoin import hamming_pairs
 from ndcore.shingling import POLYNOMIAL, Shingling
 from ndcore.simhashing import SimHasher, Simhashes
 from ndcore.sizing import expected_distinct, fingerprint_bits, fingerprint_error, probability_within, sample_size
@@ -82,6 +83,7 @@ __all__ = [
     "greedy_clusters",
     "hamming_distances",
     "hamming_join",
+    "hamming_pairs",
     "is_irreducible",
     "jaccard",
     "load",

@@ -24,6 +24,11 @@ cdef extern from "hamming.h" nogil:
         size_t first
         size_t step
     void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from_, size_t n, uint64_t *to)
+    void nd_hamming_histogram(
+        const nd_hamming_order *o, const uint64_t *from_, size_t n, unsigned shift, uint64_t *counts)
+    size_t nd_hamming_gather(
+        const nd_hamming_order *o, const uint64_t *from_, size_t n, uint64_t low, uint64_t high, uint64_t *to,
+        size_t room)
     void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n, int lowest)
     size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found)
     void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_t *out)

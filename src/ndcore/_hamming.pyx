@@ -30,11 +30,14 @@ def chosen() -> str:
     return list(variants())[nd_hamming_chosen()]
 
 
-def sort(uint64_t[::1] keys not None, unsigned loose=0):
+def sort(uint64_t[::1] keys not None, unsigned loose=0, uint64_t[::1] scratch=None):
     """Sort in place, where the order of the lowest `loose` bits does not matter. O(n) per byte that varies; scratch of the
-    same size."""
+    same size, or more, is made where none is given."""
     cdef size_t n = keys.shape[0]
-    cdef uint64_t[::1] scratch = np.empty(n, np.uint64)
+    if scratch is None:
+        scratch = np.empty(n, np.uint64)
+    if <size_t> scratch.shape[0] < n:
+        raise ValueError(f"{n} keys are sorted with room for {scratch.shape[0]}")
     if n:
         with nogil:
             nd_hamming_sort(&keys[0], &scratch[0], n, loose // 8)
@@ -54,6 +57,37 @@ def permuted(const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprin
         with nogil:
             nd_hamming_permute(&order, &fingerprints[0], n, &out[0])
     return np.asarray(out)
+
+
+def histogram(
+    const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprints not None, unsigned shift,
+    uint64_t[::1] counts not None,
+):
+    """Count the keys of the fingerprints by their leading bits, those above the lowest `shift`; counts has a word for each
+    value."""
+    cdef size_t n = fingerprints.shape[0]
+    cdef nd_hamming_order order
+    order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
+    if n:
+        with nogil:
+            nd_hamming_histogram(&order, &fingerprints[0], n, shift, &counts[0])
+
+
+def gather(
+    const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprints not None, uint64_t low, uint64_t high,
+    uint64_t[::1] to not None, size_t at,
+):
+    """Write the keys of the fingerprints that lie from low to high to `to`, from position `at` on; where they end. It has
+    room for one key more than are wanted; where they end past that, no more are there."""
+    cdef size_t n = fingerprints.shape[0], room = to.shape[0]
+    cdef nd_hamming_order order
+    order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
+    if at >= room:
+        raise ValueError(f"there is no room from position {at} on, but for {room} keys")
+    if n:
+        with nogil:
+            at += nd_hamming_gather(&order, &fingerprints[0], n, low, high, &to[at], room - at)
+    return at
 
 
 def directory(const uint64_t[::1] keys not None, unsigned bits, unsigned directory_bits):
@@ -143,16 +177,17 @@ def encoded(const uint64_t[::1] keys not None, const uint8_t[::1] lengths not No
 
 
 cdef class Orders:
-    """What all searchers have: the orders of the bits.
+    """The orders of the bits in all tables, and with them the search for pairs.
 
     orders: per table (runs as uint8 (2, r): low and width, prefix, leading); the first keeps the order of the bits.
     """
     cdef nd_hamming_plan plan
     cdef nd_hamming_order *order
-    cdef object alive
+    cdef object moved, alive
 
     def __cinit__(self, unsigned bits, unsigned max_distance, list orders not None, *_):
         cdef const uint8_t[:, ::1] runs
+        self.moved = orders
         self.order = <nd_hamming_order *> calloc(max(1, len(orders)), sizeof(nd_hamming_order))
         if self.order == NULL:
             raise MemoryError
@@ -166,16 +201,18 @@ cdef class Orders:
     def __dealloc__(self):
         free(self.order)
 
-    cdef pairs_of(self, size_t t, const uint64_t *keys, size_t begin, size_t end):
-        """Pairs of fingerprints that table t is the first to hold, of its keys[begin:end]; uint64 (m, 2)."""
-        cdef nd_hamming_cursor c = nd_hamming_cursor(begin, 0)
-        cdef size_t room = 1 << 16, written
+    def pairs(self, size_t t, const uint64_t[::1] keys not None, size_t most):
+        """Pairs of fingerprints that table t is the first to hold, of some of its keys, which cut no prefix in two; uint64
+        (m, 2). The search ends once there are more than `most`."""
+        cdef nd_hamming_cursor c = nd_hamming_cursor(0, 0)
+        cdef size_t end = keys.shape[0], room = 1 << 16, found = 0, written
         cdef uint64_t[:, ::1] out = np.empty((room, 2), np.uint64)
         chunks = [np.empty((0, 2), np.uint64)]
-        while c.first < end:
+        while c.first < end and found <= most:
             with nogil:
-                written = nd_hamming_pairs(&self.plan, t, keys, end, &c, <nd_hamming_pair *> &out[0, 0], room)
+                written = nd_hamming_pairs(&self.plan, t, &keys[0], end, &c, <nd_hamming_pair *> &out[0, 0], room)
             chunks.append(np.array(out[:written]))
+            found += written
         return np.concatenate(chunks)
 
 
@@ -191,7 +228,7 @@ cdef class Searcher(Orders):
         cdef const uint64_t[::1] keys
         cdef const uint32_t[::1] begins
         cdef const uint8_t[::1] present
-        self.alive = orders, tables
+        self.alive = tables
         self.table = <nd_probes_table *> calloc(max(1, len(tables)), sizeof(nd_probes_table))
         if self.table == NULL:
             raise MemoryError
@@ -244,11 +281,6 @@ cdef class Searcher(Orders):
             chunks.append(out[:written])
         return chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0, MATCH), *chunks])
 
-    def pairs(self, size_t t, size_t begin, size_t end):
-        """Pairs of fingerprints that table t is the first to hold, of its keys[begin:end], a range that cuts no prefix in
-        two; uint64 (m, 2)."""
-        return self.pairs_of(t, self.table[t].keys, begin, end)
-
 
 cdef class CompressedSearcher(Orders):
     """Finds fingerprints within max_distance bits in compressed tables.
@@ -263,7 +295,7 @@ cdef class CompressedSearcher(Orders):
         cdef const uint8_t[:, ::1] blocks
         cdef const uint64_t[::1] last
         cdef const uint32_t[::1] first, codes
-        self.alive = orders, tables
+        self.alive = tables
         self.table = <nd_compressed_table *> calloc(max(1, len(tables)), sizeof(nd_compressed_table))
         if self.table == NULL:
             raise MemoryError
@@ -340,13 +372,9 @@ cdef class CompressedSearcher(Orders):
                 nd_compressed_decode(table, begin, end, &out[0])
         return np.asarray(out)
 
-    def pairs(self, size_t t, uint64_t low, uint64_t high):
-        """Pairs of fingerprints that table t is the first to hold, of its keys from low to high, a range that cuts no
-        prefix in two; uint64 (m, 2). The keys take 8 bytes each meanwhile."""
+    def keys_between(self, size_t t, uint64_t low, uint64_t high):
+        """Keys of table t from low to high; uint64."""
         cdef nd_compressed_table *table = &self.table[t]
         cdef size_t begin = nd_compressed_find(table, 0, low)
-        cdef size_t end = min(nd_compressed_find(table, begin, high) + 1, table.count)
-        keys = self.keys(t, begin, end)
-        keys = keys[np.searchsorted(keys, low):np.searchsorted(keys, high, "right")]
-        cdef const uint64_t[::1] held = keys
-        return self.pairs_of(t, &held[0] if held.shape[0] else NULL, 0, held.shape[0])
+        keys = self.keys(t, begin, min(nd_compressed_find(table, begin, high) + 1, table.count))
+        return keys[np.searchsorted(keys, low):np.searchsorted(keys, high, "right")]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ndcore import _hamming
 from ndcore.keys import RANGES_PER_TABLE, orders, sorted_keys
-from ndcore.planning import Table, TablePlan
+from ndcore.planning import TablePlan
+from ndcore.tabledesigns import Table
 from ndcore.texts import map_pieces
 
 __all__ = ["CompressedKeys", "CompressedTable", "code_lengths"]
@@ -108,8 +109,13 @@ class CompressedKeys:
         keys = self.searcher.keys(0, block, max(block, int(np.searchsorted(first, end))))
         return keys[begin - int(first[block]):end - int(first[block])]
 
+    def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
+        """The pairs of fingerprints of one of `tasks`, as of `PlainKeys`. The keys take 8 bytes each meanwhile."""
+        t, low, high = task
+        return self.searcher.pairs(t, self.searcher.keys_between(t, low, high), most)
+
     def tasks(self) -> Iterable[tuple[int, int, int]]:
-        """(table, lowest, highest) key of ranges that cut no prefix in two: what the searcher's `pairs` takes."""
+        """(table, lowest, highest) key of ranges that cut no prefix in two."""
         for t, (table, moved) in enumerate(zip(self.tables, self.plan.tables, strict=True)):
             free = self.plan.bits - moved.prefix
             ends = np.linspace(0, len(table.last), RANGES_PER_TABLE + 1).astype(np.int64)[1:-1]

@@ -14,7 +14,8 @@ from ndcore import _hamming, container
 from ndcore.container import CorruptFile
 from ndcore.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.identifiers import Identifiers
-from ndcore.planning import Table, TablePlan, plan_tables
+from ndcore.planning import TablePlan, plan_tables
+from ndcore.tabledesigns import Table
 from ndcore.tables import Found, SortedTables, joined
 from ndcore.texts import map_pieces
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
-from ndcore.planning import PRESENCE_ROOM, Table, TablePlan, directory_bits, presence_bits
+from ndcore.planning import PRESENCE_ROOM, TablePlan, directory_bits, presence_bits
+from ndcore.tabledesigns import Table
 from ndcore.texts import map_pieces
 
 __all__ = ["RANGES_PER_TABLE", "PlainKeys", "orders", "sorted_keys"]
@@ -85,8 +86,13 @@ class PlainKeys:
         """The ascending fingerprints from one position up to another."""
         return self.keys[0][begin:end]
 
+    def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
+        """The pairs of fingerprints of one of `tasks`; uint64 (m, 2). The search ends once there are more than `most`."""
+        t, begin, end = task
+        return self.searcher.pairs(t, self.keys[t][begin:end], most)
+
     def tasks(self) -> Iterable[tuple[int, int, int]]:
-        """(table, begin, end) of ranges of keys that cut no prefix in two: what the searcher's `pairs` takes."""
+        """(table, begin, end) of ranges of keys that cut no prefix in two."""
         for t, directory in enumerate(self.directories):
             ends = directory[np.linspace(0, len(directory) - 1, RANGES_PER_TABLE + 1).astype(np.int64)].astype(np.int64)
             for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):

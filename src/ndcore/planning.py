@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import combinations, pairwise
-from typing import NamedTuple
 
-__all__ = ["MAX_DISTANCE", "MAX_TABLES", "Table", "TablePlan", "plan_join", "plan_tables"]
+from ndcore.tabledesigns import MAX_TABLES, Table, designs, evenly_split, fewest_tables, least_count
+
+__all__ = ["MAX_DISTANCE", "TablePlan", "directory_bits", "plan_join", "plan_pairs", "plan_tables", "presence_bits"]
 
 MAX_DISTANCE = 10
-MAX_TABLES = 1024  # more would take 8 KiB a fingerprint
 KEY_BYTES = 8
 ENTRY_BYTES = 4  # of a directory
 PROBE_NS = 60.0  # of looking a prefix up in memory
@@ -21,41 +19,11 @@ PRESENCE_NS = 30.0  # of seeing first that no fingerprint has it
 PASSING_NS = 6.0  # the same where a block of queries asks one table after another, so that this stays in the cache,
 CACHE = 8 << 20  # which holds so many bytes
 CANDIDATE_NS = 0.5  # of comparing one fingerprint with the query
+DIGIT_NS = 1.3  # of sorting a key by one of its bytes
+MOVING_NS = 4.0  # of permuting a key, and of reading it again for pairs
+NEIGHBOUR_NS = 0.08  # of one of the keys with the same prefix, where pairs are searched
 PRESENCE_ROOM = 3  # log2 of the bits a fingerprint that tell which prefixes are there
 JOIN_ROOM = 5  # the same for queries of a join, whose tables are not kept
-
-
-class Table(NamedTuple):
-    """One table: what is moved to the front, and how much of it a query must match.
-
-    Attributes
-    ----------
-    prefix : int
-        p_i: the leading bits of the permuted key that are those of the query.
-    runs : tuple of (low, width)
-        The permutation as runs of neighbouring bits, from the highest bits of the permuted key to the lowest: `width`
-        bits of the fingerprint from bit `low` up.
-    """
-
-    prefix: int
-    runs: tuple[tuple[int, int], ...]
-
-    @property
-    def leading(self) -> int:
-        """The bits of a fingerprint that the prefix is made of, as a mask."""
-        mask, left = 0, self.prefix
-        for low, width in self.runs:
-            taken = min(width, left)
-            mask |= (1 << taken) - 1 << low + width - taken
-            left -= taken
-        return mask
-
-    def permute(self, fingerprint: int) -> int:
-        """The key of a fingerprint in this table."""
-        key = 0
-        for low, width in self.runs:
-            key = key << width | fingerprint >> low & (1 << width) - 1
-        return key
 
 
 @dataclass(frozen=True)
@@ -115,6 +83,12 @@ class TablePlan:
     def join_nanoseconds(self) -> float:
         """Expected time of a fingerprint that passes by as many queries as the plan is for, in `hamming_join`."""
         return self._expected(JOIN_ROOM, lambda bits: PASSING_NS if 2**bits // 8 <= CACHE else PRESENCE_NS)
+
+    @property
+    def pair_nanoseconds(self) -> float:
+        """Expected time of a fingerprint in `hamming_pairs`, which makes the tables and looks for pairs in each."""
+        return math.fsum(DIGIT_NS * ((self.bits + 7) // 8 - (self.bits - p) // 8) + MOVING_NS
+                         + NEIGHBOUR_NS * math.exp2(self.log2_count - p) for p in self.prefixes)
 
     def _expected(self, room: int, presence_ns: Callable[[int], float]) -> float:
         """Time of a query on random fingerprints; presence_ns(bits) of looking at so many bits of presence."""
@@ -204,10 +178,10 @@ def plan_tables(
         return TablePlan(bits, max_distance, log2_count, tuple(tables))
 
     if splits is not None:
-        return planned(list(_split_evenly(bits, max_distance, splits)))
+        return planned(list(evenly_split(bits, max_distance, splits)))
     if min_prefix is not None:
-        return planned(_fewest(bits, max_distance, _checked_prefix(min_prefix, bits, max_distance)))
-    plans = [planned(tables) for tables in _designs(bits, max_distance)]
+        return planned(fewest_tables(bits, max_distance, _checked_prefix(min_prefix, bits, max_distance)))
+    plans = _plans(bits, max_distance, log2_count)
     if max_tables is not None:
         most = operator.index(max_tables)
         if most < 1:
@@ -223,9 +197,18 @@ def plan_tables(
 
 def plan_join(bits: int, max_distance: int, log2_count: float) -> TablePlan:
     """The tables of so many queries of least expected time for a fingerprint that looks them up."""
+    return min(_plans(bits, max_distance, log2_count), key=lambda plan: plan.join_nanoseconds)
+
+
+def plan_pairs(bits: int, max_distance: int, log2_count: float) -> TablePlan:
+    """The tables of least expected time where all pairs are wanted, and each table once."""
+    return min(_plans(bits, max_distance, log2_count), key=lambda plan: plan.pair_nanoseconds)
+
+
+def _plans(bits: int, max_distance: int, log2_count: float) -> list[TablePlan]:
+    """Of every number of tables the best design."""
     bits, max_distance, log2_count = _checked(bits, max_distance, log2_count)
-    plans = [TablePlan(bits, max_distance, log2_count, tuple(tables)) for tables in _designs(bits, max_distance)]
-    return min(plans, key=lambda plan: plan.join_nanoseconds)
+    return [TablePlan(bits, max_distance, log2_count, tuple(tables)) for tables in designs(bits, max_distance)]
 
 
 def directory_bits(prefix: int, log2_count: float) -> int:
@@ -237,96 +220,6 @@ def presence_bits(prefix: int, log2_count: float, room: int = PRESENCE_ROOM) -> 
     """Leading bits of which a table knows, value by value, whether a fingerprint has them: about 2^room bits a fingerprint,
     never more than the prefix. 0 where half the prefixes are taken: then it is not worth knowing."""
     return min(prefix, math.floor(log2_count) + room) if prefix >= max(3.0, log2_count + 1) else 0
-
-
-@cache
-def _least(left: int, k: int, needed: int) -> int:
-    """X over whole bits: the least number of tables for `left` bits, each to lead with `needed` more; above MAX_TABLES
-    where it takes more than that."""
-    if needed <= 0:
-        return 1
-    return min((_total(left, k, needed, r) for r in _block_counts(left, k)), default=MAX_TABLES + 1)
-
-
-def _block_counts(left: int, k: int) -> Iterator[int]:
-    r = k + 1
-    while r <= left and math.comb(r, k) <= MAX_TABLES:
-        yield r
-        r += 1
-
-
-def _total(left: int, k: int, needed: int, r: int) -> int:
-    """The least number of tables where the first split is into r blocks."""
-    size, larger = divmod(left, r)
-    total = 0
-    for big in range(max(0, larger - k), min(larger, r - k) + 1):  # the larger blocks among the r − k that lead
-        small = r - k - big
-        chosen = size * (r - k) + big
-        total += math.comb(larger, big) * math.comb(r - larger, small) * _least(left - chosen, k, needed - chosen)
-    return total
-
-
-_Positions = tuple[int, ...]
-
-
-def _fewest(bits: int, k: int, prefix: int) -> list[Table]:
-    """The tables that `_least` counts."""
-
-    def refine(leading: _Positions, rest: _Positions) -> Iterator[Table]:
-        needed = prefix - len(leading)
-        if needed <= 0:
-            yield _table(leading, rest)
-            return
-        r = min(_block_counts(len(rest), k), key=lambda r: _total(len(rest), k, needed, r))
-        for picked, others in _choices(rest, r, k):
-            yield from refine(leading + picked, others)
-
-    return list(refine((), tuple(range(bits - 1, -1, -1))))
-
-
-@cache
-def _designs(bits: int, k: int) -> list[list[Table]]:
-    """Of every number of tables that is the least for some prefix, the tables of the longest such prefix."""
-    longest = {_least(bits, k, prefix): prefix for prefix in range(bits - k + 1)}
-    return [_fewest(bits, k, prefix) for tables, prefix in longest.items() if tables <= MAX_TABLES]
-
-
-def _split_evenly(bits: int, k: int, splits: Sequence[int]) -> Iterator[Table]:
-    """Tables where every part of a level is split into the same number of blocks."""
-    counts = [operator.index(r) for r in splits]
-    tables = math.prod(math.comb(max(r, 0), k) for r in counts)
-    if any(r <= k for r in counts):
-        raise ValueError(f"splits is {tuple(splits)}; with max_distance {k} every level needs at least {k + 1} blocks, "
-                         f"for {k} differing bits can lie in {k} of them")
-    if tables > MAX_TABLES:
-        raise ValueError(f"splits is {tuple(splits)}: {tables} tables; at most {MAX_TABLES} are made")
-    parts: list[tuple[_Positions, _Positions]] = [((), tuple(range(bits - 1, -1, -1)))]
-    for r in counts:
-        for _, rest in parts:
-            if len(rest) < r:
-                raise ValueError(f"splits is {tuple(splits)}; {len(rest)} bits are left for a level of {r} blocks")
-        parts = [(leading + picked, others) for leading, rest in parts for picked, others in _choices(rest, r, k)]
-    return (_table(leading, rest) for leading, rest in parts)
-
-
-def _choices(rest: _Positions, r: int, k: int) -> Iterator[tuple[_Positions, _Positions]]:
-    """Every choice of r − k of r blocks to lead: (their positions, the other positions)."""
-    size, larger = divmod(len(rest), r)
-    ends = [i * size + min(i, larger) for i in range(r + 1)]
-    blocks = [rest[a:b] for a, b in pairwise(ends)]
-    for chosen in combinations(range(r), r - k):
-        yield (tuple(p for i in chosen for p in blocks[i]),
-               tuple(p for i in range(r) if i not in chosen for p in blocks[i]))
-
-
-def _table(leading: _Positions, rest: _Positions) -> Table:
-    runs: list[tuple[int, int]] = []
-    for position in leading + rest:
-        if runs and position == runs[-1][0] - 1:
-            runs[-1] = (position, runs[-1][1] + 1)
-        else:
-            runs.append((position, 1))
-    return Table(len(leading), tuple(runs))
 
 
 def _checked(bits: int, max_distance: int, log2_count: float) -> tuple[int, int, float]:
@@ -349,8 +242,8 @@ def _checked_prefix(min_prefix: int, bits: int, k: int) -> int:
     if prefix > bits - k:
         raise ValueError(f"min_prefix is {min_prefix}; with {k} of {bits} bits free to differ, no more than {bits - k} can "
                          "be sure to match")
-    if _least(bits, k, prefix) > MAX_TABLES:
-        longest = max(p for p in range(bits - k + 1) if _least(bits, k, p) <= MAX_TABLES)
+    if least_count(bits, k, prefix) > MAX_TABLES:
+        longest = max(p for p in range(bits - k + 1) if least_count(bits, k, p) <= MAX_TABLES)
         raise ValueError(f"min_prefix is {min_prefix}; that takes more than {MAX_TABLES} tables: {longest} is the most")
     return prefix
 

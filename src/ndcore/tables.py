@@ -12,7 +12,9 @@ from ndcore import _hamming
 from ndcore._pairs import sort_entries
 from ndcore.compressed import CompressedKeys
 from ndcore.keys import PlainKeys
-from ndcore.planning import MAX_DISTANCE, MAX_TABLES, PRESENCE_ROOM, TablePlan
+from ndcore.planning import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
+from ndcore.rowpairs import collected, ranges, row_pairs
+from ndcore.tabledesigns import MAX_TABLES
 from ndcore.texts import map_pieces
 
 __all__ = ["Found", "SortedTables", "joined"]
@@ -146,7 +148,7 @@ class SortedTables:
             return Found(query, self.rows[rank].astype(np.int64), distance)
         begin = self.starts[rank]
         counts = self.starts[rank + 1] - begin
-        rows = self.rows[_ranges(begin, counts)].astype(np.int64)
+        rows = self.rows[ranges(begin, counts)].astype(np.int64)
         return Found(np.repeat(query, counts), rows, np.repeat(distance, counts))
 
     def pairs(self, threads: int | None, most: int) -> tuple[Ints, Ints, Ints]:
@@ -154,35 +156,10 @@ class SortedTables:
 
         ValueError where there are more than `most`.
         """
-        found = np.concatenate([*map_pieces(lambda task: self.keys.searcher.pairs(*task), self.keys.tasks(), threads)])
+        found = collected(map_pieces(lambda task: self.keys.pairs(task, most), self.keys.tasks(), threads), most)
         a, b = (np.ascontiguousarray(column) for column in found.T)
         x, y = self.keys.searcher.ranks(a), self.keys.searcher.ranks(b)
-        sizes = np.ones(self.keys.count, np.int64) if self.starts is None else np.diff(self.starts)
-        equal = float((sizes * (sizes - 1.0) / 2).sum())
-        total = equal + float((sizes[x] * sizes[y].astype(np.float64)).sum())
-        if total > most:
-            raise ValueError(f"there are {total:.0f} pairs, {equal:.0f} of them of equal fingerprints (one has "
-                             f"{sizes.max()} rows); at most {most} are listed: leave equal fingerprints out first, or "
-                             "ask query_many")
-        near = self._products(x, y, sizes, _hamming.distances(a, b))
-        same = self._products(*(np.flatnonzero(sizes > 1),) * 2, sizes, None)
-        first, second, distance = (np.concatenate(arrays) for arrays in zip(near, same, strict=True))
-        order = np.lexsort((second, first))
-        return first[order], second[order], distance[order]
-
-    def _products(self, x: Ints, y: Ints, sizes: Ints, distance: Ints | None) -> tuple[Ints, Ints, Ints]:
-        """Every row of fingerprint x[i] with every row of y[i]; without distances, x is y and each pair comes once."""
-        begins = np.arange(len(sizes)) if self.starts is None else self.starts
-        counts = sizes[x] * sizes[y]
-        which = np.repeat(np.arange(len(x)), counts)
-        within = _ranges(np.zeros(len(x), np.int64), counts)
-        width = sizes[y][which]
-        a = self.rows[begins[x][which] + within // width].astype(np.int64)
-        b = self.rows[begins[y][which] + within % width].astype(np.int64)
-        if distance is None:
-            once = a < b
-            return a[once], b[once], np.zeros(int(np.count_nonzero(once)), np.int64)
-        return np.minimum(a, b), np.maximum(a, b), distance[which]
+        return row_pairs(self.rows, self.starts, x, y, _hamming.distances(a, b), most)
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """What a file holds of this, by name."""
@@ -190,11 +167,3 @@ class SortedTables:
         if self.starts is not None:
             named["starts"] = self.starts
         return named | self.keys.arrays()
-
-
-def _ranges(begins: Ints, counts: Ints) -> Ints:
-    """begins[0], begins[0] + 1, … (counts[0] of them), begins[1], …"""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    ranges: Ints = np.arange(total) + np.repeat(begins - (ends - counts), counts)
-    return ranges

@@ -1993,8 +1993,40 @@ static void test_pairs_of_tables(const char *variant)
     CHECK(1, "pairs of tables");
 }
 
+/* Every range of keys, with room and with less, and how many have each leading bits. */
+static void test_ranges_of_keys(void)
+{
+    static const uint8_t low[3] = {40, 8, 0}, width[3] = {20, 32, 8};
+    const nd_hamming_order order = {low, width, 3, 20, UINT64_C(0xFFFFF) << 40};
+    enum { N = 1300, SHIFT = 54 };
+    static uint64_t values[N], keys[N], counts[1 << (60 - SHIFT)];
+    for (size_t i = 0; i < N; i++)
+        values[i] = random64() >> 4;
+    nd_hamming_permute(&order, values, N, keys);
+    memset(counts, 0, sizeof counts);
+    nd_hamming_histogram(&order, values, N, SHIFT, counts);
+    for (uint64_t v = 0; v < sizeof counts / sizeof *counts; v++) {
+        size_t wanted = 0, at = 0;
+        for (size_t i = 0; i < N; i++)
+            wanted += keys[i] >> SHIFT == v;
+        CHECK(counts[v] == wanted, "%zu keys lead with %zu, counted are %zu", wanted, (size_t)v, (size_t)counts[v]);
+        const uint64_t first = v << SHIFT, last = first | ((UINT64_C(1) << SHIFT) - 1);
+        for (size_t room = wanted + 1; room > 0; room = room > 3 ? room - 3 : 0) {
+            uint64_t *to = guarded(0, BACK, 8 * room, 0);
+            CHECK(nd_hamming_gather(&order, values, N, first, last, to, room) == wanted, "%zu keys in room for %zu", wanted, room);
+            at = 0;
+            for (size_t i = 0; room > wanted && i < N; i++)
+                if (keys[i] >> SHIFT == v && to[at++] != keys[i])
+                    CHECK(0, "key %zu of the range", at - 1);
+        }
+        CHECK(v == 0 || at <= wanted, "a range");
+    }
+    CHECK(nd_hamming_gather(&order, values, N, 0, ~UINT64_C(0), keys, 1) == N, "all keys in room for none");
+}
+
 static void test_tables(const char *variant)
 {
+    test_ranges_of_keys();
     test_compressed_tables(variant);
     test_pairs_of_tables(variant);
     test_open_tables(variant);

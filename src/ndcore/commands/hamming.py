@@ -20,6 +20,7 @@ from ndcore.files.sources import UsageError, starts_with
 from ndcore.hamming import HammingIndex, Matches, Pairs
 from ndcore.joining import hamming_join
 from ndcore.planning import TablePlan, plan_tables
+from ndcore.selfjoin import hamming_pairs
 
 ROWS_AT_ONCE = 1 << 16
 
@@ -69,11 +70,11 @@ def query(args: argparse.Namespace) -> int:
 def pairs(args: argparse.Namespace) -> int:
     """``ndcore hamming pairs``."""
     if starts_with(args.input, MAGIC):
-        index = _opened(args.input)
+        found = _opened(args.input).pairs(args.threads)
     else:
         values, ids = load(args.input, Column(args.format, args.column, args.id_column))
-        index = HammingIndex(values, ids, args.max_distance, bits=args.bits, threads=args.threads)
-    _write(args, index.pairs(args.threads), None)
+        found = hamming_pairs(values, ids, args.max_distance, bits=args.bits, threads=args.threads, progress=not args.quiet)
+    _write(args, found, None)
     return 0
 
 

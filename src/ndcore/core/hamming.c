@@ -28,6 +28,33 @@ void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from, size_t 
     }
 }
 
+void nd_hamming_histogram(const nd_hamming_order *o, const uint64_t *from, size_t n, unsigned shift, uint64_t *counts)
+{
+    uint64_t keys[ND_TOGETHER];
+    for (size_t done = 0, here; done < n; done += here) {
+        here = n - done < ND_TOGETHER ? n - done : ND_TOGETHER;
+        nd_hamming_permute(o, from + done, here, keys);
+        for (size_t i = 0; i < here; i++)
+            counts[nd_shift_right(keys[i], shift)]++;
+    }
+}
+
+size_t nd_hamming_gather(const nd_hamming_order *o, const uint64_t *from, size_t n, uint64_t low, uint64_t high,
+                         uint64_t *to, size_t room)
+{
+    uint64_t keys[ND_TOGETHER];
+    size_t count = 0;
+    for (size_t done = 0, here; done < n; done += here) {
+        here = n - done < ND_TOGETHER ? n - done : ND_TOGETHER;
+        nd_hamming_permute(o, from + done, here, keys);
+        for (size_t i = 0; i < here; i++) {
+            to[count < room ? count : room - 1] = keys[i];
+            count += keys[i] - low <= high - low;
+        }
+    }
+    return count;
+}
+
 uint64_t nd_hamming_restore(const nd_hamming_order *o, uint64_t key)
 {
     uint64_t x = 0;

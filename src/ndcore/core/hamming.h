@@ -36,6 +36,13 @@ void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from, size_t 
 /* The fingerprint of a key. */
 uint64_t nd_hamming_restore(const nd_hamming_order *o, uint64_t key);
 
+/* counts[the leading bits of a key, without its lowest `shift`] grows by one for the key of each fingerprint. */
+void nd_hamming_histogram(const nd_hamming_order *o, const uint64_t *from, size_t n, unsigned shift, uint64_t *counts);
+/* The keys of the fingerprints that lie from low to high; how many. `to` has `room` words, one more than the keys that are
+ * wanted: of more keys the number is right, and nothing is written past the room. room >= 1. */
+size_t nd_hamming_gather(const nd_hamming_order *o, const uint64_t *from, size_t n, uint64_t low, uint64_t high,
+                         uint64_t *to, size_t room);
+
 /* Sorts keys, by their bytes from number `lowest` up. */
 void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n, int lowest);
 
