@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import sysconfig
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -198,11 +199,12 @@ def loops(run: Callable[[], Any], least: float) -> Callable[[], None]:
 
 @dataclass
 class Table:
-    """Rows under columns; `name` is the marker that report.py looks for."""
+    """Rows under columns; `name` is the marker that report.py looks for, `note` stands below."""
 
     name: str
     title: str
     columns: list[str]
+    note: str = ""
     rows: list[list[Any]] = field(default_factory=list)
 
     def add(self, *row: Any) -> None:
@@ -229,7 +231,7 @@ def printed(table: Table) -> str:
     cells = [table.columns, *([shown(value) for value in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     text = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-    return "\n".join([f"\n{table.title}", text[0], "-" * len(text[0]), *text[1:]])
+    return "\n".join([f"\n{table.title}", text[0], "-" * len(text[0]), *text[1:], *textwrap.wrap(table.note, 125)])
 
 
 class Report:
@@ -252,9 +254,9 @@ class Report:
             self.failures.append(message)
             print(f"FAILED: {message}", file=sys.stderr, flush=True)
 
-    def table(self, name: str, title: str, columns: list[str]) -> Table:
+    def table(self, name: str, title: str, columns: list[str], note: str = "") -> Table:
         """A new table of this report."""
-        self.tables.append(Table(name, title, columns))
+        self.tables.append(Table(name, title, columns, note))
         return self.tables[-1]
 
     def finish(self) -> int:

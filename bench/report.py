@@ -105,6 +105,8 @@ def page(results: list[dict[str, Any]]) -> str:
                 file, what, _ = PLOTS[table["name"]]
                 parts += [f"![{what}]({file})\n"]
             parts += [markdown(table) + "\n"]
+            if table.get("note"):
+                parts += [table["note"] + "\n"]
     return "\n".join(parts)
 
 
