@@ -28,7 +28,8 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "simhash_pybind": ("simhash-pybind",),
     "leonsim": ("simhash", "numpy"),
 }
-SEARCHERS = ("faiss", "simhash_pybind", "leonsim")  # those of hamming.py; the others are of against.py
+SEARCHERS = ("faiss", "simhash_pybind", "leonsim")  # of hamming.py, by fingerprints; the others are of against.py
+FINDERS = ("gaoya", "leonsim")  # of hamming.py, by documents
 LISTED = "peers.json"
 
 
