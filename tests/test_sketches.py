@@ -455,3 +455,17 @@ def test_packed_values_that_do_not_fit_their_recipe_are_refused(bits, message, t
     container.write(tmp_path / "sketches", "sketches", {"recipe": recipe.to_json(), "recipe_id": recipe.id}, arrays)
     with pytest.raises(nd.CorruptFile, match=message):
         nd.load(tmp_path / "sketches")
+
+
+@pytest.mark.parametrize("sketcher", [nd.MinHasher(32), nd.MinHasher(32, method="fast"), nd.BottomSketcher(4)], ids=repr)
+def test_sizes_are_estimated_when_they_are_asked_for(sketcher):
+    texts = ["one two three four five six " * 9, "", " ".join(map(str, range(300)))]
+    made = sketcher.sketch_many(texts)
+    copied = pickle.loads(pickle.dumps(made))
+    assert made.sizes is made.sizes
+    np.testing.assert_array_equal(copied.sizes, made.sizes)
+    np.testing.assert_array_equal(np.concatenate([sketcher.sketch(text).sizes for text in texts]), made.sizes)
+    assert made.sizes[1] == 0
+    assert 100 < made.sizes[2] < 600  # 296
+    with pytest.raises(ValueError, match="sizes has 1 elements; there are 3 sketches"):
+        made.sizes = np.ones(1)

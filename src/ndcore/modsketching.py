@@ -13,7 +13,7 @@ from ndcore.estimating import sample_sizes
 from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
-from ndcore.sketching import Piece, Sketcher, checked_count, checked_seed
+from ndcore.sketching import Piece, Sketcher, checked_count, checked_seed, end_to_end
 
 __all__ = ["ModSketcher"]
 
@@ -82,12 +82,13 @@ class ModSketcher(Sketcher):
         return Mods(n, 0 if self.modulus == "adaptive" else self.modulus, self.size or 0, self.seed)
 
     def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
-        counts = np.concatenate([piece.sink.counts for piece in done])
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        counts = end_to_end([piece.sink.counts for piece in done])
+        offsets = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
         values = np.concatenate([piece.sink.values for piece in done])
         moduli = None
         if self.modulus == "adaptive":
-            moduli = np.uint64(1) << np.concatenate([piece.sink.levels for piece in done]).astype(np.uint64)
+            moduli = np.uint64(1) << end_to_end([piece.sink.levels for piece in done]).astype(np.uint64)
         sizes = np.where(valid, sample_sizes(values, offsets, self.recipe, moduli), 0.0)
         everything = self.modulus == 1 if moduli is None else moduli == 1
         uncut = True if self.size is None else counts < self.size

@@ -13,7 +13,7 @@ from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
 from ndcore.recipe import Recipe, callable_name
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
-from ndcore.sketching import Piece, Sketcher, checked_bits, checked_seed, checked_sets
+from ndcore.sketching import Piece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
 from ndcore.texts import Text
 from ndcore.weighting import FeatureWeights, Idf, as_units, refuse_unnamed
 
@@ -175,10 +175,10 @@ class SimHasher(Sketcher):
     def _simhashes(self, sinks: Sequence[Any], has_shingles: NDArray[np.bool_], recipe: Recipe) -> Simhashes:
         sizes = np.where(has_shingles, np.nan, 0.0)
         if self.weights == "distinct":
-            sizes = np.concatenate([sink.distinct for sink in sinks]).astype(np.float64)
+            sizes = end_to_end([sink.distinct for sink in sinks]).astype(np.float64)
         return Simhashes(
-            np.concatenate([sink.rows for sink in sinks]), recipe, sizes=sizes, sizes_exact=~np.isnan(sizes),
-            valid=np.concatenate([sink.weighted for sink in sinks]),
+            end_to_end([sink.rows for sink in sinks]), recipe, sizes=sizes, sizes_exact=~np.isnan(sizes),
+            valid=end_to_end([sink.weighted for sink in sinks]),
         )
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike, weights: ArrayLike | None = None) -> Simhashes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -59,7 +59,7 @@ class Sketches:
         recipe: Recipe,
         *,
         offsets: NDArray[np.int64] | None = None,
-        sizes: NDArray[np.float64],
+        sizes: NDArray[np.float64] | Callable[[], NDArray[np.float64]],
         sizes_exact: NDArray[np.bool_],
         valid: NDArray[np.bool_],
         ids: Sequence[str] | Sequence[int] | None = None,
@@ -67,16 +67,31 @@ class Sketches:
         moduli: NDArray[np.uint64] | None = None,
     ) -> None:
         self.values, self.recipe, self.offsets, self.moduli = values, recipe, offsets, moduli
-        self.sizes, self.sizes_exact, self.valid = sizes, sizes_exact, valid
+        self._sizes, self.sizes_exact, self.valid = sizes, sizes_exact, valid
         self.ids: list[Any] | None = None if ids is None else list(ids)
         self.digests = digests
-        n = len(self)
-        for name in ("sizes", "sizes_exact", "valid", "ids", "digests", "moduli"):
-            given = getattr(self, name)
-            if given is not None and len(given) != n:
-                raise ValueError(f"{name} has {len(given)} elements; there are {n} sketches")
+        if not callable(sizes):
+            self._check_number("sizes", sizes)
+        for name in ("sizes_exact", "valid", "ids", "digests", "moduli"):
+            self._check_number(name, getattr(self, name))
         if offsets is not None and (offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any()):
             raise ValueError(f"offsets do not ascend from 0 to {len(values)}, the number of values")
+
+    def _check_number(self, name: str, given: Any) -> None:
+        if given is not None and len(given) != len(self):
+            raise ValueError(f"{name} has {len(given)} elements; there are {len(self)} sketches")
+
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """float64 (n,), see the class; estimates are made when they are first asked for."""
+        if callable(self._sizes):
+            self.sizes = self._sizes()
+        return self._sizes  # type: ignore[return-value]
+
+    @sizes.setter
+    def sizes(self, sizes: NDArray[np.float64]) -> None:
+        self._check_number("sizes", sizes)
+        self._sizes = sizes
 
     def __len__(self) -> int:
         return len(self.values) if self.offsets is None else len(self.offsets) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -65,7 +66,8 @@ class Sketcher(ABC):
 
     def sketch(self, text: Text) -> Sketches:
         """Sketches of length 1: a batch of one."""
-        return self.sketch_many([text], threads=1)
+        texts = as_texts([text])
+        return self._completed(self.gather([self.sketch_piece((0, texts))]), texts, 1)
 
     def sketch_many(
         self, texts: Iterable[Text], threads: int | None = None, progress: bool | Progress | None = None
@@ -96,9 +98,12 @@ class Sketcher(ABC):
                 done.append(piece)
                 finished += len(piece.valid)
                 report("sketching", finished, len(listed))
-        sketches = self.gather(done)
+        return self._completed(self.gather(done), listed, threads)
+
+    def _completed(self, sketches: Sketches, texts: Sequence[Text], threads: int | None) -> Sketches:
+        """The sketches, with exact sizes where they are wanted."""
         if self.exact_sizes:
-            _count(sketches, *self.shingling.fingerprints_many(listed, threads))
+            _count(sketches, *self.shingling.fingerprints_many(texts, threads))
         return sketches
 
     def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> Piece:
@@ -116,8 +121,9 @@ class Sketcher(ABC):
 
     def gather(self, done: Sequence[Piece]) -> Sketches:
         """Sketches of the documents of all pieces, in order."""
-        valid = np.concatenate([np.empty(0, np.bool_), *(piece.valid for piece in done)])
-        return self._gather(done or [Piece(self._sink(0), valid, 0, [])], valid)
+        if not done:
+            done = [Piece(self._sink(0), np.empty(0, np.bool_), 0, [])]
+        return self._gather(done, end_to_end([piece.valid for piece in done]))
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
         """Sketches of ready sets: fingerprints of this sketcher's shingling, or hashes of features of anything.
@@ -219,13 +225,13 @@ class MinHasher(Sketcher):
         return (Signatures32 if self.bits == 32 else Signatures64)(n, self.num_perm, self.seed)
 
     def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
-        values = np.concatenate([piece.sink.rows for piece in done])
+        values = end_to_end([piece.sink.rows for piece in done])
         if self.method == "permutations":
-            sizes, exact = signature_sizes(values, valid), ~valid
-        else:
-            counted = np.concatenate([piece.sink.distinct for piece in done])
-            sizes, exact = fast_sizes(values, counted, valid), ~valid | (counted > 0)
-        return Sketches(values, self.recipe, sizes=sizes, sizes_exact=exact, valid=valid)
+            sizes = partial(signature_sizes, values, valid)
+            return Sketches(values, self.recipe, sizes=sizes, sizes_exact=~valid, valid=valid)
+        counted = end_to_end([piece.sink.distinct for piece in done])
+        return Sketches(values, self.recipe, sizes=partial(fast_sizes, values, counted, valid),
+                        sizes_exact=~valid | (counted > 0), valid=valid)
 
 
 class BottomSketcher(Sketcher):
@@ -269,12 +275,18 @@ class BottomSketcher(Sketcher):
         return Bottoms(n, self.size, self.bits, self.seed)
 
     def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
-        counts = np.concatenate([piece.sink.counts for piece in done])
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        values = np.concatenate([piece.sink.values for piece in done])
-        sizes = bottom_sizes(values, offsets, self.size, self.bits)
+        counts = end_to_end([piece.sink.counts for piece in done])
+        offsets = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        values = np.concatenate([piece.sink.values for piece in done])  # never the sink's own, which have room for more
+        sizes = partial(bottom_sizes, values, offsets, self.size, self.bits)
         exact = (counts < self.size) & ((self.bits == 64) | ~valid)  # fewer bits may have made two shingles one
         return Sketches(values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=exact, valid=valid)
+
+
+def end_to_end(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """All arrays, one after another; a single one as it is."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _count(sketches: Sketches, values: NDArray[np.uint64], offsets: NDArray[np.int64]) -> None:
