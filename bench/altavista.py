@@ -13,7 +13,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 from collection1996 import Collection
 from job import Stages
-from measure import Report, options, own_memory, peak_memory, usable_cpus
+from measure import Report, Watched, options, peak_memory, usable_cpus
 from numpy.typing import NDArray
 from phrases import machine_bank
 from truth1996 import judged
@@ -74,24 +73,6 @@ class Generated:
         for number, first in enumerate(range(0, len(positions), 4096)):
             some = positions[first : first + 4096]
             yield some, self._made(number, some)
-
-
-class Watched:
-    """The most memory of our own, mapped files not counted, looked at ten times a second."""
-
-    def __enter__(self) -> Watched:
-        self.peak, self._done = 0, threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.1):
-            self.peak = max(self.peak, own_memory())
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
 
 
 def run(documents: int, folder: str) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def others(folder: Path, values: Fingerprints, queries: Fingerprints, repeats: i
     listed = json.loads((folder / LISTED).read_text())
     build, index = _seconds(lambda: nd.HammingIndex(values, threads=1))
     asking, many = _seconds(lambda: index.query_many(queries, threads=1), repeats)
-    joining, pairs = _seconds(lambda: nd.HammingIndex(values, threads=1).pairs(threads=1), min(3, repeats))
+    joining, pairs = _seconds(lambda: nd.hamming_pairs(values, threads=1), min(3, repeats))
     found = sorted(zip(many.query.tolist(), many.id.tolist(), strict=True))
     near = {tuple(sorted(pair)) for pair in zip(values[pairs.a].tolist(), values[pairs.b].tolist(), strict=True)}
     several = {(a, b) for a, b in near if a != b}  # of equal fingerprints other libraries see one

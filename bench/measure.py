@@ -18,6 +18,7 @@ import subprocess
 import sys
 import sysconfig
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -119,6 +120,24 @@ def memory_now() -> int:
 def own_memory() -> int:
     """Bytes of this process that are in memory now, mapped files not counted; 0 where the system does not say."""
     return _status("RssAnon") or 0
+
+
+class Watched:
+    """The most memory of our own, mapped files not counted, looked at fifty times a second."""
+
+    def __enter__(self) -> Watched:
+        self.peak, self._done = own_memory(), threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.02):
+            self.peak = max(self.peak, own_memory())
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
 
 
 def _status(field_name: str) -> int | None:

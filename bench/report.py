@@ -23,11 +23,11 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 REMARKS = Path(__file__).parent / "remarks.md"
 ORDER = ("against", "pipeline", "job", "quality", "containment", "altavista", "clustering", "nearness", "hamming",
-         "joining_file", "kernels", "calls")
+         "pairing", "joining_file", "kernels", "calls")
 TITLES = {
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
     "altavista": "AltaVista, 1996, again", "clustering": "Clusters of sketches beside the truth",
-    "joining_file": "Fingerprints on disk", "quality": "Are the results right?",
+    "joining_file": "Fingerprints on disk", "pairing": "All pairs of fingerprints", "quality": "Are the results right?",
     "containment": "Containment from sketches",
     "nearness": "Simhash and near-duplicates", "hamming": "Fingerprints within 3 bits", "kernels": "Kernels",
     "calls": "What a call costs",

@@ -17,7 +17,8 @@ from corpus import add_options
 from measure import RESULTS
 
 HERE = Path(__file__).parent
-PARTS = ("kernels", "calls", "pipeline", "against", "job", "quality", "clustering", "containment", "nearness", "hamming")
+PARTS = ("kernels", "calls", "pipeline", "against", "job", "quality", "clustering", "containment", "nearness", "hamming",
+         "pairing")
 QUIET = 0.5  # load average above which figures are not to be trusted
 
 
@@ -26,7 +27,7 @@ def command(part: str, arguments: argparse.Namespace) -> list[str]:
     made = [sys.executable, str(HERE / f"{part}.py"), "--results", arguments.results]
     if arguments.quick:
         made.append("--quick")
-    if arguments.data and part not in ("kernels", "calls", "hamming"):
+    if arguments.data and part not in ("kernels", "calls", "hamming", "pairing"):
         made += ["--data", arguments.data]
     if part in ("against", "hamming"):
         made += ["--peers", arguments.peers] if arguments.peers else []
