@@ -15,6 +15,7 @@ from ndcore.container import CorruptFile
 from ndcore.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.identifiers import Identifiers
 from ndcore.planning import TablePlan, plan_tables
+from ndcore.recipe import Recipe
 from ndcore.tabledesigns import Table
 from ndcore.tables import Found, SortedTables, joined
 from ndcore.texts import map_pieces
@@ -80,6 +81,8 @@ class HammingIndex:
         Keep the sorted tables compressed (§3.2): 2^20 random fingerprints take 6 bytes a table, 2^26 take 5.2, instead of 8
         and a directory. A probe decodes half a block of 2 KiB, so a query takes five to ten times as long; in large batches
         a block is decoded once for all queries that need it. The answers are the same.
+    recipe : Recipe, optional
+        That of simhashes, to be saved with the index: ``SimHasher.from_recipe(index.recipe)`` makes the queries for it.
 
     Raises
     ------
@@ -106,6 +109,7 @@ class HammingIndex:
         bits: int = 64,
         threads: int | None = None,
         compress: bool = False,
+        recipe: Recipe | None = None,
     ) -> None:
         checked = plan_tables(bits, max_distance, 0)  # for its errors
         self.bits, self.max_distance = checked.bits, checked.max_distance
@@ -114,7 +118,9 @@ class HammingIndex:
         if isinstance(plan, TablePlan) and (plan.bits, plan.max_distance) != (self.bits, self.max_distance):
             raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}, "
                              f"the index for {self.bits} within {self.max_distance}")
-        self.plan, self.compress = plan, bool(compress)
+        if recipe is not None and not isinstance(recipe, Recipe):
+            raise TypeError(f"recipe is that of sketches, or None, got {recipe!r}")
+        self.plan, self.compress, self.recipe = plan, bool(compress), recipe
         self._ids = Identifiers(ids is None)
         self._parts: list[SortedTables] = []
         self._buffer = np.empty(BUFFER, np.uint64)
@@ -274,6 +280,7 @@ class HammingIndex:
             "version": 1, "bits": self.bits, "max_distance": self.max_distance, "planned": self.plan != "auto",
             "compress": self.compress, "tables": tables, "count": self._ids.count, "following": self._ids.following,
             "str": ids is not None and ids.dtype.kind == "U",
+            "recipe": None if self.recipe is None else self.recipe.to_json(),
         }, arrays)
 
     @classmethod
@@ -306,9 +313,10 @@ class HammingIndex:
         ids = arrays.get("ids")
         if ids is not None and header["str"]:
             ids = np.ascontiguousarray(ids, np.uint32).view(f"U{ids.shape[1]}")[:, 0]
+        recipe = header.get("recipe")
         count, following = operator.index(header["count"]), header["following"]
         index = cls(ids=None if following is not None else (), max_distance=header["max_distance"], bits=header["bits"],
-                    compress=header["compress"])
+                    compress=header["compress"], recipe=Recipe.from_json(recipe) if recipe is not None else None)
         index._ids = Identifiers.of(ids, count, following if following is None else operator.index(following))
         if header["tables"] is not None:
             plan = TablePlan(index.bits, index.max_distance, math.log2(max(1, count)), tuple(

@@ -8,8 +8,9 @@ from typing import TypeAlias
 from ndcore.commands.cluster_arguments import add_cluster, add_query
 from ndcore.commands.designing import design
 from ndcore.commands.hamming_arguments import add_hamming
-from ndcore.commands.running import compare, dedup, info, sketch
+from ndcore.commands.running import compare, dedup, info
 from ndcore.commands.shared_arguments import INPUTS, add_fields, add_html, add_running, add_shingling, add_tokens
+from ndcore.commands.sketch_arguments import add_sketch
 from ndcore.commands.values import (
     keep,
     memory,
@@ -26,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="ndcore", description="Find, explain and remove near-duplicate documents.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_dedup(commands)
-    _add_sketch(commands)
+    add_sketch(commands)
     _add_compare(commands)
     _add_design(commands)
     _add_info(commands)
@@ -95,28 +96,6 @@ def _add_dedup(commands: _Commands) -> None:
     )
     add_running(p)
     p.add_argument("--memory-limit", type=memory, metavar="SIZE", help="spill to disk past this, for instance 2G")
-
-
-def _add_sketch(commands: _Commands) -> None:
-    p = commands.add_parser(
-        "sketch",
-        help="sketch now, deduplicate later",
-        description="Save the sketches of documents, with their ids, for ndcore dedup. " + INPUTS,
-    )
-    p.set_defaults(run=sketch)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="what to sketch")
-    p.add_argument("-o", "--output", required=True, metavar="FILE.nds", help="file to write; it must not exist")
-    p.add_argument("--overwrite", action="store_true", help="replace the file")
-    p.add_argument(
-        "--threshold",
-        type=threshold,
-        default=0.8,
-        metavar="T",
-        help="lowest threshold that the sketches are for; without --num-perm it decides their length (default 0.8)",
-    )
-    add_shingling(p)
-    add_fields(p)
-    add_running(p)
 
 
 def _add_compare(commands: _Commands) -> None:

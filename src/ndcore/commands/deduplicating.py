@@ -288,6 +288,7 @@ def settings(
     numbers = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if sketches:
         recipe = sketches[0].recipe
+        what = "the saved weights" if recipe["kind"] == "idf" else "the saved sketches"
         for other in sketches[1:]:
             recipe.check(other.recipe)
         made = recipe["shingling"]
@@ -295,13 +296,11 @@ def settings(
             there = made[name] if name in made else recipe.parameters.get(name)
             if value is not None and value != there:
                 option = "--" + name.replace("_", "-")
-                raise UsageError(
-                    f"the saved sketches were made with {option} {there}, not {value}; leave the option out"
-                )
+                raise UsageError(f"{what} were made with {option} {there}, not {value}; leave the option out")
         shingling = Shingling.from_recipe(Recipe(made))
         words = args.stop_words
         if words is not None and _made(normalize=made["normalize"], stop_words=words).stop_words != shingling.stop_words:
-            raise UsageError("the saved sketches were made with other stop words; leave --stop-words out")
+            raise UsageError(f"{what} were made with other stop words; leave --stop-words out")
         return shingling, {name: recipe[name] for name in names if name in recipe}
     chosen = {name: _DEFAULTS[name] if value is None else value for name, value in asked.items()}
     return _made(**chosen, stop_words=args.stop_words), numbers

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore.commands.summary import printable
-from ndcore.container import MAGIC
-from ndcore.files.fingerprints import Column, load, parsed, pieces
-from ndcore.files.sources import UsageError, starts_with
+from ndcore.files.fingerprints import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
+from ndcore.files.sources import UsageError
 from ndcore.hamming import HammingIndex, Matches, Pairs
 from ndcore.joining import hamming_join
 from ndcore.planning import TablePlan, plan_tables
+from ndcore.recipe import Recipe
 from ndcore.selfjoin import hamming_pairs
 
 ROWS_AT_ONCE = 1 << 16
@@ -28,9 +27,11 @@ ROWS_AT_ONCE = 1 << 16
 def build(args: argparse.Namespace) -> int:
     """``ndcore hamming build``."""
     _check_output(args.output, args.overwrite)
-    values, ids = load(args.input, Column(args.format, args.column, args.id_column))
-    plan = _plan(args, len(values))
-    index = HammingIndex(values, ids, args.max_distance, plan, args.bits, args.threads, args.compress)
+    read = load(args.input, Column(args.format, args.column, args.id_column))
+    plan = _plan(args, len(read.fingerprints))
+    index = HammingIndex(
+        read.fingerprints, read.ids, args.max_distance, plan, args.bits, args.threads, args.compress, read.recipe,
+    )
     index.save(args.output)
     args.written = True
     if not args.quiet:
@@ -57,7 +58,8 @@ def query(args: argparse.Namespace) -> int:
         raise UsageError("give fingerprints to look for, or a file of them with --queries")
     names: Iterable[Any] | None = args.fingerprints
     if args.queries is not None:
-        values, names = load(args.queries, Column(args.format, args.column, args.id_column))
+        values, names, recipe = load(args.queries, Column(args.format, args.column, args.id_column))
+        _check(recipe, index.recipe)
     else:
         try:
             values = np.array([parsed(text, args.format or "text") for text in args.fingerprints], np.uint64)
@@ -69,10 +71,10 @@ def query(args: argparse.Namespace) -> int:
 
 def pairs(args: argparse.Namespace) -> int:
     """``ndcore hamming pairs``."""
-    if starts_with(args.input, MAGIC):
+    if is_index(args.input):
         found = _opened(args.input).pairs(args.threads)
     else:
-        values, ids = load(args.input, Column(args.format, args.column, args.id_column))
+        values, ids, _ = load(args.input, Column(args.format, args.column, args.id_column))
         found = hamming_pairs(values, ids, args.max_distance, bits=args.bits, threads=args.threads, progress=not args.quiet)
     _write(args, found, None)
     return 0
@@ -80,27 +82,40 @@ def pairs(args: argparse.Namespace) -> int:
 
 def join(args: argparse.Namespace) -> int:
     """``ndcore hamming join``."""
-    queries, names = load(args.queries, Column(args.format, args.column, args.id_column))
-    _write(args, _joined(args, queries), names)
+    queries = load(args.queries, Column(args.format, args.column, args.id_column))
+    _write(args, _joined(args, queries), queries.ids)
     return 0
 
 
-def _joined(args: argparse.Namespace, queries: NDArray[np.uint64]) -> Matches:
-    """Matches of the queries in a saved index, or in a file of fingerprints piece by piece."""
+def _joined(args: argparse.Namespace, queries: Loaded) -> Matches:
+    """Matches of the queries in a saved index, in simhashes, or in a file of fingerprints piece by piece."""
     def met(collection: Any) -> Matches:
-        return hamming_join(queries, collection, args.max_distance, bits=args.bits, threads=args.threads,
+        return hamming_join(queries.fingerprints, collection, args.max_distance, bits=args.bits, threads=args.threads,
                             progress=not args.quiet)
 
-    if starts_with(args.collection, MAGIC):
+    column = Column(args.collection_format, args.collection_column)
+    if is_index(args.collection):
+        _check(queries.recipe, HammingIndex.open(args.collection, verify=False).recipe)
         return met(args.collection)
+    if holds_sketches(args.collection):
+        read = load(args.collection, column)
+        _check(queries.recipe, read.recipe)
+        matches = met(read.fingerprints)
+        return matches._replace(id=np.asarray(read.ids)[matches.id])
     found, before = [met(np.empty(0, np.uint64))], 0
-    for piece in pieces(args.collection, Column(args.collection_format, args.collection_column)):
+    for piece in pieces(args.collection, column):
         part = met(piece)
         found.append(part._replace(id=part.id + before))
         before += len(piece)
     columns = [np.concatenate(column) for column in zip(*found, strict=True)]
     order = np.lexsort((columns[1], columns[2], columns[0]))
     return Matches(*(column[order] for column in columns))
+
+
+def _check(ours: Recipe | None, theirs: Recipe | None) -> None:
+    """RecipeMismatch where both are known and differ."""
+    if ours is not None and theirs is not None:
+        ours.check(theirs, "simhashes")
 
 
 def plan(args: argparse.Namespace) -> int:
@@ -133,7 +148,7 @@ def _account(chosen: TablePlan) -> dict[str, Any]:
 def _opened(path: str) -> HammingIndex:
     if not Path(path).exists():
         raise UsageError(f"there is no {path}")
-    if not starts_with(path, MAGIC):
+    if not is_index(path):
         raise UsageError(f"{path} is no index; make one with ndcore hamming build {path} -o INDEX")
     return HammingIndex.open(path)
 

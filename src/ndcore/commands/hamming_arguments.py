@@ -12,8 +12,8 @@ from ndcore.files.fingerprints import FORMATS
 __all__ = ["add_hamming"]
 
 _FILES = (
-    "Fingerprints are read from .npy arrays, Parquet columns, text (a column of decimal numbers, or hexadecimal ones with "
-    "0x; columns end at tabs, commas or blanks), and else as 8 bytes each, lowest first."
+    "Fingerprints are read from simhashes that ndcore sketch wrote, .npy arrays, Parquet columns, text (a column of decimal "
+    "numbers, or hexadecimal ones with 0x; columns end at tabs, commas or blanks), and else as 8 bytes each, lowest first."
 )
 
 
@@ -87,7 +87,8 @@ def _add_join(parts: Any) -> None:
     p.set_defaults(run=hamming.join)
     p.add_argument("queries", metavar="QUERIES", help="fingerprints that fit in memory several times")
     p.add_argument(
-        "collection", metavar="FILE", help="of any size: .npy, 8 bytes each, Parquet (read in parts), text, or an index"
+        "collection", metavar="FILE",
+        help="of any size: .npy, 8 bytes each, Parquet (read in parts), text, simhashes, or an index",
     )
     p.add_argument("--collection-column", metavar="COLUMN", help="of FILE: a name in Parquet, a number in text")
     p.add_argument("--collection-format", choices=FORMATS, metavar="FORMAT", help="of FILE, where its suffix does not tell")

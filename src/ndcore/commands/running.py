@@ -86,6 +86,14 @@ def _find(args: argparse.Namespace) -> tuple[Inputs, Inputs]:
     return found, known
 
 
+_NEXT = {
+    "minhash": "ndcore dedup {0} -o OUTDIR, or ndcore dedup IN -o OUTDIR --against {0}",
+    "bottom": "ndcore cluster {0} -o COLLECTION",
+    "mod": "ndcore cluster {0} -o COLLECTION",
+    "simhash": "ndcore hamming pairs {0}, or ndcore hamming build {0} -o INDEX",
+}
+
+
 def sketch(args: argparse.Namespace) -> int:
     """``ndcore sketch``."""
     from ndcore.commands.saving import sketch_documents
@@ -99,9 +107,11 @@ def sketch(args: argparse.Namespace) -> int:
         print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=sys.stderr)
     if not args.quiet:
         size = Path(args.output).stat().st_size
-        print(f"Sketched {len(sketches):,} documents to {printable(args.output)} ({size:,} bytes)")
+        empty = len(sketches) - int(sketches.valid.sum())
+        without = f", {empty:,} of them without shingles," if empty else ""
         name = printable(args.output)
-        print(f"Next: ndcore dedup {name} -o OUTDIR, or ndcore dedup IN -o OUTDIR --against {name}")
+        print(f"Sketched {len(sketches):,} documents{without} to {name} ({size:,} bytes)")
+        print(f"Next: {_NEXT[args.kind].format(name)}")
     return 0
 
 

@@ -1,8 +1,10 @@
-"""What ``ndcore sketch`` saves: signatures, ids, and digests by which equal documents are known without their texts."""
+"""What ``ndcore sketch`` saves: sketches of any kind, with ids, and digests by which equal documents are known."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
+from pathlib import Path
 from typing import Any
 
 from ndcore.commands.deduplicating import open_documents, settings
@@ -10,10 +12,17 @@ from ndcore.designing import design_filter
 from ndcore.documents import Documents
 from ndcore.files.columns import Ids
 from ndcore.files.sources import DocumentError, Inputs, UsageError
-from ndcore.progress import reporting
+from ndcore.modsketching import ModSketcher
+from ndcore.progress import Progress, reporting
 from ndcore.reading import sketch_corpus
+from ndcore.simhashing import SimHasher
 from ndcore.sketches import Sketches
-from ndcore.sketching import MinHasher
+from ndcore.sketching import BottomSketcher, MinHasher, Sketcher
+from ndcore.texts import map_pieces, pieces
+from ndcore.weighting import Idf
+
+OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",), "simhash": ("weights", "learn")}
+THRESHOLD = 0.8
 
 
 def sketch_documents(args: argparse.Namespace, found: Inputs) -> tuple[Documents, Sketches]:
@@ -21,16 +30,59 @@ def sketch_documents(args: argparse.Namespace, found: Inputs) -> tuple[Documents
     saved = next((source.path for source in found.sources if source.kind == "sketches"), None)
     if saved is not None:
         raise UsageError(f"{saved} holds sketches already; ndcore dedup takes several such files at once")
-    shingling, numbers = settings(args, ())
-    num_perm = numbers.get("num_perm") or design_filter(args.threshold).num_perm
-    hasher = MinHasher(num_perm=num_perm, seed=numbers.get("seed", 1), shingling=shingling)
+    _refuse_options(args)
+    weights = Idf.load(args.weights) if args.weights not in (None, "distinct") else args.weights
+    shingling, numbers = settings(args, [weights] if isinstance(weights, Idf) else [], ("seed",))
     with open_documents(args, found) as documents, reporting(not args.quiet) as report:
-        sketches, _ = sketch_corpus(documents, hasher, threads=args.threads, report=report)
+        if args.learn is not None:
+            weights = Idf.learn(itertools.chain.from_iterable(documents.batches()), shingling, 1, args.threads, report)
+            weights.save(args.learn)
+        sketcher = _sketcher(args, numbers.get("seed", 1), shingling, weights)
+        if isinstance(sketcher, MinHasher):
+            sketches, _ = sketch_corpus(documents, sketcher, threads=args.threads, report=report)
+        else:
+            sketches = _sketched(documents, sketcher, args.threads, report)
         if not len(documents) and documents.rejected:
             raise DocumentError(*documents.rejected[0])
     sketches.ids = uniform(documents.ids)
     sketches.save(args.output)
     return documents, sketches
+
+
+def _refuse_options(args: argparse.Namespace) -> None:
+    """UsageError for options of other sketches, and for weights that are to be read and to be learned."""
+    for kind, names in OPTIONS.items():
+        given = next((name for name in names if getattr(args, name) is not None), None)
+        if kind != args.kind and given is not None:
+            raise UsageError(f"--{given.replace('_', '-')} is for --kind {kind}; these sketches are --kind {args.kind}")
+    if args.learn is not None:
+        if args.weights is not None:
+            raise UsageError("--learn gives the weights; leave --weights out")
+        if Path(args.learn).exists() and not args.overwrite:
+            raise UsageError(f"{args.learn} exists already: take its weights with --weights {args.learn}, or --overwrite it")
+        if Path(args.learn).resolve() == Path(args.output).resolve():
+            raise UsageError(f"weights and sketches cannot both be written to {args.output}")
+
+
+def _sketcher(args: argparse.Namespace, seed: int, shingling: Any, weights: Any) -> Sketcher:
+    if args.kind == "bottom":
+        return BottomSketcher(args.size or 200, seed=seed, shingling=shingling)
+    if args.kind == "mod":
+        return ModSketcher(args.modulus or "adaptive", seed, shingling)
+    if args.kind == "simhash":
+        return SimHasher(weights=weights, seed=seed, shingling=shingling)
+    return MinHasher(args.num_perm or design_filter(args.threshold or THRESHOLD).num_perm, seed=seed, shingling=shingling)
+
+
+def _sketched(documents: Documents, sketcher: Sketcher, threads: int | None, report: Progress) -> Sketches:
+    """Sketches of all documents, a batch at a time."""
+    parts = (piece for batch in documents.batches() for piece in pieces(batch))
+    done, count = [], 0
+    for part in map_pieces(sketcher.sketch_piece, parts, threads):
+        done.append(part)
+        count += len(part.valid)
+        report("sketching", count, None)
+    return sketcher.gather(done)
 
 
 def uniform(ids: Ids) -> list[Any]:

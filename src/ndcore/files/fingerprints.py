@@ -1,4 +1,4 @@
-"""Fingerprints in files: arrays, columns of Parquet, columns of text."""
+"""Fingerprints in files: arrays, simhashes of documents, columns of Parquet, columns of text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.files.sources import UsageError
+from ndcore import container
+from ndcore.files.sources import UsageError, starts_with
 from ndcore.fingerprints import mapped_fingerprints
+from ndcore.hamming import KIND as INDEX
+from ndcore.recipe import Recipe
+from ndcore.sketches import KIND as SKETCHES
+from ndcore.sketches import load as load_sketches
 
-__all__ = ["FORMATS", "Column", "load", "parsed", "pieces"]
+__all__ = ["FORMATS", "Column", "Loaded", "holds_sketches", "is_index", "load", "parsed", "pieces"]
 
 FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
 ROWS = 1 << 25  # of a Parquet file, that are in memory at a time
@@ -35,17 +40,27 @@ class Column(NamedTuple):
     id: str | None = None
 
 
-def load(path: str, column: Column) -> tuple[NDArray[np.uint64], NDArray[Any] | None]:
-    """(fingerprints, ids or None) of a file.
+class Loaded(NamedTuple):
+    """Fingerprints of a file; their ids, or None; the recipe that made them, or None where the file does not say."""
+
+    fingerprints: NDArray[np.uint64]
+    ids: NDArray[Any] | None = None
+    recipe: Recipe | None = None
+
+
+def load(path: str, column: Column) -> Loaded:
+    """The fingerprints of a file.
 
     UsageError where the column asked for cannot be, ValueError where the content is none, with the place.
     """
     kind = column.format or SUFFIXES.get(Path(path).suffix.lower(), "raw")
-    if kind in ("npy", "raw"):
+    if column.format is None and holds_sketches(path):
+        kind = "sketches"
+    if kind in ("npy", "raw", "sketches"):
         if column.fingerprint or column.id:
             raise UsageError(f"{path} is read as {kind}, which has no columns; leave --column and --id-column out, "
                              "or give --format")
-        return mapped_fingerprints(path), None
+        return _simhashes(path) if kind == "sketches" else Loaded(mapped_fingerprints(path))
     if kind == "parquet":
         return _parquet(path, column)
     return _text(path, column, kind)
@@ -54,7 +69,7 @@ def load(path: str, column: Column) -> tuple[NDArray[np.uint64], NDArray[Any] | 
 def pieces(path: str, column: Column) -> Iterator[NDArray[np.uint64]]:
     """The fingerprints of a file of any size, in pieces: arrays mapped whole, Parquet read by ROWS, text read whole."""
     if (column.format or SUFFIXES.get(Path(path).suffix.lower())) != "parquet":
-        yield load(path, column)[0]
+        yield load(path, column).fingerprints
         return
     chosen = _parquet_columns(path, column)[0]
     from pyarrow import parquet
@@ -80,13 +95,38 @@ def parsed(number: str, kind: str = "text") -> int:
     raise ValueError(f"{number!r} is no {how} number below 2^64{hint}")
 
 
-def _parquet(path: str, column: Column) -> tuple[NDArray[np.uint64], NDArray[Any] | None]:
+def is_index(path: str) -> bool:
+    """Whether a file is a saved `HammingIndex`."""
+    return _holds(path, INDEX)
+
+
+def holds_sketches(path: str) -> bool:
+    """Whether a file was written by ``ndcore sketch``."""
+    return _holds(path, SKETCHES)
+
+
+def _holds(path: str, kind: str) -> bool:
+    return starts_with(path, container.MAGIC) and container.peek(path).kind == kind
+
+
+def _simhashes(path: str) -> Loaded:
+    """Simhashes, of the documents that have shingles."""
+    sketches = load_sketches(path)
+    if sketches.recipe["kind"] != "simhash":
+        raise UsageError(f"{path} holds {sketches.recipe['kind']} sketches; fingerprints are made by ndcore sketch --kind "
+                         "simhash")
+    which = np.flatnonzero(sketches.valid)
+    ids = which if sketches.ids is None else np.asarray(sketches.ids)[which]
+    return Loaded(sketches.values[which], ids, sketches.recipe)
+
+
+def _parquet(path: str, column: Column) -> Loaded:
     names = _parquet_columns(path, column)
     from pyarrow import parquet
 
     table = parquet.read_table(path, columns=names)
     ids = None if column.id is None else np.asarray(table.column(column.id).to_pylist())
-    return _parquet_values(path, names[0], table.column(names[0])), ids
+    return Loaded(_parquet_values(path, names[0], table.column(names[0])), ids)
 
 
 def _parquet_columns(path: str, column: Column) -> list[str]:
@@ -117,7 +157,7 @@ def _parquet_values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
     return found
 
 
-def _text(path: str, column: Column, kind: str) -> tuple[NDArray[np.uint64], NDArray[Any] | None]:
+def _text(path: str, column: Column, kind: str) -> Loaded:
     at, id_at = _position("--column", column.fingerprint or "1"), _position("--id-column", column.id)
     values: list[int] = []
     ids: list[str] = []
@@ -132,7 +172,7 @@ def _text(path: str, column: Column, kind: str) -> tuple[NDArray[np.uint64], NDA
                 raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
             except ValueError as error:
                 raise ValueError(f"{path}:{number}: {error}") from error
-    return np.array(values, np.uint64), None if id_at is None else np.array(ids, str)
+    return Loaded(np.array(values, np.uint64), None if id_at is None else np.array(ids, str))
 
 
 def _rows(lines: Any) -> Iterator[tuple[int, list[str]]]:

@@ -1,0 +1,133 @@
+"""``ndcore sketch --kind``: the sketches of the library, weights learned and read, and where they go from there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ndcore as nd
+from ndcore.cli import main
+
+pytest.importorskip("msgspec")
+
+FOX = "the quick brown fox jumps over the lazy dog " * 5
+TEXTS = [FOX, FOX.replace("the lazy", "a lazy"), "nothing of the kind is written down anywhere else in the world", "...", FOX]
+
+
+def run(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    try:
+        assert run(*arguments) == 2
+    except SystemExit as stop:
+        assert stop.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": f"d{i}", "text": text}) + "\n" for i, text in enumerate(TEXTS)))
+    return path
+
+
+@pytest.mark.parametrize(("options", "sketcher", "follows"), [
+    (["--num-perm", 100, "--seed", 5], nd.MinHasher(100, seed=5), "ndcore dedup"),
+    (["--kind", "minhash", "--threshold", 0.5], None, "ndcore dedup"),
+    (["--kind", "bottom"], nd.BottomSketcher(), "ndcore cluster"),
+    (["--kind", "bottom", "--size", 7, "--width", 2], nd.BottomSketcher(7, shingling=nd.Shingling(width=2)),
+     "ndcore cluster"),
+    (["--kind", "mod"], nd.ModSketcher("adaptive"), "ndcore cluster"),
+    (["--kind", "mod", "--modulus", 3, "--seed", 2], nd.ModSketcher(3, 2), "ndcore cluster"),
+    (["--kind", "simhash"], nd.SimHasher(), "ndcore hamming"),
+    (["--kind", "simhash", "--weights", "distinct", "--unit", "char"],
+     nd.SimHasher(weights="distinct", shingling=nd.Shingling(unit="char")), "ndcore hamming"),
+], ids=str)  # fmt: skip
+def test_sketches_of_every_kind_are_those_of_the_library(options, sketcher, follows, corpus, tmp_path, capsys):
+    out = tmp_path / "s.nds"
+    assert run("sketch", corpus, "-o", out, *options, "--threads", 2) == 0
+    told = capsys.readouterr().out
+    assert f"Sketched 5 documents, 1 of them without shingles, to {out}" in told or "char" in options
+    assert f"Next: {follows}" in told
+    made = nd.load(out)
+    assert made.ids == [f"d{i}" for i in range(5)]
+    if sketcher is None:
+        assert len(made.values[0]) > 84  # a low threshold needs more
+        return
+    assert made.recipe == sketcher.recipe
+    np.testing.assert_array_equal(made.values, sketcher.sketch_many(TEXTS).values)
+
+
+def test_weights_are_learned_saved_and_read(corpus, tmp_path, capsys):
+    learned, first, second = tmp_path / "w.ndw", tmp_path / "1.nds", tmp_path / "2.nds"
+    assert run("sketch", corpus, "-o", first, "--kind", "simhash", "--learn", learned, "--width", 2) == 0
+    assert run("sketch", corpus, "-o", second, "--kind", "simhash", "--weights", learned) == 0  # of the same shingles
+    shingling = nd.Shingling(width=2)
+    expected = nd.SimHasher(weights=nd.Idf.learn(TEXTS, shingling), shingling=shingling).sketch_many(TEXTS)
+    for made in (nd.load(first), nd.load(second)):
+        assert made.recipe == expected.recipe
+        np.testing.assert_array_equal(made.values, expected.values)
+    capsys.readouterr()
+    kind = ("sketch", corpus, "-o", tmp_path / "3.nds", "--kind", "simhash")
+    assert "the saved weights were made with --width 2, not 3" in refused(capsys, *kind, "--weights", learned, "--width", 3)
+    assert "exists already: take its weights with --weights" in refused(capsys, *kind, "--learn", learned)
+    assert "leave --weights out" in refused(capsys, *kind, "--learn", tmp_path / "v.ndw", "--weights", "distinct")
+    assert "cannot both be written" in refused(capsys, *kind, "--learn", tmp_path / "3.nds")
+    assert run(*kind, "--learn", learned, "--overwrite") == 0
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--size", 5], "--size is for --kind bottom; these sketches are --kind minhash"),
+    (["--kind", "simhash", "--num-perm", 5], "--num-perm is for --kind minhash; these sketches are --kind simhash"),
+    (["--kind", "bottom", "--modulus", 5], "--modulus is for --kind mod"),
+    (["--kind", "mod", "--weights", "distinct"], "--weights is for --kind simhash"),
+    (["--kind", "mod", "--threshold", 0.5], "--threshold is for --kind minhash"),
+    (["--kind", "sim"], "invalid choice: 'sim'"),
+])
+def test_options_of_other_kinds_are_refused(options, message, corpus, tmp_path, capsys):
+    assert message in refused(capsys, "sketch", corpus, "-o", tmp_path / "s.nds", *options)
+    assert not (tmp_path / "s.nds").exists()
+
+
+def test_documents_to_near_simhashes(corpus, tmp_path, capsys):
+    """The documents without shingles are left out, and ids are those of the documents."""
+    sketches, index = tmp_path / "s.nds", tmp_path / "s.ndh"
+    assert run("sketch", corpus, "-o", sketches, "--kind", "simhash", "-q") == 0
+    assert run("hamming", "pairs", sketches) == 0
+    assert capsys.readouterr().out == "d0\td4\t0\n"
+    assert run("hamming", "build", sketches, "-o", index, "-q") == 0
+    assert run("hamming", "query", index, "--queries", sketches) == 0
+    itself = "d0\td0\t0\nd0\td4\t0\nd1\td1\t0\nd2\td2\t0\nd4\td0\t0\nd4\td4\t0\n"
+    assert capsys.readouterr().out == itself
+    for collection in (sketches, index):
+        assert run("hamming", "join", sketches, collection) == 0
+        assert capsys.readouterr().out == itself
+    opened = nd.HammingIndex.open(index)
+    assert opened.recipe == nd.SimHasher().recipe
+    again = nd.SimHasher.from_recipe(opened.recipe).sketch(TEXTS[2])
+    assert opened.query(int(again.values[0]))[0].tolist() == ["d2"]
+
+
+def test_simhashes_of_other_recipes_are_refused(corpus, tmp_path, capsys):
+    ours, theirs, index, mod = (tmp_path / name for name in ("o.nds", "t.nds", "o.ndh", "m.nds"))
+    assert run("sketch", corpus, "-o", ours, "--kind", "simhash", "-q") == 0
+    assert run("sketch", corpus, "-o", theirs, "--kind", "simhash", "-q", "--width", 2) == 0
+    assert run("sketch", corpus, "-o", mod, "--kind", "mod", "-q") == 0
+    assert run("hamming", "build", ours, "-o", index, "-q") == 0
+    message = "cannot combine simhashes of different recipes: shingling.width is 2 here and 5 there"
+    for arguments in (["query", index, "--queries", theirs], ["join", theirs, index], ["join", theirs, ours]):
+        try:
+            assert run("hamming", *arguments) != 0
+        except SystemExit as stop:
+            assert stop.code
+        assert message in capsys.readouterr().err
+    assert "holds mod sketches; fingerprints are made by ndcore sketch" in refused(capsys, "hamming", "pairs", mod)
+    assert "has no columns; leave --column" in refused(capsys, "hamming", "pairs", ours, "--column", "x")
+    assert "is no index; make one with" in refused(capsys, "hamming", "query", ours, "5")
+    with pytest.raises(TypeError, match="recipe is that of sketches, or None, got 'simhash'"):
+        nd.HammingIndex([1], recipe="simhash")
