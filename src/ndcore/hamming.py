@@ -215,39 +215,44 @@ class HammingIndex:
         Queries see them at once. Amortised O(tables · log n) each. Errors as of the class; nothing is added then.
         """
         values = checked_fingerprints(fingerprints, self.bits)
-        first = self._ids.count
-        self._ids.extend(ids, len(values))
-        if self._removed is not None:
-            self._removed = np.append(self._removed, np.zeros(len(values), np.bool_))
-        if self._buffered + len(values) <= BUFFER:
-            self._buffer[self._buffered:self._buffered + len(values)] = values
-            self._buffered += len(values)
-        else:
-            self._merge(values, np.arange(first, first + len(values)), threads)
+        more = self._ids.extended(ids, len(values))
+        if self._buffered + len(values) > BUFFER:
+            self._merge(values, more, threads)
+            return
+        removed = self._removed_of(more.count)
+        self._buffer[self._buffered:self._buffered + len(values)] = values
+        self._buffered, self._ids, self._removed = self._buffered + len(values), more, removed
 
-    def _merge(self, values: NDArray[np.uint64], rows: NDArray[Any], threads: int | None, everything: bool = False) -> None:
-        """Sort these rows, what is buffered, and the parts that are not GROWTH times as large."""
-        first = int(rows[0]) if len(rows) else self._ids.count
+    def _removed_of(self, rows: int) -> NDArray[np.bool_] | None:
+        """Which of so many rows are removed: at least so many, for there is room at the end."""
+        if self._removed is None or len(self._removed) >= rows:
+            return self._removed
+        return np.append(self._removed, np.zeros(rows, np.bool_))
+
+    def _merge(self, values: NDArray[np.uint64], ids: Identifiers, threads: int | None, everything: bool = False) -> None:
+        """Sort these values, the last rows of `ids`, what is buffered, and the parts that are not GROWTH times as large.
+        Nothing of the index changes before all is done, so that nothing is lost where something is refused or interrupted.
+        """
+        parts, removed = [*self._parts], self._removed_of(ids.count)
         values = np.concatenate([self._buffer[:self._buffered], values])
-        rows = np.concatenate([np.arange(first - self._buffered, first), rows])
-        self._buffered = 0
-        while self._parts and (everything or self._parts[-1].count < GROWTH * len(values)):
-            older = self._parts.pop()
+        rows = np.arange(ids.count - len(values), ids.count)
+        while parts and (everything or parts[-1].count < GROWTH * len(values)):
+            older = parts.pop()
             values, rows = np.concatenate([older.values(), values]), np.concatenate([older.rows.astype(np.int64), rows])
-        if self._removed is not None:
-            kept = ~self._removed[rows]
+        if removed is not None:
+            kept = ~removed[rows]
             values, rows = values[kept], rows[kept]
-            if not self._parts:  # no other rows are left, so that they can be numbered anew
+            if not parts:  # no other rows are left, so that they can be numbered anew
                 order = np.argsort(rows)
-                self._ids.keep(rows[order])
-                values, rows, self._removed = values[order], np.arange(len(rows)), None
+                ids, values, rows, removed = ids.kept(rows[order]), values[order], np.arange(len(rows)), None
         if len(values):
-            self._parts.append(SortedTables.of(values, rows, self._planned(len(values)), threads, self.compress))
+            parts.append(SortedTables.of(values, rows, self._planned(len(values)), threads, self.compress))
+        self._parts, self._buffered, self._ids, self._removed = parts, 0, ids, removed
 
     def _gather(self, threads: int | None) -> None:
         """One set of tables, of all that is not removed."""
         if self._buffered or len(self._parts) > 1 or self._removed is not None:
-            self._merge(np.empty(0, np.uint64), np.empty(0, np.int64), threads, everything=True)
+            self._merge(np.empty(0, np.uint64), self._ids, threads, everything=True)
 
     def _planned(self, n: int) -> TablePlan:
         return self.plan if isinstance(self.plan, TablePlan) else plan_tables(self.bits, self.max_distance, math.log2(n))
@@ -275,7 +280,7 @@ class HammingIndex:
             tables = [[table.prefix, [list(run) for run in table.runs]] for table in self._parts[0].plan.tables]
         ids = self._ids.stored
         if ids is not None:
-            arrays["ids"] = ids if ids.dtype.kind != "U" else ids.view(np.uint32).reshape(len(ids), -1)
+            arrays["ids"] = ids if ids.dtype.kind != "U" else ids.view(np.uint32).reshape(len(ids), ids.itemsize // 4)
         container.write(path, KIND, {
             "version": 1, "bits": self.bits, "max_distance": self.max_distance, "planned": self.plan != "auto",
             "compress": self.compress, "tables": tables, "count": self._ids.count, "following": self._ids.following,

@@ -85,8 +85,7 @@ def hamming_pairs(
     """
     collection = mapped_fingerprints(fingerprints) if isinstance(fingerprints, (str, os.PathLike)) else \
         checked_fingerprints(fingerprints, bits)
-    names = Identifiers(ids is None)
-    names.extend(ids, len(collection))
+    names = Identifiers(ids is None).extended(ids, len(collection))
     if plan == "auto":
         plan = plan_pairs(bits, max_distance, math.log2(max(1, len(collection))))
     elif (plan.bits, plan.max_distance) != (bits, max_distance):

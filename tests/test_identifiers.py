@@ -1,0 +1,111 @@
+"""Ids: of every kind and from everywhere, found and removed exactly, refused by name."""
+
+import numpy as np
+import pytest
+
+import ndcore as nd
+from ndcore.identifiers import as_ids
+
+VALUES = np.arange(3, dtype=np.uint64)
+
+
+@pytest.mark.parametrize(("ids", "kind", "expected"), [
+    (range(3), "i", [0, 1, 2]), ((5, -6, 7), "i", [5, -6, 7]), (5, "i", [5]), (np.int8(-5), "i", [-5]), ([], "i", []),
+    ([1, 2**63], "u", [1, 2**63]), ([np.uint64(2**64 - 1), 0], "u", [2**64 - 1, 0]), ([2**63 - 1], "i", [2**63 - 1]),
+    ("abc", "U", ["abc"]), (["", "é", "日本"], "U", ["", "é", "日本"]), ([b"", b"a\0b"], "S", [b"", b"a\0b"]),
+    (np.array(["a", "b"], object), "U", ["a", "b"]), (np.array([1, 2**63], object), "u", [1, 2**63]),
+    (np.array(["ab", "ç"], ">U3"), "U", ["ab", "ç"]), (np.array([1, 500], ">u2"), "u", [1, 500]),
+    (np.array([-1, 500], ">i2"), "i", [-1, 500]), (np.arange(9)[::-4], "i", [8, 4, 0]), (np.array([]), "i", []),
+])
+def test_what_ids_are_taken_for(ids, kind, expected):
+    array = as_ids(ids)
+    assert array.dtype.kind == kind
+    assert array.dtype.isnative
+    assert array.tolist() == expected
+
+
+@pytest.mark.parametrize("make", [
+    lambda: pytest.importorskip("pandas").Series(["a", "b", "c"]), lambda: pytest.importorskip("pandas").Index([1, 2, 3]),
+    lambda: pytest.importorskip("pyarrow").array(["a", "b", "c"]), lambda: pytest.importorskip("pyarrow").array([1, 2, 3]),
+    lambda: pytest.importorskip("polars").Series(["a", "b", "c"]),
+])
+def test_columns_of_others(make):
+    ids = make()
+    found = nd.HammingIndex(VALUES, ids, max_distance=0).query_many(VALUES)
+    assert found.id.tolist() == (["a", "b", "c"] if found.id.dtype.kind == "U" else [1, 2, 3])
+
+
+@pytest.mark.parametrize(("ids", "message"), [
+    ([1, None, 3], "integers, str or bytes in one dimension, got None"), ([1, True], "got True"), ([1.5], "got 1.5"),
+    ([[1], [2]], r"got \[1\]"), (["a", 1], "all integers, all str or all bytes, got 'a' and 1"),
+    (["a", b"a"], "got 'a' and b'a'"), ([b"a", b"b\0"], r"do not end with a NUL character.*got b'b\\x00'"),
+    ([2**64], "all int64 or all uint64, got 18446744073709551616"), ([-1, 2**63], "got -1 and 9223372036854775808"),
+    ({1, 2}, r"got \{1, 2\}"), (np.zeros(2), "got float64"), (np.zeros((2, 2), int), r"got int64 \(2, 2\)"),
+    (np.array(["2020-01-01"], "M8[D]"), "datetime64"),
+])
+def test_what_is_refused(ids, message):
+    with pytest.raises(TypeError, match=message):
+        as_ids(ids)
+
+
+@pytest.mark.parametrize("ids", [
+    2**60 + np.arange(6000), 2**60 + np.arange(6000, dtype=np.uint64), 2**64 - 6000 + np.arange(6000, dtype=np.uint64),
+    np.array([f"{i:04}" for i in range(6000)]),
+], ids=["int64", "uint64", "high uint64", "str"])
+@pytest.mark.parametrize("given", [lambda id: [id.item()], lambda id: np.array([id], id.dtype)], ids=["list", "array"])
+def test_only_what_is_named_is_removed(ids, given):
+    """Neighbours of large ids are the same as floats."""
+    index = nd.HammingIndex(np.arange(6000, dtype=np.uint64), ids, max_distance=0)
+    index.remove([ids[7].item()])
+    assert index.remove(given(ids[5])) == 1
+    assert len(index) == 5998
+    assert index.query(6)[0].tolist() == [ids[6].item()]
+
+
+@pytest.mark.parametrize(("ids", "absent"), [
+    (np.arange(2**60, 2**60 + 3), np.array([2**64 - 5], np.uint64)), (np.array([2**64 - 1, 5, 6], np.uint64), [-1]),
+    (np.array([1, 2, 3], np.uint8), [257]), (["a", "b", "c"], ["ab"]), (None, [3]), (None, [-1]), (None, [2**64 - 1]),
+])
+def test_ids_that_only_look_like_those_here(ids, absent):
+    index = nd.HammingIndex(VALUES, ids)
+    with pytest.raises(KeyError, match=f"no fingerprint has the id '?{absent[0]}"):
+        index.remove(absent)
+    assert len(index) == 3
+
+
+def test_nothing_removed_and_nothing_to_remove():
+    assert nd.HammingIndex(VALUES, ["a", "b", "c"]).remove([]) == 0
+    for absent in (["a"], [5]):
+        with pytest.raises(KeyError, match="no fingerprint has the id"):
+            nd.HammingIndex().remove(absent)
+
+
+@pytest.mark.parametrize(("first", "more", "kind"), [
+    (np.array([2**63], np.uint64), [5], np.uint64), ([5], np.array([7], np.uint64), np.int64),
+    ([5], [2**63], np.uint64), (np.array([5], np.uint64), [-5], np.int64),
+])
+def test_signed_and_unsigned_ids_meet_where_one_kind_has_both(first, more, kind):
+    index = nd.HammingIndex([1], first, max_distance=0)
+    index.add([2], more)
+    ids = np.concatenate([index.query(1)[0], index.query(2)[0]])
+    assert ids.dtype == kind
+    assert ids.tolist() == [int(first[0]), int(more[0])]
+
+
+@pytest.mark.parametrize(("first", "more"), [([-5], [2**63]), ([2**63], [-5])])
+def test_signed_and_unsigned_ids_that_cannot_meet(first, more):
+    index = nd.HammingIndex([1], first)
+    with pytest.raises(TypeError, match=f"all int64 or all uint64, got {more[0]} where this index has"):
+        index.add([2], more)
+    assert len(index) == 1
+
+
+@pytest.mark.parametrize("ids", [np.array([], "U3"), ["a", "b"], np.array(["ab", "ç"], ">U3"), [b"x", b"y"]], ids=repr)
+def test_ids_come_back_from_files(ids, tmp_path):
+    index = nd.HammingIndex(VALUES[:len(ids)], ids, max_distance=0)
+    index.save(tmp_path / "index")
+    opened = nd.HammingIndex.open(tmp_path / "index")
+    assert opened.query_many(VALUES).id.tolist() == list(ids)
+    opened.remove(ids)
+    opened.save(tmp_path / "emptied")
+    assert len(nd.HammingIndex.open(tmp_path / "emptied")) == 0
