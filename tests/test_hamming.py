@@ -1,5 +1,7 @@
 """The index: exact against a look at all fingerprints, through every change, and what it refuses."""
 
+import copy
+import pickle
 import random
 
 import numpy as np
@@ -143,6 +145,73 @@ def test_ids_may_stand_for_several_and_grow_longer():
     with pytest.raises(KeyError, match="no fingerprint has the id 'a'"):
         index.remove(["a rather long id", "a"])
     assert len(index) == 1
+
+
+@pytest.mark.parametrize("removed", [[], [3, 5999]], ids=["all", "some removed"])
+@pytest.mark.parametrize("change", [
+    lambda index: index.add(near_ones(5000, seed=9), threads=0), lambda index: index.pairs(threads=0),
+    lambda index: index.add([2**64]), lambda index: index.add([1], ["a"]), lambda index: index.remove([0, 10**9]),
+])
+def test_an_index_that_refuses_stays_as_it_was(change, removed):
+    values = near_ones(6000)
+    index = nd.HammingIndex(values)
+    index.add(values[:2])
+    index.remove(removed)
+    before = index.query_many(values)
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        change(index)
+    assert len(index) == 6002 - len(removed)
+    assert all((x == y).all() for x, y in zip(index.query_many(values), before, strict=True))
+    index.add([values[0]])
+    assert (6002, 0) in found(index.query(values[0]))
+
+
+def test_an_interruption_of_sorting_loses_nothing(monkeypatch):
+    values = near_ones(6000)
+    index = nd.HammingIndex(values)
+    index.add(values[:2])
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hamming.SortedTables, "of", interrupted)
+        for change in (lambda: index.add(values), index.pairs):
+            with pytest.raises(KeyboardInterrupt):
+                change()
+    assert len(index) == 6002
+    assert found(index.query(values[0])) == reference.within(values + values[:2], values[0], 3)
+    assert len(index.pairs().a) == len(nd.HammingIndex(values + values[:2]).pairs().a)
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_copies_and_pickles_change_by_themselves(compress):
+    values = near_ones(5000)
+    index = nd.HammingIndex(values, range(10, 5010), compress=compress)
+    index.add([values[0]], [7])
+    index.remove([10])
+    for made in (copy.copy(index), copy.deepcopy(index), pickle.loads(pickle.dumps(index))):
+        made.add([1, 2], [1, 2])
+        index.add([4], [3])
+        made.remove([11])
+        index.remove([3])
+        assert len(made) == 5001
+        assert found(made.query(1)) == [(1, 0), (2, 2)]
+        assert found(index.query(1)) == []
+        assert (11, 0) in found(index.query(values[1]))
+        assert (7, 0) in found(made.query(values[0]))
+        made.pairs()
+        assert (7, 0) in found(index.query(values[0]))
+
+
+def test_adding_after_a_removal_does_not_copy_what_is_removed():
+    index = nd.HammingIndex(near_ones(5000))
+    index.remove([0])
+    rooms = set()
+    for _ in range(1000):
+        index.add([1])
+        rooms.add(len(index._removed))
+    assert len(rooms) <= 2
 
 
 class Changes(RuleBasedStateMachine):
@@ -365,7 +434,8 @@ def test_the_scan_at_every_length(n, variant):
     (lambda: nd.HammingIndex([1]).remove(["x"]), TypeError, "has integers as ids, got str"),
     (lambda: nd.HammingIndex([1]).query(-1), ValueError, "-1 is no fingerprint of 64 bits"),
     (lambda: nd.HammingIndex([1]).query(1 << 64), ValueError, "no fingerprint of 64 bits"),
-    (lambda: nd.HammingIndex([1]).query("a"), TypeError, "str"),
+    (lambda: nd.HammingIndex([1]).query("a"), TypeError, "got 'a'; query_many takes several"),
+    (lambda: nd.HammingIndex([1]).query([5, 6]), TypeError, r"got \[5, 6\]"),
     (lambda: nd.HammingIndex([1], plan="best"), TypeError, '"auto" or a TablePlan'),
     (lambda: nd.HammingIndex([1], max_distance=2, plan=nd.plan_tables()), ValueError, "for 64 bits within 3"),
     (lambda: nd.HammingIndex([1], max_distance=12), ValueError, "max_distance is 12"),

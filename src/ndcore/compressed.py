@@ -74,6 +74,9 @@ class CompressedKeys:
             for table, decoding in zip(tables, self._decoding, strict=True)
         ])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompressedKeys, (self.plan, self.tables)
+
     @classmethod
     def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None) -> CompressedKeys:
         """The tables of ascending fingerprints. O(n · tables), on several threads, each with a table uncompressed."""

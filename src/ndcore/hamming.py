@@ -136,6 +136,14 @@ class HammingIndex:
         compress = ", compress=True" if self.compress else ""
         return f"HammingIndex({len(self)} fingerprints of {self.bits} bits, max_distance={self.max_distance}{compress})"
 
+    def __copy__(self) -> HammingIndex:
+        """An index that changes by itself; both have the same sorted tables, which never change."""
+        made = object.__new__(HammingIndex)
+        ids = Identifiers.of(self._ids.stored, self._ids.count, self._ids.following)
+        removed = None if self._removed is None else self._removed.copy()
+        vars(made).update(vars(self), _parts=[*self._parts], _buffer=self._buffer.copy(), _ids=ids, _removed=removed)
+        return made
+
     @property
     def nbytes(self) -> int:
         """Bytes of the tables with all that searches them, and of the fingerprints not yet sorted; ids and rows apart."""
@@ -151,9 +159,13 @@ class HammingIndex:
     def query(self, fingerprint: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """(ids, distances) of all fingerprints within max_distance bits, nearest first, of equal ones the first added.
 
-        O(tables · (1 + n / 2^p)). ValueError for what is no fingerprint of `bits` bits.
+        O(tables · (1 + n / 2^p)). TypeError or ValueError for what is no fingerprint of `bits` bits.
         """
-        value = operator.index(fingerprint)
+        try:
+            value = operator.index(fingerprint)
+        except TypeError:
+            raise TypeError(f"fingerprints are unsigned 64-bit integers, got {fingerprint!r:.80}; query_many takes several"
+                            ) from None
         if value < 0 or value >> self.bits:
             raise ValueError(f"{fingerprint} is no fingerprint of {self.bits} bits")
         found = [match for part in self._parts if (match := part.one(value)) is not None]

@@ -37,9 +37,12 @@ class PlainKeys:
         self, plan: TablePlan, keys: list[NDArray[np.uint64]], directories: list[NDArray[np.uint32]],
         presence: list[NDArray[np.uint8]],
     ) -> None:
-        self.keys, self.directories, self.presence = keys, directories, presence
+        self.plan, self.keys, self.directories, self.presence = plan, keys, directories, presence
         self.searcher = _hamming.Searcher(plan.bits, plan.max_distance, orders(plan),
                                           list(zip(keys, directories, presence, strict=True)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PlainKeys, (self.plan, self.keys, self.directories, self.presence)
 
     @classmethod
     def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None,
