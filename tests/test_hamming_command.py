@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -135,6 +137,115 @@ def test_what_is_refused(files, capsys, monkeypatch, arguments, code, message):
     monkeypatch.chdir(folder)
     nd.HammingIndex(VALUES).save("index")
     assert message in refused(capsys, code, *arguments)
+
+
+def test_the_format_counts_not_the_suffix(files, capsys):
+    folder, _ = files
+    array = (folder / "f.npy").read_bytes()
+    for name in ("array", "F.NPY"):
+        (folder / name).write_bytes(array)
+        assert run("pairs", folder / name, "--format", "npy", "--max-distance", 1, "-q") == 0
+        assert rows(capsys.readouterr().out) == [tuple(map(str, row)) for row in PAIRS]
+    assert "is an array of NumPy by its suffix" in refused(capsys, 2, "pairs", folder / "f.npy", "--format", "raw")
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    (b"\x93NUMPY\x01\0", "is an array of NumPy: give --format npy"), (b"PAR1\0\0\0\0", "is Parquet: give --format parquet"),
+    (b"\x1f\x8b\x08\0\0\0\0\0", "is compressed: unpack it"), (b"\x28\xb5\x2f\xfd\0\0\0\0", "is compressed: unpack it"),
+    (b"\x89NDCORE\n", "cut short"),
+])
+def test_other_files_are_not_taken_for_raw_ones(tmp_path, capsys, content, message):
+    (tmp_path / "some").write_bytes(content)
+    assert message in refused(capsys, 1, "build", tmp_path / "some", "-o", tmp_path / "new")
+    assert message in refused(capsys, 1, "join", tmp_path / "some", tmp_path / "some")
+    assert run("build", tmp_path / "some", "--format", "raw", "-o", tmp_path / "new", "-q") == 0
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    (b"", "no array of NumPy"), (b"junkjunk", "no array of NumPy"), (b"\x93NUMPY", "no sound array of NumPy"),
+])
+def test_arrays_that_are_none(tmp_path, capsys, content, message):
+    (tmp_path / "f.npy").write_bytes(content)
+    assert f"f.npy: {message}" in refused(capsys, 1, "pairs", tmp_path / "f.npy")
+    np.save(tmp_path / "f.npy", np.array(VALUES, np.uint64))
+    (tmp_path / "f.npy").write_bytes((tmp_path / "f.npy").read_bytes()[:-1])
+    assert "f.npy: no sound array of NumPy" in refused(capsys, 1, "pairs", tmp_path / "f.npy")
+
+
+@pytest.mark.parametrize(("text", "options", "expected"), [
+    ("\ufeff5\r\n4\r\n", [], [("0", "1", "1")]), ("0XfF\n0xFE\n", [], [("0", "1", "1")]),
+    ("FF\nfe\n", ["--format", "hex"], [("0", "1", "1")]),
+    ("\t5\t9\nb\t4\t1\n", ["--column", 2, "--id-column", 1], [("", "b", "1")]),
+    ("a, 5 ,9\n,4,1\n", ["--column", 2, "--id-column", 1], [("a", "", "1")]), ("  5   x\n\n 4 y\n", [], [("0", "1", "1")]),
+])
+def test_text_of_all_kinds(tmp_path, capsys, text, options, expected):
+    (tmp_path / "f.txt").write_bytes(text.encode())
+    assert run("pairs", tmp_path / "f.txt", *options, "-q") == 0
+    assert rows(capsys.readouterr().out) == expected
+
+
+def test_text_that_is_none(tmp_path, capsys):
+    (tmp_path / "f.txt").write_bytes("5\n4\n".encode("utf-16"))
+    assert "f.txt: byte 0xff after line 0 is no UTF-8" in refused(capsys, 1, "pairs", tmp_path / "f.txt")
+    (tmp_path / "f.txt").write_text("9" * 6000)
+    assert len(refused(capsys, 1, "pairs", tmp_path / "f.txt")) < 300
+    (tmp_path / "f.txt").write_text("5 a\0\n")
+    assert "column '2': ids do not end with a NUL" in refused(capsys, 1, "pairs", tmp_path / "f.txt", "--id-column", 2)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_standard_input_is_text(tmp_path, name):
+    (tmp_path / "f.txt").write_text("5\n0x4\n12345\n12344\n")
+    np.save(tmp_path / "f.npy", np.array([4], np.uint64))
+
+    def piped(*arguments):
+        command = [sys.executable, "-m", "ndcore", "hamming", *map(str, arguments)]
+        with (tmp_path / "f.txt").open("rb") as file, subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as cat:
+            done = subprocess.run(command, stdin=cat.stdout, capture_output=True, text=True, timeout=60)
+        return done.returncode, rows(done.stdout), done.stderr
+
+    how = [] if name == "-" else ["--format", "decimal"]
+    if name == "-":
+        assert piped("pairs", name, "--max-distance", 1, "-q")[1] == [("0", "1", "1"), ("2", "3", "1")]
+        assert piped("join", tmp_path / "f.npy", name, "--max-distance", 0, "-q")[1] == [("0", "1", "0")]
+        assert "name it once" in piped("join", name, name)[2]
+    assert piped("pairs", name, "--format", "raw")[::2] == (
+        2, f"ndcore: {name} is no regular file, and raw is mapped; save it first, or give --format hex or decimal\n")
+    (tmp_path / "f.txt").write_text("5\n4\n12345\n12344\n")
+    assert piped("join", name, tmp_path / "f.npy", *how, "--max-distance", 0, "-q")[1] == [("1", "0", "0")]
+
+
+def test_options_of_columns_are_not_dropped_in_silence(files, capsys):
+    folder, _ = files
+    nd.HammingIndex(VALUES).save(folder / "index")
+    for option in (["--collection-column", 2], ["--collection-format", "hex"]):
+        assert "is an index, which has no columns" in refused(capsys, 2, "join", folder / "f.npy", folder / "index", *option)
+
+
+def test_ids_of_parquet(tmp_path, capsys):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"large": pa.array([1, 2**64 - 1], pa.uint64()), "nulls": ["a", None], "float": [1.0, 2.0], "list": [[1], [2]],
+               "nul": ["a\0", "b"], "dictionary": pa.array(["x", "y"]).dictionary_encode(), "int": [-1, 2]}
+    parquet.write_table(pa.table({"f": pa.array([5, 4], pa.uint64()), **columns}), tmp_path / "f.parquet")
+    nd.HammingIndex([5], max_distance=0).save(tmp_path / "index")
+    for name, expected in {"large": [1, 2**64 - 1], "dictionary": ["x", "y"], "int": [-1, 2], "f": [5, 4]}.items():
+        how = [tmp_path / "f.parquet", "--column", "f", "--id-column", name, "--json", "-q"]
+        assert run("pairs", *how) == 0
+        assert json.loads(capsys.readouterr().out) == {"a": expected[0], "b": expected[1], "distance": 1}
+        assert run("query", tmp_path / "index", "--queries", *how) == 0
+        assert json.loads(capsys.readouterr().out) == {"query": expected[0], "id": 0, "distance": 0}
+    for name, got in {"nulls": "None", "float": "1.0", "list": "[1]", "nul": r"'a\x00'"}.items():
+        for command in (["pairs"], ["query", tmp_path / "index", "--queries"]):
+            message = refused(capsys, 1, *command, tmp_path / "f.parquet", "--column", "f", "--id-column", name)
+            assert f"f.parquet: the column '{name}': ids" in message
+            assert f"got {got}" in message
+    twice = pa.Table.from_arrays([pa.array([5], pa.uint64())] * 2, names=["f", "f"])
+    parquet.write_table(twice, tmp_path / "twice.parquet")
+    assert "several columns 'f'" in refused(capsys, 2, "pairs", tmp_path / "twice.parquet", "--column", "f")
+    (tmp_path / "f.parquet").write_bytes(b"PAR1" + bytes(99))
+    assert "f.parquet: no sound Parquet file" in refused(capsys, 1, "pairs", tmp_path / "f.parquet", "--column", "f")
 
 
 def test_parquet_columns_are_named(files, capsys):

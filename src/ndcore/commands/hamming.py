@@ -14,7 +14,7 @@ import numpy as np
 
 from ndcore.commands.summary import printable
 from ndcore.files.fingerprints import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
-from ndcore.files.sources import UsageError
+from ndcore.files.sources import STDIN, UsageError
 from ndcore.hamming import HammingIndex, Matches, Pairs
 from ndcore.joining import hamming_join
 from ndcore.planning import TablePlan, plan_tables
@@ -82,6 +82,8 @@ def pairs(args: argparse.Namespace) -> int:
 
 def join(args: argparse.Namespace) -> int:
     """``ndcore hamming join``."""
+    if args.queries == args.collection == STDIN:
+        raise UsageError("standard input (-) can be read once; name it once")
     queries = load(args.queries, Column(args.format, args.column, args.id_column))
     _write(args, _joined(args, queries), queries.ids)
     return 0
@@ -95,6 +97,9 @@ def _joined(args: argparse.Namespace, queries: Loaded) -> Matches:
 
     column = Column(args.collection_format, args.collection_column)
     if is_index(args.collection):
+        if args.collection_column or args.collection_format:
+            raise UsageError(f"{args.collection} is an index, which has no columns and one format; leave "
+                             "--collection-column and --collection-format out")
         _check(queries.recipe, HammingIndex.open(args.collection, verify=False).recipe)
         return met(args.collection)
     if holds_sketches(args.collection):
@@ -165,7 +170,7 @@ def _write(args: argparse.Namespace, found: Matches | Pairs, names: Iterable[Any
     """The columns as lines with tabs, or one JSON object a line."""
     columns: dict[str, Any] = dict(zip(found._fields, found, strict=True))
     if names is not None:
-        listed = list(names)
+        listed = names.tolist() if isinstance(names, np.ndarray) else list(names)
         columns["query"] = [listed[i] for i in columns["query"]]
     for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
         rows = zip(*(_plain(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)

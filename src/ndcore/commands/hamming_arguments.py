@@ -13,7 +13,8 @@ __all__ = ["add_hamming"]
 
 _FILES = (
     "Fingerprints are read from simhashes that ndcore sketch wrote, .npy arrays, Parquet columns, text (a column of decimal "
-    "numbers, or hexadecimal ones with 0x; columns end at tabs, commas or blanks), and else as 8 bytes each, lowest first."
+    "numbers, or hexadecimal ones with 0x; columns end at tabs, commas or blanks; - is text on standard input), and else as "
+    "8 bytes each, lowest first."
 )
 
 

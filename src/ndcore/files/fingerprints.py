@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import container
-from ndcore.files.sources import UsageError, starts_with
+from ndcore.container import MAGIC, peek
+from ndcore.files.sources import STDIN, UsageError, is_stream, starts_with
 from ndcore.fingerprints import mapped_fingerprints
 from ndcore.hamming import KIND as INDEX
+from ndcore.identifiers import as_ids
 from ndcore.recipe import Recipe
 from ndcore.sketches import KIND as SKETCHES
 from ndcore.sketches import load as load_sketches
@@ -22,6 +25,10 @@ __all__ = ["FORMATS", "Column", "Loaded", "holds_sketches", "is_index", "load", 
 FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
 ROWS = 1 << 25  # of a Parquet file, that are in memory at a time
 SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
+NUMPY = b"\x93NUMPY"
+NOT_RAW = {NUMPY: "an array of NumPy: give --format npy", b"PAR1": "Parquet: give --format parquet",
+           b"\x1f\x8b": "compressed: unpack it", b"\x28\xb5\x2f\xfd": "compressed: unpack it",
+           MAGIC: "a file of ndcore: fingerprints are read from arrays, columns and text"}
 
 
 class Column(NamedTuple):
@@ -53,28 +60,59 @@ def load(path: str, column: Column) -> Loaded:
 
     UsageError where the column asked for cannot be, ValueError where the content is none, with the place.
     """
-    kind = column.format or SUFFIXES.get(Path(path).suffix.lower(), "raw")
-    if column.format is None and holds_sketches(path):
-        kind = "sketches"
-    if kind in ("npy", "raw", "sketches"):
-        if column.fingerprint or column.id:
-            raise UsageError(f"{path} is read as {kind}, which has no columns; leave --column and --id-column out, "
-                             "or give --format")
-        return _simhashes(path) if kind == "sketches" else Loaded(mapped_fingerprints(path))
+    kind = _kind(path, column)
     if kind == "parquet":
         return _parquet(path, column)
-    return _text(path, column, kind)
+    if kind not in ("npy", "raw", "sketches"):
+        return _text(path, column, kind)
+    if column.fingerprint or column.id:
+        raise UsageError(f"{path} is read as {kind}, which has no columns; leave --column and --id-column out, "
+                         "or give --format")
+    if is_stream(path):
+        raise UsageError(f"{path} is no regular file, and {kind} is mapped; save it first, or give --format hex or decimal")
+    if kind == "sketches":
+        return _simhashes(path)
+    return Loaded(_array(path) if kind == "npy" else _raw(path, column))
+
+
+def _kind(path: str, column: Column) -> str:
+    if column.format is not None:
+        return column.format
+    if path == STDIN:
+        return "text"
+    return "sketches" if holds_sketches(path) else SUFFIXES.get(Path(path).suffix.lower(), "raw")
+
+
+def _array(path: str) -> NDArray[np.uint64]:
+    if not starts_with(path, NUMPY):
+        raise ValueError(f"{path}: no array of NumPy, which begins with {NUMPY!r}")
+    try:
+        array: NDArray[np.uint64] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path}: no sound array of NumPy: {error}") from error
+    if array.ndim != 1 or array.dtype.kind != "u" or array.dtype.itemsize != 8:
+        raise ValueError(f"{path}: fingerprints are uint64 in one dimension, this is {array.dtype} {array.shape}")
+    return array
+
+
+def _raw(path: str, column: Column) -> NDArray[np.uint64]:
+    if Path(path).suffix == ".npy":
+        raise UsageError(f"{path} is an array of NumPy by its suffix; give it another to have it read as {column.format}")
+    for magic, what in NOT_RAW.items() if column.format is None else ():
+        if starts_with(path, magic):
+            raise ValueError(f"{path} is {what}; with --format raw it is read as 8 bytes a fingerprint")
+    return mapped_fingerprints(path)
 
 
 def pieces(path: str, column: Column) -> Iterator[NDArray[np.uint64]]:
     """The fingerprints of a file of any size, in pieces: arrays mapped whole, Parquet read by ROWS, text read whole."""
-    if (column.format or SUFFIXES.get(Path(path).suffix.lower())) != "parquet":
+    if _kind(path, column) != "parquet":
         yield load(path, column).fingerprints
         return
     chosen = _parquet_columns(path, column)[0]
     from pyarrow import parquet
 
-    with parquet.ParquetFile(path) as file:
+    with _sound_parquet(path), parquet.ParquetFile(path) as file:
         for batch in file.iter_batches(ROWS, columns=[chosen]):
             yield _parquet_values(path, chosen, batch.column(0))
 
@@ -92,7 +130,7 @@ def parsed(number: str, kind: str = "text") -> int:
             return value
     how = "hexadecimal" if hexadecimal else "decimal"
     hint = "" if hexadecimal or kind != "text" else "; for hexadecimal ones write 0x, or give --format hex"
-    raise ValueError(f"{number!r} is no {how} number below 2^64{hint}")
+    raise ValueError(f"{number!r:.80} is no {how} number below 2^64{hint}")
 
 
 def is_index(path: str) -> bool:
@@ -106,7 +144,7 @@ def holds_sketches(path: str) -> bool:
 
 
 def _holds(path: str, kind: str) -> bool:
-    return starts_with(path, container.MAGIC) and container.peek(path).kind == kind
+    return path != STDIN and not is_stream(path) and starts_with(path, MAGIC) and peek(path).kind == kind
 
 
 def _simhashes(path: str) -> Loaded:
@@ -124,28 +162,48 @@ def _parquet(path: str, column: Column) -> Loaded:
     names = _parquet_columns(path, column)
     from pyarrow import parquet
 
-    table = parquet.read_table(path, columns=names)
-    ids = None if column.id is None else np.asarray(table.column(column.id).to_pylist())
+    with _sound_parquet(path):
+        table = parquet.read_table(path, columns=[*dict.fromkeys(names)])
+    ids = None if column.id is None else _ids(path, column.id, table.column(column.id).to_pylist())
     return Loaded(_parquet_values(path, names[0], table.column(names[0])), ids)
+
+
+def _ids(path: str, name: str, listed: list[Any]) -> NDArray[Any]:
+    try:
+        return as_ids(listed)
+    except TypeError as error:
+        raise ValueError(f"{path}: the column {name!r}: {error}") from error
+
+
+@contextlib.contextmanager
+def _sound_parquet(path: str) -> Iterator[None]:
+    """ValueError with the file's name where pyarrow cannot read it."""
+    from pyarrow import ArrowInvalid
+
+    try:
+        yield
+    except (ArrowInvalid, OSError) as error:
+        if isinstance(error, OSError) and error.filename:
+            raise
+        raise ValueError(f"{path}: no sound Parquet file: {error}") from error
 
 
 def _parquet_columns(path: str, column: Column) -> list[str]:
     """The name of the column of fingerprints, and that of ids if it is asked for."""
     try:
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import parquet
     except ImportError as error:
         raise ImportError(f"{path}: reading Parquet needs pyarrow: pip install 'ndcore[parquet]'") from error
-    try:
+    with _sound_parquet(path):
         names = parquet.read_schema(path).names
-    except ArrowInvalid as error:
-        raise ValueError(f"{path}: no sound Parquet file: {error}") from error
     chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
     if chosen is None:
-        raise UsageError(f"{path} has the columns {', '.join(names)}; name that of the fingerprints with --column")
+        raise UsageError(f"{path} has the columns {', '.join(names) or 'none'}; name that of the fingerprints with --column")
     found = [chosen, *filter(None, [column.id])]
     for name in found:
-        if name not in names:
-            raise UsageError(f"{path} has no column {name!r}; it has {', '.join(names)}")
+        if names.count(name) != 1:
+            many = "no column" if name not in names else "several columns"
+            raise UsageError(f"{path} has {many} {name!r}; it has {', '.join(names) or 'none'}")
     return found
 
 
@@ -161,8 +219,8 @@ def _text(path: str, column: Column, kind: str) -> Loaded:
     at, id_at = _position("--column", column.fingerprint or "1"), _position("--id-column", column.id)
     values: list[int] = []
     ids: list[str] = []
-    with Path(path).open(encoding="utf-8") as file:
-        for number, fields in _rows(file):
+    with _opened(path) as file:
+        for number, fields in _rows(path, file):
             try:
                 values.append(parsed(fields[at], kind))
                 if id_at is not None:
@@ -172,16 +230,27 @@ def _text(path: str, column: Column, kind: str) -> Loaded:
                 raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
             except ValueError as error:
                 raise ValueError(f"{path}:{number}: {error}") from error
-    return Loaded(np.array(values, np.uint64), None if id_at is None else np.array(ids, str))
+    return Loaded(np.array(values, np.uint64), None if id_at is None else _ids(path, column.id or "", ids))
 
 
-def _rows(lines: Any) -> Iterator[tuple[int, list[str]]]:
+def _opened(path: str) -> TextIO:
+    """The file as text, without the mark that some programs begin it with."""
+    if path == STDIN:
+        return open(sys.stdin.fileno(), encoding="utf-8-sig", closefd=False)
+    return Path(path).open(encoding="utf-8-sig")
+
+
+def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
     """(number, fields) of the lines that are not empty; fields end at a tab, a comma or blanks."""
-    for number, line in enumerate(lines, 1):
-        fields = line.strip()
-        if fields:
-            separator = next((mark for mark in "\t," if mark in fields), None)
-            yield number, [field.strip() for field in fields.split(separator)]
+    number = 0
+    try:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                separator = next((mark for mark in "\t," if mark in line), None)
+                yield number, [field.strip() for field in line.split(separator)]
+    except UnicodeDecodeError as error:
+        wrong = error.object[error.start]
+        raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is no UTF-8, in which text is read") from error
 
 
 def _position(option: str, name: str | None) -> Any:

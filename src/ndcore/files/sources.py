@@ -157,8 +157,10 @@ def _single(path: str, name: str, magic: bytes | None) -> Source:
 
 
 def starts_with(path: str, magic: bytes) -> bool:
-    """Whether a file begins with `magic`. Raises DocumentError."""
+    """Whether a file begins with `magic`; of a stream, which can be read only once, False. Raises DocumentError."""
     try:
+        if is_stream(path):
+            return False
         with open(path, "rb") as file:
             return file.read(len(magic)) == magic
     except OSError as error:
