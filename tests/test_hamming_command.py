@@ -215,6 +215,22 @@ def test_standard_input_is_text(tmp_path, name):
     assert piped("join", name, tmp_path / "f.npy", *how, "--max-distance", 0, "-q")[1] == [("1", "0", "0")]
 
 
+def test_an_output_that_is_no_index_is_not_replaced(files, capsys):
+    folder, _ = files
+    before = (folder / "f.npy").read_bytes()
+    assert "exists and is no index" in refused(capsys, 2, "build", folder / "f.u64", "-o", folder / "f.npy", "--overwrite")
+    assert (folder / "f.npy").read_bytes() == before
+    for _ in range(2):
+        assert run("build", folder / "f.u64", "-o", folder / "new", "--overwrite", "-q") == 0
+
+
+def test_memory_is_that_of_as_many_as_there_are(tmp_path, capsys):
+    np.save(tmp_path / "f.npy", np.arange(1 << 15, dtype=np.uint64) << np.uint64(40))
+    plan = nd.plan_tables(log2_count=15, max_tables=4)
+    assert run("build", tmp_path / "f.npy", "-o", tmp_path / "index", "-q", "--memory", int(plan.memory)) == 0
+    assert nd.HammingIndex.open(tmp_path / "index").tables.prefixes == plan.prefixes
+
+
 def test_options_of_columns_are_not_dropped_in_silence(files, capsys):
     folder, _ = files
     nd.HammingIndex(VALUES).save(folder / "index")

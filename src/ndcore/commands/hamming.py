@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,7 +47,7 @@ def _plan(args: argparse.Namespace, count: int) -> Any:
     if args.tables is None and args.memory is None:
         return "auto"
     try:
-        return plan_tables(args.bits, args.max_distance, max(1, count).bit_length(), **asked)
+        return plan_tables(args.bits, args.max_distance, math.log2(max(1, count)), **asked)
     except ValueError as error:
         raise UsageError(str(error)) from error
 
@@ -164,6 +165,8 @@ def _check_output(name: str, overwrite: bool) -> None:
         raise UsageError(f"cannot write {name}: there is no directory {path.resolve().parent}; make it first")
     if path.is_dir() or (path.exists() and not overwrite):
         raise UsageError(f"the output {name} exists already; give another name, or --overwrite to replace a file")
+    if path.exists() and not starts_with(name, MAGIC):
+        raise UsageError(f"the output {name} exists and is no index; --overwrite replaces only such files")
 
 
 def _write(args: argparse.Namespace, found: Matches | Pairs, names: Iterable[Any] | None) -> None:

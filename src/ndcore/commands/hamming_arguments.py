@@ -41,7 +41,7 @@ def _add_build(parts: Any) -> None:
     p.set_defaults(run=hamming.build)
     p.add_argument("input", metavar="IN", help="fingerprints")
     p.add_argument("-o", "--output", required=True, metavar="INDEX", help="file to write; it must not exist")
-    p.add_argument("--overwrite", action="store_true", help="replace the file")
+    p.add_argument("--overwrite", action="store_true", help="replace an index")
     _add_columns(p)
     _add_search(p)
     p.add_argument("--compress", action="store_true", help="tables in two thirds of the memory; queries take longer")
