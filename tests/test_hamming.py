@@ -301,6 +301,16 @@ def test_saved_indexes_are_mapped_and_may_be_changed(compress, tmp_path):
     assert (tmp_path / "index").read_bytes() == before
 
 
+def test_an_index_without_fingerprints_keeps_its_plan(tmp_path):
+    plan = nd.plan_tables(log2_count=12, splits=(6,))
+    index = nd.HammingIndex([1], plan=plan)
+    index.remove([0])
+    index.save(tmp_path / "index")
+    opened = nd.HammingIndex.open(tmp_path / "index")
+    opened.add(near_ones(5000))
+    assert opened.tables.tables == plan.tables
+
+
 @pytest.mark.parametrize("compress", [False, True])
 def test_damaged_and_hostile_files_are_refused(compress, tmp_path):
     path = tmp_path / "index"
@@ -318,7 +328,9 @@ def test_damaged_and_hostile_files_are_refused(compress, tmp_path):
 @pytest.mark.parametrize("change", [
     {"tables": [[16, [[0, 65]]]]}, {"tables": []}, {"tables": [[16, [[0, 32], [0, 32]]]]}, {"tables": [[70, [[0, 64]]]]},
     {"tables": [[16, [[32, 32], [0, 32]]]]}, {"count": -5}, {"count": 3}, {"bits": 12}, {"version": 2}, {"following": "x"},
-    {"tables": 7}, {"max_distance": 99}, {"compress": True},
+    {"tables": 7}, {"max_distance": 99}, {"compress": True}, {"count": 299}, {"count": 301}, {"tables": None},
+    {"following": None}, {"following": 299}, {"following": 2**62}, {"tables": [[16, [[0, 64], [200, 0]]]]},
+    {"tables": [[16, [[10**15, 64]]]]}, {"bits": 2**70}, {"tables": [[16, [[-64, 64]]]]}, {"following": 0},
 ])
 def test_files_with_sound_checksums_but_senseless_content_are_refused(tmp_path, change):
     from ndcore import container
@@ -327,6 +339,21 @@ def test_files_with_sound_checksums_but_senseless_content_are_refused(tmp_path, 
     nd.HammingIndex(near_ones(300), plan=nd.plan_tables(splits=(4,))).save(path)
     header, arrays = container.read(path)
     container.write(path, "hamming", header | change, arrays)
+    with pytest.raises(nd.CorruptFile, match="no sound index"):
+        nd.HammingIndex.open(path)
+
+
+@pytest.mark.parametrize(("name", "made"), [
+    ("ids", lambda a: a[:-1]), ("ids", lambda a: a.astype(float)), ("ids", lambda a: a.reshape(-1, 1)),
+    ("rows", lambda a: a + 1), ("rows", lambda a: a.astype(np.int64) - 1), ("rows", lambda a: a[:-1]),
+])
+def test_arrays_with_sound_checksums_but_senseless_content_are_refused(tmp_path, name, made):
+    from ndcore import container
+
+    path = tmp_path / "index"
+    nd.HammingIndex(near_ones(300), range(300)).save(path)
+    header, arrays = container.read(path)
+    container.write(path, "hamming", header, arrays | {name: made(arrays[name])})
     with pytest.raises(nd.CorruptFile, match="no sound index"):
         nd.HammingIndex.open(path)
 

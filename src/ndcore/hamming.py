@@ -286,10 +286,12 @@ class HammingIndex:
         """Write the index to one checksummed file, atomically. It is sorted into one set of tables first, as by `pairs`."""
         self._gather(None)
         arrays: dict[str, NDArray[Any]] = {}
-        tables = None
+        plan, tables = self.plan, None
         if self._parts:
             arrays.update(self._parts[0].arrays())
-            tables = [[table.prefix, [list(run) for run in table.runs]] for table in self._parts[0].plan.tables]
+            plan = self._parts[0].plan
+        if isinstance(plan, TablePlan):
+            tables = [[table.prefix, [list(run) for run in table.runs]] for table in plan.tables]
         ids = self._ids.stored
         if ids is not None:
             arrays["ids"] = ids if ids.dtype.kind != "U" else ids.view(np.uint32).reshape(len(ids), ids.itemsize // 4)
@@ -319,8 +321,11 @@ class HammingIndex:
         """
         header, arrays = container.read(path, KIND, mmap=True, verify=verify)
         try:
-            return cls._restored(header, arrays)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            index = cls._restored(header, arrays)
+            if verify and any(part.rows.min() < 0 or part.rows.max() >= part.count for part in index._parts):
+                raise ValueError("it has rows that have no id")
+            return index
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise CorruptFile(f"{os.fspath(path)}: no sound index: {error}") from error
 
     @classmethod
@@ -330,16 +335,18 @@ class HammingIndex:
         ids = arrays.get("ids")
         if ids is not None and header["str"]:
             ids = np.ascontiguousarray(ids, np.uint32).view(f"U{ids.shape[1]}")[:, 0]
-        recipe = header.get("recipe")
-        count, following = operator.index(header["count"]), header["following"]
+        recipe, count = header.get("recipe"), operator.index(header["count"])
+        following = None if header["following"] is None else operator.index(header["following"])
         index = cls(ids=None if following is not None else (), max_distance=header["max_distance"], bits=header["bits"],
                     compress=header["compress"], recipe=Recipe.from_json(recipe) if recipe is not None else None)
-        index._ids = Identifiers.of(ids, count, following if following is None else operator.index(following))
+        index._ids = Identifiers.restored(ids, count, following)
+        if count and (header["tables"] is None or "rows" not in arrays):
+            raise ValueError(f"it has {count} fingerprints and no tables")
         if header["tables"] is not None:
             plan = TablePlan(index.bits, index.max_distance, math.log2(max(1, count)), tuple(
                 Table(prefix, tuple((low, width) for low, width in runs)) for prefix, runs in header["tables"]))
             index.plan = plan if header["planned"] else "auto"
-            index._parts = [SortedTables.restored(plan, arrays, count, index.compress)]
+            index._parts = [SortedTables.restored(plan, arrays, count, index.compress)] if count else []
         return index
 
 

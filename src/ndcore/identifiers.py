@@ -65,10 +65,20 @@ class Identifiers:
 
     @classmethod
     def of(cls, ids: NDArray[Any] | None, count: int, following: int | None) -> Identifiers:
-        """Those of a file: the ids (None: counted from 0), how many, the next one where they are counted."""
+        """These ids (None: counted from 0), how many, the next one where they are counted."""
         made = cls(following is not None)
         made._ids, made.count, made._next = ids, count, following or 0
         return made
+
+    @classmethod
+    def restored(cls, ids: NDArray[Any] | None, count: int, following: int | None) -> Identifiers:
+        """Those of a file; ValueError where they do not fit each other."""
+        if ids is not None and (ids.dtype.kind not in KINDS or ids.shape != (count,)):
+            raise ValueError(f"it has {count} fingerprints and ids of {ids.dtype} {ids.shape}")
+        counted = count if following is None else following
+        if (ids is None and following is None and count) or not 0 <= count <= counted < 1 << 62:
+            raise ValueError(f"it has {count} fingerprints, and the next id is {following}")
+        return cls.of(ids, count, following)
 
     @property
     def kind(self) -> str:

@@ -90,14 +90,15 @@ class SortedTables:
         """Tables from `arrays` of a file; ValueError where they do not fit each other."""
         every = (1 << plan.bits) - 1
         for t, table in enumerate(plan.tables):
-            covered = sum(((1 << width) - 1) << low for low, width in table.runs)
+            inside = all(0 <= low < low + width <= plan.bits for low, width in table.runs)
+            covered = sum(((1 << width) - 1) << low for low, width in table.runs) if inside else 0
             if covered != every or sum(width for _, width in table.runs) != plan.bits or not 0 <= table.prefix <= plan.bits:
                 raise ValueError(f"table {t} is no permutation of {plan.bits} bits")
         if not plan.tables or len(plan.tables) > MAX_TABLES or plan.tables[0].runs != ((0, plan.bits),):
             raise ValueError("the first table does not keep the bits in their order")
         keys = (CompressedKeys if compress else PlainKeys).restored(plan, arrays)
         starts, numbers = arrays.get("starts"), arrays["rows"]
-        sound = numbers.ndim == 1 and numbers.dtype in (np.uint32, np.int64) and len(numbers) <= rows
+        sound = numbers.ndim == 1 and numbers.dtype in (np.uint32, np.int64) and len(numbers) == rows
         if starts is None:
             sound &= len(numbers) == keys.count
         else:
