@@ -165,7 +165,7 @@ def _check_output(name: str, overwrite: bool) -> None:
         raise UsageError(f"cannot write {name}: there is no directory {path.resolve().parent}; make it first")
     if path.is_dir() or (path.exists() and not overwrite):
         raise UsageError(f"the output {name} exists already; give another name, or --overwrite to replace a file")
-    if path.exists() and not starts_with(name, MAGIC):
+    if path.exists() and not is_index(name):
         raise UsageError(f"the output {name} exists and is no index; --overwrite replaces only such files")
 
 
