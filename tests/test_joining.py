@@ -137,3 +137,25 @@ def test_what_is_refused(tmp_path):
         nd.hamming_join([1], [1], plan=nd.plan_tables(max_distance=2))
     with pytest.raises(TypeError, match="'x'"):
         nd.hamming_join(["x"], [1])
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), [
+    ({"plan": None}, TypeError, 'plan is "auto" or a TablePlan, got None'), ({"plan": "x"}, TypeError, "got 'x'"),
+    ({"bits": 0}, ValueError, "bits is 0; fingerprints have 1 to 64"), ({"bits": -1}, ValueError, "bits is -1"),
+    ({"bits": "a"}, TypeError, "bits is 'a'; it must be an int"), ({"bits": 8.0}, TypeError, "bits is 8.0"),
+    ({"max_distance": 1.5}, TypeError, "max_distance is 1.5; it must be an int"),
+    ({"max_distance": 11}, ValueError, "max_distance is 11; 0 to 10"),
+    ({"bits": 3}, ValueError, "max_distance is 3 of 3 bits"),
+    ({"plan": nd.plan_tables(max_distance=2)}, ValueError, "the plan is for 64 bits within 2; asked are 64 within 3"),
+])
+def test_what_searches_refuse_whatever_there_is(arguments, error, message):
+    for call in (nd.HammingIndex, nd.hamming_pairs, lambda *given, **named: nd.hamming_join([], *given, **named)):
+        for given in ([], [1]):
+            with pytest.raises(error, match=message):
+                call(given, **arguments)
+
+
+@pytest.mark.parametrize("span", [(0,), 3, (0.0, 1.0), (0, None), "ab", (0, 1, 2)])
+def test_spans_that_are_none(span):
+    with pytest.raises(TypeError, match="it must be two ints, from 0 to 2, the number of fingerprints"):
+        nd.hamming_join([1], [1, 2], span=span)

@@ -4,6 +4,7 @@ import random
 from itertools import combinations
 from math import comb, inf
 
+import numpy as np
 import pytest
 
 from ndcore.planning import JOIN_ROOM, TablePlan, plan_join, plan_pairs, plan_tables, presence_bits
@@ -145,7 +146,7 @@ def test_a_table_moves_runs():
 @pytest.mark.parametrize(("arguments", "error", "message"), [
     ({"bits": 0}, ValueError, "bits is 0; fingerprints have 1 to 64"),
     ({"bits": 65}, ValueError, "bits is 65"),
-    ({"bits": 6.0}, TypeError, "float"),
+    ({"bits": 6.0}, TypeError, "bits is 6.0; it must be an int"),
     ({"max_distance": -1}, ValueError, "max_distance is -1; 0 to 10"),
     ({"max_distance": 11}, ValueError, "max_distance is 11; 0 to 10"),
     ({"bits": 3, "max_distance": 3}, ValueError, "3 of 3 bits: every fingerprint is that near"),
@@ -172,3 +173,23 @@ def test_the_plan_for_pairs_counts_the_tables_it_makes(log2_count, tables):
     plan = plan_pairs(64, 3, log2_count)
     assert len(plan.tables) == tables
     assert all(plan.pair_nanoseconds <= plan_tables(64, 3, log2_count, max_tables=n).pair_nanoseconds for n in range(4, 60))
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"bits": "64"}, "bits is '64'; it must be an int"),
+    ({"max_distance": None}, "max_distance is None; it must be an int"),
+    ({"log2_count": "34"}, "log2_count is '34'; it must be a number"), ({"log2_count": None}, "log2_count is None"),
+    ({"min_prefix": 1.5}, "min_prefix is 1.5; it must be an int"),
+    ({"max_tables": 4.0}, "max_tables is 4.0; it must be an int"),
+    ({"memory": "4G"}, "memory is '4G'; it must be a number of bytes"),
+    ({"splits": 5}, "splits is 5; it must be a sequence"),
+    ({"splits": "44"}, "splits is '44'; it must be a sequence"), ({"splits": [4.5]}, "a number of blocks in splits is 4.5"),
+])
+def test_parameters_of_another_type_are_named(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        plan_tables(**arguments)
+
+
+def test_splits_are_any_numbers_that_can_be_walked_through():
+    for splits in ((4, 4), [4, 4], np.array([4, 4]), range(4, 5)):
+        assert plan_tables(splits=splits) == plan_tables(splits=tuple(map(int, splits)))

@@ -14,7 +14,7 @@ from ndcore import _hamming, container
 from ndcore.container import CorruptFile
 from ndcore.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.identifiers import Identifiers
-from ndcore.planning import TablePlan, plan_tables
+from ndcore.planning import TablePlan, checked_search, plan_tables
 from ndcore.recipe import Recipe
 from ndcore.tabledesigns import Table
 from ndcore.tables import Found, SortedTables, joined
@@ -111,13 +111,7 @@ class HammingIndex:
         compress: bool = False,
         recipe: Recipe | None = None,
     ) -> None:
-        checked = plan_tables(bits, max_distance, 0)  # for its errors
-        self.bits, self.max_distance = checked.bits, checked.max_distance
-        if plan != "auto" and not isinstance(plan, TablePlan):
-            raise TypeError(f'plan is "auto" or a TablePlan, got {plan!r}')
-        if isinstance(plan, TablePlan) and (plan.bits, plan.max_distance) != (self.bits, self.max_distance):
-            raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}, "
-                             f"the index for {self.bits} within {self.max_distance}")
+        self.bits, self.max_distance = checked_search(bits, max_distance, plan)
         if recipe is not None and not isinstance(recipe, Recipe):
             raise TypeError(f"recipe is that of sketches, or None, got {recipe!r}")
         self.plan, self.compress, self.recipe = plan, bool(compress), recipe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 from pathlib import Path
 from typing import Literal
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore import container
 from ndcore.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming import Matches, SavedFingerprints
-from ndcore.planning import JOIN_ROOM, TablePlan, plan_join
+from ndcore.planning import JOIN_ROOM, TablePlan, checked_search, plan_join
 from ndcore.progress import Progress, reporting
 from ndcore.tables import Found, SortedTables, joined
 from ndcore.texts import map_pieces
@@ -81,13 +82,11 @@ def hamming_join(
     >>> hamming_join([0b0110, 0b1000], [0b0000, 0b0111, 0b1111], max_distance=1, bits=4)
     Matches(query=array([0, 1]), id=array([1, 0]), distance=array([1, 1]))
     """
+    bits, max_distance = checked_search(bits, max_distance, plan)
     asked = checked_fingerprints(queries, bits)
     collection = _collection(fingerprints, bits)
     if plan == "auto":
         plan = plan_join(bits, max_distance, math.log2(max(1, len(asked))))
-    elif (plan.bits, plan.max_distance) != (bits, max_distance):
-        raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}; "
-                         f"asked are {bits} within {max_distance}")
     first, last = _checked_span(span, len(collection))
     if not len(asked) or first == last:
         return collection.matches(joined([]))
@@ -143,7 +142,10 @@ def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> 
 
 
 def _checked_span(span: tuple[int, int] | None, n: int) -> tuple[int, int]:
-    first, last = (0, n) if span is None else span
+    try:
+        first, last = (0, n) if span is None else map(operator.index, span)
+    except (TypeError, ValueError):
+        raise TypeError(f"span is {span!r:.80}; it must be two ints, from 0 to {n}, the number of fingerprints") from None
     if not 0 <= first <= last <= n:
         raise ValueError(f"span is {span}; it goes from 0 to {n}, the number of fingerprints")
     return first, last

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ndcore.tabledesigns import MAX_TABLES, Table, designs, evenly_split, fewest_tables, least_count
 
-__all__ = ["MAX_DISTANCE", "TablePlan", "directory_bits", "plan_join", "plan_pairs", "plan_tables", "presence_bits"]
+__all__ = [
+    "MAX_DISTANCE", "TablePlan", "checked_search", "directory_bits", "plan_join", "plan_pairs", "plan_tables",
+    "presence_bits",
+]
 
 MAX_DISTANCE = 10
 KEY_BYTES = 8
@@ -178,21 +182,39 @@ def plan_tables(
         return TablePlan(bits, max_distance, log2_count, tuple(tables))
 
     if splits is not None:
-        return planned(list(evenly_split(bits, max_distance, splits)))
+        if not isinstance(splits, Iterable) or isinstance(splits, (str, bytes)):
+            raise TypeError(f"splits is {splits!r:.80}; it must be a sequence of numbers of blocks")
+        counts = [_whole("a number of blocks in splits", r) for r in splits]
+        return planned(list(evenly_split(bits, max_distance, counts)))
     if min_prefix is not None:
         return planned(fewest_tables(bits, max_distance, _checked_prefix(min_prefix, bits, max_distance)))
     plans = _plans(bits, max_distance, log2_count)
     if max_tables is not None:
-        most = operator.index(max_tables)
+        most = _whole("max_tables", max_tables)
         if most < 1:
             raise ValueError(f"max_tables is {max_tables}; it must be at least 1")
         return max((plan for plan in plans if len(plan.tables) <= most), key=lambda plan: plan.prefix)
+    if memory is not None and (isinstance(memory, str) or not hasattr(memory, "__float__")):
+        raise TypeError(f"memory is {memory!r:.80}; it must be a number of bytes")
     allowed = [plan for plan in plans if memory is None or plan.memory <= memory]
     if not allowed:
         least = min(plans, key=lambda plan: plan.memory)
         raise ValueError(f"memory is {memory}; 2^{log2_count:g} fingerprints in one table take {least.memory:.0f} bytes: "
                          "allow more, or scan them in a file with hamming_join")
     return min(allowed, key=lambda plan: plan.nanoseconds)
+
+
+def checked_search(bits: int, max_distance: int, plan: object) -> tuple[int, int]:
+    """(bits, max_distance) of a search; TypeError or ValueError where they cannot be, or the plan is not "auto" and for
+    something else."""
+    bits, max_distance, _ = _checked(bits, max_distance, 0)
+    if not isinstance(plan, TablePlan):
+        if not isinstance(plan, str) or plan != "auto":
+            raise TypeError(f'plan is "auto" or a TablePlan, got {plan!r:.80}')
+    elif (plan.bits, plan.max_distance) != (bits, max_distance):
+        raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}; "
+                         f"asked are {bits} within {max_distance}")
+    return bits, max_distance
 
 
 def plan_join(bits: int, max_distance: int, log2_count: float) -> TablePlan:
@@ -223,7 +245,10 @@ def presence_bits(prefix: int, log2_count: float, room: int = PRESENCE_ROOM) -> 
 
 
 def _checked(bits: int, max_distance: int, log2_count: float) -> tuple[int, int, float]:
-    bits, max_distance, log2_count = operator.index(bits), operator.index(max_distance), float(log2_count)
+    bits, max_distance = _whole("bits", bits), _whole("max_distance", max_distance)
+    if isinstance(log2_count, str) or not hasattr(log2_count, "__float__"):
+        raise TypeError(f"log2_count is {log2_count!r:.80}; it must be a number")
+    log2_count = float(log2_count)
     if not 1 <= bits <= 64:
         raise ValueError(f"bits is {bits}; fingerprints have 1 to 64")
     if not 0 <= max_distance <= MAX_DISTANCE:
@@ -235,8 +260,15 @@ def _checked(bits: int, max_distance: int, log2_count: float) -> tuple[int, int,
     return bits, max_distance, log2_count
 
 
+def _whole(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r:.80}; it must be an int") from None
+
+
 def _checked_prefix(min_prefix: int, bits: int, k: int) -> int:
-    prefix = operator.index(min_prefix)
+    prefix = _whole("min_prefix", min_prefix)
     if prefix < 0:
         raise ValueError(f"min_prefix is {min_prefix}; it must be at least 0")
     if prefix > bits - k:

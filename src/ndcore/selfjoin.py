@@ -18,7 +18,7 @@ from ndcore.hamming import MAX_PAIRS, Pairs
 from ndcore.identifiers import Identifiers
 from ndcore.joining import hamming_join
 from ndcore.keys import orders
-from ndcore.planning import TablePlan, plan_pairs
+from ndcore.planning import TablePlan, checked_search, plan_pairs
 from ndcore.progress import Progress, reporting
 from ndcore.rowpairs import collected, row_pairs
 from ndcore.texts import map_pieces, thread_count
@@ -83,14 +83,12 @@ def hamming_pairs(
     >>> hamming_pairs([0b0110, 0b1000, 0b0111], max_distance=1, bits=4)
     Pairs(a=array([0]), b=array([2]), distance=array([1]))
     """
+    bits, max_distance = checked_search(bits, max_distance, plan)
     collection = mapped_fingerprints(fingerprints) if isinstance(fingerprints, (str, os.PathLike)) else \
         checked_fingerprints(fingerprints, bits)
     names = Identifiers(ids is None).extended(ids, len(collection))
     if plan == "auto":
         plan = plan_pairs(bits, max_distance, math.log2(max(1, len(collection))))
-    elif (plan.bits, plan.max_distance) != (bits, max_distance):
-        raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}; "
-                         f"asked are {bits} within {max_distance}")
     with reporting(progress) as report:
         near, repeated = _Search(collection, plan, threads, report).run()
     asked = np.unique(np.concatenate([near.ravel(), repeated]))
