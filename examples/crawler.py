@@ -14,8 +14,8 @@ RIVER = (
     "pillars; ferries carry passengers but no cars until friday"
 )
 MUSEUM = (
-    "a museum of calculating machines opens in the former mill with four hundred pieces, from an abacus to the relay computer "
-    "of the local insurance company, that visitors may try themselves"
+    "a museum of calculating machines opens in the former mill with four hundred pieces, from an abacus to the relay "
+    "computer of the local insurance company, that visitors may try themselves"
 )
 pages = {
     "news.example/river": RIVER,
