@@ -71,6 +71,12 @@ def test_a_prefix_that_most_share_is_one_range(small_ranges):
     assert listed(nd.hamming_pairs(values)) == expected(values, 3)
 
 
+@pytest.mark.parametrize("n", [0, 1])
+def test_plans_for_more_than_there_are(n):
+    pairs = nd.hamming_pairs(near_ones(n), plan=nd.plan_tables(splits=(4, 4)))
+    assert listed(pairs) == []
+
+
 def test_few_fingerprints():
     for values in ([], [5]):
         found = nd.hamming_pairs(values)

@@ -175,7 +175,7 @@ class _Search:
         keys = scratch = np.empty(0, np.uint64)
         with contextlib.suppress(Empty):
             keys, scratch = self._buffers.get_nowait()
-        if len(scratch) < each.size:
+        if len(keys) <= each.size:
             keys = scratch = np.empty(0, np.uint64)  # the old ones go before the new ones come
             keys, scratch = np.empty(each.size + 1, np.uint64), np.empty(each.size, np.uint64)
         runs, prefix, _ = self.orders[each.table]
