@@ -21,6 +21,7 @@ from common import versions_of
 
 ONLINE = 2000
 MOST_IN_PYTHON = 10**6  # fingerprints: an index of Python objects takes minutes
+MOST_OF_PAIRS = 10**7  # fingerprints: simhash-pybind's time grows with their square
 
 
 def timed(run: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
@@ -64,6 +65,8 @@ def simhash_pybind(fingerprints: array[int], queries: array[int], k: int, repeat
     """All pairs only, by the numbers of blocks that suit some millions."""
     from simhash import find_all
 
+    if len(fingerprints) > MOST_OF_PAIRS:
+        return []
     values = fingerprints.tolist()
     rows = []
     for blocks in (k + 2, k + 3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -173,11 +174,12 @@ class SimHasher(Sketcher):
         return self._simhashes([piece.sink for piece in done], valid, self.recipe)
 
     def _simhashes(self, sinks: Sequence[Any], has_shingles: NDArray[np.bool_], recipe: Recipe) -> Simhashes:
-        sizes = np.where(has_shingles, np.nan, 0.0)
-        if self.weights == "distinct":
-            sizes = end_to_end([sink.distinct for sink in sinks]).astype(np.float64)
+        distinct = self.weights == "distinct"
         return Simhashes(
-            end_to_end([sink.rows for sink in sinks]), recipe, sizes=sizes, sizes_exact=~np.isnan(sizes),
+            end_to_end([sink.rows for sink in sinks]), recipe,
+            sizes=end_to_end([sink.distinct for sink in sinks]).astype(np.float64) if distinct
+            else partial(_uncounted, has_shingles),
+            sizes_exact=np.ones(len(has_shingles), np.bool_) if distinct else ~has_shingles,
             valid=end_to_end([sink.weighted for sink in sinks]),
         )
 
@@ -216,6 +218,11 @@ class SimHasher(Sketcher):
         sink = WeightedSums(len(ends) - 1, self._table, self.seed)
         sink.take_weighted_sets(hashes, ends, units)
         return self._simhashes([sink], np.diff(ends) > 0, self._recipe("array"))
+
+
+def _uncounted(has_shingles: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Sizes where nobody counted: nan, and 0 without shingles."""
+    return np.where(has_shingles, np.nan, 0.0)
 
 
 def _checked_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:

@@ -66,7 +66,7 @@ class Sketcher(ABC):
 
     def sketch(self, text: Text) -> Sketches:
         """Sketches of length 1: a batch of one."""
-        texts = as_texts([text])
+        texts = [text] if isinstance(text, (str, bytes)) else as_texts([text])  # which says what it is
         return self._completed(self.gather([self.sketch_piece((0, texts))]), texts, 1)
 
     def sketch_many(
