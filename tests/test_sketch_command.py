@@ -131,3 +131,19 @@ def test_simhashes_of_other_recipes_are_refused(corpus, tmp_path, capsys):
     assert "is no index; make one with" in refused(capsys, "hamming", "query", ours, "5")
     with pytest.raises(TypeError, match="recipe is that of sketches, or None, got 'simhash'"):
         nd.HammingIndex([1], recipe="simhash")
+
+
+def test_only_files_of_the_same_kind_are_replaced(corpus, tmp_path, capsys):
+    """Weights least of all replace the documents they are learned from."""
+    made = tmp_path / "made.nds"
+    nd.HammingIndex([1]).save(tmp_path / "index")
+    kind = ["sketch", corpus, "-o", made, "--kind", "simhash", "--overwrite"]
+    for other in (corpus, tmp_path / "index"):
+        before = other.read_bytes()
+        assert f"{other} exists and holds no weights" in refused(capsys, *kind, "--learn", other)
+        kept = ["sketch", corpus, "-o", other, "--overwrite"]
+        assert f"{other} exists and holds no sketches" in refused(capsys, *kept)
+        assert other.read_bytes() == before
+    assert "there is no directory" in refused(capsys, *kind, "--learn", tmp_path / "nowhere" / "w.ndw")
+    assert "is a directory; name a file" in refused(capsys, *kind, "--learn", tmp_path)
+    assert not made.exists()

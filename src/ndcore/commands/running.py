@@ -17,7 +17,7 @@ from typing import Any
 from ndcore.commands import comparing, showing, summary
 from ndcore.commands.deduplicating import Run, ids_of, load_sketches
 from ndcore.commands.summary import printable
-from ndcore.container import MAGIC
+from ndcore.container import MAGIC, peek
 from ndcore.files import writing
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps, starts_with
 
@@ -99,6 +99,10 @@ def sketch(args: argparse.Namespace) -> int:
     from ndcore.commands.saving import sketch_documents
 
     _check_output_file(args.output, args.overwrite)
+    if args.learn is not None:
+        _check_place(args.learn)
+        if args.overwrite:
+            _check_replaced(args.learn, "idf", "weights")
     found = find(args.inputs, MAGIC)
     documents, sketches = sketch_documents(args, found)
     args.written = True
@@ -118,12 +122,15 @@ def sketch(args: argparse.Namespace) -> int:
 def _check_output_file(name: str, overwrite: bool) -> None:
     """UsageError where ``ndcore sketch`` cannot write `name`, or should not."""
     _check_place(name)
-    if not Path(name).exists():
-        return
-    if not overwrite:
+    if Path(name).exists() and not overwrite:
         raise UsageError(f"the output {name} exists already; give another name, or --overwrite to replace it")
-    if not starts_with(name, MAGIC):
-        raise UsageError(f"the output {name} exists and holds no sketches; --overwrite replaces only such files")
+    _check_replaced(name, "sketches", "sketches")
+
+
+def _check_replaced(name: str, kind: str, what: str) -> None:
+    """UsageError where there is a file that is no file of ndcore of this kind."""
+    if Path(name).exists() and not (starts_with(name, MAGIC) and peek(name).kind == kind):
+        raise UsageError(f"the output {name} exists and holds no {what}; --overwrite replaces only such files")
 
 
 def _check_place(name: str) -> None:
