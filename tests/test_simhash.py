@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -411,18 +412,22 @@ def test_an_idf_brings_its_shingling():
         (lambda: nd.SimHasher(weights={-1: 1.0}), TypeError, "the key -1"),
         (lambda: nd.SimHasher(weights={2**64: 1.0}), TypeError, "the key 18446744073709551616"),
         (lambda: nd.SimHasher(weights={True: 1.0}), TypeError, "the key True"),
-        (lambda: nd.SimHasher(weights={1: "2"}), TypeError, "weights are real numbers"),
-        (lambda: nd.SimHasher(weights={1: math.nan}), ValueError, "weight 0 is nan; weights are finite and smaller"),
-        (lambda: nd.SimHasher(weights={1: 1, 2: -math.inf}), ValueError, "weight 1 is -inf"),
-        (lambda: nd.SimHasher(weights={1: 32768}), ValueError, "weight 0 is 32768"),
+        (lambda: nd.SimHasher(weights={1: "2"}), TypeError, "weight of 1 is '2'; weights are ints or floats"),
+        (lambda: nd.SimHasher(weights={1: 1, 9: Fraction(1, 2)}), TypeError, r"weight of 9 is Fraction\(1, 2\)"),
+        (lambda: nd.SimHasher(weights={9: 2**70}), ValueError, "weight of 9 is 1180591620717411303424; weights are finite"),
+        (lambda: nd.SimHasher(shingling=5), TypeError, "shingling must be a Shingling or None, got 5"),
+        (lambda: nd.SimHasher(weights={1: math.nan}), ValueError, "weight of 1 is nan; weights are finite and smaller"),
+        (lambda: nd.SimHasher(weights={1: 1, 2: -math.inf}), ValueError, "weight of 2 is -inf"),
+        (lambda: nd.SimHasher(weights={1: 32768}), ValueError, "weight of 1 is 32768"),
         (lambda: nd.SimHasher(weights={1: -32768 + 2.0**-17}), ValueError, "smaller than 32768 in magnitude"),
         (lambda: sketched(nd.SimHasher(), [[1, 2]], [1.0]), ValueError, "there are 1 weights for 2 values"),
-        (lambda: sketched(nd.SimHasher(), [[1]], [None]), TypeError, "weights are real numbers .* got object"),
+        (lambda: sketched(nd.SimHasher(), [[1]], [None]), TypeError, "weight 0 is None; weights are ints or floats"),
         (lambda: sketched(nd.SimHasher(), [[1]], [[1.0]]), TypeError, r"got float64 \(1, 1\)"),
         (lambda: sketched(nd.SimHasher(weights={}), [[1]], [1.0]), ValueError, "the sketcher has weights of its own"),
         (lambda: sketched(nd.SimHasher(weights=initial_letter), [[1]]), ValueError, "weights are a callable, which needs"),
         (lambda: nd.SimHasher(weights=lambda run: math.nan).sketch("a"), ValueError, "document 0: the weights .* 0 is nan"),
-        (lambda: nd.SimHasher(weights=lambda run: "b").sketch_many(["", "a"]), TypeError, "document 1: the weights of its"),
+        (lambda: nd.SimHasher(weights=lambda run: "b").sketch_many(["", "a"]), TypeError,
+         "document 1: the weights of its shingles: weight 0 is 'b'"),
         (lambda: nd.SimHasher(weights=initial_letter, shingling=nd.Shingling(short="error")).sketch_many(["", "a"]),
          ValueError, "document 1 has 1 tokens"),
         (lambda: nd.SimHasher(shingling=nd.Shingling(short="error")).sketch_many(["", "a"]), ValueError, "document 1 has 1"),
@@ -432,6 +437,12 @@ def test_an_idf_brings_its_shingling():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_hashes_of_a_list_beyond_63_bits():
+    hasher = nd.SimHasher()
+    listed = hasher.sketch_hashes([1, 2**63, 2**64 - 1], [0, 3])
+    assert listed.values.tolist() == hasher.sketch_hashes(np.array([1, 2**63, 2**64 - 1], np.uint64), [0, 3]).values.tolist()
 
 
 def test_more_occurrences_than_are_exact_are_refused(monkeypatch):

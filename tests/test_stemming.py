@@ -51,6 +51,8 @@ def test_errors():
         stemmed("klingon")
     with pytest.raises(ValueError, match="words must be a Shingling of the unit 'word'"):
         stemmed("english", nd.Shingling(unit="char"))
+    with pytest.raises(ValueError, match="words must be a Shingling of the unit 'word', whose tokens can be stemmed, got 5"):
+        stemmed("english", 5)
 
 
 def test_without_pystemmer(monkeypatch):

@@ -202,6 +202,41 @@ def test_errors(tmp_path):
         nd.Idf.load(tmp_path / "sketches")
 
 
+@pytest.mark.parametrize(("asked", "message"), [
+    ([1.5], "got 1.5"), (np.array([1.5]), "got float64"), (["5"], "got '5'"), ([True], "got True"), ([-1], "got -1"),
+    (np.array([-1]), "got -1"), ([2**64], "got 18446744073709551616"),
+])
+def test_only_fingerprints_have_weights(asked, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        nd.Idf.learn(["a b"]).weights(asked)
+
+
+def test_weights_of_any_shape():
+    idf = nd.Idf.learn(["a", "b"], nd.Shingling(width=1))
+    known, other = int(idf.fingerprints[0]), 2**63
+    expected = [1 + math.log(3 / 2), 1 + math.log(3)]
+    assert idf.weights([[known], [other]]).ravel() == pytest.approx(expected, abs=2**-17)
+    assert idf.weights(known) == pytest.approx(expected[0], abs=2**-17)
+    assert idf.weights([]).shape == (0,)
+
+
+def test_what_was_learned_cannot_be_changed(tmp_path):
+    """The recipe would not tell."""
+    idf = nd.Idf.learn(["a b"])
+    idf.save(tmp_path / "idf")
+    for each in (idf, nd.Idf.load(tmp_path / "idf")):
+        for array in (each.fingerprints, each.frequencies):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 5
+
+
+def test_shinglings_that_are_none(tmp_path):
+    nd.Idf.learn(["a b"]).save(tmp_path / "idf")
+    for call in (lambda: nd.Idf.learn(["a"], 5), lambda: nd.Idf.load(tmp_path / "idf", 5)):
+        with pytest.raises(TypeError, match="shingling must be a Shingling or None, got 5"):
+            call()
+
+
 # ---------------------------------------------------------------------------------------------- mappings
 
 

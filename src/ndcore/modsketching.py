@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ndcore._modsketch import Mods
 from ndcore.estimating import sample_sizes
 from ndcore.recipe import Recipe
-from ndcore.shingling import Shingling
+from ndcore.shingling import Shingling, checked_shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import Piece, Sketcher, checked_count, checked_seed, end_to_end
 
@@ -68,7 +68,7 @@ class ModSketcher(Sketcher):
         if self.size is not None and self.modulus == "adaptive":
             raise ValueError(f"size={size} needs a modulus that is a number; an adaptive sample is bounded as it is")
         self.seed = checked_seed(seed)
-        self.shingling = shingling or Shingling()
+        self.shingling = checked_shingling(shingling) or Shingling()
         self.exact_sizes = exact_sizes
         self.recipe = Recipe({
             "kind": "mod", "version": 1, "modulus": self.modulus, "size": self.size, "seed": self.seed,

@@ -17,7 +17,9 @@ from ndcore._text import UNICODE_VERSION
 from ndcore.recipe import Recipe, callable_name
 from ndcore.texts import Text, as_texts, map_pieces, pieces, thread_count
 
-__all__ = ["FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling"]
+__all__ = [
+    "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
+]
 
 POLYNOMIAL = 0x1FD845EF300CE2D0B  # P, of shingles: random_irreducible(64, 1)
 TOKEN_POLYNOMIAL = 0x102FC1EFE0FCCD72D  # Q, of long tokens: random_irreducible(64, 2)
@@ -326,6 +328,13 @@ class Shingling:
                     f"document {first + i} has {tokens[i]} tokens, fewer than a shingle of {self.width}; "
                     "short='whole' or 'skip' accepts it"
                 )
+
+
+def checked_shingling(shingling: Shingling | None) -> Shingling | None:
+    """TypeError for what is neither a Shingling nor None."""
+    if shingling is not None and not isinstance(shingling, Shingling):
+        raise TypeError(f"shingling must be a Shingling or None, got {shingling!r:.80}")
+    return shingling
 
 
 def _check_polynomial(name: str, polynomial: int) -> None:

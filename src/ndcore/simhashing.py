@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
 from ndcore.recipe import Recipe, callable_name
-from ndcore.shingling import Shingling
+from ndcore.shingling import Shingling, checked_shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import Piece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
 from ndcore.texts import Text
@@ -116,7 +116,7 @@ class SimHasher(Sketcher):
     ) -> None:
         self.bits = checked_bits(bits, (64,))
         self.seed = checked_seed(seed)
-        self.shingling = shingling or (weights.shingling if isinstance(weights, Idf) else Shingling())
+        self.shingling = checked_shingling(shingling) or (weights.shingling if isinstance(weights, Idf) else Shingling())
         self.weights, named = _checked_weights(weights, self.shingling)
         self.recipe = self._recipe(named)
         known = self.weights.feature_weights if isinstance(self.weights, Idf) else self.weights

@@ -14,9 +14,10 @@ from ndcore._minhash import Bottoms, FastSignatures, Signatures32, Signatures64
 from ndcore._pairs import distinct
 from ndcore._pipeline import Batch
 from ndcore.estimating import bottom_sizes, fast_sizes, signature_sizes
+from ndcore.fingerprints import as_fingerprints
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.shingling import Shingling
+from ndcore.shingling import Shingling, checked_shingling
 from ndcore.sketches import Sketches
 from ndcore.texts import Text, as_texts, map_pieces, pieces, thread_count
 
@@ -198,7 +199,7 @@ class MinHasher(Sketcher):
         self.num_perm = checked_count("num_perm", num_perm)
         self.bits = checked_bits(bits, (32, 64))
         self.seed = checked_seed(seed)
-        self.shingling = shingling or Shingling()
+        self.shingling = checked_shingling(shingling) or Shingling()
         self.method = method
         self.exact_sizes = exact_sizes
         self.recipe = Recipe({
@@ -261,7 +262,7 @@ class BottomSketcher(Sketcher):
         self.size = checked_count("size", size)
         self.bits = checked_bits(bits, (32, 40, 64))
         self.seed = checked_seed(seed)
-        self.shingling = shingling or Shingling()
+        self.shingling = checked_shingling(shingling) or Shingling()
         self.exact_sizes = exact_sizes
         self.recipe = Recipe({
             "kind": "bottom", "version": 1, "size": self.size, "bits": self.bits, "seed": self.seed,
@@ -316,10 +317,16 @@ def checked_seed(seed: int) -> int:
 
 def checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     hashes, ends = np.asarray(values), np.asarray(offsets)
+    if hashes.ndim == 1 and hashes.dtype.kind in "fO" and not isinstance(values, np.ndarray):
+        try:
+            hashes = as_fingerprints(values)  # NumPy makes floats of [1, 2^63]
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"values are unsigned 64-bit hashes in one dimension: {error}") from error
     if hashes.size == 0:
         hashes = hashes.astype(np.uint64)
     if hashes.ndim != 1 or hashes.dtype.kind not in "iu" or (hashes.dtype.kind == "i" and hashes.min(initial=0) < 0):
-        raise TypeError(f"values are unsigned 64-bit hashes in one dimension, got {hashes.dtype} {hashes.shape}")
+        low = f", {hashes.min()} among them" if hashes.dtype.kind == "i" and hashes.size else ""
+        raise TypeError(f"values are unsigned 64-bit hashes in one dimension, got {hashes.dtype} {hashes.shape}{low}")
     if ends.ndim != 1 or ends.size == 0 or ends.dtype.kind not in "iu":
         raise TypeError(f"offsets are n + 1 integers, got {ends.dtype} {ends.shape}")
     ends = np.ascontiguousarray(ends, np.int64)

@@ -50,7 +50,7 @@ class Stems:
             raise ImportError("stemming needs PyStemmer: pip install 'ndcore[stem]'") from error
         if language not in Stemmer.algorithms():
             raise ValueError(f"no stemming algorithm is called {language!r}; there are {', '.join(Stemmer.algorithms())}")
-        if words.unit != "word":
+        if not isinstance(words, Shingling) or words.unit != "word":
             raise ValueError(f"words must be a Shingling of the unit 'word', whose tokens can be stemmed, got {words!r}")
         self.language, self.words = language, words
         self._stemmer: Any = Stemmer.Stemmer(language)

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore import container
 from ndcore._pairs import distinct
 from ndcore._simhash import WeightTable, count, merge
+from ndcore.fingerprints import as_fingerprints
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.shingling import Shingling
+from ndcore.shingling import Shingling, checked_shingling
 from ndcore.texts import Text, as_texts, map_pieces, pieces
 
 __all__ = ["FeatureWeights", "Idf", "as_units", "refuse_unnamed"]
@@ -31,7 +32,7 @@ KIND = "idf"
 Counts = tuple[NDArray[np.uint64], NDArray[np.uint32]]
 
 
-def as_units(weights: ArrayLike) -> NDArray[np.int32]:
+def as_units(weights: ArrayLike, names: Sequence[object] | None = None) -> NDArray[np.int32]:
     """Weights, one dimension of real numbers, in multiples of 2^-16, rounded half to even.
 
     Raises
@@ -39,17 +40,34 @@ def as_units(weights: ArrayLike) -> NDArray[np.int32]:
     TypeError
         These are no real numbers, or not in one dimension.
     ValueError
-        One is not finite, or not smaller than 2^15 in magnitude, before or after rounding; its position is named.
+        One is not finite, or not smaller than 2^15 in magnitude, before or after rounding; its name, or else its position,
+        is told.
     """
     given = np.asarray(weights)
-    if given.ndim != 1 or given.dtype.kind not in "biuf":
+    if given.ndim == 1 and given.dtype.kind not in "biuf":
+        listed = np.asarray(weights, object)
+        given = np.array([_number(weight, names[at] if names else at) for at, weight in enumerate(listed)])
+    if given.ndim != 1:
         raise TypeError(f"weights are real numbers in one dimension, got {given.dtype} {given.shape}")
     units = np.rint(given.astype(np.float64) * UNIT)
     wrong = ~(np.abs(units) < LIMIT * UNIT)
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise ValueError(f"weight {at} is {given[at]}; weights are finite and smaller than {LIMIT} in magnitude")
+        raise _too_large(given[at], names[at] if names else at)
     return units.astype(np.int32)
+
+
+def _number(weight: Any, name: Any) -> float:
+    """What NumPy does not take for a number, or as one too large, if it is one."""
+    if not isinstance(weight, (int, float, np.integer, np.floating)):
+        raise TypeError(f"weight {name} is {weight!r:.80}; weights are ints or floats, in one dimension")
+    if not -LIMIT < weight < LIMIT:
+        raise _too_large(weight, name)
+    return float(weight)
+
+
+def _too_large(weight: Any, name: object) -> ValueError:
+    return ValueError(f"weight {name} is {weight}; weights are finite and smaller than {LIMIT} in magnitude")
 
 
 def refuse_unnamed(what: str, name: object) -> None:
@@ -76,7 +94,7 @@ class FeatureWeights:
             if isinstance(key, bool) or not isinstance(key, (int, np.integer)) or not 0 <= key < 1 << 64:
                 raise TypeError(f"weights has the key {key!r}; its keys are fingerprints, integers of 0 to 2^64 - 1")
         fingerprints = np.fromiter(mapping.keys(), np.uint64, len(mapping))
-        units = as_units([*mapping.values()])
+        units = as_units([*mapping.values()], [f"of {key}" for key in mapping])
         order = np.argsort(fingerprints)
         return cls(fingerprints[order], units[order])
 
@@ -120,6 +138,8 @@ class Idf:
     ) -> None:
         self.documents, self.min_df, self.shingling = documents, min_df, shingling
         self.fingerprints, self.frequencies = fingerprints, frequencies
+        for array in (fingerprints, frequencies):
+            array.setflags(write=False)  # or they would no longer be those of the recipe
         self.recipe = Recipe({
             "kind": KIND, "version": 1, "documents": documents, "min_df": min_df,
             "digest": _digest(fingerprints.astype("<u8"), frequencies.astype("<u4")),
@@ -160,7 +180,7 @@ class Idf:
         """
         if isinstance(min_df, bool) or not isinstance(min_df, (int, np.integer)) or min_df < 1:
             raise ValueError(f"min_df must be an int of at least 1, got {min_df!r}")
-        shingling = shingling or Shingling()
+        shingling = checked_shingling(shingling) or Shingling()
 
         def work(piece: tuple[int, Sequence[Text]]) -> tuple[int, Counts]:
             first, part = piece
@@ -200,7 +220,7 @@ class Idf:
 
     def weights(self, fingerprints: ArrayLike) -> NDArray[np.float64]:
         """Weights of features, given by their fingerprints; float64 of the same shape."""
-        asked = np.asarray(fingerprints, np.uint64)
+        asked = as_fingerprints(fingerprints)
         df = np.full(asked.shape, self.min_df - 1, np.uint32)
         if len(self):
             at = np.searchsorted(self.fingerprints, asked).clip(max=len(self) - 1)
@@ -225,6 +245,7 @@ class Idf:
         RecipeMismatch
             `shingling` is not that of the file.
         """
+        checked_shingling(shingling)
         header, arrays = container.read(path, KIND)
         try:
             recipe = Recipe.from_json(header["recipe"])
