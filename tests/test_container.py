@@ -385,3 +385,12 @@ def test_modes_and_links(tmp_path):
     write(tmp_path / "link", "k", {"new": True}, {})
     assert (tmp_path / "link").is_symlink()
     assert read(tmp_path / "real")[0] == {"new": True}
+
+
+@pytest.mark.parametrize("name", ["nowhere/file", "folder"])
+def test_errors_name_the_path_that_was_given(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError) as caught:
+        container.write(tmp_path / name, "some", {}, {})
+    assert caught.value.filename == str(tmp_path / name)
+    assert ".tmp" not in str(caught.value)

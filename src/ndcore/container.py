@@ -233,9 +233,12 @@ def _replacing(path: AnyPath, durable: bool) -> Iterator[BinaryIO]:
             if durable:
                 os.fsync(file.fileno())
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            error.filename = os.fspath(path)  # which the caller knows
+            error.filename2 = None
         raise
     if durable:
         sync(target.parent)  # the renaming itself
