@@ -238,6 +238,22 @@ def test_options_of_columns_are_not_dropped_in_silence(files, capsys):
         assert "is an index, which has no columns" in refused(capsys, 2, "join", folder / "f.npy", folder / "index", *option)
 
 
+def test_an_interruption_says_what_there_is(files, capsys, monkeypatch):
+    folder, _ = files
+    monkeypatch.setattr("ndcore.commands.hamming.ROWS_AT_ONCE", 2)
+
+    def printable(text):
+        if text == "4":
+            raise KeyboardInterrupt
+        return text
+
+    monkeypatch.setattr("ndcore.commands.hamming.printable", printable)
+    assert run("pairs", folder / "f.npy", "--max-distance", 1, "-q") == 130
+    told = capsys.readouterr()
+    assert rows(told.out) == [tuple(map(str, row)) for row in PAIRS[:2]]
+    assert told.err == "ndcore: interrupted; the output ends early\n"
+
+
 def test_ids_of_parquet(tmp_path, capsys):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet

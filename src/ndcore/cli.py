@@ -34,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except KeyboardInterrupt as stopped:
-        outcome = "the output is complete" if getattr(arguments, "written", False) else "nothing was written"
+        cut_short = "the output ends early" if getattr(arguments, "printed", False) else "nothing was written"
+        outcome = "the output is complete" if getattr(arguments, "written", False) else cut_short
         return _failed(f"interrupted; {outcome}", 128 + getattr(stopped, "signal", signal.SIGINT))
     except UsageError as error:
         return _failed(str(error), 2)

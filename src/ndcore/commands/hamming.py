@@ -181,6 +181,7 @@ def _write(args: argparse.Namespace, found: Matches | Pairs, names: Iterable[Any
             lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
         else:
             lines = ("\t".join(printable(str(item)) for item in row) for row in rows)
+        args.printed = True
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
