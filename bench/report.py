@@ -12,7 +12,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,19 @@ TITLES = {
 }
 RATIOS = ("× time of ndcore", "× time of ndcore fast")
 AGAINST = ("against", "against-kernels", "against-single", "against-strings")
+SHORT: dict[str, tuple[str, str, list[str], Callable[[dict[str, Any]], bool]]] = {  # name -> source, title, columns, rows
+    "short-peers": (
+        "against", "128 minima from text at equal work, one core", ["who", "method", "MB/s", RATIOS[0]],
+        lambda row: row["input"] == "documents" and row["sketch"] == "128 minima" and "as written" not in row["who"]),
+    "short-altavista": (
+        "altavista", "seconds, two threads; 1 shingle of 10 words in 25, resemblance 50 %, connected components",
+        ["documents", "GB of text", "sketching and digests", "million entries", "entries to clusters", "GB of memory",
+         "GB of disk"], lambda row: True),
+    "short-hamming": (
+        "hamming-peers", "10 million fingerprints within 3 bits, one core; half of the queries match; all find the same",
+        ["who", "query µs", "1000 queries/s", "pairs s, sorting included"],
+        lambda row: row["fingerprints"] == 10**7 and row["finds"] == "all"),
+}
 MARKED = re.compile(r"<!-- bench:([\w-]+) -->\n.*?<!-- /bench -->", re.DOTALL)
 HEAD = """# Benchmarks
 
@@ -146,19 +159,20 @@ def slow_fast(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
             "columns": ["table", "input", "task", "who", RATIOS[0]], "rows": rows}
 
 
+def picked(table: dict[str, Any], columns: list[str], wanted: Callable[[dict[str, Any]], bool]) -> list[list[Any]]:
+    """These columns of the rows that are wanted."""
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    return [[row[name] for name in columns] for row in rows if wanted(row)]
+
+
 def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     """Short tables for the README: name -> (table, the result it is from)."""
     found = {}
     sources = {table["name"]: (table, result) for result in results for table in result["tables"]}
-    if "against" in sources:
-        table, result = sources["against"]
-        at = {name: table["columns"].index(name) for name in table["columns"]}
-        columns = ["who", "method", "MB/s", RATIOS[0]]
-        rows = [[row[at[name]] for name in columns] for row in table["rows"]
-                if row[at["input"]] == "documents" and row[at["sketch"]] == "128 minima"
-                and "as written" not in row[at["who"]]]
-        title = "128 minima from text at equal work, one core"
-        found["short-peers"] = {"title": title, "columns": columns, "rows": rows}, result
+    for name, (source, title, columns, wanted) in SHORT.items():
+        if source in sources:
+            table, result = sources[source]
+            found[name] = {"title": title, "columns": columns, "rows": picked(table, columns, wanted)}, result
     if "pipeline" in sources:
         table, result = sources["pipeline"]
         rows = [[row[0], row[1], row[3]] for row in table["rows"] if row[2] == "best"]
@@ -167,15 +181,6 @@ def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], di
         found["short-pipeline"] = {
             "title": "MB/s from text to sketches, one core", "columns": ["input", *sketches],
             "rows": [[name, *(speeds.get((name, sketch)) for sketch in sketches)] for name in inputs],
-        }, result
-    if "altavista" in sources:
-        table, result = sources["altavista"]
-        at = {name: table["columns"].index(name) for name in table["columns"]}
-        columns = ["documents", "GB of text", "sketching and digests", "million entries", "entries to clusters",
-                   "GB of memory", "GB of disk"]
-        found["short-altavista"] = {
-            "title": "seconds, two threads; 1 shingle of 10 words in 25, resemblance 50 %, connected components",
-            "columns": columns, "rows": [[row[at[name]] for name in columns] for row in table["rows"]],
         }, result
     return found
 
