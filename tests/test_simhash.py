@@ -377,8 +377,12 @@ def test_pickles_and_recipes(sketcher):
 
 
 def test_from_recipe_refuses():
+    for recipe in (nd.SimHasher(weights={1: 1.0}).recipe, nd.SimHasher(weights=nd.Idf.learn(["a"])).recipe,
+                   nd.SimHasher(weights=initial_letter).recipe, sketched(nd.SimHasher(), [[1]], [1.0]).recipe):
+        with pytest.raises(nd.RecipeMismatch, match=r"weights are needed, of which the recipe knows only .*give them as"):
+            nd.SimHasher.from_recipe(recipe)
     with pytest.raises(nd.RecipeMismatch, match="weights"):
-        nd.SimHasher.from_recipe(nd.SimHasher(weights={1: 1.0}).recipe)
+        nd.SimHasher.from_recipe(nd.SimHasher(weights={1: 1.0}).recipe, weights={1: 2.0})
     with pytest.raises(nd.RecipeMismatch, match=r"shingling\.width is 5 here and 2 there"):
         nd.SimHasher.from_recipe(nd.SimHasher().recipe, TWO)
     with pytest.raises(ValueError, match="simhashes are needed, the sketches are 'minhash'"):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
-from ndcore.recipe import Recipe, callable_name
+from ndcore.recipe import Recipe, RecipeMismatch, callable_name
 from ndcore.shingling import Shingling, checked_shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import Piece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
@@ -143,6 +143,9 @@ class SimHasher(Sketcher):
         shingling = shingling or Shingling.from_recipe(Recipe(recipe["shingling"]))
         if weights is None and recipe["weights"] == "distinct":
             weights = "distinct"
+        if weights is None and recipe["weights"] is not None:
+            raise RecipeMismatch(f"weights are needed, of which the recipe knows only {recipe['weights']}: give them as "
+                                 "weights=, or with sketch_hashes where they were given with hashes")
         made = cls(recipe["bits"], weights, recipe["seed"], shingling)
         recipe.check(made.recipe)
         return made
