@@ -147,3 +147,10 @@ def test_only_files_of_the_same_kind_are_replaced(corpus, tmp_path, capsys):
     assert "there is no directory" in refused(capsys, *kind, "--learn", tmp_path / "nowhere" / "w.ndw")
     assert "is a directory; name a file" in refused(capsys, *kind, "--learn", tmp_path)
     assert not made.exists()
+
+
+def test_an_index_tells_the_recipe_of_its_simhashes(corpus, tmp_path, capsys):
+    assert run("sketch", corpus, "-o", tmp_path / "s.nds", "--kind", "simhash", "-q") == 0
+    assert run("hamming", "build", tmp_path / "s.nds", "-o", tmp_path / "index", "-q") == 0
+    assert run("hamming", "info", tmp_path / "index") == 0
+    assert f"Simhashes of the recipe {nd.SimHasher().recipe.id}\n" in capsys.readouterr().out

@@ -141,6 +141,8 @@ def info(args: argparse.Namespace) -> int:
     print(f"{printable(args.index)} ({Path(args.index).stat().st_size:,} bytes)\n{index}")
     if index.tables is not None:
         print(index.tables)
+    if index.recipe is not None:
+        print(f"Simhashes of the recipe {index.recipe.id}")
     return 0
 
 
