@@ -44,7 +44,7 @@ def _add_build(parts: Any) -> None:
     p.add_argument("--overwrite", action="store_true", help="replace an index")
     _add_columns(p)
     _add_search(p)
-    p.add_argument("--compress", action="store_true", help="tables in two thirds of the memory; queries take longer")
+    p.add_argument("--compress", action="store_true", help="65 to 75 % of the memory; queries take longer")
     choice = p.add_mutually_exclusive_group()
     choice.add_argument("--tables", type=positive, metavar="N", help="at most so many (default: of least expected time)")
     choice.add_argument("--memory", type=memory, metavar="SIZE", help="for tables and directories, for instance 4G")
