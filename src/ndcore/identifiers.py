@@ -148,7 +148,9 @@ class Identifiers:
             if KINDS[asked.dtype.kind] != self.kind:
                 raise TypeError(f"this index has {self.kind} as ids, got {KINDS[asked.dtype.kind]}")
             wanted = asked.astype(np.int64 if self._ids is None else self._ids.dtype)  # else searched for as floats
-            fit = wanted == asked
+            fit = wanted.astype(asked.dtype) == asked  # old NumPy compares int64 with uint64 as floats, too
+            if self.kind == "integers":
+                fit &= (wanted < 0) == (asked < 0)
             rows = self._found(wanted[fit])
             if removed is not None:
                 rows = rows[~removed[rows]]
