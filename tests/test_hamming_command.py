@@ -144,14 +144,18 @@ def test_the_format_counts_not_the_suffix(files, capsys):
     array = (folder / "f.npy").read_bytes()
     for name in ("array", "F.NPY"):
         (folder / name).write_bytes(array)
-        assert run("pairs", folder / name, "--format", "npy", "--max-distance", 1, "-q") == 0
-        assert rows(capsys.readouterr().out) == [tuple(map(str, row)) for row in PAIRS]
-    assert "is an array of NumPy by its suffix" in refused(capsys, 2, "pairs", folder / "f.npy", "--format", "raw")
+        for options in (["--format", "npy"], []):
+            assert run("pairs", folder / name, *options, "--max-distance", 1, "-q") == 0
+            assert rows(capsys.readouterr().out) == [tuple(map(str, row)) for row in PAIRS]
+    (folder / "raw.npy").write_bytes((folder / "f.u64").read_bytes())
+    assert run("pairs", folder / "raw.npy", "--format", "raw", "--max-distance", 1, "-q") == 0
+    assert rows(capsys.readouterr().out) == [tuple(map(str, row)) for row in PAIRS]
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    (b"\x93NUMPY\x01\0", "is an array of NumPy: give --format npy"), (b"PAR1\0\0\0\0", "is Parquet: give --format parquet"),
-    (b"\x1f\x8b\x08\0\0\0\0\0", "is compressed: unpack it"), (b"\x28\xb5\x2f\xfd\0\0\0\0", "is compressed: unpack it"),
+    (b"\x93NUMPY\x01\0", "no sound array of NumPy"), (b"PAR1\0\0\0\0", "begins like Parquet"),
+    (b"\x1f\x8b\x08\0\0\0\0\0", "begins like a compressed file"),
+    (b"\x28\xb5\x2f\xfd\0\0\0\0", "begins like a compressed file"),
     (b"\x89NDCORE\n", "cut short"),
 ])
 def test_other_files_are_not_taken_for_raw_ones(tmp_path, capsys, content, message):
@@ -159,6 +163,21 @@ def test_other_files_are_not_taken_for_raw_ones(tmp_path, capsys, content, messa
     assert message in refused(capsys, 1, "build", tmp_path / "some", "-o", tmp_path / "new")
     assert message in refused(capsys, 1, "join", tmp_path / "some", tmp_path / "some")
     assert run("build", tmp_path / "some", "--format", "raw", "-o", tmp_path / "new", "-q") == 0
+
+
+def test_pairs_of_an_index_take_no_other_distance(tmp_path, capsys):
+    nd.HammingIndex(VALUES, max_distance=1).save(tmp_path / "index")
+    for option, value in (("--max-distance", 1), ("--bits", 64), ("--format", "hex"), ("--column", 1), ("--id-column", 1)):
+        assert f"is an index, whose distance and bits are those it was made for; leave {option} out" in refused(
+            capsys, 2, "pairs", tmp_path / "index", option, value)
+    assert run("pairs", tmp_path / "index") == 0
+    assert rows(capsys.readouterr().out) == [tuple(map(str, row)) for row in PAIRS]
+
+
+def test_a_closed_standard_output_is_no_error(tmp_path, monkeypatch):
+    np.save(tmp_path / "f.npy", np.array(VALUES, np.uint64))
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run("pairs", tmp_path / "f.npy") == 0
 
 
 @pytest.mark.parametrize(("content", "message"), [

@@ -159,3 +159,28 @@ def test_what_searches_refuse_whatever_there_is(arguments, error, message):
 def test_spans_that_are_none(span):
     with pytest.raises(TypeError, match="it must be two ints, from 0 to 2, the number of fingerprints"):
         nd.hamming_join([1], [1, 2], span=span)
+
+
+@pytest.mark.parametrize("search", [lambda path: nd.hamming_join([1], path), nd.hamming_pairs], ids=["join", "pairs"])
+def test_files_of_other_kinds_are_refused(search, tmp_path):
+    compressed = "a compressed file"
+    for begin, what in ((b"PAR1", "Parquet"), (b"\x1f\x8b", compressed), (b"\x28\xb5\x2f\xfd", compressed)):
+        (tmp_path / "f.u64").write_bytes(begin.ljust(16, b"\0"))
+        with pytest.raises(ValueError, match=f"f.u64 begins like {what}, not like 8 bytes a fingerprint"):
+            search(tmp_path / "f.u64")
+    with pytest.raises(ValueError, match="is no regular file"):
+        search(tmp_path)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        search(tmp_path / "nowhere")
+    with pytest.raises(TypeError, match="fingerprints are masked"):
+        nd.hamming_pairs(np.ma.masked_equal(np.arange(3), 1))
+
+
+def test_arrays_are_known_by_what_they_begin_with(tmp_path):
+    np.save(tmp_path / "array.npy", np.array([5, 9, 5], np.uint64))
+    for name in ("array", "ARRAY.NPY"):
+        (tmp_path / name).write_bytes((tmp_path / "array.npy").read_bytes())
+        assert rows(nd.hamming_join([5], tmp_path / name)) == [(0, 0, 0), (0, 2, 0), (0, 1, 2)]
+    nd.HammingIndex([5, 5]).save(tmp_path / "index")
+    with pytest.raises(ValueError, match="index begins like a file of ndcore"):
+        nd.hamming_pairs(tmp_path / "index")

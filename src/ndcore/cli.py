@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -23,6 +24,8 @@ from ndcore.files.sources import UsageError
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is returned, never raised, save for errors in the arguments (2)."""
+    if sys.stdout is None:  # a shell closed it
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

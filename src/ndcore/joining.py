@@ -131,14 +131,19 @@ class _Array:
 def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _Array | SavedFingerprints:
     if not isinstance(fingerprints, (str, os.PathLike)):
         return _Array(checked_fingerprints(fingerprints, bits))
-    with Path(fingerprints).open("rb") as file:
-        saved = file.read(len(container.MAGIC)) == container.MAGIC
-    if not saved:
+    if not _is_ours(Path(fingerprints)):
         return _Array(mapped_fingerprints(fingerprints))
     index = SavedFingerprints(fingerprints)
     if index.bits != bits:
         raise ValueError(f"{os.fspath(fingerprints)} holds fingerprints of {index.bits} bits; asked are {bits}")
     return index
+
+
+def _is_ours(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(container.MAGIC)) == container.MAGIC
 
 
 def _checked_span(span: tuple[int, int] | None, n: int) -> tuple[int, int]:

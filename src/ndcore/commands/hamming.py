@@ -23,6 +23,7 @@ from ndcore.recipe import Recipe
 from ndcore.selfjoin import hamming_pairs
 
 ROWS_AT_ONCE = 1 << 16
+DISTANCE, BITS = 3, 64  # where nothing else is asked for
 
 
 def build(args: argparse.Namespace) -> int:
@@ -73,10 +74,17 @@ def query(args: argparse.Namespace) -> int:
 def pairs(args: argparse.Namespace) -> int:
     """``ndcore hamming pairs``."""
     if is_index(args.input):
+        for option in ("max_distance", "bits", "format", "column", "id_column"):
+            if getattr(args, option) is not None:
+                raise UsageError(f"{args.input} is an index, whose distance and bits are those it was made for; leave "
+                                 f"--{option.replace('_', '-')} out")
         found = _opened(args.input).pairs(args.threads)
     else:
         values, ids, _ = load(args.input, Column(args.format, args.column, args.id_column))
-        found = hamming_pairs(values, ids, args.max_distance, bits=args.bits, threads=args.threads, progress=not args.quiet)
+        distance = DISTANCE if args.max_distance is None else args.max_distance
+        found = hamming_pairs(
+            values, ids, distance, bits=args.bits or BITS, threads=args.threads, progress=not args.quiet,
+        )
     _write(args, found, None)
     return 0
 

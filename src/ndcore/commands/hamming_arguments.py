@@ -74,7 +74,7 @@ def _add_pairs(parts: Any) -> None:
     p.set_defaults(run=hamming.pairs)
     p.add_argument("input", metavar="INDEX|IN", help="an index, with its own distance, or fingerprints")
     _add_columns(p)
-    _add_search(p)
+    _add_search(p, of_index=True)
     _add_output(p)
 
 
@@ -121,9 +121,12 @@ def _add_columns(p: argparse.ArgumentParser) -> None:
     p.add_argument("--id-column", metavar="C", help="that of the ids (default: positions from 0)")
 
 
-def _add_search(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--max-distance", type=whole, default=3, metavar="K", help="bits that may differ, 0 to 10 (default 3)")
-    p.add_argument("--bits", type=positive, default=64, metavar="F", help="of a fingerprint, 1 to 64 (default 64)")
+def _add_search(p: argparse.ArgumentParser, of_index: bool = False) -> None:
+    """What is asked; nothing where an index, which was made for something, may be the input."""
+    p.add_argument("--max-distance", type=whole, default=None if of_index else hamming.DISTANCE, metavar="K",
+                   help=f"bits that may differ, 0 to 10 (default {hamming.DISTANCE})")
+    p.add_argument("--bits", type=positive, default=None if of_index else hamming.BITS, metavar="F",
+                   help=f"of a fingerprint, 1 to 64 (default {hamming.BITS})")
 
 
 def _add_output(p: argparse.ArgumentParser) -> None:

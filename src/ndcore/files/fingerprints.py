@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ndcore.container import MAGIC, peek
 from ndcore.files.sources import STDIN, UsageError, is_stream, starts_with
-from ndcore.fingerprints import mapped_fingerprints
+from ndcore.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
 from ndcore.hamming import KIND as INDEX
 from ndcore.identifiers import as_ids
 from ndcore.recipe import Recipe
@@ -25,10 +25,6 @@ __all__ = ["FORMATS", "Column", "Loaded", "holds_sketches", "is_index", "load", 
 FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
 ROWS = 1 << 25  # of a Parquet file, that are in memory at a time
 SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
-NUMPY = b"\x93NUMPY"
-NOT_RAW = {NUMPY: "an array of NumPy: give --format npy", b"PAR1": "Parquet: give --format parquet",
-           b"\x1f\x8b": "compressed: unpack it", b"\x28\xb5\x2f\xfd": "compressed: unpack it",
-           MAGIC: "a file of ndcore: fingerprints are read from arrays, columns and text"}
 
 
 class Column(NamedTuple):
@@ -72,7 +68,7 @@ def load(path: str, column: Column) -> Loaded:
         raise UsageError(f"{path} is no regular file, and {kind} is mapped; save it first, or give --format hex or decimal")
     if kind == "sketches":
         return _simhashes(path)
-    return Loaded(_array(path) if kind == "npy" else _raw(path, column))
+    return Loaded(mapped_array(path) if kind == "npy" else _raw(path, column))
 
 
 def _kind(path: str, column: Column) -> str:
@@ -83,25 +79,13 @@ def _kind(path: str, column: Column) -> str:
     return "sketches" if holds_sketches(path) else SUFFIXES.get(Path(path).suffix.lower(), "raw")
 
 
-def _array(path: str) -> NDArray[np.uint64]:
-    if not starts_with(path, NUMPY):
-        raise ValueError(f"{path}: no array of NumPy, which begins with {NUMPY!r}")
-    try:
-        array: NDArray[np.uint64] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: no sound array of NumPy: {error}") from error
-    if array.ndim != 1 or array.dtype.kind != "u" or array.dtype.itemsize != 8:
-        raise ValueError(f"{path}: fingerprints are uint64 in one dimension, this is {array.dtype} {array.shape}")
-    return array
-
-
 def _raw(path: str, column: Column) -> NDArray[np.uint64]:
-    if Path(path).suffix == ".npy":
-        raise UsageError(f"{path} is an array of NumPy by its suffix; give it another to have it read as {column.format}")
-    for magic, what in NOT_RAW.items() if column.format is None else ():
-        if starts_with(path, magic):
-            raise ValueError(f"{path} is {what}; with --format raw it is read as 8 bytes a fingerprint")
-    return mapped_fingerprints(path)
+    if column.format == "raw":
+        return mapped_raw(path)
+    try:
+        return mapped_fingerprints(path)
+    except ValueError as error:
+        raise ValueError(f"{error}; say what it is with --format") from error
 
 
 def pieces(path: str, column: Column) -> Iterator[NDArray[np.uint64]]:
