@@ -1,9 +1,14 @@
 """Ids: of every kind and from everywhere, found and removed exactly, refused by name."""
 
+import copy
+import pickle
+import zlib
+
 import numpy as np
 import pytest
 
 import ndcore as nd
+from ndcore import container
 from ndcore.identifiers import as_ids
 
 VALUES = np.arange(3, dtype=np.uint64)
@@ -18,7 +23,8 @@ VALUES = np.arange(3, dtype=np.uint64)
     (np.array([-1, 500], ">i2"), "i", [-1, 500]), (np.arange(9)[::-4], "i", [8, 4, 0]), (np.array([]), "i", []),
 ])
 def test_what_ids_are_taken_for(ids, kind, expected):
-    array = as_ids(ids)
+    made = as_ids(ids)
+    array = made[np.arange(len(made))]
     assert array.dtype.kind == kind
     assert array.dtype.isnative
     assert array.tolist() == expected
@@ -109,3 +115,63 @@ def test_ids_come_back_from_files(ids, tmp_path):
     opened.remove(ids)
     opened.save(tmp_path / "emptied")
     assert len(nd.HammingIndex.open(tmp_path / "emptied")) == 0
+
+
+@pytest.mark.parametrize("make", [str, lambda x: str(x).encode()], ids=["str", "bytes"])
+def test_one_long_id_takes_no_room_beside_others(make, tmp_path):
+    ids = [make(i) for i in range(5000)] + [make("long") * 100_000]
+    index = nd.HammingIndex(np.arange(5001, dtype=np.uint64), ids, max_distance=0)
+    assert index.query(5000)[0].tolist() == ids[5000:]
+    assert index.query(17)[0].tolist() == ids[17:18]
+    index.save(tmp_path / "index")
+    assert (tmp_path / "index").stat().st_size < 1_000_000  # 5001 ids as wide as the longest: 2 or 8 GB
+    opened = nd.HammingIndex.open(tmp_path / "index")
+    opened.add([5001], [make("more")])
+    assert opened.query_many([5000, 5001, 3]).id.tolist() == [ids[5000], make("more"), ids[3]]
+    assert opened.remove([ids[5000], make("more"), ids[0]]) == 3
+
+
+def test_ids_of_one_hash_are_told_apart():
+    assert zlib.crc32(b"plumless") == zlib.crc32(b"buckeroo")
+    ids = ["plumless", *map(str, range(5000)), "buckeroo", "plumless"]
+    index = nd.HammingIndex(np.arange(5003, dtype=np.uint64), ids, max_distance=0)
+    assert index.remove(["17"]) == 1
+    assert index.remove(["plumless"]) == 2
+    assert index.query(5001)[0].tolist() == ["buckeroo"]
+    with pytest.raises(KeyError, match="no fingerprint has the id 'plumless'"):
+        index.remove(["plumless"])
+    index.add([9], ["plumless"])
+    assert index.remove(["buckeroo", "plumless", "plumless"]) == 2
+    assert len(index) == 4999
+
+
+def test_str_that_are_no_unicode_come_back(tmp_path):
+    ids = ["\ud800", "a\udcff", ""]
+    nd.HammingIndex(VALUES, ids, max_distance=0).save(tmp_path / "index")
+    opened = nd.HammingIndex.open(tmp_path / "index")
+    assert opened.query_many(VALUES).id.tolist() == ids
+    assert opened.remove(["a\udcff"]) == 1
+
+
+def test_copies_with_strings_grow_by_themselves():
+    index = nd.HammingIndex(VALUES, ["a", "b", "c"], max_distance=0)
+    index.add([5], ["before"])
+    for other in (copy.copy(index), pickle.loads(pickle.dumps(index))):
+        index.add([8], ["ours"])
+        other.add([9], ["theirs"])
+        assert other.query_many([5, 8, 9]).id.tolist() == ["before", "theirs"]
+        assert index.query_many([5, 8, 9]).id.tolist() == ["before", "ours"]
+        index.remove(["ours"])
+
+
+@pytest.mark.parametrize(("name", "made"), [
+    ("id_bytes", lambda a: a[:-1]), ("id_bytes", lambda a: a.view(np.int8)), ("id_ends", lambda a: a[1:]),
+    ("id_ends", lambda a: a + 1), ("id_ends", lambda a: a.astype(np.uint64)), ("id_ends", lambda a: a[[0, 2, 1, 3]]),
+])
+def test_strings_that_do_not_fit_are_refused(tmp_path, name, made):
+    path = tmp_path / "index"
+    nd.HammingIndex(VALUES, ["one", "two", "three"]).save(path)
+    header, arrays = container.read(path)
+    container.write(path, "hamming", header, arrays | {name: np.ascontiguousarray(made(arrays[name]))})
+    with pytest.raises(nd.CorruptFile, match="no sound index"):
+        nd.HammingIndex.open(path)

@@ -16,6 +16,7 @@ from ndcore.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.identifiers import Identifiers
 from ndcore.planning import TablePlan, checked_search, plan_tables
 from ndcore.recipe import Recipe
+from ndcore.strings import Strings
 from ndcore.tabledesigns import Table
 from ndcore.tables import Found, SortedTables, joined
 from ndcore.texts import map_pieces
@@ -287,12 +288,14 @@ class HammingIndex:
         if isinstance(plan, TablePlan):
             tables = [[table.prefix, [list(run) for run in table.runs]] for table in plan.tables]
         ids = self._ids.stored
-        if ids is not None:
-            arrays["ids"] = ids if ids.dtype.kind != "U" else ids.view(np.uint32).reshape(len(ids), ids.itemsize // 4)
+        if isinstance(ids, Strings):
+            arrays.update(id_bytes=ids.data, id_ends=ids.ends)
+        elif ids is not None:
+            arrays["ids"] = ids
         container.write(path, KIND, {
             "version": 1, "bits": self.bits, "max_distance": self.max_distance, "planned": self.plan != "auto",
             "compress": self.compress, "tables": tables, "count": self._ids.count, "following": self._ids.following,
-            "str": ids is not None and ids.dtype.kind == "U",
+            "str": isinstance(ids, Strings) and ids.text,
             "recipe": None if self.recipe is None else self.recipe.to_json(),
         }, arrays)
 
@@ -318,6 +321,8 @@ class HammingIndex:
             index = cls._restored(header, arrays)
             if verify and any(part.rows.min() < 0 or part.rows.max() >= part.count for part in index._parts):
                 raise ValueError("it has rows that have no id")
+            if verify and isinstance(ids := index._ids.stored, Strings) and not ids.ascending:
+                raise ValueError("it has ids that end before they begin")
             return index
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise CorruptFile(f"{os.fspath(path)}: no sound index: {error}") from error
@@ -326,13 +331,12 @@ class HammingIndex:
     def _restored(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> HammingIndex:
         if header["version"] != 1:
             raise ValueError(f"version {header['version']!r}; this ndcore reads version 1")
-        ids = arrays.get("ids")
-        if ids is not None and header["str"]:
-            ids = np.ascontiguousarray(ids, np.uint32).view(f"U{ids.shape[1]}")[:, 0]
         recipe, count = header.get("recipe"), operator.index(header["count"])
         following = None if header["following"] is None else operator.index(header["following"])
         index = cls(ids=None if following is not None else (), max_distance=header["max_distance"], bits=header["bits"],
                     compress=header["compress"], recipe=Recipe.from_json(recipe) if recipe is not None else None)
+        ids = Strings.restored(bool(header["str"]), arrays["id_bytes"], arrays["id_ends"], count) if "id_bytes" in arrays \
+            else arrays.get("ids")
         index._ids = Identifiers.restored(ids, count, following)
         if count and (header["tables"] is None or "rows" not in arrays):
             raise ValueError(f"it has {count} fingerprints and no tables")

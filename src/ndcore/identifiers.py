@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ndcore.strings import Strings
 
 __all__ = ["Identifiers", "as_ids"]
 
@@ -16,22 +19,24 @@ KINDS = {"i": "integers", "u": "integers", "U": "str", "S": "bytes"}
 TAIL = 4096  # rows past the sorted ones that a look-up reads through
 
 
-def as_ids(ids: ArrayLike) -> NDArray[Any]:
-    """Ids in one dimension, as an array of int64, of unsigned integers, of str or of bytes; TypeError for what is none of
-    them, or mixed."""
+def as_ids(ids: ArrayLike) -> NDArray[Any] | Strings:
+    """Ids in one dimension, as an array of int64 or of unsigned integers, or as str or bytes; TypeError for what is none
+    of them, or mixed."""
     given = [ids] if isinstance(ids, (int, str, bytes)) else ids
     if not isinstance(given, (list, tuple)):
         array = np.atleast_1d(np.asarray(given))
         if array.ndim != 1 or (array.dtype.kind not in KINDS and array.dtype.kind not in "OT" and array.size):
             raise TypeError(f"ids are integers, str or bytes in one dimension, got {array.dtype} {array.shape}")
-        if array.dtype.kind in KINDS:
+        if array.dtype.kind in "iu":
             return array.astype(np.int64 if array.dtype.kind == "i" else array.dtype.newbyteorder("="), copy=False)
+        if array.dtype.kind in "US" and not array.size:
+            return Strings.of([], array.dtype.kind == "U")
         given = array.tolist()  # what pandas, pyarrow and others make of str
     return _listed(given)
 
 
-def _listed(given: Sequence[Any]) -> NDArray[Any]:
-    """Ids of a list. NumPy by itself would make floats of [1, 2^63], str of ["a", 1], and drop NUL characters at the end."""
+def _listed(given: Sequence[Any]) -> NDArray[Any] | Strings:
+    """Ids of a list. NumPy by itself would make floats of [1, 2^63], and str of ["a", 1]."""
     kind = next((kind for kind in (str, bytes) if len(given) and isinstance(given[0], kind)), (int, np.integer))
     for id in given:
         if isinstance(id, bool) or not isinstance(id, (int, np.integer, str, bytes)):
@@ -42,12 +47,17 @@ def _listed(given: Sequence[Any]) -> NDArray[Any]:
         for id in given:
             if id[-1:] in ("\0", b"\0"):
                 raise TypeError(f"ids do not end with a NUL character, which arrays drop, got {id!r:.80}")
-        return np.asarray(given, kind)
+        return Strings.of(given, kind is str)
     low, high = int(min(given, default=0)), int(max(given, default=0))
     if low < -1 << 63 or high >= 1 << 64 or (low < 0 and high >= 1 << 63):
         raise TypeError("ids that are integers are all int64 or all uint64, got "
                         + " and ".join(map(str, sorted({low, high}))))
     return np.array(given, np.int64 if high < 1 << 63 else np.uint64)
+
+
+def _kind(ids: NDArray[Any] | Strings) -> str:
+    """What ids are, in words."""
+    return KINDS[ids.kind if isinstance(ids, Strings) else ids.dtype.kind]
 
 
 class Identifiers:
@@ -60,20 +70,21 @@ class Identifiers:
         self.counted = counted  # ids are given out by counting
         self.count = 0  # rows
         self._next = 0  # the next id to give out
-        self._ids: NDArray[Any] | None = None  # with room at the end; None: row i has id i
-        self._order = np.empty(0, np.int64)  # the first rows by ascending id
+        self._ids: NDArray[Any] | Strings | None = None  # with room at the end; None: row i has id i
+        self._order = np.empty(0, np.int64)  # the first rows by ascending id, or by the hashes of strings
+        self._hashes = np.empty(0, np.int64)  # these, ascending
 
     @classmethod
-    def of(cls, ids: NDArray[Any] | None, count: int, following: int | None) -> Identifiers:
+    def of(cls, ids: NDArray[Any] | Strings | None, count: int, following: int | None) -> Identifiers:
         """These ids (None: counted from 0), how many, the next one where they are counted."""
         made = cls(following is not None)
         made._ids, made.count, made._next = ids, count, following or 0
         return made
 
     @classmethod
-    def restored(cls, ids: NDArray[Any] | None, count: int, following: int | None) -> Identifiers:
+    def restored(cls, ids: NDArray[Any] | Strings | None, count: int, following: int | None) -> Identifiers:
         """Those of a file; ValueError where they do not fit each other."""
-        if ids is not None and (ids.dtype.kind not in KINDS or ids.shape != (count,)):
+        if ids is not None and not isinstance(ids, Strings) and (ids.dtype.kind not in "iu" or ids.shape != (count,)):
             raise ValueError(f"it has {count} fingerprints and ids of {ids.dtype} {ids.shape}")
         counted = count if following is None else following
         if (ids is None and following is None and count) or not 0 <= count <= counted < 1 << 62:
@@ -83,17 +94,14 @@ class Identifiers:
     @property
     def kind(self) -> str:
         """What the ids are, in words."""
-        return KINDS["i" if self._ids is None else self._ids.dtype.kind]
+        return KINDS["i"] if self._ids is None else _kind(self._ids)
 
     @property
-    def array(self) -> NDArray[Any]:
-        """The ids of all rows."""
-        return np.arange(self.count) if self._ids is None else self._ids[:self.count]
-
-    @property
-    def stored(self) -> NDArray[Any] | None:
-        """The ids of all rows, or None where they are 0, 1, …"""
-        return None if self._ids is None else self.array
+    def stored(self) -> NDArray[Any] | Strings | None:
+        """The ids of all rows, without room at the end, or None where they are 0, 1, …"""
+        if self._ids is None:
+            return None
+        return self._ids.trimmed() if isinstance(self._ids, Strings) else self._ids[:self.count]
 
     @property
     def following(self) -> int | None:
@@ -101,56 +109,71 @@ class Identifiers:
         return self._next if self.counted else None
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:
-        return np.asarray(rows) if self._ids is None else np.asarray(self._ids[:self.count][rows])
+        if self._ids is None or isinstance(self._ids, Strings):
+            return np.asarray(rows) if self._ids is None else self._ids[rows]
+        return np.asarray(self._ids[:self.count][rows])
 
     def extended(self, ids: ArrayLike | None, n: int) -> Identifiers:
         """These and n rows more; these stay as they are. TypeError or ValueError where the ids are not n or of another
         kind."""
+        given: NDArray[Any] | Strings | None
         if ids is None:
             if not self.counted:
                 raise TypeError(f"ids are needed: this index has ids, {self.kind}")
             given = None if self._ids is None else np.arange(self._next, self._next + n)
         else:
-            given = as_ids(ids)
-            if len(given) != n:
-                raise ValueError(f"{len(given)} ids for {n} fingerprints; give one for each")
-            if self.counted:
-                raise TypeError("this index counts its ids; leave ids out, or give ids from the beginning")
-            if self.count and n and KINDS[given.dtype.kind] != self.kind:
-                raise TypeError(f"this index has {self.kind} as ids, got {KINDS[given.dtype.kind]}")
+            given = self._checked(as_ids(ids), n)
         made = Identifiers.of(None if given is None else self._with(given), self.count + n,
                               self._next + n if self.counted else None)
-        made._order = self._order
+        made._order, made._hashes = self._order, self._hashes
         return made
 
-    def _with(self, given: NDArray[Any]) -> NDArray[Any]:
-        """An array of these ids and the given ones, with room at the end: the same array where it has had room."""
+    def _checked(self, given: NDArray[Any] | Strings, n: int) -> NDArray[Any] | Strings:
+        """Ids for n more rows."""
+        if len(given) != n:
+            raise ValueError(f"{len(given)} ids for {n} fingerprints; give one for each")
+        if self.counted:
+            raise TypeError("this index counts its ids; leave ids out, or give ids from the beginning")
+        if self.count and n and _kind(given) != self.kind:
+            raise TypeError(f"this index has {self.kind} as ids, got {_kind(given)}")
+        return given
+
+    def _with(self, given: NDArray[Any] | Strings) -> NDArray[Any] | Strings:
+        """These ids and the given ones, with room at the end: the same array where it has had room."""
         if self._ids is None or not self.count:
-            return given.copy()
+            return given if isinstance(given, Strings) else given.copy()
         if not len(given):
             return self._ids  # there is nothing to write into what may be a mapped file
-        held, dtype = self._ids, _common(self.array, given)
+        if isinstance(given, Strings):
+            assert isinstance(self._ids, Strings)  # they are of the same kind
+            return self._ids.extended(given)
+        assert not isinstance(self._ids, Strings)
+        held, dtype = self._ids, _common(self._ids[:self.count], given)
         if self.count + len(given) > len(held) or dtype != held.dtype:
             held = np.empty(max(2 * self.count, self.count + len(given)), dtype)
-            held[:self.count] = self.array
+            held[:self.count] = self._ids[:self.count]
         held[self.count:self.count + len(given)] = given
         return held
 
     def kept(self, rows: Ints) -> Identifiers:
         """Those of these rows only, ascending, numbered anew."""
-        return Identifiers.of(self[rows].copy(), len(rows), self.following)
+        ids = self._ids.taken(rows) if isinstance(self._ids, Strings) else self[rows].copy()
+        return Identifiers.of(ids, len(rows), self.following)
 
     def rows_of(self, ids: ArrayLike, removed: NDArray[np.bool_] | None) -> Ints:
         """Rows that have these ids, but removed ones; KeyError names the first id without any."""
-        asked = np.unique(as_ids(ids))
+        asked = as_ids(ids)
+        if self.count and len(asked) and _kind(asked) != self.kind:
+            raise TypeError(f"this index has {self.kind} as ids, got {_kind(asked)}")
+        if isinstance(asked, Strings):
+            return self._rows_of_strings(asked, removed)
+        asked = np.unique(asked)
         rows, there = np.empty(0, np.int64), np.zeros(len(asked), np.bool_)
         if self.count and len(asked):
-            if KINDS[asked.dtype.kind] != self.kind:
-                raise TypeError(f"this index has {self.kind} as ids, got {KINDS[asked.dtype.kind]}")
+            assert not isinstance(self._ids, Strings)  # they are of the same kind
             wanted = asked.astype(np.int64 if self._ids is None else self._ids.dtype)  # else searched for as floats
             fit = wanted.astype(asked.dtype) == asked  # old NumPy compares int64 with uint64 as floats, too
-            if self.kind == "integers":
-                fit &= (wanted < 0) == (asked < 0)
+            fit &= (wanted < 0) == (asked < 0)
             rows = self._found(wanted[fit])
             if removed is not None:
                 rows = rows[~removed[rows]]
@@ -159,11 +182,34 @@ class Identifiers:
             raise KeyError(f"no fingerprint has the id {asked[~there][0].item()!r}")
         return rows
 
+    def _rows_of_strings(self, asked: Strings, removed: NDArray[np.bool_] | None) -> Ints:
+        """The same where ids are strings: by their hashes, then compared."""
+        names = list(dict.fromkeys(asked.encoded()))
+        held = self._ids if isinstance(self._ids, Strings) and self.count else Strings.of([], asked.text)
+        if len(held) - len(self._order) > TAIL:
+            hashes = held.hashes()
+            self._order = np.argsort(hashes, kind="stable")
+            self._hashes = hashes[self._order]
+        tail: dict[bytes, list[int]] = {}
+        for row, name in enumerate(held.encoded(len(self._order)), len(self._order)):
+            tail.setdefault(name, []).append(row)
+        hashes = np.fromiter(map(zlib.crc32, names), np.int64, len(names))
+        first, last = (np.searchsorted(self._hashes, hashes, side).tolist() for side in ("left", "right"))
+        rows: list[int] = []
+        for name, a, b in zip(names, first, last, strict=True):
+            found = [row for row in self._order[a:b].tolist() if held.at(row) == name] + tail.get(name, [])
+            if removed is not None:
+                found = [row for row in found if not removed[row]]
+            if not found:
+                raise KeyError(f"no fingerprint has the id {asked.shown(name)!r}")
+            rows += found
+        return np.array(rows, np.int64)
+
     def _found(self, wanted: NDArray[Any]) -> Ints:
-        """Rows that have these ids, of the dtype of those here."""
-        if self._ids is None:
+        """Rows that have these integers, of the dtype of those here."""
+        if self._ids is None or isinstance(self._ids, Strings):
             return wanted[(wanted >= 0) & (wanted < self.count)]
-        array = self.array
+        array = self._ids[:self.count]
         if self.count - len(self._order) > TAIL:
             self._order = np.argsort(array, kind="stable")
         known = len(self._order)

@@ -115,7 +115,8 @@ def _joined(args: argparse.Namespace, queries: Loaded) -> Matches:
         read = load(args.collection, column)
         _check(queries.recipe, read.recipe)
         matches = met(read.fingerprints)
-        return matches._replace(id=np.asarray(read.ids)[matches.id])
+        names = read.ids or []
+        return matches._replace(id=np.array([names[i] for i in matches.id.tolist()]))
     found, before = [met(np.empty(0, np.uint64))], 0
     for piece in pieces(args.collection, column):
         part = met(piece)

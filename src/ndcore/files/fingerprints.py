@@ -47,7 +47,7 @@ class Loaded(NamedTuple):
     """Fingerprints of a file; their ids, or None; the recipe that made them, or None where the file does not say."""
 
     fingerprints: NDArray[np.uint64]
-    ids: NDArray[Any] | None = None
+    ids: list[Any] | None = None
     recipe: Recipe | None = None
 
 
@@ -138,7 +138,7 @@ def _simhashes(path: str) -> Loaded:
         raise UsageError(f"{path} holds {sketches.recipe['kind']} sketches; fingerprints are made by ndcore sketch --kind "
                          "simhash")
     which = np.flatnonzero(sketches.valid)
-    ids = which if sketches.ids is None else np.asarray(sketches.ids)[which]
+    ids = which.tolist() if sketches.ids is None else [sketches.ids[i] for i in which.tolist()]
     return Loaded(sketches.values[which], ids, sketches.recipe)
 
 
@@ -152,11 +152,12 @@ def _parquet(path: str, column: Column) -> Loaded:
     return Loaded(_parquet_values(path, names[0], table.column(names[0])), ids)
 
 
-def _ids(path: str, name: str, listed: list[Any]) -> NDArray[Any]:
+def _ids(path: str, name: str, listed: list[Any]) -> list[Any]:
     try:
-        return as_ids(listed)
+        as_ids(listed)
     except TypeError as error:
         raise ValueError(f"{path}: the column {name!r}: {error}") from error
+    return listed
 
 
 @contextlib.contextmanager

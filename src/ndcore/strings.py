@@ -1,0 +1,122 @@
+"""Many str, or many bytes, end to end in one array, each as long as it is."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Strings"]
+
+Ints = NDArray[np.int64]
+
+AT_ONCE = 1 << 16
+
+
+class Strings:
+    """Strings 0, 1, …, which never change; more come at the end.
+
+    Attributes
+    ----------
+    text : bool
+        str, which lie as UTF-8 (with surrogatepass), or bytes.
+    data : uint8
+        One after another; there may be room at the end.
+    ends : int64
+        String i is data[ends[i]:ends[i + 1]]; there may be room at the end.
+    count : int
+    """
+
+    def __init__(self, text: bool, data: NDArray[np.uint8], ends: Ints, count: int) -> None:
+        self.text, self.data, self.ends, self.count = text, data, ends, count
+
+    @classmethod
+    def of(cls, given: Iterable[str] | Iterable[bytes], text: bool) -> Strings:
+        """These, one copied after another."""
+        listed = [x.encode("utf-8", "surrogatepass") if isinstance(x, str) else x for x in given]
+        ends = np.cumsum([0, *map(len, listed)], dtype=np.int64)
+        return cls(text, np.frombuffer(b"".join(listed), np.uint8), ends, len(listed))
+
+    @classmethod
+    def restored(cls, text: bool, data: NDArray[Any], ends: NDArray[Any], count: int) -> Strings:
+        """Those of a file; ValueError where they do not fit each other. What is between the ends is not looked at."""
+        sound = data.dtype == np.uint8 and data.ndim == 1 and ends.dtype == np.int64 and ends.shape == (count + 1,)
+        if not (sound and ends[0] == 0 and ends[-1] == len(data)):
+            raise ValueError(f"{count} ids do not lie in {data.dtype} {data.shape} as {ends.dtype} {ends.shape} says")
+        return cls(text, data, ends, count)
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def ascending(self) -> bool:
+        """Whether no string ends before it begins. O(n)."""
+        return bool((np.diff(self.ends[:self.count + 1]) >= 0).all())
+
+    @property
+    def kind(self) -> str:
+        """Of the arrays that come out of this, as of dtypes: U or S."""
+        return "U" if self.text else "S"
+
+    def __getitem__(self, rows: Ints) -> NDArray[Any]:
+        """An array of these strings, as wide as the longest."""
+        view, ends = memoryview(self.data), zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
+        if self.text:
+            return np.array([str(view[a:b], "utf-8", "surrogatepass") for a, b in ends], np.str_)
+        return np.array([bytes(view[a:b]) for a, b in ends], np.bytes_)
+
+    def encoded(self, begin: int = 0) -> Iterator[bytes]:
+        """The bytes of the strings from one on."""
+        view = memoryview(self.data)
+        return (bytes(view[a:b]) for a, b in itertools.pairwise(self.ends[begin:self.count + 1].tolist()))
+
+    def at(self, row: int) -> bytes:
+        """The bytes of one string."""
+        return self.data[self.ends[row]:self.ends[row + 1]].tobytes()
+
+    def shown(self, encoded: bytes) -> str | bytes:
+        """A string of its bytes."""
+        return encoded.decode("utf-8", "surrogatepass") if self.text else encoded
+
+    def hashes(self) -> Ints:
+        """32 bits of each, the same in every process."""
+        return np.fromiter(map(zlib.crc32, self.encoded()), np.int64, self.count)
+
+    def trimmed(self) -> Strings:
+        """The same without room."""
+        return Strings(self.text, self.data[:self.ends[self.count]], self.ends[:self.count + 1], self.count)
+
+    def extended(self, more: Strings) -> Strings:
+        """These and more; into the room of this one where there is enough."""
+        if not len(more):
+            return self
+        used, added = int(self.ends[self.count]), int(more.ends[more.count])
+        data, ends = _with_room(self.data, used, added), _with_room(self.ends, self.count + 1, more.count)
+        data[used:used + added] = more.data[:added]
+        ends[self.count + 1:self.count + 1 + more.count] = more.ends[1:more.count + 1] + used
+        return Strings(self.text, data, ends, self.count + more.count)
+
+    def taken(self, rows: Ints) -> Strings:
+        """Those of these rows, in their order."""
+        sizes = self.ends[rows + 1] - self.ends[rows]
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        data = np.empty(int(ends[-1]), np.uint8)
+        for at in range(0, len(rows), AT_ONCE):
+            some = rows[at:at + AT_ONCE]
+            last = min(at + AT_ONCE, len(rows))
+            inside = np.arange(ends[at], ends[last]) + np.repeat(self.ends[some] - ends[at:last], sizes[at:last])
+            data[ends[at]:ends[last]] = self.data[inside]
+        return Strings(self.text, data, ends, len(rows))
+
+
+def _with_room(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
+    """The array itself, or a copy of what is used of it, with room for more."""
+    if used + more <= len(array) and array.flags.writeable:
+        return array
+    grown = np.empty(max(2 * used, used + more), array.dtype)
+    grown[:used] = array[:used]
+    return grown
