@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from measure import Report, options, peak_memory, usable_cpus
 from numpy.typing import NDArray
+from pairing import FARTHEST, differences
 
 import ndcore as nd
 from ndcore.planning import plan_join
@@ -25,7 +26,6 @@ COUNT, QUERIES = 10**8, 10**6
 PAPER = (8 * 10**9, 200, 100)  # fingerprints, mappers and seconds of Manku et al. 2007, §3.3
 CHUNK = 1 << 22
 PLANTED = 1000  # fingerprints apart
-FARTHEST = 4
 LOOKED_AT = (300, 20_000)  # queries and fingerprints that are compared all with all
 
 Fingerprints = NDArray[np.uint64]
@@ -36,10 +36,7 @@ def write(path: Path, queries: Fingerprints, count: int, rng: np.random.Generato
     positions = np.arange(PLANTED // 2, count, PLANTED)
     which = rng.integers(0, len(queries), len(positions))
     distance = rng.integers(0, FARTHEST + 1, len(positions))
-    values = queries[which].copy()
-    for step in range(FARTHEST):  # one bit in each quarter at most, so that no bit is turned twice
-        bit = np.uint64(16 * step) + rng.integers(0, 16, len(values)).astype(np.uint64)
-        values ^= np.where(step < distance, np.uint64(1) << bit, np.uint64(0))
+    values = queries[which] ^ differences(distance, rng)
     with path.open("wb") as file:
         for begin in range(0, count, CHUNK):
             chunk = rng.integers(0, 2**64, min(CHUNK, count - begin), np.uint64)

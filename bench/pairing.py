@@ -41,15 +41,21 @@ class Planted(NamedTuple):
     distance: Ints
 
 
+def differences(distance: Ints, rng: np.random.Generator) -> Fingerprints:
+    """So many bits each, at most FARTHEST: one in each quarter at most, so that none is drawn twice."""
+    made = np.zeros(len(distance), np.uint64)
+    for step in range(FARTHEST):
+        bit = np.uint64(16 * step) + rng.integers(0, 16, len(made)).astype(np.uint64)
+        made ^= np.where(step < distance, np.uint64(1) << bit, np.uint64(0))
+    return made
+
+
 def write(path: Path, count: int, rng: np.random.Generator) -> Planted:
     """Write the file, and say what is planted."""
     a = np.arange(APART // 4, count - APART // 2, APART)
     b = a + APART // 2
     distance = rng.integers(0, FARTHEST + 1, len(a))
-    difference = np.zeros(len(a), np.uint64)
-    for step in range(FARTHEST):  # one bit in each quarter at most
-        bit = np.uint64(16 * step) + rng.integers(0, 16, len(a)).astype(np.uint64)
-        difference ^= np.where(step < distance, np.uint64(1) << bit, np.uint64(0))
+    difference = differences(distance, rng)
     with path.open("wb") as file:
         for begin in range(0, count, CHUNK):
             chunk = rng.integers(0, 2**64, min(CHUNK, count - begin), np.uint64)

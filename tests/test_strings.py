@@ -1,0 +1,72 @@
+"""Strings end to end: what comes out is what went in, whatever is added, taken and saved."""
+
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ndcore.strings import Strings
+
+TEXTS = st.lists(st.text(st.characters(exclude_characters="\0"), max_size=9), max_size=12)
+BYTES = st.lists(st.binary(max_size=9).map(lambda x: x + b"."), max_size=12)
+
+
+def listed(strings: Strings) -> list:
+    return strings[np.arange(len(strings))].tolist()
+
+
+@given(parts=st.lists(TEXTS, min_size=1, max_size=5))
+def test_what_is_added_comes_back(parts):
+    made = Strings.of(parts[0], True)
+    before = listed(made)
+    for part in parts[1:]:
+        made = made.extended(Strings.of(part, True))
+        before += part
+        assert listed(made) == before
+        assert len(made) == len(before)
+    assert list(made.encoded()) == [x.encode("utf-8", "surrogatepass") for x in before]
+    assert [made.shown(x) for x in made.encoded()] == before
+    assert listed(made.trimmed()) == before
+    assert made.hashes().tolist() == [zlib.crc32(x) for x in made.encoded()]
+    assert made.ascending
+
+
+@given(strings=BYTES, data=st.data())
+def test_rows_are_taken_in_any_order(strings, data):
+    made = Strings.of(strings, False).extended(Strings.of([b"last"], False))
+    rows = np.array(data.draw(st.lists(st.integers(0, len(strings)))), np.int64)
+    expected = [[*strings, b"last"][row] for row in rows.tolist()]
+    assert made[rows].tolist() == expected
+    assert made[rows].dtype.kind == made.kind == "S"
+    assert listed(made.taken(rows)) == expected
+    assert [made.at(row) for row in rows.tolist()] == expected
+
+
+def test_many_rows_are_taken_in_pieces(monkeypatch):
+    monkeypatch.setattr("ndcore.strings.AT_ONCE", 3)
+    strings = [str(i) * (i % 4) for i in range(20)]
+    rows = np.arange(19, -1, -1)
+    assert listed(Strings.of(strings, True).taken(rows)) == strings[::-1]
+
+
+def test_what_is_mapped_is_not_written_to():
+    data, ends = np.frombuffer(b"onetwo", np.uint8), np.array([0, 3, 6])
+    ends.flags.writeable = False
+    made = Strings.restored(True, data, ends, 2).extended(Strings.of(["", "three"], True))
+    assert listed(made) == ["one", "two", "", "three"]
+    assert ends.tolist() == [0, 3, 6]
+
+
+@pytest.mark.parametrize(("data", "ends"), [
+    (np.zeros(3, np.int8), [0, 3]), (np.zeros((3, 1), np.uint8), [0, 3]), (np.zeros(3, np.uint8), [0, 2]),
+    (np.zeros(3, np.uint8), [1, 3]), (np.zeros(3, np.uint8), [0, 1, 3]), (np.zeros(3, np.uint8), [0.0, 3.0]),
+])
+def test_arrays_that_do_not_fit_are_refused(data, ends):
+    with pytest.raises(ValueError, match="1 ids do not lie in"):
+        Strings.restored(True, data, np.array(ends), 1)
+
+
+def test_ends_that_go_back_are_seen():
+    assert not Strings.restored(True, np.zeros(3, np.uint8), np.array([0, 2, 1, 3]), 3).ascending
