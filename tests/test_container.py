@@ -394,3 +394,14 @@ def test_errors_name_the_path_that_was_given(tmp_path, name):
         container.write(tmp_path / name, "some", {}, {})
     assert caught.value.filename == str(tmp_path / name)
     assert ".tmp" not in str(caught.value)
+
+
+def test_the_kind_of_any_file(tmp_path):
+    path = tmp_path / "file"
+    container.write(path, "some", {}, {"a": np.arange(3)})
+    assert container.kind_of(path) == "some"
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(container.CorruptFile, match="cut short"):
+        container.kind_of(path)
+    path.write_bytes(b"something else that is long enough to be a file of ours")
+    assert container.kind_of(path) is container.kind_of(tmp_path) is container.kind_of(tmp_path / "nowhere") is None

@@ -163,6 +163,20 @@ def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: 
     return header, {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
 
 
+def kind_of(path: AnyPath) -> str | None:
+    """The kind of a file of ours; None of any other file, and where there is no regular one.
+
+    CorruptFile where it begins like one of ours and is damaged.
+    """
+    file = Path(path)
+    if not file.is_file():
+        return None
+    with file.open("rb") as opened:
+        if opened.read(len(MAGIC)) != MAGIC:
+            return None
+    return peek(path).kind
+
+
 def peek(path: AnyPath) -> Contents:
     """Kind, header and table of a file, without reading the arrays. Raises as `read` does."""
     with _opened(path) as (file, size):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 import os
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -131,19 +130,12 @@ class _Array:
 def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _Array | SavedFingerprints:
     if not isinstance(fingerprints, (str, os.PathLike)):
         return _Array(checked_fingerprints(fingerprints, bits))
-    if not _is_ours(Path(fingerprints)):
+    if container.kind_of(fingerprints) is None:
         return _Array(mapped_fingerprints(fingerprints))
     index = SavedFingerprints(fingerprints)
     if index.bits != bits:
         raise ValueError(f"{os.fspath(fingerprints)} holds fingerprints of {index.bits} bits; asked are {bits}")
     return index
-
-
-def _is_ours(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(container.MAGIC)) == container.MAGIC
 
 
 def _checked_span(span: tuple[int, int] | None, n: int) -> tuple[int, int]:

@@ -184,7 +184,7 @@ def _write(args: argparse.Namespace, found: Matches | Pairs, names: Iterable[Any
     """The columns as lines with tabs, or one JSON object a line."""
     columns: dict[str, Any] = dict(zip(found._fields, found, strict=True))
     if names is not None:
-        listed = names.tolist() if isinstance(names, np.ndarray) else list(names)
+        listed = list(names)
         columns["query"] = [listed[i] for i in columns["query"]]
     for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
         rows = zip(*(_plain(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)

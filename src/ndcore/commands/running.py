@@ -17,7 +17,7 @@ from typing import Any
 from ndcore.commands import comparing, showing, summary
 from ndcore.commands.deduplicating import Run, ids_of, load_sketches
 from ndcore.commands.summary import printable
-from ndcore.container import MAGIC, peek
+from ndcore.container import MAGIC, kind_of
 from ndcore.files import writing
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps, starts_with
 
@@ -129,7 +129,7 @@ def _check_output_file(name: str, overwrite: bool) -> None:
 
 def _check_replaced(name: str, kind: str, what: str) -> None:
     """UsageError where there is a file that is no file of ndcore of this kind."""
-    if Path(name).exists() and not (starts_with(name, MAGIC) and peek(name).kind == kind):
+    if Path(name).exists() and kind_of(name) != kind:
         raise UsageError(f"the output {name} exists and holds no {what}; --overwrite replaces only such files")
 
 

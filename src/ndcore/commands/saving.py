@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ndcore.commands.deduplicating import open_documents, settings
+from ndcore.commands.sketch_arguments import OPTIONS
 from ndcore.designing import design_filter
 from ndcore.documents import Documents
 from ndcore.files.columns import Ids
@@ -21,7 +22,6 @@ from ndcore.sketching import BottomSketcher, MinHasher, Sketcher
 from ndcore.texts import map_pieces, pieces
 from ndcore.weighting import Idf
 
-OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",), "simhash": ("weights", "learn")}
 THRESHOLD = 0.8
 
 

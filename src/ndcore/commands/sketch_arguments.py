@@ -8,9 +8,10 @@ from typing import Any
 from ndcore.commands.shared_arguments import INPUTS, add_fields, add_running, add_tokens
 from ndcore.commands.values import modulus, positive, seed, threshold
 
-__all__ = ["add_sketch"]
+__all__ = ["OPTIONS", "add_sketch"]
 
-KINDS = ("minhash", "bottom", "mod", "simhash")
+# kind of sketch -> the options that are for it alone
+OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",), "simhash": ("weights", "learn")}
 
 
 def _sketch(args: argparse.Namespace) -> int:
@@ -31,7 +32,7 @@ def add_sketch(commands: Any) -> None:
     p.add_argument("inputs", nargs="+", metavar="IN", help="what to sketch")
     p.add_argument("-o", "--output", required=True, metavar="FILE.nds", help="file to write; it must not exist")
     p.add_argument("--overwrite", action="store_true", help="replace the file")
-    p.add_argument("--kind", choices=KINDS, default="minhash", help="of sketch (default minhash: signatures)")
+    p.add_argument("--kind", choices=tuple(OPTIONS), default="minhash", help="of sketch (default minhash: signatures)")
     add_tokens(p)
     p.add_argument("--seed", type=seed, metavar="N", help="of the permutations (default 1)")
     kinds = p.add_argument_group("one kind of sketch")

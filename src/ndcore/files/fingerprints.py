@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.container import MAGIC, peek
-from ndcore.files.sources import STDIN, UsageError, is_stream, starts_with
+from ndcore.container import kind_of
+from ndcore.files.sources import STDIN, UsageError, is_stream
 from ndcore.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
 from ndcore.hamming import KIND as INDEX
 from ndcore.identifiers import as_ids
@@ -119,16 +119,12 @@ def parsed(number: str, kind: str = "text") -> int:
 
 def is_index(path: str) -> bool:
     """Whether a file is a saved `HammingIndex`."""
-    return _holds(path, INDEX)
+    return path != STDIN and kind_of(path) == INDEX
 
 
 def holds_sketches(path: str) -> bool:
     """Whether a file was written by ``ndcore sketch``."""
-    return _holds(path, SKETCHES)
-
-
-def _holds(path: str, kind: str) -> bool:
-    return path != STDIN and not is_stream(path) and starts_with(path, MAGIC) and peek(path).kind == kind
+    return path != STDIN and kind_of(path) == SKETCHES
 
 
 def _simhashes(path: str) -> Loaded:
