@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import sys
 import sysconfig
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benches import imported
 
 import ndcore as nd
 from ndcore.reference import resemblance as reference_resemblance
 from ndcore.reference import shingling as reference_shingling
 
-BENCH = Path(__file__).parents[1] / "bench"
-if not (BENCH / "collection1996.py").is_file():
-    pytest.skip("the benchmarks are not here", allow_module_level=True)
 if shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0]) is None:
     pytest.skip("there is no C compiler for phrases.c", allow_module_level=True)
-sys.path.insert(0, str(BENCH))
-try:
-    import collection1996 as made
-    import phrases
-    import truth1996 as truth
-    from families import Scattered, power_law
-    from joining import Sets, exact_join
-finally:
-    sys.path.remove(str(BENCH))
+made, phrases, truth, drawing, joining = imported("collection1996", "phrases", "truth1996", "families", "joining")
 
 SMALL = 20_000
 WIDTH = 10
@@ -114,7 +102,7 @@ def test_draws_are_those_of_splitmix64() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 64, 65, 1000])
 def test_scattering_is_a_permutation_with_its_inverse(n: int) -> None:
-    scattered = Scattered(n, 5)
+    scattered = drawing.Scattered(n, 5)
     slots = scattered.slots(np.arange(n))
     assert sorted(slots.tolist()) == list(range(n))
     assert scattered.documents(slots).tolist() == list(range(n))
@@ -124,7 +112,7 @@ def test_scattering_is_a_permutation_with_its_inverse(n: int) -> None:
 
 @pytest.mark.parametrize(("families", "members"), [(0, 0), (7, 18), (50_000, 233_333), (1_500_000, 7_000_000)])
 def test_sizes_of_families_add_up(families: int, members: int) -> None:
-    sizes, counts = power_law(families, members, 5000)
+    sizes, counts = drawing.power_law(families, members, 5000)
     assert counts.sum() == families
     assert (counts > 0).all() and (np.diff(sizes) > 0).all()
     assert 0.99 * members - 2 <= (sizes * counts).sum() <= members
@@ -254,7 +242,7 @@ def test_documents_of_different_families_hardly_resemble_each_other(small: made.
     members = small.members(np.arange(SMALL))
     base = np.flatnonzero(members.member == 0)[:3000]
     sets = nd.ModSketcher(1, shingling=nd.Shingling(width=WIDTH)).sketch_many(texts(small, base))
-    found = exact_join(Sets(sets.values, sets.offsets), 0.1)
+    found = joining.exact_join(joining.Sets(sets.values, sets.offsets), 0.1)
     assert len(found.a) == 0
 
 
@@ -297,7 +285,7 @@ def test_a_clustering_finds_the_papers_shares() -> None:
     everything = np.concatenate(values)
     order = np.sort(first)
     leaders = [everything[offsets[i] : offsets[i + 1]] for i in order.tolist()]
-    join = exact_join(Sets(np.concatenate(leaders), np.cumsum([0, *map(len, leaders)])), 0.5)
+    join = joining.exact_join(joining.Sets(np.concatenate(leaders), np.cumsum([0, *map(len, leaders)])), 0.5)
     labels = components(order[join.a], order[join.b], 100_000)[first[text]]
     found = truth.figures(labels, text)
     for got, expected in zip(found, (12_000, 41_000, 7_000, 17_667), strict=True):

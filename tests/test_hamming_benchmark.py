@@ -10,20 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from benches import BENCH, imported
 
 from ndcore.reference import shingling as reference_shingling
 from ndcore.reference import simhash as reference_simhash
 
-BENCH = Path(__file__).parents[1] / "bench"
-if not BENCH.is_dir():
-    pytest.skip("the benchmarks are not here", allow_module_level=True)
-sys.path.insert(0, str(BENCH))
-try:
-    import hamming as benchmark
-    import report as reporting
-    from measure import Report
-finally:
-    sys.path.remove(str(BENCH))
+benchmark, reporting, measure = imported("hamming", "report", "measure")
 
 
 def test_a_tenth_differs_in_a_word_and_a_twentieth_in_none():
@@ -49,7 +41,7 @@ def test_libraries_that_are_missing_or_fail_have_a_row(tmp_path, monkeypatch):
     (tmp_path / "peers.json").write_text(json.dumps({"failing": {"versions": {"failing": "1"}}, "missing": {"error": "no"}}))
     monkeypatch.setattr(benchmark, "FINDERS", ("failing", "missing"))
     monkeypatch.setattr(benchmark, "interpreter", lambda folder: Path(sys.executable))
-    report = Report("hamming", argparse.Namespace(results=str(tmp_path)))
+    report = measure.Report("hamming", argparse.Namespace(results=str(tmp_path)))
     table = report.table("hamming-documents", "", ["column"] * 9)
     benchmark.documented(report, tmp_path, 200, 1, table)
     assert [row[1] for row in table.rows] == ["ndcore", "failing", "missing"]

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benches import imported
 
 import ndcore as nd
 
-BENCH = Path(__file__).parents[1] / "bench"
-if not BENCH.is_dir():
-    pytest.skip("the benchmarks are not here", allow_module_level=True)
-sys.path.insert(0, str(BENCH))
-try:
-    import pairing as benchmark
-    from measure import Report
-finally:
-    sys.path.remove(str(BENCH))
+benchmark, measure = imported("pairing", "measure")
 
 
 @pytest.fixture
@@ -31,7 +22,7 @@ def file(tmp_path, monkeypatch):
 
 
 def failures(found, planted, path):
-    report = Report("pairing", argparse.Namespace(results="."))
+    report = measure.Report("pairing", argparse.Namespace(results="."))
     benchmark.check(report, found, planted, path)
     return report.failures
 
