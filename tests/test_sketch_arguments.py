@@ -29,7 +29,9 @@ def test_options_are_read(option, value, expected):
     assert getattr(parsed, option) == expected
 
 
-@pytest.mark.parametrize(("option", "value"), [("--size", "0"), ("--modulus", "odd"), ("--threshold", "2"), ("--kind", "sim")])
+@pytest.mark.parametrize(("option", "value"), [
+    ("--size", "0"), ("--modulus", "odd"), ("--threshold", "2"), ("--kind", "sim"),
+])
 def test_what_cannot_be_is_refused(option, value, capsys):
     with pytest.raises(SystemExit):
         parser().parse_args(["sketch", "in", "-o", "out", option, value])
