@@ -326,7 +326,7 @@ def test_repeated_ids_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path = tmp_path / "c.jsonl"
     path.write_bytes(jsonl([{"id": 1, "text": "a"}, {"id": 1, "text": "b"}]))
     assert run("dedup", path, "-o", tmp_path / "out") == 0
-    assert "note: 1 documents with the id of an earlier one" in capsys.readouterr().out
+    assert "note: 1 document with the id of an earlier one" in capsys.readouterr().out
 
 
 def test_two_runs_are_identical_whatever_the_threads(tmp_path: Path) -> None:
@@ -503,7 +503,7 @@ def test_input_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "no text field 'body' (the record has: id, lang, score, text, é); use --text-field text" in message
     message = refused(capsys, 1, "dedup", corpus, "-o", out, "--text-field", "body", "--on-error", "skip")
     assert message.startswith(f"{corpus}:1: no text field 'body'")
-    assert "none of the other 5 documents" in message
+    assert "5 other documents could not be read either" in message
     assert "no id field 'key'" in refused(capsys, 1, "dedup", corpus, "-o", out, "--id-field", "key")
     assert "no field 'rank'" in refused(capsys, 1, "dedup", corpus, "-o", out, "--keep", "rank:desc")
     message = refused(capsys, 1, "dedup", corpus, "-o", out, "--keep", "é:asc")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from ndcore.aligning import passages
 from ndcore.charts import Bar, chart, resemblance_bars, size_bars, stacked
 from ndcore.htmlpage import overview, page
+from ndcore.human import counted
 from ndcore.recipe import Recipe
 from ndcore.report import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, beginning, versions
 from ndcore.reportstyle import SCRIPT, STYLE
@@ -210,7 +211,7 @@ def _members(cluster: Cluster) -> str:
     below, more = (f", {shown:,} of them below", f": {total - shown:,} more are not listed") if shown < total else ("", "")
     heads = ("Document", False), ("Class", False), ("Resemblance", True)
     return (
-        f"<details><summary>{total:,} member{'' if total == 1 else 's'}{below}</summary>"
+        f"<details><summary>{counted(total, 'member')}{below}</summary>"
         f"{_grid(f'Members of {_name(cluster.name)}{more}', heads, lines)}</details>"
     )
 

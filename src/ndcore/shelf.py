@@ -12,9 +12,10 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from ndcore import container
+from ndcore.human import human_bytes
 from ndcore.sketches import Sketches, load
 
-__all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "human_bytes", "part_name"]
+__all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "part_name"]
 
 Arrays = Mapping[str, NDArray[Any]]
 KIND = "collection/"
@@ -200,11 +201,3 @@ class DirectoryShelf:
 def part_name(folder: str, number: int) -> str:
     """The name of a part, so that names ascend as numbers do."""
     return f"{folder}/{number:08d}"
-
-
-def human_bytes(n: float) -> str:
-    """A number of bytes in words, as ``5.3 GB``."""
-    for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
-        if n >= size:
-            return f"{n / size:.1f} {unit}"
-    return f"{n:.0f} bytes"

@@ -26,8 +26,8 @@ from ndcore.container import MAGIC
 from ndcore.description import is_collection
 from ndcore.documents import Documents
 from ndcore.files.sources import STDIN, DocumentError, Inputs, UsageError, find, refuse_overlaps
+from ndcore.human import counted, human_bytes
 from ndcore.modsketching import ModSketcher
-from ndcore.shelf import human_bytes
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher, Sketcher
 
@@ -226,10 +226,9 @@ def _report(made: Collection, documents: Documents | Sketches | None, stream: Te
     counts = account["counts"]
     word = "resemblance" if found.policy == "resemblance" else "containment"
     print(f"Clusters at {word} {found.threshold:g} or more ({found.cluster}, estimated from sketches)", file=stream)
-    plural = "s" if counts["clusters"] != 1 else ""
     rows = [
         ("read", counts["read"], ""), ("alone", counts["alone"], "in no cluster"),
-        ("in clusters", counts["in_clusters"], f"in {counts['clusters']:,} cluster{plural} of two and more"),
+        ("in clusters", counts["in_clusters"], f"in {counted(counts['clusters'], 'cluster')} of two and more"),
         *((name, number, "with the document that stands for it") for name, number in counts["by_class"].items() if number),
         ("rejected", counts["rejected"], "could not be read" if counts["rejected"] else ""),
     ]
@@ -246,15 +245,15 @@ def _report(made: Collection, documents: Documents | Sketches | None, stream: Te
 
 
 def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
-    counted = {
-        "documents without a sample (too short for the modulus, or without words), in clusters only if identical":
-            found.without_sample,
-        "shingles common to so many documents that they proposed no pairs": account["common"],
-        "clusters that hang together by chains: members that do not resemble their representative enough":
-            account["chains"],
-        "documents with the id of an earlier one": account["repeated_ids"],
-    }
-    return [f"{number:,} {what}" for what, number in counted.items() if number]
+    listed = (
+        (found.without_sample, "document",
+         "without a sample (too short for the modulus, or without words), in clusters only if identical"),
+        (account["common"], "shingle", "common to so many documents that no pairs were proposed by it"),
+        (account["chains"], "cluster",
+         "held together by chains: some members do not resemble their representative enough"),
+        (account["repeated_ids"], "document", "with the id of an earlier one"),
+    )
+    return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
 
 
 def _largest(made: Collection, stream: TextIO) -> None:
@@ -271,8 +270,9 @@ def _largest(made: Collection, stream: TextIO) -> None:
         classes = Counter(CLASSES[code] for code in found.codes[members].tolist())
         told = ", ".join(f"{classes[name]:,} {name}" for name in CLASSES if classes[name])
         name = printable(str(made.names[label]), 60)
-        lowest = np.nanmin(found.resemblance[members], initial=1.0)
-        print(f"  {int(sizes[label]):>6,} with {name}: {told}; lowest {lowest:.3f}", file=stream)
+        known = found.resemblance[members][~np.isnan(found.resemblance[members])]  # nan: without shingles
+        lowest = f"; lowest {known.min():.3f}" if len(known) else ""
+        print(f"  {int(sizes[label]):>6,} with {name}: {told}{lowest}", file=stream)
 
 
 def _write_report(args: argparse.Namespace, made: Collection, documents: Documents | Sketches | None) -> None:
@@ -280,7 +280,8 @@ def _write_report(args: argparse.Namespace, made: Collection, documents: Documen
     from ndcore.reportpage import render
 
     account = _account(made, documents)
-    notes = [f"{account['repeated_ids']:,} documents have the id of an earlier one."] if account["repeated_ids"] else []
+    repeats = account["repeated_ids"]
+    notes = [f"{counted(repeats, 'document has', 'documents have')} the id of an earlier one."] if repeats else []
     page = render(from_clustering(
         made.clustering, corpora=(documents,) if isinstance(documents, Documents) else None,
         name=lambda position: str(made.names[position]), rejected=account["counts"]["rejected"],

@@ -18,6 +18,7 @@ from ndcore.files import writing
 from ndcore.files.columns import Grouping, Ids, Ranking
 from ndcore.files.sources import WHOLE, DocumentError, Inputs, Source, UsageError
 from ndcore.files.verdicts import Verdicts
+from ndcore.human import counted
 from ndcore.progress import reporting
 from ndcore.recipe import Recipe
 
@@ -122,7 +123,7 @@ class Run:
         texts = self.texts
         if isinstance(texts, Documents) and not len(texts) and texts.rejected:
             first = texts.rejected[0]
-            reason = f"{first.reason} (and none of the other {len(texts.rejected) - 1:,} documents could be read)"
+            reason = f"{first.reason} (and {counted(len(texts.rejected) - 1, 'other document')} could not be read either)"
             raise DocumentError(first.path, first.number, reason if len(texts.rejected) > 1 else first.reason)
 
     def write(self, output: writing.OutputDirectory) -> dict[str, Any]:

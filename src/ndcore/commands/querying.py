@@ -11,6 +11,7 @@ from ndcore.collection import Collection, Resembling
 from ndcore.commands import comparing
 from ndcore.commands.summary import printable
 from ndcore.files.sources import UsageError
+from ndcore.human import counted
 
 __all__ = ["query"]
 
@@ -44,7 +45,7 @@ def _members(made: Collection, ident: Any, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"cluster": label, "members": members}, indent=2))
         return 0
-    print(f"{len(members):,} documents in the cluster of {printable(str(label))}", file=sys.stdout)
+    print(f"{counted(len(members), 'document')} in the cluster of {printable(str(label))}", file=sys.stdout)
     for member in members:
         print(printable(str(member)))
     return 0

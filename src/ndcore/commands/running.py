@@ -20,6 +20,7 @@ from ndcore.commands.summary import printable
 from ndcore.container import MAGIC, kind_of
 from ndcore.files import writing
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps, starts_with
+from ndcore.human import counted
 
 EXTRAS = {
     "msgspec": "cli",
@@ -114,7 +115,7 @@ def sketch(args: argparse.Namespace) -> int:
         empty = len(sketches) - int(sketches.valid.sum())
         without = f", {empty:,} of them without shingles," if empty else ""
         name = printable(args.output)
-        print(f"Sketched {len(sketches):,} documents{without} to {name} ({size:,} bytes)")
+        print(f"Sketched {counted(len(sketches), 'document')}{without} to {name} ({size:,} bytes)")
         print(f"Next: {_NEXT[args.kind].format(name)}")
     return 0
 

@@ -11,6 +11,7 @@ import numpy as np
 from ndcore.documents import Documents, Rejected
 from ndcore.files.sources import WHOLE
 from ndcore.files.verdicts import CLASSES, Verdicts
+from ndcore.human import counted
 
 _MEANING = {
     "identical": "equal to its representative, byte for byte (of HTML: the text)",
@@ -122,18 +123,19 @@ def notes(summary: dict[str, Any]) -> list[str]:
     common = summary["common"]
     cut = sum(int(run.get("cut", 0)) for run in common)
     others = summary.get("records_not_documents", {})
-    counted = {
-        "without shingles (empty, or only punctuation), kept unless identical": summary["without_shingles"],
-        "bytes that are not UTF-8, which separate words": summary["invalid_utf8_bytes"],
-        "blank lines passed over": summary["blank_lines"],
-        f"records of archives that are no documents, kept as they are ({_commonest(others)})": sum(others.values()),
-        "payloads without the coding that their headers name, read as they are": summary.get("payloads_decoded_already", 0),
-        "documents with the id of an earlier one, ambiguous in clusters.jsonl": summary["repeated_ids"],
-        "links to directories, and special files, passed over; listed in summary.json": len(summary["ignored"]),
-        "features so common that their documents were compared with representatives only": len(common),
-        "documents not compared with all of these; see common in summary.json": cut,
-    }
-    return [f"{number:,} {what}" for what, number in counted.items() if number]
+    kinds = _commonest(others)
+    listed = (
+        (summary["without_shingles"], "document", "without shingles (empty, or only punctuation), kept unless identical"),
+        (summary["invalid_utf8_bytes"], "byte", "outside of well-formed UTF-8, read as a bound between words"),
+        (summary["blank_lines"], "blank line", "passed over"),
+        (sum(others.values()), "record", f"of archives kept untouched, not being a document ({kinds})"),
+        (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
+        (summary["repeated_ids"], "document", "with the id of an earlier one, ambiguous in clusters.jsonl"),
+        (len(summary["ignored"]), "file", "passed over (links to directories, special files); listed in summary.json"),
+        (len(common), "feature", "so common that documents holding it were compared with representatives only"),
+        (cut, "document", "not compared with all of these; see common in summary.json"),
+    )
+    return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
 
 
 def _commonest(numbers: dict[str, int]) -> str:
@@ -152,7 +154,8 @@ def _clusters(verdicts: Verdicts, stream: TextIO) -> None:
         classes = ", ".join(f"{number:,} {name}" for name, number in cluster.classes.items())
         place = " (in --against)" if cluster.against else ""
         name = printable(str(cluster.representative), 60)
-        print(f"  {cluster.dropped:>6,} dropped for {name}{place}: {classes}; lowest {cluster.lowest:.3f}", file=stream)
+        lowest = "" if cluster.lowest is None else f"; lowest {cluster.lowest:.3f}"
+        print(f"  {cluster.dropped:>6,} dropped for {name}{place}: {classes}{lowest}", file=stream)
 
 
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:

@@ -26,13 +26,13 @@ class Result(Protocol):
 
 
 class Cluster(NamedTuple):
-    """A representative with those that it stands for."""
+    """A representative with those that it stands for. `lowest`: their least resemblance to it; None without shingles."""
 
     representative: str | int
     against: bool
     dropped: int
     classes: dict[str, int]
-    lowest: float
+    lowest: float | None
 
 
 class Verdicts:
@@ -116,7 +116,7 @@ class Verdicts:
             label >= len(self.labels),
             len(members),
             {name: classes[name] for name in CLASSES if classes[name]},
-            float(known.min()) if len(known) else 1.0,
+            float(known.min()) if len(known) else None,
         )
 
 
