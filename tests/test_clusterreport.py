@@ -61,7 +61,7 @@ def found() -> Clustering:
 def test_of_a_clustering(found: Clustering) -> None:
     made = from_clustering(found, corpora=[TextCorpus(TEXTS)], rejected=2)
     assert [(part.name, part.documents) for part in made.parts] == [
-        ("kept", 9), ("identical", 4), ("lexical", 1), ("shingle", 0), ("near", 3), ("rejected", 2)
+        ("representative", 9), ("identical", 4), ("lexical", 1), ("shingle", 0), ("near", 3), ("rejected", 2)
     ]
     assert sum(part.documents for part in made.parts) == len(TEXTS) + 2
     assert {figure.label: figure.number for figure in made.figures} == {
@@ -220,7 +220,7 @@ def test_no_shingle_is_common(found: Clustering) -> None:
 def test_numbers_of_the_page(found: Clustering) -> None:
     page = page_of(TEXTS, found, parameters=[("memory", "1 GB")], command="ndcore cluster x", rejected=1)
     outcome = {row[0]: int(row[1]) for row in page.table("All documents by what became of them")}
-    assert outcome == {"kept": 9, "identical": 4, "lexical": 1, "shingle": 0, "near": 3, "rejected": 1}
+    assert outcome == {"representative": 9, "identical": 4, "lexical": 1, "shingle": 0, "near": 3, "rejected": 1}
     assert page.table("Clusters by their number") == [["2 documents", "3"], ["3 to 4 documents", "2"]]
     assert sum(int(row[1]) for row in page.table("Accepted pairs by resemblance")) == np.count_nonzero(
         found.pairs.overlaps.resemblance >= 0.5
@@ -310,7 +310,8 @@ def test_callables_are_not_known_from_sketches() -> None:
 def test_nothing_found(texts: list[str]) -> None:
     source = render(from_clustering(clustered(texts), corpora=[TextCorpus(texts)]))
     Tree(source)
-    assert f"0 of {len(texts)} documents are in clusters of more than one" in source
+    documents = "document is" if len(texts) == 1 else "documents are"
+    assert f"0 of {len(texts)} {documents} in clusters of more than one" in source
     assert "There are none: no document stands for another." in source
 
 

@@ -21,7 +21,7 @@ import ndcore as nd
 from ndcore import report as reports
 from ndcore.charts import Bar, chart, resemblance_bars, size_bars, stacked
 from ndcore.nearreport import from_near_duplicates
-from ndcore.report import Cluster, Excerpt, Figure, Member, Part, Report, Table, beginning, hundredths, largest_clusters
+from ndcore.report import Cluster, Excerpt, Figure, Member, Part, Report, Table, View, beginning, hundredths, shown
 from ndcore.reportpage import render
 
 ORDER = {"near": 0, "shingle": 1, "lexical": 2, "identical": 3}
@@ -90,7 +90,7 @@ def test_beginning_cuts_no_character(whole: str, limit: int) -> None:
 
 
 @given(st.lists(st.integers(0, 7), max_size=40), st.randoms(use_true_random=False))
-def test_largest_clusters(choice: list[int], random: Any) -> None:
+def test_shown_clusters(choice: list[int], random: Any) -> None:
     n = len(choice)
     firsts = {c: i for i, c in reversed(list(enumerate(choice)))}  # the first of a colour represents it; of colour 0, n + 0
     labels = [n if c == 0 else firsts[c] for c in choice]
@@ -103,9 +103,10 @@ def test_largest_clusters(choice: list[int], random: Any) -> None:
         asked.extend(positions.tolist())
         return {int(p): Excerpt(str(p), 9) for p in positions}
 
-    found = largest_clusters(
+    found, nearest = shown(
         np.array(labels, np.int64), lambda positions: np.array(classes)[positions], np.array(resemblance), name=str,
         note=lambda i: "old" if i >= n else "", estimated=lambda a, b: b >= n, excerpts=excerpts, limit=3, views=1,
+        threshold=0.6,
     )
     groups = {label: [i for i in range(n) if labels[i] == label != i] for label in labels}
     expected = sorted((label for label in groups if groups[label]), key=lambda label: (-len(groups[label]), label))[:3]
@@ -122,7 +123,13 @@ def test_largest_clusters(choice: list[int], random: Any) -> None:
     views = [cluster for cluster in found if cluster.view is not None]
     different = [cluster for cluster in found if cluster.members[0].verdict != "identical"]
     assert views == different[:1]
-    assert len(asked) == len(found) + len(views)
+    viewed = {int(cluster.members[0].name) for cluster in views}
+    above = [i for i in range(n) if not kept[i] and 0.6 <= resemblance[i] < 1.0 and i not in viewed]
+    assert [(int(view.name), int(view.member.name)) for view in nearest] == [
+        (labels[i], i) for i in sorted(above, key=lambda i: (resemblance[i], i))[:1]
+    ]
+    pairs = {int(name) for view in nearest for name in (view.name, view.member.name)}
+    assert sorted(asked) == sorted({*expected, *viewed, *pairs})
 
 
 def test_of_a_result(result: nd.NearDuplicates) -> None:
@@ -140,6 +147,10 @@ def test_of_a_result(result: nd.NearDuplicates) -> None:
     assert second.members[0] == Member("d6", "near", nd.resemblance(text(2), text(2, 2), WIDTH), False)
     assert second.view == Excerpt(text(2, 2), len(text(2, 2)))
     assert made.clusters[0].view == Excerpt(text(1).upper(), len(text(1)))
+    [near] = made.nearest  # the members above that are viewed with their clusters are left out
+    assert (near.name, near.member) == ("d1", Member("d4", "near", nd.resemblance(text(2), text(2, 1), WIDTH), False))
+    assert near.excerpt == Excerpt(text(2), len(text(2)))
+    assert near.view == Excerpt(text(2, 1), len(text(2, 1)))
 
 
 def test_long_texts_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,8 +391,9 @@ def test_the_page_is_bounded() -> None:
     table = Table(name, name, (name, name), ((name, name),) * reports.ROWS, 10**6)
     big = Report(
         name, name, (), (Part("near", 10**9, name),), (name,) * 10, np.array([2, 10**9]), np.full(100, 10**9), name, 0.5,
-        tuple(views * 3 + [cluster] + [flat] * 40), nd.Shingling(width=1), (table,) * 6, ((name, name),) * 20, (name, name),
-        name,
+        tuple(views * 3 + [cluster] + [flat] * 40),
+        tuple(View(name, each.excerpt, each.members[0], each.view) for each in views * 3), nd.Shingling(width=1),
+        (table,) * 6, ((name, name),) * 20, (name, name), name,
     )
     source = render(big)
     assert len(source.encode()) < 5_000_000

@@ -254,3 +254,25 @@ def test_in_a_browser(tmp_path: Path) -> None:
     found = re.search("<title>(.*?)</title>", dom)
     assert found is not None
     assert html.unescape(found[1]) == "a1,again,b1  a2,b2  b2 a1"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "columns"), [(400, 1), (900, 2)])
+def test_columns_in_a_browser(tmp_path: Path, width: int, columns: int) -> None:
+    """On a narrow screen the columns become one, and nothing is wider than the screen."""
+    a, b = "one two three four x five six seven " * 9, "one two three four y five six seven " * 9
+    made = page("t", fragment(a, b, nd.passages(a, b, nd.Shingling(width=3))))
+    inner = html.escape(re.sub(r"<meta http-equiv[^>]*>", "", made))
+    probe = """
+    onload = () => {
+      const inside = document.querySelector('iframe').contentDocument, root = inside.documentElement;
+      const cells = [...inside.querySelectorAll(".nd-pair td:not(:empty)")];
+      const lefts = new Set(cells.map(cell => cell.getBoundingClientRect().left));
+      document.title = `${lefts.size} ${root.scrollWidth <= root.clientWidth}`;
+    };"""
+    outer = f'<title></title><iframe style="width:{width}px;height:900px" srcdoc="{inner}"></iframe><script>{probe}</script>'
+    (tmp_path / "page.html").write_text(outer, encoding="utf-8")
+    dom, _ = browse(tmp_path / "page.html", "--dump-dom")
+    found = re.search("<title>(.*?)</title>", dom)
+    assert found is not None
+    assert found[1] == f"{columns} true"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore.clusterings import CLASSES, Clustering
+from ndcore.human import counted
 from ndcore.modsketching import ModSketcher
 from ndcore.phases import counted_pairs
 from ndcore.recipe import Recipe
@@ -23,9 +24,9 @@ from ndcore.report import (
     Table,
     hundredths,
     in_words,
-    largest_clusters,
     named,
     read_excerpts,
+    shown,
 )
 from ndcore.segments import Segments
 from ndcore.shingling import Shingling
@@ -79,20 +80,21 @@ def from_clustering(
     """
     n, name_of = len(found), name or partial(named, found.ids)
     shingling = _shingling(found.segments.recipe)
-    shown, shingles = _Common(found, shingling), found.parameters["method"] == "shingles"
-    clusters = largest_clusters(
+    common, shingles = _Common(found, shingling), found.parameters["method"] == "shingles"
+    seen = shown(
         found.labels, lambda positions: np.array(CLASSES)[found.codes[positions]], found.resemblance,
+        threshold=found.threshold if found.policy == "resemblance" else None,
         name=name_of,
         note=lambda position: "",
         estimated=lambda a, b: not _whole(found.segments, a, b),
-        excerpts=read_excerpts(corpora or (None,), starts, n, shown.visits),
+        excerpts=read_excerpts(corpora or (None,), starts, n, common.visits),
     )
     pairs = _surveyed(found)
     sizes = np.bincount(found.labels, minlength=n)
     sizes = sizes[sizes > 1]
     inside = int(sizes.sum())
     return Report(
-        title=f"{inside:,} of {n + rejected:,} documents are in clusters of more than one",
+        title=f"{inside:,} of {counted(n + rejected, 'document is', 'documents are')} in clusters of more than one",
         subtitle=f"Clusters at {found.policy} {found.threshold:g} or more, {in_words(shingling)}, estimated from sketches",
         figures=(
             Figure(n + rejected, "read"), Figure(len(sizes), "clusters of more than one"),
@@ -107,10 +109,11 @@ def from_clustering(
         resemblances=pairs.counts,
         pairs=_about_pairs(found),
         threshold=found.threshold,
-        clusters=clusters,
+        clusters=seen.clusters,
+        nearest=seen.nearest,
         shingling=shingling,
         tables=(
-            shown.table(name_of), *([_contained(found, pairs, name_of)] if shingles else []), *_chains(found, name_of),
+            common.table(name_of), *([_contained(found, pairs, name_of)] if shingles else []), *_chains(found, name_of),
             *tables,
         ),
         parameters=(*parameters, *_parameters(found)),
@@ -145,13 +148,16 @@ def _with_differences(found: Clustering) -> int:
 def _parts(found: Clustering, rejected: int) -> tuple[Part, ...]:
     linked = {"components": ", or linked by others", "popular": " to what is popular in the cluster"}
     meaning = {
-        **MEANING, "shingle": "an equal sketch", "near": MEANING["near"] + linked.get(found.cluster, ""),
+        **MEANING, "kept": "alone, or the first of its cluster", "shingle": "an equal sketch",
+        "near": MEANING["near"] + linked.get(found.cluster, ""),
         "contained": "containment at or above the threshold, one way or the other" + linked.get(found.cluster, ""),
     }
     counts = dict(zip(CLASSES, np.bincount(found.codes, minlength=len(CLASSES)).tolist(), strict=True))
     if found.policy == "resemblance":
         del counts["contained"]
-    return tuple(Part(each, count, meaning[each]) for each, count in {**counts, "rejected": rejected}.items())
+    names = {"kept": "representative"}  # nothing is dropped here
+    counts["rejected"] = rejected
+    return tuple(Part(names.get(each, each), count, meaning[each]) for each, count in counts.items())
 
 
 def _notes(found: Clustering, has_texts: bool) -> list[str]:

@@ -27,6 +27,7 @@ body { margin: 0 auto; max-width: 92rem; padding: 1.5rem 1.25rem 4rem; backgroun
   border: 1px solid var(--line); border-radius: 10px; }
 .nd-pair th { position: sticky; top: 0; z-index: 1; padding: .55rem .9rem; background: var(--card); text-align: left;
   font-weight: 600; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; border-radius: 10px 10px 0 0; }
+.nd-pair th::before { content: "A · "; } .nd-pair th + th::before { content: "B · "; }
 .nd-pair td { vertical-align: top; padding: .3rem .5rem; border-bottom: 1px solid var(--line); }
 .nd-pair tr:last-child td { border-bottom: 0; }
 .nd-pair td + td, .nd-pair th + th { border-left: 1px solid var(--line); }
@@ -40,7 +41,8 @@ body { margin: 0 auto; max-width: 92rem; padding: 1.5rem 1.25rem 4rem; backgroun
 .nd-shared > .nd-sign { color: var(--shared); background: var(--shared-back); }
 .nd-moved > .nd-sign, .nd-again > .nd-sign { color: var(--moved); background: var(--moved-back); border-radius: .7em; }
 .nd-moved > .nd-text, .nd-again > .nd-text { box-shadow: -3px 0 0 -1px var(--moved); padding-left: .5rem; }
-.nd-alone > .nd-sign { color: var(--alone); }
+.nd-alone > .nd-sign, .nd-only { color: var(--alone); background: var(--alone-back); font-size: 1.05em; line-height: 1.35;
+  font-weight: 700; }
 .nd-alone mark { color: inherit; background: var(--alone-back); text-decoration: underline dashed var(--alone) 1px;
   text-underline-offset: .25em; border-radius: 3px; box-decoration-break: clone; -webkit-box-decoration-break: clone; }
 .nd-between { color: var(--faint); }
@@ -57,6 +59,13 @@ body { margin: 0 auto; max-width: 92rem; padding: 1.5rem 1.25rem 4rem; backgroun
 .nd-overview .ribbon { opacity: .22; }
 @media (max-width: 40rem) { .nd-shared, .nd-alone { grid-template-columns: minmax(0, 1fr); gap: .15rem; padding: .2rem; }
   .nd-pair td { padding: .2rem; } .nd-sign { justify-self: start; } }
+@media (max-width: 30rem) { .nd-pair, .nd-pair > thead, .nd-pair > tbody, .nd-pair > * > tr, .nd-pair > * > * > * {
+  display: block; width: auto; } .nd-pair > tbody > tr > td + td, .nd-pair > thead > tr > th + th { border-left: 0; }
+  .nd-pair > thead > tr > th { position: static; } .nd-pair > tbody > tr > td { border-bottom: 0; }
+  .nd-pair > tbody > tr { padding: .3rem 0; border-bottom: 1px solid var(--line); }
+  .nd-pair > tbody > tr > td:empty { display: none; }
+  .nd-pair > tbody > tr > td::before { content: "A"; color: var(--faint); font-size: .8em; font-weight: 600; }
+  .nd-pair > tbody > tr > td + td::before { content: "B"; } }
 @media print { .nd-pair th { position: static; } }
 """
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ndcore.human import counted
 from ndcore.report import (
     MEANING,
     ROWS,
@@ -16,9 +17,9 @@ from ndcore.report import (
     Table,
     hundredths,
     in_words,
-    largest_clusters,
     named,
     read_excerpts,
+    shown,
 )
 from ndcore.result import NearDuplicates
 
@@ -57,8 +58,8 @@ def from_near_duplicates(
     sources, n = result.sources, len(result)
     name_of = name or (lambda position: _named(result, position))
     has_text = [corpus is not None for corpus in sources.corpora]
-    clusters = largest_clusters(
-        result.labels, lambda positions: result.classes[positions], result.resemblance,
+    seen = shown(
+        result.labels, lambda positions: result.classes[positions], result.resemblance, threshold=result.threshold,
         name=name_of,
         note=lambda position: "in the collection compared against" if position >= n else "",
         estimated=lambda a, b: not (has_text[a >= n] and has_text[b >= n]),
@@ -71,7 +72,7 @@ def from_near_duplicates(
     sizes = np.unique(result.labels[result.duplicates], return_counts=True)[1] + 1
     dropped, exactness = len(result.duplicates), "estimated from sketches" if result.estimated.any() else "exact"
     return Report(
-        title=f"{dropped:,} of {n + rejected:,} documents duplicate another",
+        title=f"{dropped:,} of {counted(n + rejected, 'document')} {'duplicates' if dropped == 1 else 'duplicate'} another",
         subtitle=f"Near-duplicates at resemblance {result.threshold:g} or more, {in_words(sources.shingling)}, {exactness}",
         figures=(
             Figure(n + rejected, "read"), Figure(counts["kept"], "kept"), Figure(dropped, "dropped"),
@@ -83,7 +84,8 @@ def from_near_duplicates(
         resemblances=hundredths(result.pairs.resemblance),
         pairs="Of identical and lexically equivalent documents the first alone is compared with others.",
         threshold=result.threshold,
-        clusters=clusters,
+        clusters=seen.clusters,
+        nearest=seen.nearest,
         shingling=sources.shingling,
         tables=(_common(result, name_of), *chains, *tables),
         parameters=(*parameters, *_filter(result)),

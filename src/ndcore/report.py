@@ -17,12 +17,12 @@ from ndcore.texts import Text
 from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = [
-    "Cluster", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "Table", "beginning", "hundredths", "in_words",
-    "largest_clusters", "named", "read_excerpts", "versions",
+    "Cluster", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "Shown", "Table", "View", "beginning",
+    "hundredths", "in_words", "named", "read_excerpts", "shown", "versions",
 ]
 
 CLUSTERS = 50  # shown, the largest
-VIEWS = 10  # of them with two documents side by side
+VIEWS = 10  # of them with two documents side by side; and as many pairs nearest the threshold
 MEMBERS = 20  # shown of a cluster, those least like the representative
 ROWS = 20  # shown of any other table
 STRONGEST = ("identical", "lexical", "shingle")  # of equal resemblance
@@ -92,6 +92,22 @@ class Cluster:
     view: Excerpt | None
 
 
+class View(NamedTuple):
+    """A member and the representative of its cluster, to be shown side by side; `excerpt` is of the representative."""
+
+    name: str
+    excerpt: Excerpt
+    member: Member
+    view: Excerpt
+
+
+class Shown(NamedTuple):
+    """What is shown of the clusters: the largest of them, and the pairs whose resemblance is nearest the threshold."""
+
+    clusters: tuple[Cluster, ...]
+    nearest: tuple[View, ...]
+
+
 class Table(NamedTuple):
     """Some of `total` rows, under a heading, with a sentence about them; ints and floats stand to the right."""
 
@@ -123,6 +139,8 @@ class Report:
     threshold : float
     clusters : tuple of Cluster
         The largest of them.
+    nearest : tuple of View
+        Members that the threshold nearly kept apart from their representative, nearest first.
     shingling : Shingling or None
         By which texts are shown side by side. None: they are not.
     tables : tuple of Table
@@ -148,6 +166,7 @@ class Report:
     pairs: str
     threshold: float
     clusters: tuple[Cluster, ...]
+    nearest: tuple[View, ...]
     shingling: Shingling | None
     tables: tuple[Table, ...]
     parameters: tuple[tuple[str, str], ...]
@@ -231,19 +250,20 @@ class _Chosen(NamedTuple):
     verdicts: NDArray[np.str_]
 
 
-def largest_clusters(
+def shown(
     labels: NDArray[np.int64],
     classes: Callable[[NDArray[np.int64]], NDArray[np.str_]],
     resemblance: NDArray[np.float64],
     *,
+    threshold: float | None,
     name: Callable[[int], str],
     note: Callable[[int], str],
     estimated: Callable[[int, int], bool],
     excerpts: Excerpts,
     limit: int = CLUSTERS,
     views: int = VIEWS,
-) -> tuple[Cluster, ...]:
-    """The `limit` clusters of most documents, of equals the first.
+) -> Shown:
+    """Choose the `limit` clusters of most documents, of equals the first, and the pairs nearest the threshold.
 
     Parameters
     ----------
@@ -251,6 +271,8 @@ def largest_clusters(
         As of `NearDuplicates`: document i is represented by labels[i], itself or a position of n or more included.
     classes : callable
         Of an array of positions: their classes.
+    threshold : float or None
+        Of resemblance. None: no pairs nearest it are chosen.
     name, note : callable
         Of a position: the document's name, and what is special about it as a representative.
     estimated : callable
@@ -259,8 +281,44 @@ def largest_clusters(
         Called once.
     views : int
         So many clusters get the excerpt of their least resembling member; those of identical documents are passed over.
+        Of the other members, so many are nearest the threshold, one of a cluster.
+
+    Notes
+    -----
+    O(n log n).
     """
     dropped = np.flatnonzero(labels != np.arange(len(labels)))
+    chosen = _largest(labels, classes, resemblance, dropped, limit)
+    viewed = {one.label: int(one.members[0]) for one in [one for one in chosen if one.verdicts[0] != "identical"][:views]}
+    nearest = [] if threshold is None else _nearest(labels, resemblance, dropped, threshold, viewed, views)
+    near_labels = labels[nearest].tolist()
+    wanted = [*(one.label for one in chosen), *viewed.values(), *nearest, *near_labels]
+    texts = excerpts(np.array(sorted(set(wanted)), np.int64))
+
+    def member(position: int, verdict: str) -> Member:
+        by_sketch = verdict not in ("identical", "lexical") and estimated(position, int(labels[position]))
+        return Member(name(position), verdict, float(resemblance[position]), by_sketch)
+
+    clusters = tuple(
+        Cluster(
+            name(label), note(label), 1 + len(members), _counted(verdicts), float(resemblance[members[0]]),
+            tuple(map(member, members[:MEMBERS].tolist(), verdicts[:MEMBERS].tolist())), texts.get(label),
+            texts.get(viewed[label]) if label in viewed and label in texts else None,
+        )
+        for label, members, verdicts in chosen
+    )
+    verdicts = classes(np.array(nearest, np.int64)).tolist()
+    return Shown(clusters, tuple(
+        View(name(label), texts[label], member(position, verdict), texts[position])
+        for position, label, verdict in zip(nearest, near_labels, verdicts, strict=True)
+        if position in texts and label in texts
+    ))
+
+
+def _largest(
+    labels: NDArray[np.int64], classes: Callable[[NDArray[np.int64]], NDArray[np.str_]], resemblance: NDArray[np.float64],
+    dropped: NDArray[np.int64], limit: int,
+) -> list[_Chosen]:
     by_label = dropped[np.argsort(labels[dropped], kind="stable")]
     found, starts, counts = np.unique(labels[by_label], return_index=True, return_counts=True)
     chosen = []
@@ -271,23 +329,18 @@ def largest_clusters(
         known = np.nan_to_num(resemblance[members], nan=1.0)  # without shingles they are identical
         order = np.lexsort((members, strength, known))
         chosen.append(_Chosen(int(found[i]), members[order], verdicts[order]))
-    different = [one for one in chosen if one.verdicts[0] != "identical"]
-    viewed = {one.label for one in different[:views]}
-    positions = [one.label for one in chosen] + [int(one.members[0]) for one in different[:views]]
-    texts = excerpts(np.array(positions, np.int64))
+    return chosen
 
-    def member(label: int, position: int, verdict: str) -> Member:
-        by_sketch = verdict not in ("identical", "lexical") and estimated(position, label)
-        return Member(name(position), verdict, float(resemblance[position]), by_sketch)
 
-    return tuple(
-        Cluster(
-            name(label), note(label), 1 + len(members), _counted(verdicts), float(resemblance[members[0]]),
-            tuple(map(member, [label] * MEMBERS, members[:MEMBERS].tolist(), verdicts[:MEMBERS].tolist())), texts.get(label),
-            texts.get(int(members[0])) if label in viewed and label in texts else None,
-        )
-        for label, members, verdicts in chosen
-    )
+def _nearest(
+    labels: NDArray[np.int64], resemblance: NDArray[np.float64], dropped: NDArray[np.int64], threshold: float,
+    viewed: dict[int, int], limit: int,
+) -> list[int]:
+    """Positions of members at the threshold or above, nearest first, one of a cluster, without those viewed already."""
+    passed = resemblance[dropped] >= threshold  # False for nan
+    above = dropped[passed & (resemblance[dropped] < 1.0) & ~np.isin(dropped, list(viewed.values()))]
+    order = above[np.lexsort((above, resemblance[above]))]
+    return order[np.sort(np.unique(labels[order], return_index=True)[1])][:limit].tolist()  # type: ignore[no-any-return]
 
 
 def _counted(verdicts: NDArray[np.str_]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from ndcore.charts import Bar, chart, resemblance_bars, size_bars, stacked
 from ndcore.htmlpage import overview, page
 from ndcore.human import counted
 from ndcore.recipe import Recipe
-from ndcore.report import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, beginning, versions
+from ndcore.report import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, View, beginning, versions
 from ndcore.reportstyle import SCRIPT, STYLE
 from ndcore.shingling import Shingling
 from ndcore.sidebyside import elided, fragment, spelt, visible
@@ -220,21 +220,37 @@ def _members(cluster: Cluster) -> str:
 
 
 def _views(report: Report) -> str:
-    numbered = [(i, cluster) for i, cluster in enumerate(report.clusters, 1) if cluster.view is not None]
     if not report.clusters:
         return '<p class="faint">There is nothing to compare.</p>'
     if report.shingling is None or callable(report.shingling.unit):
         return '<p class="faint">Where tokens of this unit stand in a text is not known: passages cannot be shown.</p>'
-    if not numbered:
+    least_alike = [
+        (str(i), View(cluster.name, cluster.excerpt, cluster.members[0], cluster.view))
+        for i, cluster in enumerate(report.clusters, 1) if cluster.view is not None and cluster.excerpt is not None
+    ]
+    nearest = [(f"near-{i}", view) for i, view in enumerate(report.nearest, 1)]
+    if not least_alike and not nearest:
         only = all(set(cluster.verdicts) == {"identical"} for cluster in report.clusters)
         reason = "The clusters above are of identical documents." if only else "The texts are not at hand."
         return f'<p class="faint">{reason}</p>'
-    shingling, size = _never_refusing(report.shingling), VIEWS_BYTES // len(numbered)
-    made = "".join(_view(number, cluster, shingling, size) for number, cluster in numbered)
-    return (
-        f'<p class="faint">The representative and the member that is least like it, of the {len(numbered)} largest clusters '
-        "with a difference to see. A number marks a passage that both share, ≠ one of this side alone.</p>" + made
+    shingling, size = _never_refusing(report.shingling), VIEWS_BYTES // (len(least_alike) + len(nearest))
+    legend = (
+        '<p class="faint">A number marks a passage that both texts share, <span class="nd-sign nd-only">≠</span> a passage '
+        "that stands on this side alone.</p>"
     )
+    clusters = [_view(place, view, shingling, size, f"cluster-{place}") for place, view in least_alike]
+    pairs = [_view(place, view, shingling, size, None) for place, view in nearest]
+    return (
+        legend
+        + _viewed("Least alike", "The representative and the member least like it, of the largest clusters with a "
+                  "difference to see.", clusters)
+        + _viewed("Nearest the threshold", f"Documents that resemble their representative by {report.threshold:g} or "
+                  "little more: a slightly higher threshold would keep them apart.", pairs)
+    )
+
+
+def _viewed(title: str, text: str, views: Sequence[str]) -> str:
+    return f'<h3>{title}</h3><p class="faint">{text}</p>{"".join(views)}' if views else ""
 
 
 def _never_refusing(shingling: Shingling) -> Shingling:
@@ -244,11 +260,9 @@ def _never_refusing(shingling: Shingling) -> Shingling:
     return Shingling.from_recipe(Recipe({**shingling.recipe.parameters, "short": "whole"}))
 
 
-def _view(number: int, cluster: Cluster, shingling: Shingling, size: int) -> str:
-    assert cluster.excerpt is not None
-    assert cluster.view is not None
-    sides, member = (cluster.excerpt, cluster.view), cluster.members[0]
-    names = _plain(cluster.name), _plain(member.name)
+def _view(place: str, view: View, shingling: Shingling, size: int, cluster: str | None) -> str:
+    sides, member = (view.excerpt, view.view), view.member
+    names = _plain(view.name), _plain(member.name)
 
     def compared(limit: int) -> str:
         a, b = (beginning(side.text, limit) for side in sides)
@@ -260,13 +274,14 @@ def _view(number: int, cluster: Cluster, shingling: Shingling, size: int) -> str
             if len(text) < whole.length
         ]
         note = f'<p class="cut-note">{" ".join(notes)}</p>' if notes else ""
-        return note + overview(found) + fragment(a, b, found, names, f"v{number}-")
+        return note + overview(found) + fragment(a, b, found, names, f"v{place}-")
 
+    back = f'<p class="small"><a href="#{cluster}">back to the cluster</a></p>' if cluster else ""
     return (
-        f'<details class="card view" id="view-{number}"><summary><strong>{_name(cluster.name)}</strong> and '
+        f'<details class="card view" id="view-{place}"><summary><strong>{_name(view.name)}</strong> and '
         f'<strong>{_name(member.name)}</strong> <span class="faint">{_text(member.verdict)}, resemblance '
         f"{_resemblance(member)}</span></summary>\n{_fitted(compared, EXCERPT, size)}"
-        f'<p class="small"><a href="#cluster-{number}">back to the cluster</a></p></details>\n'
+        f"{back}</details>\n"
     )
 
 

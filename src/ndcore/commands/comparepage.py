@@ -10,7 +10,8 @@ from ndcore.sidebyside import fragment, visible
 STYLE = """
 h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
 .verdict { margin: 0 0 1.25rem; color: var(--faint); }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; margin-bottom: 1rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1rem;
+  margin-bottom: 1rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; }
 .card h2 { margin: 0 0 .4rem; font-size: 1rem; overflow-wrap: anywhere; }
 .card p { margin: .2rem 0; color: var(--faint); }
@@ -27,7 +28,6 @@ h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balanc
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; margin: .3rem 0 .8rem; color: var(--faint); font-size: .9em; }
 .legend .nd-sign { display: inline-block; justify-self: auto; margin-right: .35em; }
 .legend .s { color: var(--shared); background: var(--shared-back); }
-.legend .d { color: var(--alone); background: var(--alone-back); }
 .legend .m { color: var(--moved); background: var(--moved-back); }
 """
 
@@ -43,8 +43,7 @@ def compare_page(found: Comparison) -> str:
     if found.verdict != "none":
         body.append(_figures(found))
     body.append(f'<div class="card wide">{_legend()}{overview(found.passages)}</div>')
-    names = f"A · {found.a.name}", f"B · {found.b.name}"
-    body.append(fragment(found.a.text, found.b.text, found.passages, names))
+    body.append(fragment(found.a.text, found.b.text, found.passages, (found.a.name, found.b.name)))
     title = f"{printable(found.a.name)} and {printable(found.b.name)}: {found.sentence}"
     return page(title, "\n".join(body), STYLE)
 
@@ -98,6 +97,6 @@ def _track(exact: float, interval: tuple[float, float]) -> str:
 def _legend() -> str:
     return (
         '<div class="legend"><span><span class="nd-sign s">1</span>shared: the same number on both sides</span>'
-        '<span><span class="nd-sign d">≠</span>on one side alone</span>'
+        '<span><span class="nd-sign nd-only">≠</span>on one side alone</span>'
         '<span><span class="nd-sign m">2</span>shared, in another place there, or in a further place here</span></div>'
     )
