@@ -703,3 +703,25 @@ def test_classes_are_named():
     found = cluster([" ".join(f"w{i}" for i in range(300)), " ".join(f"w{i}" for i in range(30))], policy="containment",
                     sketcher=nd.ModSketcher(1))
     assert found.classes.tolist() == ["kept", "contained"] and found.resemblance[1] == 26 / 296
+
+
+def test_containment_joins_what_resembles_enough_whatever_least_is() -> None:
+    """Samples of fewer than `least` members are judged by resemblance, which is never above the containment."""
+    texts = [" ".join(f"w{i}" for i in range(300)), " ".join(f"w{i}" for i in range(297)), " ".join(f"v{i}" for i in range(90))]
+    for least in (1, 10**6):
+        found = nd.cluster(texts, sketcher=nd.ModSketcher(4), policy="containment", threshold=0.8, least=least)
+        assert found.labels.tolist() == [0, 0, 2]
+    excerpt = [texts[0], " ".join(f"w{i}" for i in range(100))]
+    joined = [
+        nd.cluster(excerpt, sketcher=nd.ModSketcher(4), policy="containment", threshold=0.8, least=least).labels.tolist()
+        for least in (1, 10**6)
+    ]
+    assert joined == [[0, 0], [0, 1]]
+
+
+def test_documents_without_a_sample_join_their_lexical_equals() -> None:
+    texts = ["A few words.", "a few words", "...", "...", "!!!"]
+    found = nd.cluster(texts, sketcher=nd.ModSketcher(2**40))
+    assert found.without_sample == 5
+    assert found.labels.tolist() == [0, 0, 2, 2, 4]
+    assert found.classes.tolist() == ["kept", "lexical", "kept", "identical", "kept"]

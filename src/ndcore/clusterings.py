@@ -69,8 +69,8 @@ class Clustering:
     labels : int64 (n,)
         Position of the document that represents document i: the first of its cluster.
     resemblance : float64 (n,)
-        To labels[i], estimated from the sketches: 1.0 for itself and equal sketches; nan for equal documents without a
-        sample.
+        To labels[i], estimated from the sketches: 1.0 for itself and equal sketches, whose sets of shingles may still
+        differ outside of the samples; nan for equal documents without a sample.
     leaders : int64 (n,)
         The first document that is the same; only leaders are in pairs.
     same : uint8 (n,)
@@ -86,7 +86,8 @@ class Clustering:
     chains : Chains
         With cluster="components": those with members that do not resemble their representative enough.
     without_sample : int
-        Documents that can be identical to another and nothing else: without shingles, or with an empty sample.
+        Documents that propose no pairs. Without shingles, one can only be identical to another; with shingles and an empty
+        sample, identical or lexically equivalent.
     method, parameters
         How pairs were found.
     ids : sequence or None
@@ -121,7 +122,7 @@ class Clustering:
     @cached_property
     def classes(self) -> NDArray[np.str_]:
         """The strongest that holds between i and labels[i], str (n,): kept, identical (the same bytes), lexical (the same
-        canonical tokens), shingle (equal sketches), near, contained (with policy="containment" only)."""
+        canonical tokens), shingle (equal sketches: equal sets only where samples are whole), near, contained (with policy="containment" only)."""
         return np.array(CLASSES)[self.codes]
 
     @property

@@ -131,7 +131,11 @@ def fast_sizes(
 def bottom_sizes(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], size: int, bits: int = 64
 ) -> NDArray[np.float64]:
-    """Numbers of distinct shingles: exact where a sketch is not full, else (s − 1) / its largest member, unbiased."""
+    """Return numbers of distinct shingles: exact where a sketch is not full, else max(s, (s − 1)·2^bits / (largest + 1)).
+
+    (s − 1)·2^bits / (largest + 1) is unbiased; the bound s, the number of members there are, adds a bias where sets have
+    few more than s elements.
+    """
     counts = np.diff(offsets)
     full = counts == size
     sizes = counts.astype(np.float64)

@@ -86,7 +86,9 @@ def cluster(
         With components: where a member resembles the representative less, the component is clustered as a star.
     least : int
         Containment is judged by samples of so many members at least, unless they are the whole sets: of a page whose sample
-        has one member at the modulus of a long document, that one tells nothing. For `contained` too.
+        has one member at the modulus of a long document, that one tells nothing. Below it, pairs are judged by resemblance:
+        with policy="containment" too, a pair whose resemblance reaches the threshold is joined whatever `least` is. For
+        `contained` too.
     max_holders : int
         At least 1.
     run : int

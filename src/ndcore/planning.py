@@ -162,7 +162,8 @@ def plan_tables(
     ------
     TypeError, ValueError
         For parameters outside their ranges, more than one of min_prefix, max_tables, splits and memory, and where no
-        plan can be what is asked; the message says why.
+        plan can be what is asked; the message says why. A plan has at most 1024 tables (8 KiB a fingerprint): what needs
+        more is refused.
 
     Notes
     -----

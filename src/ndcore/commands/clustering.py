@@ -247,7 +247,7 @@ def _report(made: Collection, documents: Documents | Sketches | None, stream: Te
 def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
     listed = (
         (found.without_sample, "document",
-         "without a sample (too short for the modulus, or without words), in clusters only if identical"),
+         "without a sample (too short for the modulus, or without words), in clusters only if the same as another"),
         (account["common"], "shingle", "common to so many documents that no pairs were proposed by it"),
         (account["chains"], "cluster",
          "held together by chains: some members do not resemble their representative enough"),
