@@ -707,7 +707,7 @@ def test_classes_are_named():
 
 def test_containment_joins_what_resembles_enough_whatever_least_is() -> None:
     """Samples of fewer than `least` members are judged by resemblance, which is never above the containment."""
-    texts = [" ".join(f"w{i}" for i in range(300)), " ".join(f"w{i}" for i in range(297)), " ".join(f"v{i}" for i in range(90))]
+    texts = [" ".join(f"{letter}{i}" for i in range(count)) for letter, count in (("w", 300), ("w", 297), ("v", 90))]
     for least in (1, 10**6):
         found = nd.cluster(texts, sketcher=nd.ModSketcher(4), policy="containment", threshold=0.8, least=least)
         assert found.labels.tolist() == [0, 0, 2]

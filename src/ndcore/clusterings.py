@@ -122,7 +122,8 @@ class Clustering:
     @cached_property
     def classes(self) -> NDArray[np.str_]:
         """The strongest that holds between i and labels[i], str (n,): kept, identical (the same bytes), lexical (the same
-        canonical tokens), shingle (equal sketches: equal sets only where samples are whole), near, contained (with policy="containment" only)."""
+        canonical tokens), shingle (equal sketches: equal sets only where samples are whole), near, contained (with
+        policy="containment" only)."""
         return np.array(CLASSES)[self.codes]
 
     @property
