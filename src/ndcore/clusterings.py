@@ -29,6 +29,7 @@ __all__ = [
     "Containments",
     "Policy",
     "check_grouping",
+    "check_policy",
     "group",
 ]
 
@@ -88,8 +89,8 @@ class Clustering:
     without_sample : int
         Documents that propose no pairs. Without shingles, one can only be identical to another; with shingles and an empty
         sample, identical or lexically equivalent.
-    method, parameters
-        How pairs were found.
+    parameters : dict
+        How pairs were found: method, max_holders, and what else the method takes.
     ids : sequence or None
     """
 
@@ -172,7 +173,8 @@ class Clustering:
         """
         threshold = self.threshold if threshold is None else threshold
         return group(
-            self, threshold=threshold, policy=policy or self.policy, cluster=cluster or self.cluster, guard=guard,
+            self, threshold=threshold, policy=self.policy if policy is None else policy,
+            cluster=self.cluster if cluster is None else cluster, guard=guard,
             least=self.least if least is None else least, threads=threads,
         )
 
@@ -212,12 +214,17 @@ def checked_least(least: int) -> int:
     return int(least)
 
 
+def check_policy(policy: str) -> None:
+    """Raise ValueError where a threshold is for no such quantity."""
+    if policy not in POLICIES:
+        raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
+
+
 def check_grouping(threshold: float, floor: float, policy: str, cluster: str, guard: float | None, least: int) -> None:
     """ValueError where the last phase has no such parameters."""
     _check_threshold(threshold, floor)
     checked_least(least)
-    if policy not in POLICIES:
-        raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
+    check_policy(policy)
     if cluster not in CLUSTERINGS:
         raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")
     if cluster == "popular" and policy != "resemblance":

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore.chains import Chains
-from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy
+from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, check_policy
 from ndcore.container import CorruptFile
 from ndcore.description import begin, describe, described
 from ndcore.filtering import FilterDesign
-from ndcore.fourphase import LEAST, cluster_on_shelf, common_values
+from ndcore.fourphase import LEAST, check_last_phase, cluster_on_shelf, common_values
 from ndcore.names import Names
 from ndcore.pairing import Method, Settings, marks_of, needed, sketcher_of
 from ndcore.phases import unmarked
@@ -144,6 +144,7 @@ class Collection:
         settings = Settings.of(
             given, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
         )
+        check_last_phase(settings, policy, cluster, guard, least)
         place = Path(path)
         parameters = {**settings.plain(), "tell_apart": bool(tell_apart)}
         shelf = DirectoryShelf(place)
@@ -306,6 +307,7 @@ class Collection:
             raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
         if limit is not None and limit < 1:
             raise ValueError(f"limit is at least 1, got {limit!r}")
+        check_policy(policy)
         documents, common = self._holders(marks_of(sketch, self._settings).values)
         enough = common >= needed(self._settings)
         documents = documents[enough]

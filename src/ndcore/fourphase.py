@@ -25,7 +25,7 @@ from ndcore.superfeatures import RUN
 from ndcore.texts import map_pieces, pieces, take, thread_count
 from ndcore.verifying import Corpus
 
-__all__ = ["LEAST", "cluster", "cluster_on_shelf", "common_values"]
+__all__ = ["LEAST", "check_last_phase", "cluster", "cluster_on_shelf", "common_values"]
 
 LEAST = 8  # members of a sample that tell a containment
 SEGMENT = 1 << 28  # bytes of sketches in a part
@@ -139,16 +139,21 @@ def cluster(
     return replace(found, ids=ids)
 
 
-def cluster_on_shelf(
-    shelf: Shelf, texts: Any, settings: Settings, *, policy: str, cluster: str, guard: float | None, least: int,
-    tell_apart: bool, memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
-) -> Clustering:
-    """`cluster`, with its intermediate results on this shelf: what is there already is not made again."""
+def check_last_phase(settings: Settings, policy: str, cluster: str, guard: float | None, least: int) -> None:
+    """Raise ValueError where the last phase has no such parameters, or none of them after such pairs."""
     check_grouping(settings.threshold, settings.floor, policy, cluster, guard, least)
     if cluster == "popular" and settings.method != "shingles":
         raise ValueError("cluster='popular' is made of mod sketches: use method='shingles'")
     if settings.method == "features" and policy == "containment":
         raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
+
+
+def cluster_on_shelf(
+    shelf: Shelf, texts: Any, settings: Settings, *, policy: str, cluster: str, guard: float | None, least: int,
+    tell_apart: bool, memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
+) -> Clustering:
+    """`cluster`, with its intermediate results on this shelf: what is there already is not made again."""
+    check_last_phase(settings, policy, cluster, guard, least)
     share = _half(memory_limit)
     thread_count(threads)
     segments, source = _sketched(shelf, texts, settings.sketcher, keep_entries, threads, report)
