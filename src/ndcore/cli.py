@@ -29,8 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    arguments = parser().parse_args(argv)
-    arguments.command_line = shlex.join(["ndcore", *(sys.argv[1:] if argv is None else argv)])
+    given = sys.argv[1:] if argv is None else list(argv)
+    arguments = parser().parse_args(given)
+    arguments.command_line = shlex.join(["ndcore", *given])
     try:
         with _signals():
             code: int = arguments.run(arguments)

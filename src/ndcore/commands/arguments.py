@@ -8,6 +8,7 @@ from typing import TypeAlias
 from ndcore.commands.cluster_arguments import add_cluster, add_query
 from ndcore.commands.designing import design
 from ndcore.commands.hamming_arguments import add_hamming
+from ndcore.commands.parser import Parser
 from ndcore.commands.running import compare, dedup, info
 from ndcore.commands.shared_arguments import INPUTS, add_fields, add_html, add_running, add_shingling, add_tokens
 from ndcore.commands.sketch_arguments import add_sketch
@@ -22,10 +23,10 @@ from ndcore.commands.values import (
 )
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of every command; ``run`` of the result is the function that does the work."""
-    top = argparse.ArgumentParser(prog="ndcore", description="Find, explain and remove near-duplicate documents.")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    top = Parser(prog="ndcore", description="Find, explain and remove near-duplicate documents.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", help="what to do")
     _add_dedup(commands)
     add_sketch(commands)
     _add_compare(commands)
@@ -38,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+_Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 def _add_dedup(commands: _Commands) -> None:
@@ -107,8 +108,8 @@ def _add_compare(commands: _Commands) -> None:
         "archive (its URL), or - for standard input.",
     )
     p.set_defaults(run=compare)
-    p.add_argument("a", metavar="A")
-    p.add_argument("b", metavar="B")
+    p.add_argument("a", metavar="A", help="a document")
+    p.add_argument("b", metavar="B", help="another")
     p.add_argument(
         "--threshold",
         type=threshold,
@@ -171,7 +172,7 @@ def _add_info(commands: _Commands) -> None:
         description="What is installed, or what a file of sketches holds.",
     )
     p.set_defaults(run=info)
-    p.add_argument("file", nargs="?", metavar="FILE")
+    p.add_argument("file", nargs="?", metavar="FILE", help="sketches, instead of the installation")
 
 
 def _bench(args: argparse.Namespace) -> int:

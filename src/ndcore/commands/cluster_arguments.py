@@ -86,7 +86,7 @@ def add_query(commands: Any) -> None:
         "by sketches; in milliseconds.",
     )
     p.set_defaults(run=_query)
-    p.add_argument("collection", metavar="COLLECTION")
+    p.add_argument("collection", metavar="COLLECTION", help="the directory that ndcore cluster made")
     p.add_argument("file", nargs="?", metavar="FILE", help="a text, a page, FILE#ID for a record, or - for standard input")
     p.add_argument("--id", metavar="ID", help="a document of the collection instead")
     p.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")

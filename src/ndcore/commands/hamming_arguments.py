@@ -25,7 +25,7 @@ def add_hamming(commands: Any) -> None:
         help="find fingerprints within a few bits",
         description="Exact search of fingerprints that differ in at most a few bits. " + _FILES,
     )
-    parts = top.add_subparsers(dest="part", required=True, metavar="COMMAND")
+    parts = top.add_subparsers(dest="part", required=True, metavar="COMMAND", help="what to do")
     _add_build(parts)
     _add_query(parts)
     _add_pairs(parts)
@@ -33,7 +33,7 @@ def add_hamming(commands: Any) -> None:
     _add_plan(parts)
     p = parts.add_parser("info", help="what an index holds", description="What an index holds, and its tables.")
     p.set_defaults(run=hamming.info)
-    p.add_argument("index", metavar="INDEX")
+    p.add_argument("index", metavar="INDEX", help="the file that ndcore hamming build made")
 
 
 def _add_build(parts: Any) -> None:
@@ -58,7 +58,7 @@ def _add_query(parts: Any) -> None:
         description="Print query, id and distance of every fingerprint of the index that is near enough, nearest first.",
     )
     p.set_defaults(run=hamming.query)
-    p.add_argument("index", metavar="INDEX")
+    p.add_argument("index", metavar="INDEX", help="the file that ndcore hamming build made")
     p.add_argument("fingerprints", nargs="*", metavar="FINGERPRINT", help="decimal, or hexadecimal with 0x")
     p.add_argument("--queries", metavar="FILE", help="a file of fingerprints to look for")
     _add_columns(p)

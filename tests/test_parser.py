@@ -1,0 +1,100 @@
+"""The manners of the command line: help, suggestions, whole names, one name for one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ndcore.cli import main
+from ndcore.commands.arguments import parser
+from ndcore.commands.parser import Parser, commands_of, nearest
+
+
+def walked(top: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parser]]:
+    """(words of the command, its parser), the program itself first."""
+    yield names, top
+    for name, below in commands_of(top).items():
+        assert isinstance(below, Parser)
+        yield from walked(below, *names, name)
+
+
+ALL = dict(walked(parser()))
+COMMANDS = {names: below for names, below in ALL.items() if not commands_of(below)}
+
+
+def failed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """What is written to standard error where the arguments are at fault."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    assert stop.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err
+
+
+# ---- help
+
+
+def test_the_tree_is_walked() -> None:
+    assert {("dedup",), ("cluster",), ("hamming", "build"), ("hamming", "info")} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("names", ALL, ids=" ".join)
+def test_help_of_every_command(names: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*names, "--help"])
+    assert stop.value.code == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith(" ".join(["usage: ndcore", *names]))
+    assert "Exit codes: 0 done; 1 an input or an output is at fault; 2 the command line" in told
+    for action in ALL[names]._actions:
+        assert action.help, f"{action.option_strings or action.dest} has no help"
+        assert " ".join(action.help.split()) in told, f"{action.option_strings} is told otherwise than it is written"
+
+
+# ---- what is mistyped
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_no_abbreviations(names: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    for option in [o for action in COMMANDS[names]._actions for o in action.option_strings if o.startswith("--")]:
+        short = option[:-1]
+        told = failed(capsys, *names, short)
+        known = [o for o in COMMANDS[names]._option_string_actions if o.startswith(short)]
+        assert told.startswith(f"ndcore {' '.join(names)}: there is no option {short}; did you mean {min(known)}?\n")
+        assert f"Help: ndcore {' '.join(names)} --help" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dedup", "x", "-o", "y", "--thresh", "0.9"), "no option --thresh; did you mean --threshold?"),
+        (("dedup", "x", "-o", "y", "--thresh=0.9"), "no option --thresh; did you mean --threshold?"),
+        (("dedup", "--tresholds", "0.9", "x", "-o", "y"), "no option --tresholds; did you mean --threshold?"),
+        (("dedup", "x", "--ouput", "y"), "no option --ouput; did you mean --output?"),
+        (("dedup", "x", "-o", "y", "-Z"), "no option -Z\n"),
+        (("dedup", "x", "-o", "y", "--verbose"), "no option --verbose\n"),
+        (("dedup", "x", "-o", "y", "--unit", "wrod"), "none of word, char, grapheme, byte, line; did you mean word?"),
+        (("dedpu", "x"), "there is no command 'dedpu'; did you mean dedup? (commands: dedup, "),
+        (("hamming", "pair", "x"), "there is no command 'pair'; did you mean pairs? (commands: build, "),
+        (("nonsense",), "there is no command 'nonsense' (commands: "),
+        (("--thread", "2", "dedup"), "ndcore: there is no option --thread"),
+    ],
+)
+def test_suggestions(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert message in failed(capsys, *arguments)
+
+
+def test_words_after_two_dashes_are_no_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("--thresh").write_text("a text that is called like an option")
+    assert main(["dedup", "-q", "-o", "out", "--", "--thresh"]) == 0
+    assert Path("out", "kept", "--thresh").exists()
+
+
+def test_nearest() -> None:
+    assert nearest("--th", ["--text", "--threshold"]) == "; did you mean --threshold?"
+    assert nearest("--xyz", ["--text", "--threshold"]) == ""
+    assert nearest("", ["a"]) == nearest("--", ["--a"]) == ""
