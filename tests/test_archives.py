@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import datetime
 import gzip
 import json
+import lzma
 import os
 import re
 import shutil
@@ -75,7 +77,7 @@ ARC_INFO = arc("filedesc://t.arc", b"1 0 Tests\nURL IP-address Archive-date Cont
 
 def save(path: Path, records: list[bytes], compress: str = "") -> str:
     """A file of the records, each compressed by itself if at all."""
-    packed = {"": bytes, "gz": gz, "zst": _zstd}[compress]
+    packed = PACKED[compress]
     path.write_bytes(b"".join(map(packed, records)))
     return str(path)
 
@@ -83,6 +85,9 @@ def save(path: Path, records: list[bytes], compress: str = "") -> str:
 def _zstd(data: bytes) -> bytes:
     made: bytes = pytest.importorskip("zstandard").ZstdCompressor().compress(data)
     return made
+
+
+PACKED = {"": bytes, "gz": gz, "zst": _zstd, "bz2": bz2.compress, "xz": lzma.compress}
 
 
 def everything(path: str, **options: Any) -> Documents:
@@ -110,7 +115,7 @@ def run(*arguments: object) -> int:
 # ---- formats
 
 
-@pytest.mark.parametrize("compress", ["", "gz", "zst"])
+@pytest.mark.parametrize("compress", ["", "gz", "zst", "bz2", "xz"])
 def test_warc_in_every_compression(tmp_path: Path, compress: str) -> None:
     records = [INFO, REQUEST, *map(response, range(200)), response(1)]
     path = save(tmp_path / f"a.warc{'.' if compress else ''}{compress}", records, compress)
@@ -120,7 +125,7 @@ def test_warc_in_every_compression(tmp_path: Path, compress: str) -> None:
     assert found.kinds(0) == {"request": 1, "warcinfo": 1}
     spans = [entry.span for entry in read_entries(path)]
     assert [Path(path).read_bytes()[span[0] : span[1]] for span in spans if span] == [
-        {"": bytes, "gz": gz, "zst": _zstd}[compress](record) for record in records
+        PACKED[compress](record) for record in records
     ]
 
 
@@ -485,9 +490,9 @@ RECORDS.append(response(5, words(2).upper()))
 KEPT = [0, 1, 2, 3, 4, 6]
 
 
-@pytest.mark.parametrize("compress", ["", "gz", "zst"])
+@pytest.mark.parametrize("compress", ["", "gz", "zst", "bz2", "xz"])
 def test_kept_records_untouched(tmp_path: Path, compress: str) -> None:
-    packed = {"": bytes, "gz": lambda data: gz(data, 1), "zst": _zstd}[compress]
+    packed = PACKED[compress] if compress != "gz" else lambda data: gz(data, 1)
     path = tmp_path / f"a.warc{'.' if compress else ''}{compress}"
     path.write_bytes(b"".join(map(packed, RECORDS)))
     kept, summary = dedup(tmp_path, str(path))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import random
 import socket
@@ -34,6 +36,10 @@ def write(path: Path, data: bytes) -> str:
         data = gzip.compress(data)
     elif path.name.endswith(".zst"):
         data = pytest.importorskip("zstandard").ZstdCompressor().compress(data)
+    elif path.name.endswith(".bz2"):
+        data = bz2.compress(data)
+    elif path.name.endswith(".xz"):
+        data = lzma.compress(data)
     path.write_bytes(data)
     return str(path)
 
@@ -65,7 +71,7 @@ def refusal(path: str, **options: object) -> DocumentError:
 # ---- formats
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "A.JSONL", "a.jsonl.gz", "a.jsonl.zst", "a.ndjson.zst"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "A.JSONL.gz", "a.ndjson.zst", "a.jsonl.bz2", "a.jsonl.xz"])
 def test_records_of_every_compression(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, jsonl(ROWS))
     assert read(path) == ([row["text"] for row in ROWS], [row["id"] for row in ROWS])
@@ -113,7 +119,8 @@ def test_directory_links_and_special_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "d" / "fifo")
     with Documents([str(tmp_path / "d")]) as documents:
         assert texts(documents) == [b"text", b"text"]
-        assert [Path(path).name for path in documents.ignored] == ["fifo", "loop"]
+        ignored = [(Path(path).name, kind) for path, kind in documents.ignored]
+        assert ignored == [("fifo", "FIFO"), ("loop", "link to a directory")]
     (tmp_path / "d" / "nowhere").symlink_to("missing")
     assert refusal(str(tmp_path / "d")).reason == "cannot be read: No such file or directory"
 

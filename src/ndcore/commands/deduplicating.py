@@ -171,7 +171,7 @@ class Run:
             "inputs": summary.input_counts(texts, self.verdicts) if from_files else _sketch_counts(self.sources, texts),
             "against": None if known is None else self._against(known),
             "rejected": summary.rejected_list(rejected),
-            "ignored": texts.ignored if from_files else [],
+            "ignored": summary.ignored_list(texts.ignored) if from_files else [],
         }
 
     def _against(self, known: Any) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class Run:
             "read": known.read,
             "inputs": summary.input_counts(known, None),
             "rejected": summary.rejected_list(known.rejected),
-            "ignored": known.ignored,
+            "ignored": summary.ignored_list(known.ignored),
         }
 
     def _parameters(self, recipe: Any) -> dict[str, Any]:

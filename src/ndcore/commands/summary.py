@@ -9,7 +9,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from ndcore.documents import Documents, Rejected
-from ndcore.files.sources import WHOLE
+from ndcore.files.sources import WHOLE, Ignored
 from ndcore.files.verdicts import CLASSES, Verdicts
 from ndcore.human import counted
 
@@ -73,6 +73,11 @@ def archive_counts(documents: Documents) -> dict[str, Any]:
     return {"records_not_documents": dict(sorted(kinds.items())), "payloads_decoded_already": documents.decoded_already}
 
 
+def ignored_list(ignored: list[Ignored]) -> list[dict[str, str]]:
+    """Everything in directories that was passed over: path, and what it is."""
+    return [item._asdict() for item in ignored]
+
+
 def rejected_list(rejected: list[Rejected]) -> list[dict[str, Any]]:
     """Every rejected document: path, line (row in Parquet, record in an archive; null for a whole file), reason."""
     return [{"path": item.path, "line": item.number, "reason": item.reason} for item in rejected]
@@ -123,6 +128,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     common = summary["common"]
     cut = sum(int(run.get("cut", 0)) for run in common)
     others = summary.get("records_not_documents", {})
+    ignored = Counter(item["kind"] for item in summary["ignored"])
     kinds = _commonest(others)
     listed = (
         (summary["without_shingles"], "document", "without shingles (empty, or only punctuation), kept unless identical"),
@@ -131,7 +137,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
         (sum(others.values()), "record", f"of archives kept untouched, not being a document ({kinds})"),
         (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
         (summary["repeated_ids"], "document", "with the id of an earlier one, ambiguous in clusters.jsonl"),
-        (len(summary["ignored"]), "file", "passed over (links to directories, special files); listed in summary.json"),
+        (sum(ignored.values()), "file", f"passed over ({_commonest(ignored)}); listed in summary.json"),
         (len(common), "feature", "so common that documents holding it were compared with representatives only"),
         (cut, "document", "not compared with all of these; see common in summary.json"),
     )

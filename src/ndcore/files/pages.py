@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ndcore.files.archives import LONGEST, BrokenHead, Entry, Head, entries, header_fields
+from ndcore.files.compression import Damaged, frames
 from ndcore.files.records import Record, RecordError
 from ndcore.files.sources import DocumentError, Source
-from ndcore.files.streams import Damaged, frames
 from ndcore.files.webtext import decoded_text, html_reader
 
 FIELDS = ("url", "host", "date")

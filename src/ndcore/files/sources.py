@@ -13,6 +13,11 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ndcore.files.compression import FORMATS
+from ndcore.files.errors import DocumentError as DocumentError
+from ndcore.files.errors import UsageError as UsageError
 
 STDIN = "-"
 STDIN_NAME = "stdin.jsonl"
@@ -29,31 +34,8 @@ _KINDS = {
     ".wat": "archive",
 }
 _SUFFIXES = {".parquet": ("parquet", "")} | {
-    suffix + end: (kind, end[1:]) for suffix, kind in _KINDS.items() for end in ("", ".gz", ".zst")
+    suffix + end: (kind, end[1:]) for suffix, kind in _KINDS.items() for end in ("", *(f".{ending}" for ending in FORMATS))
 }
-
-
-class UsageError(ValueError):
-    """The command or the arguments ask for something that cannot be done; nothing has been read."""
-
-
-class DocumentError(ValueError):
-    """A document that cannot be read.
-
-    Attributes
-    ----------
-    path : str
-        The file, as the user named it.
-    number : int or None
-        Line of a JSONL file, row of a Parquet file, record of an archive (all counted from 1), or None for a whole file.
-    reason : str
-        What is wrong and what to do about it.
-    """
-
-    def __init__(self, path: str, number: int | None, reason: str) -> None:
-        self.path, self.number, self.reason = path, number, reason
-        place = path if number is None else f"{path}:{number}"
-        super().__init__(f"{place}: {reason}")
 
 
 @dataclass(slots=True)
@@ -71,7 +53,7 @@ class Source:
     kind : str
         ``text`` and ``html`` (one document), ``jsonl``, ``parquet``, ``archive`` or ``sketches``.
     compression : str
-        Empty, ``gz`` or ``zst``.
+        Empty, ``gz``, ``zst``, ``bz2`` or ``xz``.
     location : str
         The file to open: `path`, or the spool file of a stream.
     stored : str
@@ -87,12 +69,19 @@ class Source:
     stored: str
 
 
+class Ignored(NamedTuple):
+    """Something in a directory that is passed over: where it is, and what it is."""
+
+    path: str
+    kind: str
+
+
 @dataclass(slots=True)
 class Inputs:
     """What a list of inputs stands for: the sources in reading order, and what was found and is not a document."""
 
     sources: list[Source]
-    ignored: list[str] = field(default_factory=list)
+    ignored: list[Ignored] = field(default_factory=list)
 
 
 def classify(name: str) -> tuple[str, str]:
@@ -171,7 +160,7 @@ def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs) ->
     for relative, ignored in sorted(_walk(directory)):
         path = os.path.join(directory, relative)
         if ignored:
-            found.ignored.append(path)
+            found.ignored.append(Ignored(path, ignored))
             continue
         kind, compression = classify(relative)
         found.sources.append(
@@ -179,8 +168,8 @@ def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs) ->
         )
 
 
-def _walk(directory: str) -> Iterator[tuple[str, bool]]:
-    """Relative path, and whether it is ignored, of every file below `directory`, in no particular order."""
+def _walk(directory: str) -> Iterator[tuple[str, str]]:
+    """Relative path, and what it is if it is ignored, of every file below `directory`, in no particular order."""
     pending = [""]
     while pending:
         below = pending.pop()
@@ -194,7 +183,15 @@ def _walk(directory: str) -> Iterator[tuple[str, bool]]:
             if entry.is_dir(follow_symlinks=False):
                 pending.append(relative)
             else:
-                yield relative, not (entry.is_file() or _dangling(entry))
+                yield relative, "" if entry.is_file() or _dangling(entry) else _special(entry)
+
+
+def _special(entry: os.DirEntry[str]) -> str:
+    """What a directory entry is that is neither a file nor a directory."""
+    if entry.is_dir():
+        return "link to a directory"
+    mode = entry.stat().st_mode
+    return "FIFO" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
 
 
 def _dangling(entry: os.DirEntry[str]) -> bool:

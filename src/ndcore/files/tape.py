@@ -8,13 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from ndcore.files.sources import DocumentError
-from ndcore.files.streams import FORMATS, Damaged, Frame, frames
+from ndcore.files.compression import FORMATS, MAGIC, Damaged, Frame, frames
+from ndcore.files.errors import DocumentError
 
 _CHUNK = 1 << 16
 _PROBE = 1 << 12
 _NEWLINES = re.compile(rb"[\r\n]+")
-_MAGIC = {"gz": b"\x1f\x8b\x08", "zst": b"\x28\xb5\x2f\xfd"}
 _SKIPPABLE = b"\x5d\x2a\x4d\x18"  # a zstd frame with the dictionary of all others, at the beginning of a file
 
 
@@ -26,7 +25,7 @@ class Tape:
     file : binary file
         It is read and sought.
     compression : str
-        Empty, ``gz`` or ``zst``.
+        Empty or a key of FORMATS.
     path : str
         What messages call it.
 
@@ -160,7 +159,7 @@ class Tape:
         return found is not None
 
     def _next_member(self, begins: Callable[[bytes], bool]) -> int | None:
-        magic = _MAGIC[self._compression]
+        magic = MAGIC[self._compression]
         start, block = self._member + 1, b""
         self._file.seek(start)
         while more := self._file.read(_CHUNK):
@@ -196,7 +195,7 @@ def _dictionary(file: IO[bytes], path: str) -> bytes:
         file.seek(0)
         return b""
     data = file.read(int.from_bytes(head[4:], "little"))
-    if not data.startswith(_MAGIC["zst"]):
+    if not data.startswith(MAGIC["zst"]):
         return data
     try:
         return b"".join(piece.data for piece in frames(io.BytesIO(data), "zst", path))

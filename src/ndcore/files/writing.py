@@ -16,10 +16,11 @@ import numpy.typing as npt
 from ndcore.documents import Documents
 from ndcore.files import columnar
 from ndcore.files.archives import entries
+from ndcore.files.compression import open_writer, packed
 from ndcore.files.pages import Page, examine
 from ndcore.files.records import is_blank
 from ndcore.files.sources import WHOLE, DocumentError, Source, UsageError
-from ndcore.files.streams import lines, open_writer, packed
+from ndcore.files.streams import lines
 from ndcore.files.tape import Tape
 from ndcore.files.verdicts import Verdicts
 from ndcore.progress import Progress

@@ -1,0 +1,197 @@
+"""Compressed data: known by their first bytes, decompressed in bounded pieces, and made."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from ndcore.files.errors import DocumentError
+
+FORMATS = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}
+MAGIC = {"gz": b"\x1f\x8b\x08", "zst": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
+_BUFFER = 1 << 20
+_INPUT = 1 << 13  # small, so that even extreme compression ratios expand to a bounded buffer
+_OUTPUT = 1 << 20  # bytes at once from bzip2 and xz, whose ratios have no useful bound
+_XZ_MEMORY = 1 << 30  # what a file may ask for; "xz -9" asks for 65 MiB
+_BZ2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
+_ZST_SKIPPABLE = b"\x2a\x4d\x18"
+
+
+class Damaged(Exception):
+    """Compressed data that is not valid; the message says what the decompressor says."""
+
+
+class Frame(NamedTuple):
+    """Decompressed data; `start` and `end` are offsets in the file, where a frame begins (without data yet) or ends."""
+
+    start: int | None
+    data: bytes
+    end: int | None
+
+
+def compression_of(head: bytes) -> str:
+    """Return the compression that a file begins with (a key of FORMATS), or an empty string. `head`: 10 bytes or more."""
+    if head.startswith(MAGIC["bz2"]):
+        return "bz2" if head[3:4] in b"123456789" and head[4:10] in _BZ2_BLOCKS else ""
+    if head[1:4] == _ZST_SKIPPABLE and 0x50 <= head[0] <= 0x5F:
+        return "zst"
+    return next((name for name, magic in MAGIC.items() if head.startswith(magic)), "")
+
+
+def expand(file: IO[bytes], compression: str, new_frame: Callable[[], Any], error: type[Exception]) -> Iterator[Frame]:
+    """Decompress the members of a compressed file, one after another, from where `file` stands.
+
+    All that can be decompressed of an unfinished last frame is delivered before its EOFError; invalid data raise Damaged.
+    (The readers of ``gzip`` and ``zstandard`` either keep back what they have in hand or end a truncated file without a
+    word.)
+    """
+    padding = b"\0" if compression in ("gz", "xz") else b""
+    offset, frame, first, data = file.tell(), None, True, b""
+    while data := data or file.read(_INPUT):
+        if frame is None:
+            sound = data.lstrip(padding) if padding and not first else data
+            offset += len(data) - len(sound)
+            data = sound
+            if not data:
+                continue
+            frame, first = new_frame(), False
+            yield Frame(offset, b"", None)
+        try:
+            ready = frame.decompress(data)
+            while not getattr(frame, "needs_input", True) and not frame.eof:
+                yield Frame(None, ready, None)
+                ready = frame.decompress(b"")
+        except error as problem:
+            raise Damaged(str(problem)) from problem
+        rest = frame.unused_data if frame.eof else b""
+        offset += len(data) - len(rest)
+        yield Frame(None, ready, offset if frame.eof else None)
+        if frame.eof:
+            frame = None
+        data = rest
+    if frame is not None:
+        raise EOFError("the last frame is incomplete")
+
+
+class _Bounded:
+    """A decompressor of ``bz2`` or ``lzma`` that returns at most _OUTPUT bytes at once."""
+
+    def __init__(self, decompressor: Any) -> None:
+        self._decompressor = decompressor
+
+    def decompress(self, data: bytes) -> bytes:
+        made: bytes = self._decompressor.decompress(data, _OUTPUT)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._decompressor, name)
+
+
+def frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b"") -> Iterator[Frame]:
+    """`expand` for a key of FORMATS; for ``zst`` with the dictionary that its frames may need."""
+    if compression == "gz":
+        return expand(file, compression, lambda: zlib.decompressobj(31), zlib.error)
+    if compression == "bz2":
+        bz2 = _standard("bz2", path)
+        return expand(file, compression, lambda: _Bounded(bz2.BZ2Decompressor()), OSError)
+    if compression == "xz":
+        lzma = _standard("lzma", path)
+        new = lambda: _Bounded(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))  # noqa: E731
+        return expand(file, compression, new, lzma.LZMAError)
+    module = zstandard_module(path)
+    known = module.ZstdCompressionDict(dictionary) if dictionary else None
+    return expand(file, compression, module.ZstdDecompressor(dict_data=known).decompressobj, module.ZstdError)
+
+
+def zstandard_module(path: str) -> Any:
+    """Return the ``zstandard`` package; raise a DocumentError that says how to install it where it is missing."""
+    try:
+        import zstandard
+    except ImportError as error:
+        raise DocumentError(path, None, "reading .zst needs zstandard: pip install 'ndcore[cli]'") from error
+    return zstandard
+
+
+def _standard(name: str, path: str) -> Any:
+    """Return ``bz2`` or ``lzma``, which a Python may have been built without."""
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise DocumentError(path, None, f"this Python was built without {name}; decompress the file first") from error
+
+
+class _Frames(io.RawIOBase):
+    """What `expand` yields, as a file."""
+
+    def __init__(self, frames: Iterator[Frame]) -> None:
+        self._frames = frames
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        while not self._ready:
+            frame = next(self._frames, None)
+            if frame is None:
+                return 0
+            self._ready = memoryview(frame.data)
+        count = min(len(target), len(self._ready))
+        target[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+
+def decompressed(file: IO[bytes], compression: str, path: str) -> io.BufferedReader:
+    """Return the decompressed bytes of `file` as a buffered file. Reading it raises Damaged and EOFError."""
+    return io.BufferedReader(_Frames(frames(file, compression, path)), _BUFFER)
+
+
+def packed(data: bytes, compression: str) -> bytes:
+    """Return one gzip member, zstd frame, bzip2 or xz stream of `data`; equal data give equal bytes."""
+    if not compression:
+        return data
+    if compression == "zst":  # in one piece, so that the frame says how much it holds
+        frame: bytes = zstandard_module("the output").ZstdCompressor(level=3, write_checksum=True).compress(data)
+        return frame
+    target = io.BytesIO()
+    with compressing(target, compression, "the output") as file:
+        file.write(data)
+    return target.getvalue()
+
+
+@contextlib.contextmanager
+def compressing(target: IO[bytes], compression: str, path: str) -> Iterator[IO[bytes]]:
+    """A file that compresses what is written to it into `target`; equal input gives equal bytes (no name, no time)."""
+    if compression == "zst":
+        compressor = zstandard_module(path).ZstdCompressor(level=3, write_checksum=True)
+        with compressor.stream_writer(target, closefd=False) as frame:
+            yield frame
+        return
+    made: Any
+    if compression == "gz":
+        made = gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0)
+    elif compression == "bz2":
+        made = _standard("bz2", path).BZ2File(target, "wb")
+    else:
+        made = _standard("lzma", path).LZMAFile(target, "wb")
+    with made, io.BufferedWriter(made, _BUFFER) as buffered:
+        yield buffered
+
+
+@contextlib.contextmanager
+def open_writer(path: Path, compression: str) -> Iterator[IO[bytes]]:
+    """A new file that compresses what is written to it; equal input gives equal bytes (no name, no time)."""
+    with path.open("xb", buffering=_BUFFER) as file:
+        if compression:
+            with compressing(file, compression, str(path)) as made:
+                yield made
+        else:
+            yield file

@@ -1,0 +1,27 @@
+"""Errors of reading and writing documents."""
+
+from __future__ import annotations
+
+
+class UsageError(ValueError):
+    """The command or the arguments ask for something that cannot be done; nothing has been read."""
+
+
+class DocumentError(ValueError):
+    """A document that cannot be read.
+
+    Attributes
+    ----------
+    path : str
+        The file, as the user named it.
+    number : int or None
+        Line of a JSONL or CSV file, element of a JSON file, row of a Parquet or Arrow file, record of an archive (all
+        counted from 1), or None for a whole file.
+    reason : str
+        What is wrong and what to do about it.
+    """
+
+    def __init__(self, path: str, number: int | None, reason: str) -> None:
+        self.path, self.number, self.reason = path, number, reason
+        place = path if number is None else f"{path}:{number}"
+        super().__init__(f"{place}: {reason}")
