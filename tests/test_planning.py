@@ -1,15 +1,19 @@
 """Plans of tables: the paper's designs, the optimum over whole bits, and that nothing within k bits escapes."""
 
+import copy
+import pickle
 import random
+from dataclasses import replace
 from itertools import combinations
 from math import comb, inf
 
 import numpy as np
 import pytest
 
-from ndcore.planning import JOIN_ROOM, TablePlan, plan_join, plan_pairs, plan_tables, presence_bits
+from ndcore import HammingIndex, hamming_join, hamming_pairs
+from ndcore.planning import JOIN_ROOM, TablePlan, checked_search, plan_join, plan_pairs, plan_tables, presence_bits
 from ndcore.reference import hamming as reference
-from ndcore.tabledesigns import MAX_TABLES, Table
+from ndcore.tabledesigns import MAX_TABLES, Table, missed_bits
 
 # Manku et al. 2007, Example 3.1, at d = 34: splits, tables, p_i, fingerprints that a probe meets at most.
 EXAMPLE = [((6,), 20, {31, 32, 33}, 8), ((4, 4), 16, {28}, 64), ((5,), 10, {25, 26}, 512), ((4,), 4, {16}, 256 * 1024)]
@@ -193,3 +197,94 @@ def test_parameters_of_another_type_are_named(arguments, message):
 def test_splits_are_any_numbers_that_can_be_walked_through():
     for splits in ((4, 4), [4, 4], np.array([4, 4]), range(4, 5)):
         assert plan_tables(splits=splits) == plan_tables(splits=tuple(map(int, splits)))
+
+
+def with_tables(tables, bits=64, k=3):
+    return TablePlan(bits, k, 10, tuple(tables))
+
+
+IDENTITY = Table(1, ((0, 64),))
+
+
+@pytest.mark.parametrize(("tables", "said"), [
+    ([], "1 to 1024 tables"), ([IDENTITY] * 1025, "1 to 1024 tables"),
+    ([Table(65, ((0, 64),))], "table 0 leads with 65 bits"), ([Table(-1, ((0, 64),))], "table 0 leads with -1 bits"),
+    ([IDENTITY, Table(8, ((0, 63),))], "table 1 is no permutation of 64 bits"),
+    ([IDENTITY, Table(8, ((0, 64), (0, 64)))], "table 1 is no permutation"),
+    ([IDENTITY, Table(8, ((0, 32), (0, 32)))], "table 1 is no permutation"),
+    ([IDENTITY, Table(8, ((32, 33), (0, 31)))], "table 1 is no permutation"),
+    ([IDENTITY, Table(8, ((0, 0), (0, 64)))], "table 1 is no permutation"),
+    ([IDENTITY, Table(8, ((0, 1 << 70), (0, 64)))], "table 1 is no permutation"),
+    ([Table(8, ((0, 32), (32, 32))), IDENTITY], "the first table does not keep the bits in their order"),
+])
+def test_a_plan_whose_tables_do_not_permute_the_bits_cannot_be_made(tables, said):
+    with pytest.raises(ValueError, match=said):
+        with_tables(tables)
+    with pytest.raises(ValueError, match=said):
+        replace(plan_tables(64, 3, 10), tables=tuple(tables))
+
+
+@pytest.mark.parametrize("tables", [5, [5], [Table(1, 5)], [Table("a", ((0, 64),))], [Table(1, ((0.5, 64),))], ["ab"]])
+def test_a_plan_of_no_tables_is_a_type_error(tables):
+    with pytest.raises(TypeError, match="pairs of a prefix and runs"):
+        TablePlan(64, 3, 10, tables)
+
+
+def test_numbers_of_a_plan_are_checked():
+    tables = plan_tables(64, 3, 10).tables
+    for numbers, wrong in [((0, 3, 10), ValueError), ((64, 11, 10), ValueError), ((64, 3, 65), ValueError),
+                           (("a", 3, 10), TypeError)]:
+        with pytest.raises(wrong):
+            TablePlan(*numbers, tables)
+
+
+def test_tables_given_as_lists_cannot_be_changed_later():
+    runs = [[0, 64]]
+    plan = TablePlan(64, 3, 10, [(16, runs)])
+    runs[0][1] = 200
+    assert plan.tables == (Table(16, ((0, 64),)),)
+    assert pickle.loads(pickle.dumps(plan)) == plan == copy.copy(plan)
+
+
+def test_a_plan_changed_by_force_is_refused_where_it_is_used(tmp_path):
+    values = np.arange(100, dtype=np.uint64)
+    values.tofile(tmp_path / "values")
+    for runs in (((0, 64), (0, 64)), ((0, 3),), ((60, 60),)):
+        plan = plan_tables(64, 3, 10)
+        object.__setattr__(plan, "tables", (plan.tables[0], Table(40, runs), *plan.tables[1:]))
+        for compress in (False, True):
+            with pytest.raises(ValueError, match="table 1 is no permutation"):
+                HammingIndex(values, plan=plan, compress=compress)
+        for search in (hamming_join, lambda _, *rest, **options: hamming_pairs(*rest, **options)):
+            with pytest.raises(ValueError, match="table 1 is no permutation"):
+                search(values, tmp_path / "values", plan=plan)
+
+
+@pytest.mark.parametrize(("bits", "k", "asked"), [(64, 3, {"splits": (4, 4)}), (64, 2, {}), (16, 4, {"max_tables": 40})])
+def test_a_plan_that_misses_some_fingerprints_is_refused(bits, k, asked):
+    plan = plan_tables(bits, k, 10, **asked)
+    assert checked_search(bits, k, plan) == (bits, k)
+    fewer = [plan.tables[:-1]] if len(plan.tables) > 1 else []
+    longer = [(*plan.tables[:-1], plan.tables[-1]._replace(prefix=bits))]
+    for tables in fewer + longer:
+        with pytest.raises(ValueError, match=f"does not find all fingerprints within {k} bits"):
+            checked_search(bits, k, replace(plan, tables=tables))
+    with pytest.raises(ValueError, match=f"does not find all fingerprints within {k + 1} bits"):
+        checked_search(bits, k + 1, replace(plan, max_distance=k + 1))
+
+
+@pytest.mark.parametrize(("bits", "k"), [(7, 2), (8, 3), (6, 1)])
+def test_missed_bits_are_those_that_all_choices_find(bits, k):
+    rng = random.Random(3)
+    for _ in range(200):
+        tables = []
+        for _ in range(rng.randrange(1, 12)):
+            order = rng.sample(range(bits), bits)
+            tables.append(Table(rng.randrange(bits), tuple((position, 1) for position in order)))
+        missed = [chosen for chosen in combinations(range(bits), k)
+                  if all(table.leading & sum(1 << p for p in chosen) for table in tables)]
+        found = missed_bits(bits, k, tuple(tables))
+        assert (found is None) == (not missed)
+        if found is not None:
+            assert len(found) <= k
+            assert all(table.leading & sum(1 << p for p in found) for table in tables)

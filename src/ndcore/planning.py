@@ -6,9 +6,19 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from ndcore.tabledesigns import MAX_TABLES, Table, designs, evenly_split, fewest_tables, least_count
+from ndcore.tabledesigns import (
+    MAX_TABLES,
+    Table,
+    checked_tables,
+    designs,
+    evenly_split,
+    fewest_tables,
+    least_count,
+    missed_bits,
+)
 
 __all__ = [
     "MAX_DISTANCE", "TablePlan", "checked_search", "directory_bits", "plan_join", "plan_pairs", "plan_tables",
@@ -34,7 +44,7 @@ JOIN_ROOM = 5  # the same for queries of a join, whose tables are not kept
 class TablePlan:
     """Tables that together find every fingerprint within `max_distance` bits of any query, and what they cost.
 
-    However the differing bits lie, one table at least leads with none of them.
+    However the differing bits lie, one table at least leads with none of them: searches refuse a plan that misses some.
 
     Attributes
     ----------
@@ -44,12 +54,32 @@ class TablePlan:
         d: the collection has 2^d fingerprints.
     tables : tuple of Table
         The first keeps the bits in their order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Numbers outside their ranges, or tables that are no permutations of the bits; the message names the table.
     """
 
     bits: int
     max_distance: int
     log2_count: float
     tables: tuple[Table, ...]
+
+    def __post_init__(self) -> None:
+        numbers = _checked(self.bits, self.max_distance, self.log2_count)
+        for name, value in zip(("bits", "max_distance", "log2_count"), numbers, strict=True):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "tables", checked_tables(self.bits, self.tables))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def counting(self, log2_count: float) -> TablePlan:
+        """Return the plan of the same tables, which are not checked again, for 2^log2_count fingerprints."""
+        made = object.__new__(TablePlan)
+        vars(made).update(vars(self), log2_count=log2_count)
+        return made
 
     @property
     def prefixes(self) -> tuple[int, ...]:
@@ -207,7 +237,7 @@ def plan_tables(
 
 def checked_search(bits: int, max_distance: int, plan: object) -> tuple[int, int]:
     """(bits, max_distance) of a search; TypeError or ValueError where they cannot be, or the plan is not "auto" and for
-    something else."""
+    something else, or misses fingerprints."""
     bits, max_distance, _ = _checked(bits, max_distance, 0)
     if not isinstance(plan, TablePlan):
         if not isinstance(plan, str) or plan != "auto":
@@ -215,6 +245,9 @@ def checked_search(bits: int, max_distance: int, plan: object) -> tuple[int, int
     elif (plan.bits, plan.max_distance) != (bits, max_distance):
         raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}; "
                          f"asked are {bits} within {max_distance}")
+    elif (missed := missed_bits(bits, max_distance, checked_tables(bits, plan.tables))) is not None:
+        raise ValueError(f"the plan does not find all fingerprints within {max_distance} bits: every table leads with one "
+                         f"of the bits {', '.join(map(str, sorted(missed)))}; plan_tables makes plans that do")
     return bits, max_distance
 
 
@@ -231,7 +264,12 @@ def plan_pairs(bits: int, max_distance: int, log2_count: float) -> TablePlan:
 def _plans(bits: int, max_distance: int, log2_count: float) -> list[TablePlan]:
     """Of every number of tables the best design."""
     bits, max_distance, log2_count = _checked(bits, max_distance, log2_count)
-    return [TablePlan(bits, max_distance, log2_count, tuple(tables)) for tables in designs(bits, max_distance)]
+    return [plan.counting(log2_count) for plan in _designed(bits, max_distance)]
+
+
+@cache
+def _designed(bits: int, max_distance: int) -> list[TablePlan]:
+    return [TablePlan(bits, max_distance, 0.0, tuple(tables)) for tables in designs(bits, max_distance)]
 
 
 def directory_bits(prefix: int, log2_count: float) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-__all__ = ["MAX_TABLES", "Table", "designs", "evenly_split", "fewest_tables", "least_count"]
+__all__ = ["MAX_TABLES", "Table", "checked_tables", "designs", "evenly_split", "fewest_tables", "least_count",
+           "missed_bits"]
 
 MAX_TABLES = 1024  # more would take 8 KiB a fingerprint
+SEARCH_STEPS = 20000
 
 
 class Table(NamedTuple):
@@ -45,6 +47,65 @@ class Table(NamedTuple):
         for low, width in self.runs:
             key = key << width | fingerprint >> low & (1 << width) - 1
         return key
+
+
+def checked_tables(bits: int, tables: Iterable[Table]) -> tuple[Table, ...]:
+    """Return the tables of a plan for `bits` bits as immutable values.
+
+    ValueError where a table does not permute the bits, where the first one changes their order, and where there is none or
+    more than MAX_TABLES. TypeError where they are no tables. O(tables · runs).
+    """
+    try:
+        as_int = operator.index
+        made = tuple(Table(as_int(prefix), tuple((as_int(low), as_int(width)) for low, width in runs))
+                     for prefix, runs in tables)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"tables are pairs of a prefix and runs, and a run is (low, width), all ints: {error}") from error
+    if not 1 <= len(made) <= MAX_TABLES:
+        raise ValueError(f"a plan has 1 to {MAX_TABLES} tables, got {len(made)}")
+    every = (1 << bits) - 1
+    for t, (prefix, runs) in enumerate(made):
+        inside = all(0 <= low < low + width <= bits for low, width in runs)
+        covered = sum(((1 << width) - 1) << low for low, width in runs) if inside else 0
+        if covered != every or sum(width for _, width in runs) != bits:
+            raise ValueError(f"table {t} is no permutation of {bits} bits: its runs are {runs!r:.200}")
+        if not 0 <= prefix <= bits:
+            raise ValueError(f"table {t} leads with {prefix} bits; it has {bits}")
+    if made[0].runs != ((0, bits),):
+        raise ValueError(f"the first table does not keep the bits in their order: its runs are {made[0].runs!r:.200}, "
+                         f"not {((0, bits),)}")
+    return made
+
+
+@lru_cache(maxsize=64)
+def missed_bits(bits: int, k: int, tables: tuple[Table, ...]) -> tuple[int, ...] | None:
+    """Find at most k bits such that every table leads with one of them, so that what differs in them is found in none.
+
+    None where there are no such bits, and where SEARCH_STEPS steps find none: a set cover is decided. All designs of this
+    module are within it but three of two levels for 9 and 10 bits of 64. At most about a second.
+    """
+    led: dict[int, int] = {}  # the tables that lead with a bit, as a mask: the lowest such bit
+    for position in reversed(range(bits)):
+        led[sum(1 << t for t, table in enumerate(tables) if table.leading >> position & 1)] = position
+    masks = [mask for mask in led if not any(mask | other == other for other in led if other != mask)]
+    seen: set[tuple[int, int]] = set()
+
+    def search(left: int, k: int) -> tuple[int, ...] | None:
+        """Bits that lead all tables that are left, or None."""
+        if not left:
+            return ()
+        if k == 0 or (left, k) in seen or len(seen) == SEARCH_STEPS:
+            return None
+        seen.add((left, k))
+        met = sorted(((mask & left).bit_count(), mask) for mask in masks)[::-1]
+        if sum(count for count, _ in met[:k]) < left.bit_count():
+            return None
+        for _, mask in met:
+            if mask & left & -left and (more := search(left & ~mask, k - 1)) is not None:
+                return led[mask], *more
+        return None
+
+    return search((1 << len(tables)) - 1, k)
 
 
 @cache

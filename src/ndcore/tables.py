@@ -14,7 +14,6 @@ from ndcore.compressed import CompressedKeys
 from ndcore.keys import PlainKeys
 from ndcore.planning import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
 from ndcore.rowpairs import collected, ranges, row_pairs
-from ndcore.tabledesigns import MAX_TABLES
 from ndcore.texts import map_pieces
 
 __all__ = ["Found", "SortedTables", "joined"]
@@ -88,14 +87,6 @@ class SortedTables:
     @classmethod
     def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]], rows: int, compress: bool) -> SortedTables:
         """Tables from `arrays` of a file; ValueError where they do not fit each other."""
-        every = (1 << plan.bits) - 1
-        for t, table in enumerate(plan.tables):
-            inside = all(0 <= low < low + width <= plan.bits for low, width in table.runs)
-            covered = sum(((1 << width) - 1) << low for low, width in table.runs) if inside else 0
-            if covered != every or sum(width for _, width in table.runs) != plan.bits or not 0 <= table.prefix <= plan.bits:
-                raise ValueError(f"table {t} is no permutation of {plan.bits} bits")
-        if not plan.tables or len(plan.tables) > MAX_TABLES or plan.tables[0].runs != ((0, plan.bits),):
-            raise ValueError("the first table does not keep the bits in their order")
         keys = (CompressedKeys if compress else PlainKeys).restored(plan, arrays)
         starts, numbers = arrays.get("starts"), arrays["rows"]
         sound = numbers.ndim == 1 and numbers.dtype in (np.uint32, np.int64) and len(numbers) == rows
