@@ -21,6 +21,7 @@ import ndcore as nd
 from ndcore.reference import clustering, shingling
 from ndcore.reference import dedup as reference
 from ndcore.reference import resemblance as exact
+from ndcore.texts import Extracted
 
 EVERYTHING = nd.FilterDesign.of(100, 1, 1, threshold=0.5)
 COMPLETE: dict[str, Any] = {"filter": EVERYTHING, "num_perm": 100}
@@ -138,6 +139,22 @@ def test_documents_without_shingles_are_only_identical():
     assert np.isnan(result.resemblance[[2, 4, 6]]).all() and not result.valid[:5].any()
     skipping = nd.Shingling(short="skip")
     assert nd.near_duplicates(["One two", "one two", "one two"], shingling=skipping).labels.tolist() == [0, 1, 1]
+
+
+def test_documents_without_shingles_are_identical_by_what_they_were_extracted_from():
+    """Beside brute force; in one call, against another corpus, from sketches, and in clusters."""
+    rng = random.Random(7)
+    originals = [rng.choice(["<a>", "<b>", "<c>", ""]) for _ in range(60)]
+    documents = [rng.choice(["", "...", "a few words", "A few words!"]) for _ in range(60)]
+    texts = [Extracted.of(text, original) for text, original in zip(documents, originals, strict=True)]
+    agrees(nd.near_duplicates(texts), reference.near_duplicates(documents, threshold=0.8, originals=originals))
+    agrees(nd.near_duplicates(Whole(texts)), reference.near_duplicates(documents, threshold=0.8, originals=originals))
+    agrees(nd.near_duplicates(texts[:30], against=texts[30:]),
+           reference.near_duplicates(documents[:30], threshold=0.8, against=documents[30:], originals=originals))
+    sketches = nd.near_duplicates(texts).sketches
+    assert nd.near_duplicates(sketches).kept.tolist() == nd.near_duplicates(texts).kept.tolist()
+    found = nd.cluster(texts)
+    assert found.labels.tolist() == nd.near_duplicates(texts).labels.tolist()
 
 
 def test_what_is_there_already_is_not_dropped():

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,3 +175,124 @@ def test_articles_that_people_marked() -> None:
     assert share["page"][1] > 0.98
     assert share["main"][1] > 0.95
     assert share["main"][0] > share["page"][0] + 0.2
+
+
+BARE = b"<html><body><script>%s</script></body></html>"
+
+
+def bare(count: int) -> list[bytes]:
+    """Different pages without text, the last of which is a copy of the first."""
+    return [*(BARE % str(i).encode() for i in range(count - 1)), BARE % b"0"]
+
+
+def write_jsonl(path: Path, pages: list[bytes]) -> None:
+    path.write_text("".join(json.dumps({"id": i, "text": data.decode()}) + "\n" for i, data in enumerate(pages)))
+
+
+def write_warc(path: Path, pages: list[bytes]) -> None:
+    """Responses, every second one chunked: what is equal are the payloads, not their codings."""
+    records = []
+    for i, data in enumerate(pages):
+        coding = b""
+        if i % 2:
+            coding, data = b"Transfer-Encoding: chunked\r\n", b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data)
+        http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n" + coding + b"\r\n" + data
+        head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/{i}\r\n"
+        head += f"WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http\r\nContent-Length: {len(http)}\r\n\r\n"
+        records.append(head.encode() + http + b"\r\n\r\n")
+    path.write_bytes(b"".join(records))
+
+
+def counts(output: Path) -> Any:
+    return json.loads((output / "summary.json").read_text())
+
+
+@pytest.mark.parametrize("kind", ["files", "jsonl", "warc"])
+def test_pages_without_text_are_equal_to_the_byte_or_different(tmp_path: Path, kind: str) -> None:
+    """By dedup, by saved sketches on either side, and by cluster."""
+    pages, source = bare(6), tmp_path / {"files": "in", "jsonl": "in.jsonl", "warc": "in.warc"}[kind]
+    if kind == "files":
+        source.mkdir()
+        for i, data in enumerate(pages):
+            (source / f"{i}.html").write_bytes(data)
+    elif kind == "warc":
+        pytest.importorskip("fastwarc")
+        write_warc(source, pages)
+    else:
+        write_jsonl(source, pages)
+    html = ["--html", "page", "-q"]
+    assert run("dedup", source, "-o", tmp_path / "out", *html) == 0
+    summary = counts(tmp_path / "out")
+    assert summary["counts"]["dropped_by_class"] == {"identical": 1, "lexical": 0, "shingle": 0, "near": 0}
+    assert summary["without_shingles"] == 6
+    [line] = (tmp_path / "out" / "clusters.jsonl").read_text().splitlines()
+    assert json.loads(line)["class"] == "identical" and json.loads(line)["resemblance"] is None
+    assert run("sketch", source, "-o", tmp_path / "s.nds", *html) == 0
+    for more, dropped in ([], 1), (["--against", source, *html], 6):
+        assert run("dedup", tmp_path / "s.nds", "-o", tmp_path / f"out{dropped}", *more) == 0
+        assert counts(tmp_path / f"out{dropped}")["counts"]["dropped"] == dropped
+    for method in ("shingles", "super-shingles", "features"):
+        assert run("cluster", source, "-o", tmp_path / method, "--method", method, *html) == 0
+        clustering = ndcore.Collection.open(tmp_path / method).clustering
+        assert clustering.labels.tolist() == [0, 1, 2, 3, 4, 0]
+        assert clustering.classes.tolist() == ["kept"] * 5 + ["identical"]
+
+
+def test_pages_without_text_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for i, data in enumerate(bare(3)):
+        (tmp_path / f"{i}.html").write_bytes(data)
+    for other, verdict in (("1.html", "none"), ("2.html", "identical")):
+        assert run("compare", tmp_path / "0.html", tmp_path / other, "--json") == 0
+        assert json.loads(capsys.readouterr().out)["verdict"] == verdict
+
+
+def test_a_page_whose_bytes_are_a_text_is_not_that_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page has no text; the text, the same bytes, has words."""
+    (tmp_path / "in").mkdir()
+    for name in ("in/a.html", "in/b.txt"):
+        (tmp_path / name).write_bytes(BARE % b"var x")
+    assert run("dedup", tmp_path / "in", "-o", tmp_path / "out", "-q") == 0
+    assert counts(tmp_path / "out")["counts"]["dropped"] == 0
+    with Documents([str(tmp_path / "in")]) as documents:
+        explained = ndcore.near_duplicates(documents).explain(0, 1)
+    assert explained.verdict == "different"
+    assert run("compare", tmp_path / "in" / "a.html", tmp_path / "in" / "b.txt", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "none"
+
+
+def test_main_content_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole page is read, said and counted; by every command."""
+    menu = b"<html><body><nav><ul><li>%s</li></ul></nav></body></html>"
+    listed = [menu % word for word in (b"one two", b"three", b"one two")]
+    for data in listed:
+        assert main_text(data) == ""
+    write_jsonl(tmp_path / "in.jsonl", [*listed, page(ARTICLE * 4)])
+    html = ["--html", "main"]
+    assert list(map(words, read(tmp_path / "in.jsonl", html="main")))[:3] == [["one", "two"], ["three"], ["one", "two"]]
+    assert run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", *html, "--report", tmp_path / "r.html") == 0
+    told = "3 pages without recognizable main content, read whole"
+    assert told in capsys.readouterr().out and told in (tmp_path / "r.html").read_text()
+    summary = counts(tmp_path / "out")
+    assert summary["pages_without_main_content"] == 3 and summary["without_shingles"] == 0
+    assert summary["counts"]["dropped_by_class"] == {"identical": 1, "lexical": 0, "shingle": 0, "near": 0}
+    assert run("sketch", tmp_path / "in.jsonl", "-o", tmp_path / "s.nds", *html) == 0
+    assert told in capsys.readouterr().out
+    assert run("cluster", tmp_path / "in.jsonl", "-o", tmp_path / "c.ndc", *html) == 0
+    assert told in capsys.readouterr().out
+    with Documents([str(tmp_path / "in.jsonl")], html="main") as documents:
+        list(documents.batches())
+        list(documents.batches())
+        assert documents.without_main == 3
+
+
+def main_text(data: bytes) -> str:
+    from resiliparse.extract.html2text import extract_plain_text
+
+    return str(extract_plain_text(data.decode(), main_content=True)).strip()
+
+
+def test_plain_text_in_another_encoding_keeps_its_bytes() -> None:
+    """Two sequences that are not in the encoding give the same replacement characters, and no words."""
+    found = [decoded_text(data, "euc-jp") for data in (b"!\xfe\xff", b"!\xfd\xff")]
+    assert found[0] == found[1]
+    assert ndcore.near_duplicates(found).labels.tolist() == [0, 1]

@@ -227,7 +227,7 @@ class _Job:
         read = self.read
         wanted = alike(read.rows, read.valid & (read.known | read.has_text)) & ~read.known
         where = self.corpora, (0, self.n), wanted
-        read_digests(*where, self.sketcher.shingling, read.digests, threads=threads, report=report)
+        read_digests(*where, self.sketcher.shingling, read.digests, read.valid, threads=threads, report=report)
         read.known[wanted] = True
 
     def run(

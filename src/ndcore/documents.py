@@ -19,6 +19,7 @@ from ndcore.files.sources import DocumentError, Inputs, Source, find, stamp
 from ndcore.files.spool import WorkDirectory, spool
 from ndcore.files.streams import lines, read_whole
 from ndcore.files.webtext import PARTS, html_reader
+from ndcore.texts import Extracted
 
 __all__ = ["DocumentError", "Documents", "Rejected"]
 
@@ -58,8 +59,9 @@ class Documents:
     annotate : bool
         Refuse records that have the fields which annotation adds.
     html : {"page", "main"} or None
-        The text of HTML: the whole page, or what is taken for its main content. Given, the texts of JSONL and Parquet are
-        HTML too; None: they are not, and HTML files and archives are read as whole pages.
+        The text of HTML: the whole page, or what is taken for its main content (the whole page where that has no word).
+        Given, the texts of JSONL and Parquet are HTML too; None: they are not, and HTML files and archives are read as
+        whole pages.
 
     Attributes
     ----------
@@ -70,6 +72,8 @@ class Documents:
         Documents read, rejected ones included.
     blank : int
         Lines of white space in JSONL files; they are not records.
+    without_main : int
+        Pages of whose main content nothing was found, so that they are read as whole pages.
     """
 
     def __init__(
@@ -111,6 +115,7 @@ class Documents:
         self._firsts = array("q", [0])
         self._blanks = array("q")
         self._kinds: dict[int, Counter[str]] = {}
+        self.without_main = 0
 
     def __enter__(self) -> Documents:
         return self
@@ -284,6 +289,7 @@ class Documents:
         if ident is None:
             ident = source.label if record.number is None else f"{source.label}:{record.number}"
         self.ids.append(ident)
+        self.without_main += isinstance(record.text, Extracted) and record.text.fell_back
         return True
 
     def _reject(self, index: int, error: DocumentError) -> None:
@@ -348,12 +354,11 @@ class Documents:
         if self._columns:
             return None, f"a {source.kind} file has no field {self._columns[0].field!r}; --keep FIELD and --by need records"
         try:
-            text: str | bytes = read_whole(source)
+            data = read_whole(source)
         except DocumentError as error:
             return None, error.reason
-        if source.kind == "html":
-            text = html_reader(source.path, self._part)(text, None)
-        return Record(None, text, None, (), len(text))
+        text = html_reader(source.path, self._part)(data, None) if source.kind == "html" else data
+        return Record(None, text, None, (), max(len(data), len(text)))
 
     def check_unchanged(self, index: int) -> None:
         """Raise DocumentError where the file of ``sources[index]`` is not the one that was read first."""

@@ -268,7 +268,8 @@ def _digests(
     def read(which: NDArray[np.bool_], part: int) -> None:
         wanted = np.zeros(len(segments), np.bool_)
         wanted[documents[which]] = wanted[firsts[which]] = True
-        read_digests([corpus], [0], wanted, shingling, digests, parts=(part,), threads=threads, report=report)
+        read_digests([corpus], [0], wanted, shingling, digests, segments.valid, parts=(part,), threads=threads,
+                     report=report)
 
     read(np.ones(len(documents), np.bool_), OF_BYTES)
     read((digests[documents] != digests[firsts]).any(axis=1) | unmarked(segments)[documents], OF_TOKENS)

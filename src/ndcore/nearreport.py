@@ -109,6 +109,9 @@ def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
             "Texts that were given as saved sketches are not at hand: their resemblances are estimates, and nothing of "
             f"them can be shown. {result.expected_spurious:.2g} spurious matches are expected of fingerprints that collide."
         )
+    without = int(np.count_nonzero(~result.valid))
+    if without:
+        given.append(f"{counted(without, 'document')} without shingles, kept unless equal to the byte.")
     return [f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often.", *given]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
@@ -18,7 +17,7 @@ from ndcore.shingling import FEATURE_POLYNOMIAL, Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher
 from ndcore.spooled import SpooledArray, temporary_file
-from ndcore.texts import Text, as_texts, map_pieces, pieces
+from ndcore.texts import Text, as_bytes, as_texts, digest, map_pieces, original_digest, pieces
 from ndcore.verifying import BATCH, Corpus, TextCorpus, indexed_pieces
 
 __all__ = ["OF_BYTES", "OF_TOKENS", "Reading", "alike", "as_corpus", "read_corpus", "read_digests", "sketch_corpus"]
@@ -30,8 +29,9 @@ REMEMBERED = 1 << 20  # signatures, in 8 bytes each
 class Reading(NamedTuple):
     """What is kept of n documents.
 
-    rows (n, num_perm); digests uint8 (n, 32): BLAKE2b-128 of the bytes, then of the canonical tokens, where known bool (n,)
-    is set; lengths in bytes; valid: has shingles; invalid_bytes: bytes in no well-formed UTF-8 sequence, in all.
+    rows (n, num_perm); digests uint8 (n, 32): BLAKE2b-128 of the bytes (of a document without shingles: of what its text was
+    extracted from), then of the canonical tokens, where known bool (n,) is set; lengths in bytes; valid: has shingles;
+    invalid_bytes: bytes in no well-formed UTF-8 sequence, in all.
     """
 
     rows: NDArray[Any]
@@ -81,7 +81,7 @@ def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
 def _packed(batch: Sequence[Text]) -> bytes:
     parts = []
     for text in batch:
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        data = as_bytes(text)
         parts += [len(data).to_bytes(8, "little"), b"s" if isinstance(text, str) else b"b", data]
     return b"".join(parts)
 
@@ -105,10 +105,6 @@ def as_corpus(texts: Any) -> Corpus:
     if isinstance(texts, Iterator):
         return SpooledCorpus(texts)
     return TextCorpus(as_texts(texts))
-
-
-def _digest(data: Any) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 class _Remembered:
@@ -151,18 +147,26 @@ def _raw(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batch:
     return batch if shingling.reads_bytes else Batch(texts)
 
 
+def _of_bytes(raw: Batch, texts: Sequence[Text], which: NDArray[np.int64], valid: NDArray[np.bool_]) -> list[bytes]:
+    """Digest the texts at these positions; where one has no shingles, what it was extracted from."""
+    hashed: list[bytes] = raw.hashed(digest, which)
+    for i in np.flatnonzero(~valid[which]).tolist():
+        hashed[i] = original_digest(texts[int(which[i])])
+    return hashed
+
+
 def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]], remembered: _Remembered | None) -> Reading:
     first, texts = piece
     shingling = sketcher.shingling
     batch = shingling.batch(texts)
     raw = _raw(shingling, batch, texts)
-    done = sketcher.sketch_batch(batch, first, _digest if remembered is None else None)
+    done = sketcher.sketch_batch(batch, first, digest if remembered is None else None)
     rows, valid = done.sink.rows, done.valid
     known = np.ones(len(texts), np.bool_) if remembered is None else ~valid | remembered.again(rows)
     which = np.flatnonzero(known)
-    canonical = done.hashed if remembered is None else shingling.shingler.canonical(batch, _digest, which)
+    canonical = done.hashed if remembered is None else shingling.shingler.canonical(batch, digest, which)
     digests = np.zeros((len(texts), 32), np.uint8)
-    for part, hashed in ((OF_BYTES, raw.hashed(_digest, which)), (OF_TOKENS, canonical)):
+    for part, hashed in ((OF_BYTES, _of_bytes(raw, texts, which, valid)), (OF_TOKENS, canonical)):
         digests[which, 16 * part : 16 * part + 16] = _joined(hashed)
     return Reading(rows, digests, known, raw.lengths(), valid, done.invalid_bytes)
 
@@ -204,16 +208,20 @@ def read_corpus(
 
 def read_digests(
     corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_], shingling: Shingling,
-    digests: NDArray[np.uint8], *, parts: Sequence[int] = (OF_BYTES, OF_TOKENS), threads: int | None, report: Progress,
+    digests: NDArray[np.uint8], valid: NDArray[np.bool_], *, parts: Sequence[int] = (OF_BYTES, OF_TOKENS),
+    threads: int | None, report: Progress,
 ) -> None:
-    """Read the wanted documents again (see `indexed_texts`) and set these parts of their rows of `digests`."""
+    """Read the wanted documents again (see `indexed_texts`) and set these parts of their rows of `digests`.
+
+    valid, bool (n,): documents with shingles; of the others the bytes are those of what the text was extracted from.
+    """
     def work(piece: tuple[NDArray[np.int64], Sequence[Text]]) -> tuple[NDArray[np.int64], list[NDArray[np.uint8]]]:
         positions, texts = piece
         which = np.arange(len(texts))
         batch = Batch(texts) if OF_TOKENS not in parts else shingling.batch(texts)
         return positions, [
-            _joined(_raw(shingling, batch, texts).hashed(_digest, which) if part == OF_BYTES
-                    else shingling.shingler.canonical(batch, _digest, which))
+            _joined(_of_bytes(_raw(shingling, batch, texts), texts, which, valid[positions]) if part == OF_BYTES
+                    else shingling.shingler.canonical(batch, digest, which))
             for part in parts
         ]
 

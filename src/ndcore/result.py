@@ -171,8 +171,8 @@ class NearDuplicates:
             return sources.given
         missing = ~sources.known & (np.arange(len(sources.known)) < sources.n)
         assert sources.shingling is not None
-        read_digests(sources.corpora, (0, sources.n), missing, sources.shingling, sources.digests, threads=None,
-                     report=resolve(None))
+        read_digests(sources.corpora, (0, sources.n), missing, sources.shingling, sources.digests, sources.valid,
+                     threads=None, report=resolve(None))
         sources.known[missing] = True
         rows, valid = sources.rows[: sources.n], self.valid
         return Sketches(rows, sources.recipe, sizes=sizes_of_rows(rows, valid, sources.recipe), sizes_exact=~valid,
@@ -284,7 +284,7 @@ def verdicts(
     """The strongest verdict between documents i and j that are supposed to be near-duplicates at least."""
     known = sources.known[i] & sources.known[j]
     same = sources.digests[i] == sources.digests[j]
-    identical = known & same[:, :16].all(axis=1)
+    identical = known & same[:, :16].all(axis=1) & (sources.valid[i] == sources.valid[j])
     lexical = known & same[:, 16:].all(axis=1) & sources.valid[i] & sources.valid[j]
     shingle = exact & (resemblance == 1.0)
     return np.select([i == j, identical, lexical, shingle], CLASSES[:4], CLASSES[4])

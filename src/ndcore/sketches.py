@@ -43,7 +43,8 @@ class Sketches:
     recipe : Recipe
     ids : list of str or of int, or None
     digests : ndarray of uint8 (n, 32), or None
-        BLAKE2b-128 of the document's bytes, then of its canonical tokens.
+        BLAKE2b-128 of the document's bytes (of a page without shingles: of the page, not of its text), then of its
+        canonical tokens.
 
     ``len``, iteration and ``sk[i]`` give values of documents; slices, masks and index arrays give Sketches.
     """

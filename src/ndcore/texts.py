@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 from collections import deque
@@ -15,7 +16,10 @@ from numpy.typing import NDArray
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._pipeline import text_lengths
 
-__all__ = ["Text", "as_texts", "lengths", "map_pieces", "pieces", "take", "thread_count"]
+__all__ = [
+    "Extracted", "Text", "as_bytes", "as_texts", "digest", "lengths", "map_pieces", "original_digest", "pieces", "take",
+    "thread_count",
+]
 
 Text = str | bytes
 Item = TypeVar("Item")
@@ -24,6 +28,46 @@ Result = TypeVar("Result")
 PIECE = 1 << 20  # about so many bytes of text are one piece of work
 LEAST_PIECE = 1 << 16
 PIECES = 8  # of a thread, at least: then the last ones leave few threads idle
+
+
+class Extracted(str):
+    """A text with what it was extracted from: a page of HTML, bytes in another encoding.
+
+    Where an extraction leaves nothing to compare, the originals decide which documents are identical.
+
+    Attributes
+    ----------
+    original : str or bytes
+        What it was extracted from.
+    fell_back : bool
+        Whether a part was asked for that is not there, so that this is the whole.
+    """
+
+    __slots__ = ("fell_back", "original")
+    original: Text
+    fell_back: bool
+
+    @classmethod
+    def of(cls, text: str, original: Text, fell_back: bool = False) -> Extracted:
+        """Return `text` with what it was extracted from."""
+        made = cls(text)
+        made.original, made.fell_back = original, fell_back
+        return made
+
+
+def digest(data: Any) -> bytes:
+    """Return BLAKE2b-128 of a bytes-like object, 16 bytes."""
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def as_bytes(text: Text) -> bytes:
+    """Return the bytes of a text; of str, UTF-8 with surrogatepass."""
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+
+
+def original_digest(text: Text) -> bytes:
+    """Return the digest of what a text was extracted from, or of its own bytes where it was not. O(len)."""
+    return digest(as_bytes(text.original if isinstance(text, Extracted) else text))
 
 
 def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:

@@ -212,6 +212,7 @@ def _account(made: Collection, documents: Documents | Sketches | None) -> dict[s
         },
         "recipe": {"id": made.recipe.id, "parameters": json.loads(made.recipe.to_json())},
         "rejected": summary.rejected_list(documents.rejected) if isinstance(documents, Documents) else [],
+        "pages_without_main_content": documents.without_main if isinstance(documents, Documents) else 0,
         "repeated_ids": repeated(documents) if isinstance(documents, Documents) else 0,
     }
 
@@ -251,6 +252,7 @@ def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
         (account["common"], "shingle", "common to so many documents that no pairs were proposed by it"),
         (account["chains"], "cluster",
          "held together by chains: some members do not resemble their representative enough"),
+        (account["pages_without_main_content"], "page", summary.NO_MAIN),
         (account["repeated_ids"], "document", "with the id of an earlier one"),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]

@@ -18,7 +18,7 @@ from ndcore.files.spool import read_whole
 from ndcore.modsketching import ModSketcher
 from ndcore.shingling import Shingling
 from ndcore.sketching import BottomSketcher, MinHasher
-from ndcore.texts import Text
+from ndcore.texts import Text, as_bytes, original_digest
 
 _SHINGLING = ("unit", "width", "labelled", "short", "normalize")
 _SKETCHES: dict[str, Callable[..., MinHasher | BottomSketcher | ModSketcher]] = {
@@ -102,15 +102,18 @@ def compare(a: Text, b: Text, names: tuple[str, str], shingling: Shingling, thre
         Document(names[1], b, tokens[1], exact.size_b),
         shingling,
         threshold,
-        _verdict(_bytes(a) == _bytes(b), canonical[0] == canonical[1], exact, threshold),
+        _verdict(_identical(a, b, exact), canonical[0] == canonical[1], exact, threshold),
         exact,
         [_estimate(name, sketcher(shingling=shingling), a, b) for name, sketcher in _SKETCHES.items()],
         found,
     )
 
 
-def _bytes(text: Text) -> bytes:
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+def _identical(a: Text, b: Text, exact: Overlap) -> bool:
+    """Compare the bytes of two texts; of texts without shingles, those of what they were extracted from."""
+    if exact.size_a or exact.size_b:
+        return as_bytes(a) == as_bytes(b)
+    return original_digest(a) == original_digest(b)
 
 
 def _verdict(identical: bool, lexical: bool, exact: Overlap, threshold: float) -> str:

@@ -164,6 +164,7 @@ class Run:
             "filter": summary.plain(result.filter),
             "common": summary.plain(result.common),
             "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),
+            "pages_without_main_content": texts.without_main if from_files else 0,
             "invalid_utf8_bytes": int(result.invalid_bytes),
             "blank_lines": texts.blank if from_files else 0,
             "repeated_ids": repeated(texts),

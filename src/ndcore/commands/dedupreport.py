@@ -18,7 +18,7 @@ def dedup_page(run: Run, account: dict[str, Any]) -> str:
         run.result,
         name=lambda position: str(run.verdicts.name(position)),
         rejected=account["counts"]["rejected"],
-        notes=[f"{note}." for note in summary.notes(account)],
+        notes=[f"{note}." for note in summary.notes({**account, "without_shingles": 0})],  # the result tells these
         tables=[_inputs("Inputs", account["inputs"]), *_against(account["against"]), *_rejected(account["rejected"])],
         parameters=[(name, value) for name, value in parameters if name != "threshold"],
         command=run.args.command_line,

@@ -116,6 +116,8 @@ def sketch(args: argparse.Namespace) -> int:
         without = f", {empty:,} of them without shingles," if empty else ""
         name = printable(args.output)
         print(f"Sketched {counted(len(sketches), 'document')}{without} to {name} ({size:,} bytes)")
+        if documents.without_main:
+            print(f"  note: {counted(documents.without_main, 'page')} {summary.NO_MAIN}")
         print(f"Next: {_NEXT[args.kind].format(name)}")
     return 0
 

@@ -61,8 +61,8 @@ def add_html(p: argparse.ArgumentParser, option: str) -> None:
         option,
         dest="html_part",
         choices=PARTS,
-        help="text of HTML: the whole page, or what looks like its main content; given, the text fields of .jsonl and "
-        ".parquet are HTML too (default page, and text fields are plain text)",
+        help="text of HTML: the whole page, or what looks like its main content (the whole page where nothing does); given, "
+        "the text fields of .jsonl and .parquet are HTML too (default page, and text fields are plain text)",
     )
 
 

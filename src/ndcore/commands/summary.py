@@ -19,6 +19,8 @@ _MEANING = {
     "shingle": "the same set of shingles",
     "near": "resemblance at or above the threshold",
 }
+NO_MAIN = "without recognizable main content, read whole"
+BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
 
 
 def plain(value: Any) -> Any:
@@ -131,7 +133,8 @@ def notes(summary: dict[str, Any]) -> list[str]:
     ignored = Counter(item["kind"] for item in summary["ignored"])
     kinds = _commonest(others)
     listed = (
-        (summary["without_shingles"], "document", "without shingles (empty, or only punctuation), kept unless identical"),
+        (summary["without_shingles"], "document", BARE),
+        (summary["pages_without_main_content"], "page", NO_MAIN),
         (summary["invalid_utf8_bytes"], "byte", "outside of well-formed UTF-8, read as a bound between words"),
         (summary["blank_lines"], "blank line", "passed over"),
         (sum(others.values()), "record", f"of archives kept untouched, not being a document ({kinds})"),

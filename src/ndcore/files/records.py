@@ -17,7 +17,7 @@ _BLANK = b" \t\r\n"
 
 
 class Record(NamedTuple):
-    """A document as read: `number` is its line or row (None for a text file), `size` its bytes, about."""
+    """A document as read: `number` is its line or row (None for a text file), `size` its bytes or so, of HTML the page's."""
 
     number: int | None
     text: str | bytes

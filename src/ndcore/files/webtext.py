@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ndcore.files.sources import DocumentError
+from ndcore.shingling import Shingling
+from ndcore.texts import Extracted
 
 PARTS = ("page", "main")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030"}  # what browsers decode under these names
 
 
-def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], str]:
+def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Extracted]:
     """The function from (HTML, charset that its sender named or None) to its text.
+
+    Main content without a word (of `Shingling`) is none: the text is that of the whole page then, and says so.
 
     Parameters
     ----------
@@ -30,11 +34,16 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], str
         from resiliparse.extract.html2text import extract_plain_text
     except ImportError as error:
         raise DocumentError(path, None, "reading HTML needs resiliparse: pip install 'ndcore[web]'") from error
-    main = part == "main"
 
-    def text(html: str | bytes, charset: str | None) -> str:
+    words = Shingling(width=1) if part == "main" else None
+
+    def text(html: str | bytes, charset: str | None) -> Extracted:
         shown = decoded_html(html, charset) if isinstance(html, bytes) else html.encode("utf-8", "replace").decode()
-        return str(extract_plain_text(shown, main_content=main, list_bullets=False))
+        found = str(extract_plain_text(shown, main_content=words is not None, list_bullets=False))
+        fell_back = words is not None and not len(words.fingerprints(found))
+        if fell_back:
+            found = str(extract_plain_text(shown, main_content=False, list_bullets=False))
+        return Extracted.of(found, html, fell_back)
 
     return text
 
@@ -51,7 +60,7 @@ def decoded_html(data: bytes, charset: str | None) -> str:
 def decoded_text(data: bytes, charset: str | None) -> str | bytes:
     """Plain text by the rules of `decoded_html`, ``meta`` apart: UTF-8 as it is, anything else decoded."""
     encoding = _encoding(data, charset, False)
-    return data if encoding == "utf-8" else _decoded(data, encoding)
+    return data if encoding == "utf-8" else Extracted.of(_decoded(data, encoding), data)
 
 
 def _encoding(data: bytes, charset: str | None, is_html: bool) -> str:

@@ -20,12 +20,21 @@ Keep = Literal["first", "longest"] | Sequence[float]
 
 @dataclass(frozen=True)
 class Read:
-    """What deduplication looks at: the bytes, the canonical tokens and the set of shingles of one document."""
+    """What deduplication looks at: the bytes, the canonical tokens and the set of shingles of one document.
+
+    ``original``: the bytes that the text was extracted from; of plain text, its own.
+    """
 
     data: bytes
+    original: bytes
     canonical: bytes
     shingles: frozenset[Hashable]
     group: Hashable
+
+    @property
+    def whole(self) -> tuple[bool, bytes]:
+        """What identical documents have in common: the text, or the original where that leaves nothing to compare."""
+        return bool(self.shingles), self.data if self.shingles else self.original
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,7 @@ def near_duplicates(
     against: Sequence[str | bytes] = (),
     by: Sequence[Hashable] | None = None,
     verify: str = "fingerprints",
+    originals: Sequence[str | bytes] | None = None,
 ) -> Result:
     """Deduplicate ``texts``, by exact comparison of all pairs.
 
@@ -102,6 +112,8 @@ def near_duplicates(
         Documents of different labels are never compared.
     verify : "fingerprints" or "tokens"
         What the resemblance is measured on: sets of fingerprints, or of token tuples.
+    originals : None or sequence of str or bytes, one for each of ``texts`` and then of ``against``
+        What they were extracted from, as pages of HTML. None: they are the documents.
 
     Raises
     ------
@@ -125,8 +137,8 @@ def near_duplicates(
         polynomial=polynomial,
     )
     reads = [
-        Read(text.to_bytes(d), text.canonical(shingling.tokens(d, unit, normalize)), find(d), g)
-        for d, g in zip(documents, groups, strict=True)
+        Read(text.to_bytes(d), text.to_bytes(o), text.canonical(shingling.tokens(d, unit, normalize)), find(d), g)
+        for d, o, g in zip(documents, documents if originals is None else originals, groups, strict=True)
     ]
     order = [*range(n, len(documents)), *_keep_order(reads[:n], keep)]
     leaders = _leaders(reads, order)
@@ -186,7 +198,7 @@ def _leaders(reads: Sequence[Read], order: Sequence[int]) -> list[int]:
     lexical: dict[Hashable, int] = {}
     for i in order:
         read = reads[i]
-        first = identical.setdefault((read.group, read.data), i)
+        first = identical.setdefault((read.group, read.whole), i)
         if first != i or not read.shingles:
             leaders[i] = leaders[first]
         else:
@@ -213,7 +225,7 @@ def _verdict(reads: Sequence[Read], i: int, label: int) -> tuple[str, float]:
         return "kept", 1.0
     a, b = reads[i], reads[label]
     measured = resemblance(a.shingles, b.shingles)
-    if a.data == b.data:
+    if a.whole == b.whole:
         return "identical", measured
     if a.canonical == b.canonical:
         return "lexical", measured
