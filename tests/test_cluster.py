@@ -477,7 +477,7 @@ def on_shelf(shelf, texts, **changes):
     how = {"policy": "resemblance", "cluster": "star", "guard": None, "least": 8, "tell_apart": True, "memory_limit": None,
            "threads": 1, "report": lambda *_: None, "keep_entries": True}  # fmt: skip
     settings = Settings.of(texts, **{name: changes.pop(name, default) for name, default in what.items()})
-    return fourphase.cluster_on_shelf(shelf, texts, settings, **{**how, **changes})
+    return fourphase.cluster_on_shelf(shelf, fourphase.readable(texts), settings, **{**how, **changes})
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_ways_that_find_the_same(tmp_path, records, capsys, options):
 
 def test_refusals(tmp_path, records, collection, capsys):
     assert "-o COLLECTION" in refused(capsys, 2, "cluster", records)
-    assert "--overwrite" in refused(capsys, 2, "cluster", records, "-o", collection)
+    assert "--overwrite" in refused(capsys, 2, "cluster", records, "-o", collection, "--threshold", "0.6")
     assert run("cluster", records, "-o", collection, "--overwrite", "-q") == 0
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "mine").write_text("mine")

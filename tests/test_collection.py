@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 
 import numpy as np
 import pytest
 
 import ndcore as nd
+from ndcore import fourphase
 from ndcore.container import CorruptFile
+from ndcore.description import describe
 from ndcore.shelf import DirectoryShelf
 
 WORDS = [f"w{i}" for i in range(4000)]
@@ -382,3 +385,110 @@ def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch)
                 match.id for match in made.query(texts[i], 0.5)], lost
         nd.Collection.open(place, verify=True)
         shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("ids, error", [
+    ("abcd", TypeError), (b"abcd", TypeError), ({"a": 1}, TypeError), ({1, 2}, TypeError), (7, TypeError),
+    (["a", "b"], ValueError), ([1.5, 2.5, 3.5, 4.5], TypeError), (["a", 1, "b", 2], TypeError), ([None] * 4, TypeError),
+    (["a", "b", "c", "x" * 70_000], ValueError),
+])
+def test_wrong_ids_leave_nothing_behind(tmp_path, ids, error):
+    texts = ["a rose is a rose", "is a rose", "a rose is a rose", "something else"]
+    with pytest.raises(error, match=r"\bids?\b"):
+        nd.Collection.build(tmp_path / "c", texts, ids)
+    assert not (tmp_path / "c").exists()
+    if error is TypeError and not isinstance(ids, (int, list)):
+        with pytest.raises(TypeError, match="ids are a list"):
+            nd.cluster(texts, ids)
+
+
+@pytest.mark.parametrize("wrong", [["a", "b"], ["a"] * 5, ["a", 1, "b", 2]])
+def test_wrong_ids_of_an_iterator_leave_what_the_right_call_goes_on_with(tmp_path, monkeypatch, wrong):
+    texts = ["a rose is a rose", "is a rose", "a rose is a rose", "something else"]
+    with pytest.raises((TypeError, ValueError), match=r"\bids\b"):
+        nd.Collection.build(tmp_path / "c", iter(texts), iter(wrong))
+    with pytest.raises((TypeError, ValueError), match=r"\bids\b"):
+        nd.Collection.build(tmp_path / "c", texts, iter(wrong))
+    monkeypatch.setattr(fourphase, "_read", None)  # nothing is sketched again
+    made = nd.Collection.build(tmp_path / "c", texts, ["p", "q", "r", "s"])
+    assert made.members("r") == ["p", "r"]
+
+
+def test_ids_of_the_last_call_count(tmp_path, texts, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("ndcore.collection._save", stopped)
+        with pytest.raises(Stopped):
+            nd.Collection.build(tmp_path / "c", texts, [f"wrong {i}" for i in range(len(texts))])
+    made = nd.Collection.build(tmp_path / "c", texts, range(1000, 1000 + len(texts)))
+    assert made.names[3] == 1003
+
+
+def stopped(*_, **__):
+    raise Stopped
+
+
+def test_wrong_parameters_leave_nothing_behind(tmp_path, texts):
+    for wrong in ({"policy": "anything"}, {"cluster": "anything"}, {"guard": 2.0}, {"threads": 0}, {"memory_limit": 0},
+                  {"least": 0}, {"method": "features", "policy": "containment"}):
+        with pytest.raises(ValueError, match=r"\w"):
+            nd.Collection.build(tmp_path / "c", texts, **wrong)
+        assert not (tmp_path / "c").exists()
+    for not_texts in ("one text", 7, [1, 2]):
+        with pytest.raises(TypeError, match="texts"):
+            nd.Collection.build(tmp_path / "c", not_texts)
+        assert not (tmp_path / "c").exists()
+
+
+def test_other_texts_are_not_taken_for_those_of_before(tmp_path, texts, monkeypatch):
+    sketches = nd.ModSketcher("adaptive").sketch_many(texts)
+    for given, others in ((texts, texts[:-1]), (texts, [*texts, "one more"]), (iter(texts), texts[:-1]),
+                          (sketches, sketches[::-1])):
+        with monkeypatch.context() as patch:
+            patch.setattr(fourphase, "sort_entries", stopped)
+            with pytest.raises(Stopped):
+                nd.Collection.build(tmp_path / "c", given)
+        with pytest.raises(ValueError, match="go on with the same"):
+            nd.Collection.build(tmp_path / "c", others)
+        again = texts if given is not sketches else sketches
+        assert len(nd.Collection.build(tmp_path / "c", again)) == len(texts)
+        shutil.rmtree(tmp_path / "c")
+
+
+def test_fewer_documents_than_were_sketched_are_refused(tmp_path, texts, monkeypatch):
+    monkeypatch.setattr(fourphase, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(fourphase, "pieces", small_pieces)
+
+    def failing():
+        yield from texts[:60]
+        raise Stopped
+
+    class Batches:
+        def __init__(self, source):
+            self.source = source
+
+        def batches(self):
+            return ([text] for text in self.source)
+
+    with pytest.raises(Stopped):
+        nd.Collection.build(tmp_path / "c", Batches(failing()), threads=1)
+    with pytest.raises(ValueError, match="sketches of 60 documents are there, and 20"):
+        nd.Collection.build(tmp_path / "c", Batches(texts[:20]))
+    assert len(nd.Collection.build(tmp_path / "c", Batches(texts))) == len(texts)
+
+
+def test_ids_of_sketches_are_those_of_the_collection(tmp_path, texts):
+    sketches = nd.ModSketcher("adaptive").sketch_many(texts)
+    sketches.ids = [f"id {i}" for i in range(len(texts))]
+    made = nd.Collection.build(tmp_path / "c", sketches)
+    assert made.names[5] == "id 5"
+    with pytest.raises(ValueError, match="leave ids out"):
+        nd.Collection.build(tmp_path / "d", made, ["x"] * len(texts))
+
+
+def test_a_description_half_written_is_no_obstacle(tmp_path, texts):
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "collection.json.new").write_text('{"ndcore')
+    assert len(nd.Collection.build(tmp_path / "c", texts)) == len(texts)
+    (tmp_path / "d").mkdir()
+    describe(tmp_path / "d", {"recipe": "another"}, None, finished=False)  # nothing was done but this
+    assert len(nd.Collection.build(tmp_path / "d", texts)) == len(texts)

@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 an input or an output is at fault, 2 the command is at fau
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import os
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         cut_short = "the output ends early" if getattr(arguments, "printed", False) else "nothing was written"
         outcome = "the output is complete" if getattr(arguments, "written", False) else cut_short
+        outcome = getattr(arguments, "outcome", None) or outcome
         return _failed(f"interrupted; {outcome}", 128 + getattr(stopped, "signal", signal.SIGINT))
     except UsageError as error:
         return _failed(str(error), 2)
@@ -49,15 +51,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{place}{error.strerror or error}", 1)
+        return _failed(f"{place}{error.strerror or error}", 1, arguments)
     except MemoryError:
-        return _failed("out of memory; give --memory-limit, or make the inputs smaller", 1)
+        return _failed("out of memory; give --memory-limit, or make the inputs smaller", 1, arguments)
     except (ValueError, ImportError) as error:
-        return _failed(str(error), 1)
+        return _failed(str(error), 1, arguments)
 
 
-def _failed(message: str, code: int) -> int:
+def _failed(message: str, code: int, arguments: argparse.Namespace | None = None) -> int:
+    """Print a message, and in a line of its own what the command says that it leaves; return the code."""
     lines = [printable(line) for line in f"ndcore: {message}".splitlines()]
+    outcome = getattr(arguments, "outcome", None)
+    if outcome:
+        lines.append(printable(f"ndcore: {outcome}"))
     print("\n".join(lines), file=sys.stderr)
     return code
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +18,8 @@ from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, chec
 from ndcore.container import CorruptFile
 from ndcore.description import begin, describe, described
 from ndcore.filtering import FilterDesign
-from ndcore.fourphase import LEAST, check_last_phase, cluster_on_shelf, common_values
-from ndcore.names import Names
+from ndcore.fourphase import LEAST, check_run, cluster_on_shelf, common_values, length, readable
+from ndcore.names import Names, check_ids
 from ndcore.pairing import Method, Settings, marks_of, needed, sketcher_of
 from ndcore.phases import unmarked
 from ndcore.progress import Progress, reporting
@@ -122,7 +122,8 @@ class Collection:
         texts : as of `cluster`, or Collection
             Another collection: its sketches, ids and classes of equal documents are taken, and nothing is read.
         ids : iterable of str or of int, optional
-            It is read when the documents have been. None: positions. Repeated ids stand for several documents.
+            An iterator is read when the documents have been. None: the ids of the sketches, where they have some, or
+            positions. Repeated ids stand for several documents. Those of the last call count, where a call goes on.
         source : mapping that JSON can hold, optional
             What the texts are, as names, sizes and dates of files; to refuse to go on with other ones.
         text_bytes : int
@@ -136,15 +137,17 @@ class Collection:
         FileExistsError
             The directory holds a finished collection, or something else.
         ValueError, TypeError
-            As of `cluster`; an unfinished collection of other parameters, or of another source.
+            As of `cluster`, before anything is written; an unfinished collection of other parameters, or of another source;
+            ids of an iterator that do not fit, which leaves what is done to go on with.
         OSError
             The disk is full, or will be. What is finished stays: make room, and build again.
         """
-        given = texts.clustering.segments if isinstance(texts, Collection) else texts
+        given = texts.clustering.segments if isinstance(texts, Collection) else readable(texts)
+        packed = _packed_ids(texts, ids, length(given))
         settings = Settings.of(
             given, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
         )
-        check_last_phase(settings, policy, cluster, guard, least)
+        check_run(settings, policy, cluster, guard, least, memory_limit, threads)
         place = Path(path)
         parameters = {**settings.plain(), "tell_apart": bool(tell_apart)}
         shelf = DirectoryShelf(place)
@@ -152,16 +155,19 @@ class Collection:
         shelf.mend()
         shelf.reserve(settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
         if isinstance(texts, Collection):
-            for name in ("ids", "documents"):
-                shelf.put(name, *texts._shelf.get(name))
+            shelf.put("documents", *texts._shelf.get("documents"))
         with reporting(progress) as report:
             found = cluster_on_shelf(
                 shelf, given, settings, policy=policy, cluster=cluster, guard=guard, least=least, tell_apart=tell_apart,
                 memory_limit=memory_limit, threads=threads, report=report, keep_entries=True,
             )
-            if not shelf.has("ids"):
-                shelf.put("ids", {}, {} if ids is None else Names.packed(ids))
-        Names(shelf.get("ids")[1], len(found))
+            if packed is None:
+                assert ids is not None
+                listed = list(ids)
+                check_ids(listed, len(found))
+                packed = Names.packed(listed)
+        if not (shelf.has("ids") and _equal(shelf.get("ids")[1], packed)):
+            shelf.put("ids", {}, packed)
         _save(shelf, found)
         for name in ("read", "ranges"):
             shelf.drop(name)
@@ -374,6 +380,25 @@ def _span(keys: NDArray[np.uint64], value: np.uint64, low: int, high: int) -> tu
 
 
 # ---- files
+
+
+def _packed_ids(texts: Any, ids: Iterable[Any] | None, n: int | None) -> dict[str, NDArray[Any]] | None:
+    """Return the arrays of the ids of `n` documents; None where they can be told only when the documents have been read.
+
+    Whatever of them is not accepted is refused here, if it can be, for nothing has been written yet.
+    """
+    if isinstance(texts, Collection):
+        if ids is not None:
+            raise ValueError("a collection has ids of its own: leave ids out")
+        return texts._shelf.get("ids")[1]
+    if ids is None:
+        return {} if not isinstance(texts, Sketches) or texts.ids is None else Names.packed(texts.ids)
+    check_ids(ids, n)
+    return Names.packed(ids) if isinstance(ids, Sized) else None
+
+
+def _equal(there: Mapping[str, NDArray[Any]], given: Mapping[str, NDArray[Any]]) -> bool:
+    return there.keys() == given.keys() and all(np.array_equal(there[name], given[name]) for name in there)
 
 
 def _save(shelf: DirectoryShelf, found: Clustering) -> None:

@@ -12,6 +12,7 @@ from ndcore.container import CorruptFile
 __all__ = ["begin", "describe", "described", "is_collection"]
 
 DESCRIPTION = "collection.json"
+NEW = ".new"  # ends the name of a description that is being written
 FORMAT = 1
 
 
@@ -43,30 +44,40 @@ def describe(place: Path, parameters: dict[str, Any], source: Any, *, finished: 
     text = json.dumps(
         {"ndcore.collection": FORMAT, "finished": finished, "parameters": parameters, "source": source}, indent=1
     )
-    new = place / (DESCRIPTION + ".new")
+    new = place / (DESCRIPTION + NEW)
     new.write_text(text + "\n", encoding="utf-8")
     new.replace(place / DESCRIPTION)
 
 
 def begin(place: Path, parameters: dict[str, Any], source: Any) -> None:
-    """A directory to build in: a new one, or one with an unfinished collection of the same parameters and source.
+    """Make a directory to build in: a new one, or one with an unfinished collection of the same parameters and source.
 
-    FileExistsError where something else is there, ValueError for other parameters.
+    An unfinished collection that holds nothing but its description is begun anew, whatever it was to be made of.
+
+    Raises
+    ------
+    FileExistsError
+        Something else is there.
+    ValueError
+        The unfinished collection has other parameters, or another source.
     """
     place.mkdir(parents=True, exist_ok=True)
     if not is_collection(place):
-        if any(place.iterdir()):
+        if any(entry.name != DESCRIPTION + NEW for entry in place.iterdir()):
             raise FileExistsError(17, "exists and holds something else than a collection", str(place))
         describe(place, parameters, source, finished=False)
         return
     description = described(place)
     if description["finished"]:
         raise FileExistsError(17, "holds a finished collection already", str(place))
+    if not any(place.rglob("*.ndc")):
+        describe(place, parameters, source, finished=False)
+        return
     for what, before, now in (("parameters", description["parameters"], parameters),
                               ("source", description["source"], source)):
         if before != now:
             raise ValueError(f"{place} holds an unfinished collection of another {what}: {_difference(before, now)}; "
-                             "go on with the same, or build in another directory")
+                             "go on with the same, build in another directory, or remove this one")
 
 
 def _difference(before: Any, now: Any) -> str:

@@ -144,6 +144,11 @@ class Documents:
         """Blank lines met in JSONL files."""
         return sum(self._blanks)
 
+    def spool(self) -> None:
+        """Copy streams to temporary files now, which the first pass does otherwise. DocumentError as of `batches`."""
+        for source in self.sources:
+            spool(source, self._work)
+
     def scan(self) -> None:
         """Make the first pass, unless it has been made."""
         if not self._complete:
@@ -196,10 +201,11 @@ class Documents:
         self._complete = True
 
     def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], list[str | bytes]]]:
-        """(positions, texts) of the wanted documents, in batches as of `batches`, after the first pass.
+        """Yield (positions, texts) of the wanted documents, in batches as of `batches`.
 
-        Lines of JSONL files that are not wanted are not parsed.
+        Lines of JSONL files that are not wanted are not parsed. The first pass is made before, unless it has been made.
         """
+        self.scan()
         positions: list[int] = []
         batch: list[str | bytes] = []
         size = 0

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
 from ndcore.filtering import FilterDesign
+from ndcore.names import check_ids
 from ndcore.pairing import Method, Settings, marks_of, needed
 from ndcore.phases import CommonHeld, collapse, count_pairs, find_alike, is_paired, sort_entries, unmarked
 from ndcore.progress import Progress, reporting
@@ -23,9 +24,9 @@ from ndcore.sketches import Sketches
 from ndcore.sketching import Piece, Sketcher
 from ndcore.superfeatures import RUN
 from ndcore.texts import map_pieces, pieces, take, thread_count
-from ndcore.verifying import Corpus
+from ndcore.verifying import Corpus, TextCorpus
 
-__all__ = ["LEAST", "check_last_phase", "cluster", "cluster_on_shelf", "common_values"]
+__all__ = ["LEAST", "check_run", "cluster", "cluster_on_shelf", "common_values", "length", "readable"]
 
 LEAST = 8  # members of a sample that tell a containment
 SEGMENT = 1 << 28  # bytes of sketches in a part
@@ -125,41 +126,65 @@ def cluster(
     >>> found.labels.tolist(), found.resemblance.tolist()
     ([0, 0, 2], [1.0, 0.75, 1.0])
     """
+    given = readable(texts)
+    if ids is not None:
+        check_ids(ids, length(given))
     settings = Settings.of(
-        texts, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
+        given, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
     )
-    share = _half(memory_limit)
+    check_run(settings, policy, cluster, guard, least, memory_limit, threads)
     with reporting(progress) as report:
         found = cluster_on_shelf(
-            MemoryShelf(share), texts, settings, policy=policy, cluster=cluster, guard=guard, least=least,
+            MemoryShelf(_half(memory_limit)), given, settings, policy=policy, cluster=cluster, guard=guard, least=least,
             tell_apart=tell_apart, memory_limit=memory_limit, threads=threads, report=report, keep_entries=False,
         )
-    if ids is not None and len(ids) != len(found):
-        raise ValueError(f"there are {len(ids)} ids and {len(found)} documents")
+    if ids is not None:
+        check_ids(ids, len(found))
     return replace(found, ids=ids)
 
 
-def check_last_phase(settings: Settings, policy: str, cluster: str, guard: float | None, least: int) -> None:
-    """Raise ValueError where the last phase has no such parameters, or none of them after such pairs."""
+def readable(texts: Any) -> Corpus | Sketches | Segments:
+    """Return sketches as they are, and any texts as a corpus. TypeError as of `as_corpus`."""
+    return texts if isinstance(texts, (Sketches, Segments)) else as_corpus(texts)
+
+
+def length(given: Corpus | Sketches | Segments) -> int | None:
+    """Return the number of documents, or None where they must be read for it."""
+    if isinstance(given, TextCorpus):
+        return len(given.texts)
+    return len(given) if isinstance(given, (Sketches, Segments)) else None
+
+
+def check_run(
+    settings: Settings, policy: str, cluster: str, guard: float | None, least: int, memory_limit: int | None,
+    threads: int | None,
+) -> None:
+    """Check what `cluster_on_shelf` is to do, before it begins: TypeError or ValueError as of `cluster`."""
     check_grouping(settings.threshold, settings.floor, policy, cluster, guard, least)
     if cluster == "popular" and settings.method != "shingles":
         raise ValueError("cluster='popular' is made of mod sketches: use method='shingles'")
     if settings.method == "features" and policy == "containment":
         raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
+    _half(memory_limit)
+    thread_count(threads)
 
 
 def cluster_on_shelf(
-    shelf: Shelf, texts: Any, settings: Settings, *, policy: str, cluster: str, guard: float | None, least: int,
-    tell_apart: bool, memory_limit: int | None, threads: int | None, report: Progress, keep_entries: bool,
+    shelf: Shelf, given: Corpus | Sketches | Segments, settings: Settings, *, policy: str, cluster: str,
+    guard: float | None, least: int, tell_apart: bool, memory_limit: int | None, threads: int | None, report: Progress,
+    keep_entries: bool,
 ) -> Clustering:
-    """`cluster`, with its intermediate results on this shelf: what is there already is not made again."""
-    check_last_phase(settings, policy, cluster, guard, least)
+    """Cluster as `cluster` does, after `check_run`, with intermediate results on this shelf: what is there already is not
+    made again."""
     share = _half(memory_limit)
-    thread_count(threads)
-    segments, source = _sketched(shelf, texts, settings.sketcher, keep_entries, threads, report)
+    segments = _sketched(shelf, given, settings.sketcher, keep_entries, threads, report)
     shingling = settings.sketcher.shingling if settings.sketcher is not None and tell_apart else None
-    leaders, same = _collapsed(shelf, segments, source, shingling, threads, report)
-    _pair(shelf, segments, leaders, settings, memory_limit=share, threads=threads, report=report, keep_entries=keep_entries)
+    leaders, same = _collapsed(shelf, segments, given, shingling, threads, report)
+    if not (shelf.has("paired") and is_paired(shelf, keep_entries)):
+        _pair(shelf, segments, leaders, settings, memory_limit=share, threads=threads, report=report,
+              keep_entries=keep_entries)
+    for name in shelf.names("runs"):
+        shelf.drop(name)
     draft = Clustering(
         labels=leaders, codes=same, resemblance=np.empty(0), leaders=leaders, same=same, threshold=settings.threshold,
         policy=policy, cluster=cluster, guard=guard, least=least, floor=settings.floor, common=common_values(shelf),
@@ -184,22 +209,40 @@ def _half(memory_limit: int | None) -> int | None:
 
 
 def _sketched(
-    shelf: Shelf, texts: Any, sketcher: Sketcher | None, keep: bool, threads: int | None, report: Progress
-) -> tuple[Segments, Corpus | Sketches | Segments]:
-    """The sketches of all documents, and where their digests can be had."""
-    if isinstance(texts, (Sketches, Segments)):
-        given = texts if isinstance(texts, Segments) else Segments([texts])
-        for number, part in enumerate(given.parts if keep else ()):
-            if not shelf.has(part_name("sketches", number)):
-                shelf.put_sketches(part_name("sketches", number), part)
-        return given, texts
+    shelf: Shelf, given: Corpus | Sketches | Segments, sketcher: Sketcher | None, keep: bool, threads: int | None,
+    report: Progress,
+) -> Segments:
+    """Return the sketches of all documents."""
+    if isinstance(given, (Sketches, Segments)):
+        segments = given if isinstance(given, Segments) else Segments([given])
+        for number, part in enumerate(segments.parts if keep else ()):
+            _put_given(shelf, part_name("sketches", number), part)
+        return segments
     assert sketcher is not None
-    corpus = as_corpus(texts)
     names = _consecutive(shelf)
     done = sum(len(shelf.get_sketches(name)) for name in names)
-    if not shelf.has("read") or shelf.get("read")[0]["documents"] != done:
-        _read(shelf, corpus, sketcher, names, done, threads, report)
-    return Segments([shelf.get_sketches(name) for name in shelf.names("sketches")]), corpus
+    whole = shelf.has("read") and shelf.get("read")[0]["documents"] == done
+    n = length(given)
+    if n is not None and (n != done if whole else n < done):
+        raise ValueError(_OTHERS.format(done, n))
+    if not whole:
+        _read(shelf, given, sketcher, names, done, threads, report)
+    return Segments([shelf.get_sketches(name) for name in shelf.names("sketches")])
+
+
+_OTHERS = ("sketches of {} documents are there, and {} documents are given: go on with the same, or build in another "
+           "directory")
+
+
+def _put_given(shelf: Shelf, name: str, part: Sketches) -> None:
+    """Put sketches there; where an interrupted run put some, ValueError if those are others."""
+    if not shelf.has(name):
+        shelf.put_sketches(name, part)
+        return
+    there = shelf.get_sketches(name)
+    columns = ("values", "offsets", "moduli", "valid")
+    if not all(np.array_equal(getattr(there, column), getattr(part, column)) for column in columns):
+        raise ValueError(f"the sketches in {name} are not those given: go on with the same, or build in another directory")
 
 
 def _consecutive(shelf: Shelf) -> list[str]:
@@ -239,6 +282,8 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
         rest = batch if not skipped else take(batch, np.arange(skipped, len(batch)))
         yield from ((at + skipped + inside, part) for inside, part in pieces(rest))
         at += len(batch)
+    if at < first:
+        raise ValueError(_OTHERS.format(first, at))
 
 
 def _collapsed(
@@ -283,8 +328,6 @@ def _pair(
     shelf: Shelf, segments: Segments, leaders: Ints, settings: Settings, *, memory_limit: int | None, threads: int | None,
     report: Progress, keep_entries: bool,
 ) -> None:
-    if shelf.has("paired") and is_paired(shelf, keep_entries):
-        return
     n = len(segments)
     taken = (leaders == np.arange(n)) & ~unmarked(segments)
     marks = [marks_of(part, settings) for part in segments.parts]
@@ -303,8 +346,6 @@ def _pair(
                 memory_limit=memory_limit, threads=threads, report=report)
     common = [shelf.get(name)[1]["common"] for name in shelf.names("runs")]
     shelf.put("paired", {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
-    for name in shelf.names("runs"):
-        shelf.drop(name)
 
 
 def common_values(shelf: Shelf) -> CommonValues:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import json
 import shutil
 import sys
@@ -23,11 +24,12 @@ from ndcore.commands.running import check_page
 from ndcore.commands.saving import uniform
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC
-from ndcore.description import is_collection
+from ndcore.description import described, is_collection
 from ndcore.documents import Documents
 from ndcore.files.sources import STDIN, DocumentError, Inputs, UsageError, find, refuse_overlaps
 from ndcore.human import counted, human_bytes
 from ndcore.modsketching import ModSketcher
+from ndcore.pairing import Settings
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher, Sketcher
 
@@ -43,13 +45,14 @@ def cluster(args: argparse.Namespace) -> int:
         check_page(args.report)
     made: Collection
     documents: Documents | Sketches | None
-    if len(args.inputs) == 1 and is_collection(args.inputs[0]):
-        made, documents = _again(args), None
-    else:
-        made, documents = _build(args)
+    with _telling_what_is_left(args):
+        if len(args.inputs) == 1 and is_collection(args.inputs[0]):
+            made, documents = _again(args), None
+        else:
+            made, documents = _build(args)
+        if args.report is not None:
+            _write_report(args, made, documents)
     args.written = True
-    if args.report is not None:
-        _write_report(args, made, documents)
     if args.json:
         print(json.dumps(_account(made, documents), indent=2))
     elif not args.quiet:
@@ -76,6 +79,30 @@ def _again(args: argparse.Namespace) -> Collection:
             args.output, old, method=args.method or old.parameters["method"], source={"collection": args.inputs},
             **_how(args),
         )
+
+
+@contextlib.contextmanager
+def _telling_what_is_left(args: argparse.Namespace) -> Iterator[None]:
+    """Say in ``args.outcome`` what an interruption, or an error, leaves: a collection to go on with."""
+    try:
+        yield
+    except (KeyboardInterrupt, MemoryError, OSError, DocumentError) as error:
+        if args.output is not None and is_collection(args.output):
+            args.outcome = _left(args, error)
+        raise
+
+
+def _left(args: argparse.Namespace, error: BaseException) -> str | None:
+    """Return what to say of the collection that is there; one without a single document is taken away."""
+    place = Path(args.output)
+    if described(place)["finished"]:
+        complete = f"the collection {place} is complete; the same command tells what is in it"
+        return complete if isinstance(error, KeyboardInterrupt) else None
+    if not any(place.rglob("*.ndc")):
+        shutil.rmtree(place)
+        return None
+    same = "the same command with --on-error skip" if isinstance(error, DocumentError) else "the same command"
+    return f"what was done so far is in {place}: {same} goes on from there"
 
 
 @contextlib.contextmanager
@@ -113,26 +140,55 @@ def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
         ids: Any = texts.ids
     else:
         texts = open_documents(args, found)
-        ids = _Later(texts)
+        texts.spool()
+        ids = _Later(texts, args.output)
     method = args.method or _method_of(texts)
-    with _refusing(args):
-        made = Collection.build(
-            args.output, texts, ids, sketcher=None if isinstance(texts, Sketches) else _sketcher(args, method),
-            method=method, source=_stamps(found), text_bytes=_text_bytes(found), **_how(args),
-        )
-    if isinstance(texts, Documents) and not len(texts) and texts.rejected:
-        raise DocumentError(*texts.rejected[0])
+    source, how = _source(args, found), _how(args)
+    sketcher = None if isinstance(texts, Sketches) else _sketcher(args, method)
+    made = _finished(args, texts, sketcher, method, source)
+    if made is None:
+        with _refusing(args):
+            made = Collection.build(
+                args.output, texts, ids, sketcher=sketcher, method=method, source=source, text_bytes=_text_bytes(found),
+                **how,
+            )
     return made, texts
 
 
-class _Later:
-    """The ids of documents, once they have been read."""
+def _finished(
+    args: argparse.Namespace, texts: Documents | Sketches, sketcher: Sketcher | None, method: str, source: dict[str, Any]
+) -> Collection | None:
+    """Return the collection that this very command has finished before, when it was interrupted after that; or None."""
+    if not is_collection(args.output) or not described(Path(args.output))["finished"]:
+        return None
+    how = _how(args)
+    settings = Settings.of(texts, sketcher=sketcher, method=method, filter=None,
+                           **{name: how[name] for name in ("threshold", "max_holders", "run")})
+    there = described(Path(args.output))
+    if there["source"] != source or there["parameters"] != {**settings.plain(), "tell_apart": True}:
+        return None
+    made = Collection.open(args.output)
+    found = made.clustering
+    if any(getattr(found, name) != how[name] for name in ("threshold", "policy", "cluster", "guard")):
+        return None
+    if isinstance(texts, Documents):
+        texts.scan()
+    if not args.quiet:
+        print(f"ndcore: {printable(args.output)} was finished before, of the same documents: nothing is done again",
+              file=sys.stderr)
+    return made
 
-    def __init__(self, documents: Documents) -> None:
-        self.documents = documents
+
+class _Later:
+    """The ids of documents, once they have been read. DocumentError where there is none but rejected ones."""
+
+    def __init__(self, documents: Documents, output: str) -> None:
+        self.documents, self.output = documents, output
 
     def __iter__(self) -> Any:
-        self.documents.scan()
+        if not len(self.documents) and self.documents.rejected:
+            shutil.rmtree(self.output)  # an unfinished collection of nothing
+            raise DocumentError(*self.documents.rejected[0])
         return iter(uniform(self.documents.ids))
 
 
@@ -149,22 +205,28 @@ def _check_output(args: argparse.Namespace, found: Inputs) -> None:
         shutil.rmtree(place)
 
 
-def _stamps(found: Inputs) -> dict[str, Any]:
-    """What tells that inputs are still those that were read first."""
-    stamps = []
+def _source(args: argparse.Namespace, found: Inputs) -> dict[str, Any]:
+    """Return what tells that inputs are those of an interrupted run, read in the same way.
+
+    Of a file, its size and date; of a stream, which has been copied, a digest of the copy.
+    """
+    stamps: list[list[Any]] = []
     for source in found.sources:
-        if source.path == STDIN:
-            continue
         status = Path(source.location).stat()
-        stamps.append([source.path, status.st_size, status.st_mtime_ns])
-    return {"inputs": stamps}
+        if source.location == source.path:
+            stamps.append([source.path, status.st_size, status.st_mtime_ns])
+        else:
+            with Path(source.location).open("rb") as file:
+                stamps.append([source.path, status.st_size, hashlib.file_digest(file, "blake2b").hexdigest()[:32]])
+    reading = {"text_field": args.text_field, "id_field": args.id_field, "html": args.html_part}
+    return {"inputs": stamps, "reading": reading}
 
 
 def _text_bytes(found: Inputs) -> int:
-    """About how much text the inputs hold; compressed ones four times their size."""
+    """Estimate how much text the inputs hold; compressed ones four times their size."""
     sizes = 0
     for source in found.sources:
-        if source.path != STDIN and source.kind != "sketches":
+        if source.kind != "sketches":
             packed = Path(source.location).suffix in (".gz", ".zst", ".parquet")
             sizes += Path(source.location).stat().st_size * (4 if packed else 1)
     return sizes

@@ -1,0 +1,260 @@
+"""Whatever moment ``ndcore cluster`` is stopped at, the same command ends with what an uninterrupted one makes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import random
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+import ndcore as nd
+from ndcore import fourphase
+from ndcore.cli import main
+
+WORDS = [f"word{i}" for i in range(500)]
+
+
+def texts_of(seed: int) -> list[str]:
+    rng = random.Random(seed)
+    made = []
+    for _ in range(12):
+        base = [rng.choice(WORDS) for _ in range(60)]
+        made += [" ".join(base), " ".join(base), " ".join(base).upper(), " ".join([*base[:50], "end"])][: rng.randint(1, 4)]
+    return made
+
+
+def jsonl_of(texts: list[str]) -> bytes:
+    lines = [json.dumps({"id": f"id {i}", "text": text}) for i, text in enumerate(texts)]
+    return "\n".join([*lines, "", '{"text": 7}', ""]).encode()  # a blank line, and a record that is rejected
+
+
+def warc_of(texts: list[str]) -> bytes:
+    records = []
+    for i, text in enumerate(texts):
+        body = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
+        head = (f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{i:032x}>\r\n"
+                f"WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Target-URI: http://a.example/{i}\r\n"
+                "Content-Type: application/http; msgtype=response\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n")
+        records.append(gzip.compress(head.encode() + body + b"\r\n\r\n", mtime=0))
+    return b"".join(records)
+
+
+@pytest.fixture(params=["jsonl", "directory", "archive", "stdin", "sketches"])
+def given(request, tmp_path, monkeypatch, capsys):
+    """The arguments that name the inputs; a stream is what it was whenever it is read."""
+    texts = texts_of(1)
+    stdin = b""
+    if request.param == "jsonl":
+        (tmp_path / "in.jsonl").write_bytes(jsonl_of(texts))
+        names = [tmp_path / "in.jsonl"]
+    elif request.param == "directory":
+        (tmp_path / "in").mkdir()
+        for i, text in enumerate(texts):
+            (tmp_path / "in" / f"{i:03}.txt").write_text(text)
+        names = [tmp_path / "in"]
+    elif request.param == "archive":
+        pytest.importorskip("fastwarc")
+        pytest.importorskip("resiliparse")
+        (tmp_path / "in.warc.gz").write_bytes(warc_of(texts))
+        names = [tmp_path / "in.warc.gz"]
+    elif request.param == "sketches":
+        sketches = nd.ModSketcher("adaptive").sketch_many(texts)
+        sketches.ids = [f"id {i}" for i in range(len(texts))]
+        sketches.save(tmp_path / "in.nds")
+        names = [tmp_path / "in.nds"]
+    else:
+        names, stdin = ["-"], jsonl_of(texts)
+    monkeypatch.setattr(fourphase, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(fourphase, "pieces", one_by_one)
+    monkeypatch.setattr(sys, "stdin", Repeated(stdin))
+    return [str(name) for name in names]
+
+
+def one_by_one(batch):
+    """Pieces of five texts, so that there are several parts."""
+    yield from ((start, batch[start : start + 5]) for start in range(0, len(batch), 5))
+
+
+class Repeated:
+    """Standard input that has the same to say to every command."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @property
+    def buffer(self) -> io.BytesIO:
+        return io.BytesIO(self.data)
+
+
+class Steps:
+    """Files put in their place or taken away, counted; before or after one of them, something happens."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int, what) -> None:
+        self.count = 0
+        for name in ("replace", "unlink"):
+            monkeypatch.setattr(Path, name, self._counted(getattr(Path, name), at, what))
+
+    def _counted(self, done, at, what):
+        def counted(path, *arguments, **options):
+            self.count += 1
+            if 2 * self.count == at:
+                what()
+            result = done(path, *arguments, **options)
+            if 2 * self.count + 1 == at:
+                what()
+            return result
+
+        return counted
+
+
+def interrupted():
+    raise KeyboardInterrupt
+
+
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def command(given, tmp_path, *more):
+    return main(["cluster", *given, "-o", str(tmp_path / "c"), "--on-error", "skip", "--threads", "1", *more])
+
+
+def files_of(place: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(place)): file.read_bytes() for file in sorted(place.rglob("*")) if file.is_file()}
+
+
+def uninterrupted(given, tmp_path, capsys, *more):
+    with pytest.MonkeyPatch.context() as patch:
+        steps = Steps(patch, 0, None)
+        assert command(given, tmp_path, "--json", *more) == 0
+    account, made = json.loads(capsys.readouterr().out), files_of(tmp_path / "c")
+    assert account["counts"]["in_clusters"] > 10 and account["counts"]["documents"] == len(texts_of(1))
+    return steps.count, account, made
+
+
+def anew(place: Path) -> None:
+    for file in sorted(place.rglob("*"), reverse=True):
+        file.rmdir() if file.is_dir() else file.unlink()
+    place.rmdir()
+
+
+def test_an_interruption_at_any_step(given, tmp_path, capsys):
+    steps, account, made = uninterrupted(given, tmp_path, capsys)
+    for at in range(2, 2 * steps + 2, 1 if given[0].endswith(".jsonl") else 3):
+        anew(tmp_path / "c")
+        with pytest.MonkeyPatch.context() as patch:
+            Steps(patch, at, interrupted)
+            assert command(given, tmp_path, "-q") == 130, at
+        told = capsys.readouterr().err
+        assert ("the same command" in told) == (tmp_path / "c" / "collection.json").exists(), (at, told)
+        assert "nothing was written" not in told or not (tmp_path / "c" / "collection.json").exists()
+        assert command(given, tmp_path, "--json") == 0, (at, capsys.readouterr().err)
+        assert json.loads(capsys.readouterr().out) == account, at
+        assert files_of(tmp_path / "c") == made, at
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_kill_at_any_step(given, tmp_path, capsys):
+    steps, account, made = uninterrupted(given, tmp_path, capsys)
+    for at in range(2, 2 * steps + 2, 2 if given[0].endswith(".jsonl") else 4):
+        anew(tmp_path / "c")
+        child = os.fork()
+        if not child:
+            with pytest.MonkeyPatch.context() as patch:
+                Steps(patch, at, killed)
+                command(given, tmp_path, "-q")
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL, at
+        assert command(given, tmp_path, "--json") == 0, (at, capsys.readouterr().err)
+        assert json.loads(capsys.readouterr().out) == account, at
+        assert files_of(tmp_path / "c") == made, at
+
+
+def stopped_after_sketching(patch):
+    patch.setattr(fourphase, "sort_entries", lambda *_, **__: interrupted())
+
+
+@pytest.fixture
+def records(tmp_path):
+    (tmp_path / "in.jsonl").write_bytes(jsonl_of(texts_of(1)))
+    return [str(tmp_path / "in.jsonl")]
+
+
+def test_a_report_that_was_interrupted_is_written_by_the_same_command(records, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert command(records, tmp_path, "--report", str(page), "-q") == 0
+    expected = page.read_text()
+    page.unlink()
+    for place in ("sort_entries", "report"):
+        anew(tmp_path / "c")
+        with pytest.MonkeyPatch.context() as patch:
+            if place == "report":
+                patch.setattr("ndcore.commands.clustering._write_report", lambda *_: interrupted())
+            else:
+                stopped_after_sketching(patch)
+            assert command(records, tmp_path, "--report", str(page), "-q") == 130
+        assert not page.exists()
+        assert "the same command" in capsys.readouterr().err
+        assert command(records, tmp_path, "--report", str(page), "-q") == 0
+        assert page.read_text() == expected
+        page.unlink()
+
+
+def test_a_finished_collection_is_taken_for_the_same_command_only(records, tmp_path, capsys):
+    assert command(records, tmp_path, "--json", "-q") == 0
+    account, made = capsys.readouterr().out, files_of(tmp_path / "c")
+    assert command(records, tmp_path, "--json") == 0
+    told = capsys.readouterr()
+    assert told.out == account and "nothing is done again" in told.err and files_of(tmp_path / "c") == made
+    for other in (["--threshold", "0.6"], ["--cluster", "components"], ["--modulus", "4"], ["--max-holders", "9"],
+                  ["--id-field", "text"]):
+        assert command(records, tmp_path, "-q", *other) == 2
+        assert "--overwrite" in capsys.readouterr().err
+
+
+def test_other_documents_on_standard_input_are_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", Repeated(jsonl_of(texts_of(1))))
+    with pytest.MonkeyPatch.context() as patch:
+        stopped_after_sketching(patch)
+        assert command(["-"], tmp_path, "-q") == 130
+    monkeypatch.setattr(sys, "stdin", Repeated(jsonl_of(texts_of(2))))
+    assert command(["-"], tmp_path, "-q") == 1
+    assert "another source" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stdin", Repeated(jsonl_of(texts_of(1))))
+    assert command(["-"], tmp_path, "-q") == 0
+
+
+def test_documents_read_in_another_way_are_others(records, tmp_path, capsys):
+    with pytest.MonkeyPatch.context() as patch:
+        stopped_after_sketching(patch)
+        assert command(records, tmp_path, "-q") == 130
+    assert command(records, tmp_path, "-q", "--id-field", "text") == 1
+    assert "another source: reading" in capsys.readouterr().err
+
+
+def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch):
+    """With the right call, or with other documents where nothing was done."""
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"text": 7}\n')
+    for options in ([], ["--on-error", "skip"]):
+        assert main(["cluster", str(file), "-o", str(tmp_path / "c"), *options]) == 1
+        told = capsys.readouterr().err
+        assert "not a string" in told or "not str" in told, told
+        assert not (tmp_path / "c").exists()
+        file.write_bytes(jsonl_of(texts_of(1)))
+        assert command([str(file)], tmp_path, "-q") == 0
+        anew(tmp_path / "c")
+        file.write_text('{"text": 7}\n')
+    monkeypatch.setattr(fourphase, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr("ndcore.documents.BATCH_DOCUMENTS", 5)
+    file.write_bytes(jsonl_of(texts_of(1)))
+    assert main(["cluster", str(file), "-o", str(tmp_path / "c"), "-q"]) == 1
+    assert "the same command with --on-error skip goes on" in capsys.readouterr().err
+    assert command([str(file)], tmp_path, "-q") == 0
