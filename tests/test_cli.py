@@ -348,7 +348,7 @@ def test_two_runs_are_identical_whatever_the_threads(tmp_path: Path) -> None:
 
 def test_memory_limit_does_not_change_the_result(corpus: Path, tmp_path: Path) -> None:
     assert run("dedup", corpus, "-o", tmp_path / "a", "-q") == 0
-    assert run("dedup", corpus, "-o", tmp_path / "b", "-q", "--memory-limit", "1G", "--max-holders", 1000) == 0
+    assert run("dedup", corpus, "-o", tmp_path / "b", "-q", "--memory", "1G", "--max-holders", 1000) == 0
     assert tree(tmp_path / "a") == tree(tmp_path / "b")
 
 
@@ -370,7 +370,7 @@ def test_overwrite_spares_what_is_not_ours(corpus: Path, tmp_path: Path, capsys:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").write_text("x")
     message = refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "precious", "--overwrite")
-    assert "was not written by ndcore dedup" in message
+    assert "is no output of ndcore dedup" in message
     assert "is not a directory" in refused(capsys, 2, "dedup", corpus, "-o", corpus, "--overwrite")
     assert "make it first" in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "no" / "where")
     (tmp_path / "empty").mkdir()
@@ -464,10 +464,10 @@ def test_broken_pipe(corpus: Path, tmp_path: Path) -> None:
         (["--unit", "line", "--normalize", "NFKC"], "normalize='NFKC' is for the units word, char, grapheme"),
         (["--keep", "score"], "'score' is none of first, longest, FIELD:desc, FIELD:asc"),
         (["--keep", "score:up"], "'score:up' is none of"),
-        (["--memory-limit", "lots"], "'lots' is not a size; write for instance 512M or 2G"),
+        (["--memory", "lots"], "'lots' is not a size; write for instance 512M or 2G"),
         (["--threads", "-1"], "'-1' is not a whole number above 0"),
         (["--seed", "1.5"], "'1.5' is not a whole number from 0"),
-        (["--cluster", "best"], "'best' is none of star, components, greedy"),
+        (["--clustering", "best"], "'best' is none of star, components, greedy"),
         (["--threshold", "0.001"], "give num_perm of at least"),
     ],
 )
@@ -614,7 +614,7 @@ def test_sketch_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert run("sketch", corpus, "-o", saved, "-q", "--overwrite") == 0
     assert "is a directory" in refused(capsys, 2, "sketch", corpus, "-o", tmp_path)
     assert "make it first" in refused(capsys, 2, "sketch", corpus, "-o", tmp_path / "no" / "where")
-    assert "holds no sketches" in refused(capsys, 2, "sketch", corpus, "-o", corpus, "--overwrite")
+    assert "is no file of sketches" in refused(capsys, 2, "sketch", corpus, "-o", corpus, "--overwrite")
     assert "holds sketches already" in refused(capsys, 2, "sketch", saved, "-o", out)
     assert "mixes documents and saved sketches" in refused(capsys, 2, "dedup", saved, corpus, "-o", out)
     assert "shingling.width is 5 here and 3 there" in refused(capsys, 1, "dedup", saved, other, "-o", out)

@@ -110,7 +110,7 @@ def test_a_record_asks(collection, records, capsys):
 
 
 def test_other_clusters_of_a_collection(collection, capsys):
-    assert run("cluster", collection, "--threshold", "0.999", "--cluster", "components", "--json") == 0
+    assert run("cluster", collection, "--threshold", "0.999", "--clustering", "components", "--json") == 0
     assert json.loads(capsys.readouterr().out)["counts"]["by_class"]["near"] == 0
     assert nd.Collection.open(collection).clustering.threshold == 0.999
     assert "counted from 0.5 on" in refused(capsys, 1, "cluster", collection, "--threshold", "0.2")
@@ -139,8 +139,8 @@ def test_saved_sketches(tmp_path, records, capsys):
 
 @pytest.mark.parametrize("options", [
     ("--method", "super-shingles", "--modulus", "1", "--run-length", "4"), ("--method", "features"), ("--modulus", "4"),
-    ("--cluster", "popular"), ("--cluster", "components", "--guard", "0.4"), ("--policy", "containment"),
-    ("--memory-limit", "1M", "--threads", "2"),
+    ("--clustering", "popular"), ("--clustering", "components", "--guard", "0.4"), ("--policy", "containment"),
+    ("--memory", "1M", "--threads", "2"),
 ])
 def test_ways_that_find_the_same(tmp_path, records, capsys, options):
     assert run("cluster", records, "-o", tmp_path / "c", *options, "-q") == 0

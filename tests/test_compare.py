@@ -97,7 +97,7 @@ def test_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str, b:
     paths = write(tmp_path, a, b)
     assert run("compare", *paths, "--width", 3) == 0
     assert f"Verdict: {verdict}" in capsys.readouterr().out
-    assert run("compare", *paths, "--width", 3, "--html", tmp_path / "page.html") == 0
+    assert run("compare", *paths, "--width", 3, "--report", tmp_path / "page.html") == 0
     assert capsys.readouterr().out.lower().startswith(verdict.lower())
     Tree((tmp_path / "page.html").read_text("utf-8"))
     found = as_json(capsys, *paths, "--width", 3)
@@ -129,7 +129,7 @@ def test_long_documents_are_cut(tmp_path: Path, capsys: pytest.CaptureFixture[st
     paths = write(tmp_path, " old ".join(parts), " new ".join(parts))
     assert run("compare", *paths) == 0
     report = capsys.readouterr().out
-    assert report.endswith("and 158 more passages: --all shows everything, --html FILE and --json have it too\n")
+    assert report.endswith("and 158 more passages: --all shows everything, --report FILE and --json have it too\n")
     assert re.search(r"\.\.\. \d+\s+characters\s+\.\.\.", report)
     assert run("compare", *paths, "--all") == 0
     report = capsys.readouterr().out
@@ -162,7 +162,7 @@ def test_colours_on_a_terminal_only(tmp_path: Path) -> None:
 def test_without_rich(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     paths = write(tmp_path, "one", "two")
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    assert "needs rich: pip install 'ndcore[cli]'; --json and --html do without" in refused(capsys, 1, "compare", *paths)
+    assert "needs rich: pip install 'ndcore[cli]'; --json and --report do without" in refused(capsys, 1, "compare", *paths)
     assert as_json(capsys, *paths)["verdict"] == "different"
 
 
@@ -199,7 +199,7 @@ def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = write(tmp_path, hostile, b"zero one two three")
     (tmp_path / "<b>.txt").write_bytes(b"zero one two three")
     out = tmp_path / "page.html"
-    assert run("compare", a, tmp_path / "<b>.txt", "--width", 3, "--html", out) == 0
+    assert run("compare", a, tmp_path / "<b>.txt", "--width", 3, "--report", out) == 0
     assert capsys.readouterr().out.endswith("page.html\n")
     source = out.read_text("utf-8")
     tree = Tree(source)
@@ -209,7 +209,7 @@ def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content = "".join(tree.text)
     assert all(code in content for code in ("U+202E", "U+0007", "\\xFF", "alert(1)", "<b>.txt"))
     assert f"{nd.resemblance(hostile, b'zero one two three', nd.Shingling(width=3)):.4f}" in content
-    assert run("compare", a, b, "--width", 3, "--html", out, "--json") == 0  # pages of ndcore are replaced
+    assert run("compare", a, b, "--width", 3, "--report", out, "--overwrite", "--json") == 0  # pages of ndcore are replaced
     assert json.loads(capsys.readouterr().out)["shared_shingles"] == 1
     assert "<b>" not in "".join(Tree(out.read_text("utf-8")).text)
 
@@ -243,7 +243,7 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         capsys, 2, "compare", a, a, "--unit", "line", "--normalize", "NFKC"
     )
     assert "width must be 1 to 65536" in refused(capsys, 2, "compare", a, a, "--width", 1 << 17)
-    assert "is a directory; name a file" in refused(capsys, 2, "compare", a, a, "--html", tmp_path)
-    assert "make it first" in refused(capsys, 2, "compare", a, a, "--html", tmp_path / "no" / "page.html")
-    assert "is no page of ndcore, which alone is replaced" in refused(capsys, 2, "compare", a, a, "--html", a)
+    assert "is a directory; name a file" in refused(capsys, 2, "compare", a, a, "--report", tmp_path)
+    assert "make it first" in refused(capsys, 2, "compare", a, a, "--report", tmp_path / "no" / "page.html")
+    assert "exists already" in refused(capsys, 2, "compare", a, a, "--report", a)
     assert a.read_bytes() == b"a"

@@ -45,14 +45,14 @@ def files(tmp_path):
     (tmp_path / "hex.txt").write_text("".join(f"id{i},{v:#x}\n\n" for i, v in enumerate(VALUES)))
     (tmp_path / "bare.hex").write_text("".join(f"{v:016x}\n" for v in VALUES))
     (tmp_path / "decimal.tsv").write_text("".join(f"{v}\tid {i}\n" for i, v in enumerate(VALUES)))
-    found = {"f.npy": [], "f.u64": [], "hex.txt": ["--column", 2], "bare.hex": ["--format", "hex"], "decimal.tsv": []}
+    found = {"f.npy": [], "f.u64": [], "hex.txt": ["--field", 2], "bare.hex": ["--format", "hex"], "decimal.tsv": []}
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
         return tmp_path, found
     parquet.write_table(pa.table({"name": [f"id{i}" for i in range(6)], "f": array}), tmp_path / "f.parquet")
-    return tmp_path, found | {"f.parquet": ["--column", "f"]}
+    return tmp_path, found | {"f.parquet": ["--field", "f"]}
 
 
 def test_every_kind_of_file_gives_the_same_pairs(files, capsys):
@@ -64,13 +64,13 @@ def test_every_kind_of_file_gives_the_same_pairs(files, capsys):
 
 def test_build_query_and_info(files, capsys):
     folder, _ = files
-    assert run("build", folder / "decimal.tsv", "--id-column", 2, "-o", folder / "index", "--max-distance", 1) == 0
+    assert run("build", folder / "decimal.tsv", "--id-field", 2, "-o", folder / "index", "--max-distance", 1) == 0
     assert "Indexed 6 fingerprints" in capsys.readouterr().out
     assert run("query", folder / "index", "5", "0x8000000000000000") == 0
     assert rows(capsys.readouterr().out) == [
         ("5", "id 0", "0"), ("5", "id 4", "0"), ("5", "id 1", "1"), ("5", "id 2", "1"), ("5", "id 3", "1")]
     (folder / "q.txt").write_text("a 5\nb 4\n")
-    assert run("query", folder / "index", "--queries", folder / "q.txt", "--column", 2, "--id-column", 1, "--json") == 0
+    assert run("query", folder / "index", "--queries", folder / "q.txt", "--field", 2, "--id-field", 1, "--json") == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert found[0] == {"query": "a", "id": "id 0", "distance": 0}
     assert {row["query"] for row in found} == {"a", "b"}
@@ -122,9 +122,9 @@ def test_plan_prints_the_designs_of_the_paper(capsys):
     (["build", "f.npy", "-o", "index"], 2, "exists already"),
     (["build", "f.npy", "-o", "nowhere/index"], 2, "there is no directory"),
     (["build", "absent.npy", "-o", "new"], 1, "No such file"),
-    (["build", "f.npy", "--column", "2", "-o", "new"], 2, "has no columns"),
-    (["build", "decimal.tsv", "--column", "x", "-o", "new"], 2, "columns are numbered from 1"),
-    (["build", "decimal.tsv", "--column", "9", "-o", "new"], 1, "decimal.tsv:1: 2 columns; there must be 9"),
+    (["build", "f.npy", "--field", "2", "-o", "new"], 2, "has no columns"),
+    (["build", "decimal.tsv", "--field", "x", "-o", "new"], 2, "columns are numbered from 1"),
+    (["build", "decimal.tsv", "--field", "9", "-o", "new"], 1, "decimal.tsv:1: 2 columns; there must be 9"),
     (["build", "bare.hex", "--format", "decimal", "-o", "new"], 1, "bare.hex:6: '00000a0000000000' is no"),
     (["build", "f.npy", "--memory", "1", "-o", "new"], 2, "allow more"),
     (["plan", "--splits", "3"], 2, "every level needs at least 4 blocks"),
@@ -167,7 +167,7 @@ def test_other_files_are_not_taken_for_raw_ones(tmp_path, capsys, content, messa
 
 def test_pairs_of_an_index_take_no_other_distance(tmp_path, capsys):
     nd.HammingIndex(VALUES, max_distance=1).save(tmp_path / "index")
-    for option, value in (("--max-distance", 1), ("--bits", 64), ("--format", "hex"), ("--column", 1), ("--id-column", 1)):
+    for option, value in (("--max-distance", 1), ("--bits", 64), ("--format", "hex"), ("--field", 1), ("--id-field", 1)):
         assert f"is an index, whose distance and bits are those it was made for; leave {option} out" in refused(
             capsys, 2, "pairs", tmp_path / "index", option, value)
     assert run("pairs", tmp_path / "index") == 0
@@ -194,8 +194,8 @@ def test_arrays_that_are_none(tmp_path, capsys, content, message):
 @pytest.mark.parametrize(("text", "options", "expected"), [
     ("\ufeff5\r\n4\r\n", [], [("0", "1", "1")]), ("0XfF\n0xFE\n", [], [("0", "1", "1")]),
     ("FF\nfe\n", ["--format", "hex"], [("0", "1", "1")]),
-    ("\t5\t9\nb\t4\t1\n", ["--column", 2, "--id-column", 1], [("", "b", "1")]),
-    ("a, 5 ,9\n,4,1\n", ["--column", 2, "--id-column", 1], [("a", "", "1")]), ("  5   x\n\n 4 y\n", [], [("0", "1", "1")]),
+    ("\t5\t9\nb\t4\t1\n", ["--field", 2, "--id-field", 1], [("", "b", "1")]),
+    ("a, 5 ,9\n,4,1\n", ["--field", 2, "--id-field", 1], [("a", "", "1")]), ("  5   x\n\n 4 y\n", [], [("0", "1", "1")]),
 ])
 def test_text_of_all_kinds(tmp_path, capsys, text, options, expected):
     (tmp_path / "f.txt").write_bytes(text.encode())
@@ -209,7 +209,7 @@ def test_text_that_is_none(tmp_path, capsys):
     (tmp_path / "f.txt").write_text("9" * 6000)
     assert len(refused(capsys, 1, "pairs", tmp_path / "f.txt")) < 300
     (tmp_path / "f.txt").write_text("5 a\0\n")
-    assert "column '2': ids do not end with a NUL" in refused(capsys, 1, "pairs", tmp_path / "f.txt", "--id-column", 2)
+    assert "column '2': ids do not end with a NUL" in refused(capsys, 1, "pairs", tmp_path / "f.txt", "--id-field", 2)
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
@@ -253,7 +253,7 @@ def test_memory_is_that_of_as_many_as_there_are(tmp_path, capsys):
 def test_options_of_columns_are_not_dropped_in_silence(files, capsys):
     folder, _ = files
     nd.HammingIndex(VALUES).save(folder / "index")
-    for option in (["--collection-column", 2], ["--collection-format", "hex"]):
+    for option in (["--collection-field", 2], ["--collection-format", "hex"]):
         assert "is an index, which has no columns" in refused(capsys, 2, "join", folder / "f.npy", folder / "index", *option)
 
 
@@ -282,31 +282,31 @@ def test_ids_of_parquet(tmp_path, capsys):
     parquet.write_table(pa.table({"f": pa.array([5, 4], pa.uint64()), **columns}), tmp_path / "f.parquet")
     nd.HammingIndex([5], max_distance=0).save(tmp_path / "index")
     for name, expected in {"large": [1, 2**64 - 1], "dictionary": ["x", "y"], "int": [-1, 2], "f": [5, 4]}.items():
-        how = [tmp_path / "f.parquet", "--column", "f", "--id-column", name, "--json", "-q"]
+        how = [tmp_path / "f.parquet", "--field", "f", "--id-field", name, "--json", "-q"]
         assert run("pairs", *how) == 0
         assert json.loads(capsys.readouterr().out) == {"a": expected[0], "b": expected[1], "distance": 1}
         assert run("query", tmp_path / "index", "--queries", *how) == 0
         assert json.loads(capsys.readouterr().out) == {"query": expected[0], "id": 0, "distance": 0}
     for name, got in {"nulls": "None", "float": "1.0", "list": "[1]", "nul": r"'a\x00'"}.items():
         for command in (["pairs"], ["query", tmp_path / "index", "--queries"]):
-            message = refused(capsys, 1, *command, tmp_path / "f.parquet", "--column", "f", "--id-column", name)
+            message = refused(capsys, 1, *command, tmp_path / "f.parquet", "--field", "f", "--id-field", name)
             assert f"f.parquet: the column '{name}': ids" in message
             assert f"got {got}" in message
     twice = pa.Table.from_arrays([pa.array([5], pa.uint64())] * 2, names=["f", "f"])
     parquet.write_table(twice, tmp_path / "twice.parquet")
-    assert "several columns 'f'" in refused(capsys, 2, "pairs", tmp_path / "twice.parquet", "--column", "f")
+    assert "several columns 'f'" in refused(capsys, 2, "pairs", tmp_path / "twice.parquet", "--field", "f")
     (tmp_path / "f.parquet").write_bytes(b"PAR1" + bytes(99))
-    assert "f.parquet: no sound Parquet file" in refused(capsys, 1, "pairs", tmp_path / "f.parquet", "--column", "f")
+    assert "f.parquet: no sound Parquet file" in refused(capsys, 1, "pairs", tmp_path / "f.parquet", "--field", "f")
 
 
 def test_parquet_columns_are_named(files, capsys):
     folder, options = files
     if "f.parquet" not in options:
         pytest.skip("pyarrow is not installed")
-    assert "name that of the fingerprints with --column" in refused(capsys, 2, "pairs", folder / "f.parquet")
-    assert "no column 'g'; it has name, f" in refused(capsys, 2, "pairs", folder / "f.parquet", "--column", "g")
-    assert "'name' is string" in refused(capsys, 1, "pairs", folder / "f.parquet", "--column", "name")
-    assert run("pairs", folder / "f.parquet", "--column", "f", "--id-column", "name", "--max-distance", 0) == 0
+    assert "name that of the fingerprints with --field" in refused(capsys, 2, "pairs", folder / "f.parquet")
+    assert "no column 'g'; it has name, f" in refused(capsys, 2, "pairs", folder / "f.parquet", "--field", "g")
+    assert "'name' is string" in refused(capsys, 1, "pairs", folder / "f.parquet", "--field", "name")
+    assert run("pairs", folder / "f.parquet", "--field", "f", "--id-field", "name", "--max-distance", 0) == 0
     assert rows(capsys.readouterr().out) == [("id0", "id4", "0")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,6 +76,11 @@ def test_no_abbreviations(names: tuple[str, ...], capsys: pytest.CaptureFixture[
         (("dedup", "--tresholds", "0.9", "x", "-o", "y"), "no option --tresholds; did you mean --threshold?"),
         (("dedup", "x", "--ouput", "y"), "no option --ouput; did you mean --output?"),
         (("dedup", "x", "-o", "y", "-Z"), "no option -Z\n"),
+        (("design", "--bands", "20"), "no option --bands; did you mean --groups?"),
+        (("dedup", "x", "-o", "y", "--memory-limit", "1G"), "no option --memory-limit; did you mean --memory?"),
+        (("cluster", "x", "-o", "y", "--cluster", "star"), "no option --cluster; did you mean --clustering?"),
+        (("compare", "x", "y", "--html", "page.html"), "--report page.html writes a page for a browser"),
+        (("compare", "x", "y", "--html-text", "main"), "no option --html-text; did you mean --html?"),
         (("dedup", "x", "-o", "y", "--verbose"), "no option --verbose\n"),
         (("dedup", "x", "-o", "y", "--unit", "wrod"), "none of word, char, grapheme, byte, line; did you mean word?"),
         (("dedpu", "x"), "there is no command 'dedpu'; did you mean dedup? (commands: dedup, "),
@@ -98,3 +104,58 @@ def test_nearest() -> None:
     assert nearest("--th", ["--text", "--threshold"]) == "; did you mean --threshold?"
     assert nearest("--xyz", ["--text", "--threshold"]) == ""
     assert nearest("", ["a"]) == nearest("--", ["--a"]) == ""
+
+
+def test_names_of_other_tools_lead_somewhere() -> None:
+    from ndcore.commands.parser import OTHER_NAMES
+
+    options = {option for below in ALL.values() for option in below._option_string_actions}
+    assert set(OTHER_NAMES.values()) <= options
+    assert not options & set(OTHER_NAMES)
+    assert all(re.fullmatch(r"--[a-z0-9-]+", option) for option in options if option.startswith("--"))
+
+
+# ---- one name for one thing
+
+
+GROUPS = {"options", "positional arguments", "output", "near-duplicates", "shingles and sketches", "input", "running"}
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_options_stand_in_named_groups(names: tuple[str, ...]) -> None:
+    """Only --help stands under "options"; an option that several commands have stands in the same group in each."""
+    for group in COMMANDS[names]._action_groups:
+        options = [action.dest for action in group._group_actions if action.option_strings]
+        assert group.title != "options" or options == ["help"]
+        assert group.title in GROUPS or options, group.title
+
+
+def test_an_option_has_one_meaning_and_one_group() -> None:
+    shared = dict.fromkeys(("--output", "--overwrite", "--report", "--json"), "output")
+    shared |= dict.fromkeys(("--threads", "--quiet"), "running")
+    shared |= dict.fromkeys(("--text-field", "--id-field", "--html", "--on-error"), "input")
+    shared |= dict.fromkeys(("--width", "--unit", "--stop-words"), "shingles and sketches")
+    for names, below in COMMANDS.items():
+        for group in below._action_groups:
+            for option in [o for action in group._group_actions for o in action.option_strings if o in shared]:
+                assert group.title == shared[option], (names, option)
+
+
+def test_every_command_speaks_json() -> None:
+    assert [names for names, below in COMMANDS.items() if "--json" not in below._option_string_actions] == []
+
+
+def test_every_output_can_be_overwritten_and_nothing_else() -> None:
+    for names, below in COMMANDS.items():
+        writes = {"--output", "--report", "--plot", "--learn"} & set(below._option_string_actions)
+        assert bool(writes) == ("--overwrite" in below._option_string_actions), names
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    import ndcore
+
+    for option in ("--version", "-V"):
+        with pytest.raises(SystemExit) as stop:
+            main([option])
+        assert stop.value.code == 0
+        assert capsys.readouterr().out == f"ndcore {ndcore.__version__}\n"

@@ -509,27 +509,28 @@ def test_command_with_sketches_and_against(corpus: Path, tmp_path: Path) -> None
     assert "The texts are not at hand." in page.read_text("utf-8")
     more = tmp_path / "more.jsonl"
     more.write_bytes(jsonl([{"id": "new", "text": text(2, 1)}, {"id": "other", "text": text(9)}]) + b"broken\n")
-    assert run(
-        "dedup", more, "--against", corpus, "-o", tmp_path / "b", "--report", page, "-q", "--on-error", "skip"
-    ) == 0
+    again = ("--report", page, "--overwrite", "-q", "--on-error", "skip")
+    assert run("dedup", more, "--against", corpus, "-o", tmp_path / "b", *again) == 0
     grids = Grids(page.read_text("utf-8"))
     assert grids.table("Compared against") == [["corpus.jsonl", "6", "0"]]
     assert grids.table("Rejected")[0][:2] == [str(more), "3"]
     assert grids.table("Members of e") == [["new", "identical", "1.000"]]
-    assert run("dedup", more, "--against", saved, "-o", tmp_path / "c", "--report", page, "-q", "--on-error", "skip") == 0
+    assert run("dedup", more, "--against", saved, "-o", tmp_path / "c", *again) == 0
     assert Grids(page.read_text("utf-8")).table("Compared against") == [["saved sketches", "6"]]
 
 
 def test_command_refuses(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     for place, reason in (
-        (out / "r.html", "lies in the output"), (corpus, "lies in the input"), (tmp_path / "no" / "r.html", "no directory"),
+        (out / "r.html", "lies in the output"), (corpus, "exists already"), (tmp_path / "no" / "r.html", "no directory"),
         (tmp_path, "is a directory"),
     ):
         assert reason in refused(capsys, 2, "dedup", corpus, "-o", out, "--report", place)
     precious = tmp_path / "precious.html"
     precious.write_text("<html>")
-    assert "is no page of ndcore" in refused(capsys, 2, "dedup", corpus, "-o", out, "--report", precious)
+    assert "exists already; give another" in refused(capsys, 2, "dedup", corpus, "-o", out, "--report", precious)
+    message = refused(capsys, 2, "dedup", corpus, "-o", out, "--report", precious, "--overwrite")
+    assert "is no page of ndcore; --overwrite replaces only such" in message
     assert precious.read_text() == "<html>"
     folder = tmp_path / "texts"
     folder.mkdir()

@@ -87,7 +87,7 @@ def test_weights_are_learned_saved_and_read(corpus, tmp_path, capsys):
     (["--kind", "bottom", "--modulus", 5], "--modulus is for --kind mod"),
     (["--kind", "mod", "--weights", "distinct"], "--weights is for --kind simhash"),
     (["--kind", "mod", "--threshold", 0.5], "--threshold is for --kind minhash"),
-    (["--kind", "sim"], "invalid choice: 'sim'"),
+    (["--kind", "sim"], "'sim' is none of minhash, bottom, mod, simhash; did you mean simhash?"),
 ])
 def test_options_of_other_kinds_are_refused(options, message, corpus, tmp_path, capsys):
     assert message in refused(capsys, "sketch", corpus, "-o", tmp_path / "s.nds", *options)
@@ -127,7 +127,7 @@ def test_simhashes_of_other_recipes_are_refused(corpus, tmp_path, capsys):
             assert stop.code
         assert message in capsys.readouterr().err
     assert "holds mod sketches; fingerprints are made by ndcore sketch" in refused(capsys, "hamming", "pairs", mod)
-    assert "has no columns; leave --column" in refused(capsys, "hamming", "pairs", ours, "--column", "x")
+    assert "has no columns; leave --field" in refused(capsys, "hamming", "pairs", ours, "--field", "x")
     assert "is no index; make one with" in refused(capsys, "hamming", "query", ours, "5")
     with pytest.raises(TypeError, match="recipe is that of sketches, or None, got 'simhash'"):
         nd.HammingIndex([1], recipe="simhash")
@@ -140,9 +140,9 @@ def test_only_files_of_the_same_kind_are_replaced(corpus, tmp_path, capsys):
     kind = ["sketch", corpus, "-o", made, "--kind", "simhash", "--overwrite"]
     for other in (corpus, tmp_path / "index"):
         before = other.read_bytes()
-        assert f"{other} exists and holds no weights" in refused(capsys, *kind, "--learn", other)
+        assert f"{other} exists and is no file of weights" in refused(capsys, *kind, "--learn", other)
         kept = ["sketch", corpus, "-o", other, "--overwrite"]
-        assert f"{other} exists and holds no sketches" in refused(capsys, *kept)
+        assert f"{other} exists and is no file of sketches" in refused(capsys, *kept)
         assert other.read_bytes() == before
     assert "there is no directory" in refused(capsys, *kind, "--learn", tmp_path / "nowhere" / "w.ndw")
     assert "is a directory; name a file" in refused(capsys, *kind, "--learn", tmp_path)

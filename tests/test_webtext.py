@@ -138,7 +138,7 @@ def test_pages_are_kept_to_the_byte(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_compare_main_content(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, menu in (("a.html", "a b c d e f g h"), ("b.html", "i j k l m n o p")):
         (tmp_path / name).write_bytes(page(ARTICLE * 4, menu))
-    for options, verdict in ((["--html-text", "main"], "identical"), ([], "different")):
+    for options, verdict in ((["--html", "main"], "identical"), ([], "different")):
         assert run("compare", tmp_path / "a.html", tmp_path / "b.html", "--json", *options) == 0
         assert json.loads(capsys.readouterr().out)["verdict"] == verdict
 

@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(f"{place}{error.strerror or error}", 1, arguments)
     except MemoryError:
-        return _failed("out of memory; give --memory-limit, or make the inputs smaller", 1, arguments)
+        return _failed("out of memory; give --memory, or make the inputs smaller", 1, arguments)
     except (ValueError, ImportError) as error:
         return _failed(str(error), 1, arguments)
 

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import argparse
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ndcore.commands.cluster_arguments import add_cluster, add_query
 from ndcore.commands.designing import design
 from ndcore.commands.hamming_arguments import add_hamming
 from ndcore.commands.parser import Parser
 from ndcore.commands.running import compare, dedup, info
-from ndcore.commands.shared_arguments import INPUTS, add_fields, add_html, add_running, add_shingling, add_tokens
+from ndcore.commands.shared_arguments import (
+    DUPLICATES,
+    INPUT,
+    INPUTS,
+    OUTPUT,
+    RUNNING,
+    SHINGLES,
+    add_fields,
+    add_json,
+    add_overwrite,
+    add_record,
+    add_report,
+    add_running,
+    add_shingling,
+    add_tokens,
+)
 from ndcore.commands.sketch_arguments import add_sketch
 from ndcore.commands.values import (
     keep,
-    memory,
     positive,
     probability,
     resemblance_and_probability,
@@ -26,7 +40,8 @@ from ndcore.commands.values import (
 def parser() -> Parser:
     """The arguments of every command; ``run`` of the result is the function that does the work."""
     top = Parser(prog="ndcore", description="Find, explain and remove near-duplicate documents.")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", help="what to do")
+    top.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", help="what to do")
     _add_dedup(commands)
     add_sketch(commands)
     _add_compare(commands)
@@ -39,6 +54,16 @@ def parser() -> Parser:
     return top
 
 
+class _Version(argparse.Action):
+    """Print the version of ndcore, which is imported only then, and exit."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        from ndcore import __version__
+
+        print(f"ndcore {__version__}")
+        parser.exit()
+
+
 _Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
@@ -49,41 +74,37 @@ def _add_dedup(commands: _Commands) -> None:
         description="Keep one document of every cluster of near-duplicates. " + INPUTS,
         epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Every dropped document resembles "
         "the one that stands for it at or above the threshold, computed from the texts. (With saved sketches it is an "
-        "estimate; with --cluster components the two may be linked by others only.)",
+        "estimate; with --clustering components the two may be linked by others only.)\n\n"
+        "With -o - the kept records go to standard output as JSON lines, and the report to standard error: lines of "
+        ".jsonl as they are, a row of .parquet as an object of its columns, a text, a page or a document of an archive as "
+        '{"id": ..., "text": ...}.',
     )
     p.set_defaults(run=dedup)
     p.add_argument("inputs", nargs="+", metavar="IN", help="what to deduplicate")
-    p.add_argument("-o", "--output", required=True, metavar="OUTDIR", help="directory to write; it must not exist")
-    p.add_argument("--overwrite", action="store_true", help="replace OUTDIR if ndcore dedup wrote it")
-    p.add_argument(
-        "--report", metavar="FILE", help="write a page of HTML too: charts, the largest clusters, texts side by side"
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument(
+        "-o", "--output", required=True, metavar="OUTDIR",
+        help="directory to write; it must not exist. -: print the records that are kept",
     )
-    p.add_argument(
-        "--against", nargs="+", default=[], metavar="IN", help="drop what is in these already; they stay as they are"
+    add_overwrite(output, "OUTDIR if ndcore dedup wrote it, and the page of --report")
+    output.add_argument(
+        "--annotate", action="store_true", help="write all records with their verdict to annotated/ instead of kept/"
     )
-    p.add_argument(
+    add_report(output, "charts, the largest clusters, texts side by side")
+    add_json(output, "print summary.json instead of the report")
+    found = p.add_argument_group(DUPLICATES)
+    found.add_argument(
         "--threshold",
         type=threshold,
         default=0.8,
         metavar="T",
-        help="resemblance from which documents are duplicates (default 0.8)",
+        help="resemblance (Jaccard similarity) from which documents are duplicates (default 0.8)",
     )
-    add_shingling(p)
-    p.add_argument(
-        "--cluster",
-        choices=("star", "components", "greedy"),
-        default="star",
-        help="how pairs become clusters (default star)",
+    found.add_argument(
+        "--against", action="append", default=[], metavar="IN",
+        help="drop what is in this file or directory already, which stays as it is; give it once for each",
     )
-    p.add_argument(
-        "--max-holders",
-        type=positive,
-        default=1000,
-        metavar="N",
-        help="length from which a run of equal features is compared by representatives (default 1000)",
-    )
-    add_fields(p)
-    p.add_argument(
+    found.add_argument(
         "--keep",
         type=keep,
         default=("first", ""),
@@ -91,12 +112,24 @@ def _add_dedup(commands: _Commands) -> None:
         help="which document of a cluster stays: first, longest, FIELD:desc or FIELD:asc (default first); in archives "
         "the fields are url, host and date",
     )
-    p.add_argument("--by", metavar="FIELD", help="never compare documents that differ in this field")
-    p.add_argument(
-        "--annotate", action="store_true", help="write all records with their verdict to annotated/ instead of kept/"
+    found.add_argument("--by", metavar="FIELD", help="never compare documents that differ in this field")
+    found.add_argument(
+        "--clustering",
+        dest="cluster",
+        choices=("star", "components", "greedy"),
+        default="star",
+        help="how pairs become clusters (default star)",
     )
-    add_running(p)
-    p.add_argument("--memory-limit", type=memory, metavar="SIZE", help="spill to disk past this, for instance 2G")
+    found.add_argument(
+        "--max-holders",
+        type=positive,
+        default=1000,
+        metavar="N",
+        help="length from which a run of equal features is compared by representatives (default 1000)",
+    )
+    add_shingling(p.add_argument_group(SHINGLES))
+    add_fields(p.add_argument_group(INPUT))
+    add_running(p, "spill to disk past this, for instance 2G")
 
 
 def _add_compare(commands: _Commands) -> None:
@@ -110,23 +143,22 @@ def _add_compare(commands: _Commands) -> None:
     p.set_defaults(run=compare)
     p.add_argument("a", metavar="A", help="a document")
     p.add_argument("b", metavar="B", help="another")
-    p.add_argument(
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument("--all", action="store_true", help="show every passage in full")
+    add_report(output, "the whole texts side by side")
+    add_overwrite(output, "the page of --report")
+    add_json(output, "print everything as one JSON object")
+    p.add_argument_group(DUPLICATES).add_argument(
         "--threshold",
         type=threshold,
         default=0.8,
         metavar="T",
         help="resemblance from which they are near-duplicates (default 0.8)",
     )
-    add_tokens(p)
-    p.add_argument("--labelled", action="store_true", help="tell repeated shingles apart by their occurrence number")
-    p.add_argument("--json", action="store_true", help="write everything as JSON instead")
-    p.add_argument("--html", metavar="FILE", help="write a page of HTML instead, with the whole texts")
-    p.add_argument(
-        "--text-field", default="text", metavar="FIELD", help="field of a record that holds the text (default text)"
-    )
-    p.add_argument("--id-field", metavar="FIELD", help="field that holds the id (default id)")
-    add_html(p, "--html-text")
-    p.add_argument("--all", action="store_true", help="show every passage in full")
+    shingles = p.add_argument_group(SHINGLES)
+    add_tokens(shingles)
+    shingles.add_argument("--labelled", action="store_true", help="tell repeated shingles apart by their occurrence number")
+    add_record(p.add_argument_group(INPUT))
 
 
 def _add_design(commands: _Commands) -> None:
@@ -139,8 +171,11 @@ def _add_design(commands: _Commands) -> None:
         "at least `need` of its groups. Costs rest on a model of unrelated documents, misses do not.",
     )
     p.set_defaults(run=design)
-    p.add_argument("--threshold", type=threshold, metavar="T", help="resemblance from which pairs are wanted (default 0.8)")
-    p.add_argument("--collection", type=positive, metavar="N", help="documents in the collection (default 1000000)")
+    wanted = p.add_argument_group("pairs")
+    wanted.add_argument(
+        "--threshold", type=threshold, metavar="T", help="resemblance from which pairs are wanted (default 0.8)"
+    )
+    wanted.add_argument("--collection", type=positive, metavar="N", help="documents in the collection (default 1000000)")
     search = p.add_argument_group("bounds of the search")
     search.add_argument(
         "--miss", type=probability, metavar="P", help="let at most P of the pairs at the threshold be missed (default 1e-3)"
@@ -156,13 +191,14 @@ def _add_design(commands: _Commands) -> None:
         "--num-perm", type=positive, metavar="N", help="length of a signature (default 84, or up to 200 where needed)"
     )
     given = p.add_argument_group("a given filter")
-    given.add_argument("--groups", type=positive, metavar="K", help="features of a document")
-    given.add_argument("--group-size", type=positive, metavar="S", help="minima in a feature")
+    given.add_argument("--groups", type=positive, metavar="K", help="features of a document (elsewhere: bands)")
+    given.add_argument("--group-size", type=positive, metavar="S", help="minima in a feature (elsewhere: rows)")
     given.add_argument("--need", type=positive, metavar="R", help="features that a candidate pair shares (default 1)")
     given.add_argument("--preset", choices=("altavista",), help="6 groups of 14, need 2, for 200,000,000 pages at 0.975")
-    p.add_argument("--plot", metavar="FILE", help="write the curve to a .png, .svg or .pdf file; it must not exist")
-    p.add_argument("--overwrite", action="store_true", help="replace the file of --plot")
-    p.add_argument("--json", action="store_true", help="print one JSON object")
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument("--plot", metavar="FILE", help="write the curve to a .png, .svg or .pdf file; it must not exist")
+    add_overwrite(output, "the file of --plot")
+    add_json(output, "print one JSON object")
 
 
 def _add_info(commands: _Commands) -> None:
@@ -173,6 +209,7 @@ def _add_info(commands: _Commands) -> None:
     )
     p.set_defaults(run=info)
     p.add_argument("file", nargs="?", metavar="FILE", help="sketches, instead of the installation")
+    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
 
 
 def _bench(args: argparse.Namespace) -> int:
@@ -189,7 +226,9 @@ def _add_bench(commands: _Commands) -> None:
         "by kind of sketch, variant of the kernels and threads.",
     )
     p.set_defaults(run=_bench)
-    p.add_argument(
+    running = p.add_argument_group(RUNNING)
+    running.add_argument(
         "--seconds", type=seconds, default=10.0, metavar="S", help="about how long to measure (default 10)"
     )
-    p.add_argument("--threads", type=positive, metavar="N", help="of the last columns (default: all cores)")
+    running.add_argument("--threads", type=positive, metavar="N", help="of the last columns (default: all cores)")
+    add_json(p.add_argument_group(OUTPUT), "print the figures as one JSON object")

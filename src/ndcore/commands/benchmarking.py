@@ -7,6 +7,7 @@ figure is the median of a case's turns. The comparison with other libraries is i
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import statistics
@@ -49,11 +50,13 @@ def bench(args: argparse.Namespace) -> int:
     threads = thread_count(args.threads)
     size = int(min(MOST_BYTES, max(LEAST_BYTES, args.seconds * BYTES_PER_SECOND)))
     texts = {"Latin": generated(LATIN, size), "Cyrillic": generated(CYRILLIC, size)}
+    if args.json:
+        return _as_json(texts, size, threads, args.seconds)
     print(f"ndcore {nd.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
           f"{processor()}, {thread_count(None)} CPUs")
     if os.environ.get("NDCORE_VARIANT"):
         print(f"NDCORE_VARIANT={os.environ['NDCORE_VARIANT']} decides what runs; unset it to measure the best variants")
-    checked = check([text[:300] for text in texts["Latin"][:5] + texts["Cyrillic"][:5]] + AWKWARD)
+    checked = _checked(texts)
     if checked is None:
         return 1
     print(f"{checked} sketches in every variant are those of ndcore.reference")
@@ -62,6 +65,33 @@ def bench(args: argparse.Namespace) -> int:
     for line in [*sketch_lines(figures, threads), "", *variant_lines(figures)]:
         print(line)
     return 0
+
+
+def _as_json(texts: dict[str, list[str]], size: int, threads: int, seconds: float) -> int:
+    """The check and the figures as one JSON object."""
+    checked = _checked(texts)
+    if checked is None:
+        return 1
+    figures = measured(list(cases(threads)), texts, seconds)
+    account = {
+        "ndcore": nd.__version__,
+        "python": platform.python_version(),
+        "processor": processor(),
+        "cores": thread_count(None),
+        "NDCORE_VARIANT": os.environ.get("NDCORE_VARIANT"),
+        "checked_sketches": checked,
+        "text_bytes": size,
+        "figures": [
+            {**case._asdict(), "variants": dict(case.variants), "megabytes_per_second": speed}
+            for case, speed in figures.items()
+        ],
+    }
+    print(json.dumps(account, indent=2))
+    return 0
+
+
+def _checked(texts: dict[str, list[str]]) -> int | None:
+    return check([text[:300] for text in texts["Latin"][:5] + texts["Cyrillic"][:5]] + AWKWARD)
 
 
 # ---- the text

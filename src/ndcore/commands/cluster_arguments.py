@@ -5,8 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ndcore.commands.shared_arguments import INPUTS, add_fields, add_html, add_running, add_tokens
-from ndcore.commands.values import memory, modulus, positive, seed, threshold
+from ndcore.commands.shared_arguments import (
+    INPUT,
+    INPUTS,
+    OUTPUT,
+    SHINGLES,
+    add_fields,
+    add_json,
+    add_overwrite,
+    add_record,
+    add_report,
+    add_running,
+    add_tokens,
+)
+from ndcore.commands.values import modulus, positive, seed, threshold
 
 __all__ = ["add_cluster", "add_query"]
 
@@ -37,8 +49,11 @@ def add_cluster(commands: Any) -> None:
     )
     p.set_defaults(run=_cluster)
     p.add_argument("inputs", nargs="+", metavar="IN", help="what to cluster, or a collection")
-    p.add_argument("-o", "--output", metavar="COLLECTION", help="directory to make, or to go on with")
-    p.add_argument("--overwrite", action="store_true", help="replace COLLECTION if it is one")
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument("-o", "--output", metavar="COLLECTION", help="directory to make, or to go on with")
+    add_overwrite(output, "COLLECTION if it is one, and the page of --report")
+    add_report(output, "charts and the largest clusters")
+    add_json(output)
     last = p.add_argument_group("clusters")
     last.add_argument("--threshold", type=threshold, metavar="T", help="from which documents go together (default 0.5)")
     last.add_argument(
@@ -46,13 +61,14 @@ def add_cluster(commands: Any) -> None:
         "documents in the other (default resemblance)",
     )
     last.add_argument(
-        "--cluster", choices=("star", "components", "greedy", "popular"), help="how pairs become clusters (default star)"
+        "--clustering", dest="cluster", choices=("star", "components", "greedy", "popular"),
+        help="how pairs become clusters (default star)",
     )
     last.add_argument(
         "--guard", type=threshold, metavar="G",
         help="with components: make stars where a member resembles its representative less than G",
     )
-    first = p.add_argument_group("sketches and pairs")
+    first = p.add_argument_group(SHINGLES)
     add_tokens(first)
     first.add_argument(
         "--modulus", type=modulus, metavar="M",
@@ -70,11 +86,8 @@ def add_cluster(commands: Any) -> None:
         "--max-holders", type=positive, default=1000, metavar="N",
         help="shingles that more documents hold propose no pairs (default 1000)",
     )
-    add_fields(p)
-    p.add_argument("--report", metavar="FILE.html", help="write a page for a browser too")
-    p.add_argument("--json", action="store_true", help="print the account as JSON")
-    p.add_argument("--memory-limit", type=memory, metavar="SIZE", help="use about so much at a time, for instance 2G")
-    add_running(p)
+    add_fields(p.add_argument_group(INPUT))
+    add_running(p, "use about so much at a time, for instance 2G")
 
 
 def add_query(commands: Any) -> None:
@@ -88,18 +101,15 @@ def add_query(commands: Any) -> None:
     p.set_defaults(run=_query)
     p.add_argument("collection", metavar="COLLECTION", help="the directory that ndcore cluster made")
     p.add_argument("file", nargs="?", metavar="FILE", help="a text, a page, FILE#ID for a record, or - for standard input")
-    p.add_argument("--id", metavar="ID", help="a document of the collection instead")
-    p.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")
-    p.add_argument("--threshold", type=threshold, metavar="T", help="default: that of the clusters")
-    p.add_argument(
+    asked = p.add_argument_group("what is asked")
+    asked.add_argument("--id", metavar="ID", help="a document of the collection instead")
+    asked.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")
+    asked.add_argument("--threshold", type=threshold, metavar="T", help="default: that of the clusters")
+    asked.add_argument(
         "--policy", choices=("resemblance", "containment"), default="resemblance",
         help="what the threshold is for (default resemblance)",
     )
-    p.add_argument("--limit", type=positive, metavar="N", help="at most so many documents")
-    p.add_argument("--json", action="store_true", help="print a list of objects")
-    p.add_argument("--verify", action="store_true", help="compare all checksums of the collection first")
-    p.add_argument(
-        "--text-field", default="text", metavar="FIELD", help="field of a record that holds the text (default text)"
-    )
-    p.add_argument("--id-field", metavar="FIELD", help="field that holds the id (default id)")
-    add_html(p, "--html")
+    asked.add_argument("--limit", type=positive, metavar="N", help="at most so many documents")
+    asked.add_argument("--verify", action="store_true", help="compare all checksums of the collection first")
+    add_json(p.add_argument_group(OUTPUT), "print a list of objects")
+    add_record(p.add_argument_group(INPUT))

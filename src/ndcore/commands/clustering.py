@@ -20,12 +20,13 @@ from ndcore.clusterings import CLASSES, Clustering
 from ndcore.collection import Collection
 from ndcore.commands import summary
 from ndcore.commands.deduplicating import all_sketches, load_sketches, open_documents, repeated, settings
-from ndcore.commands.running import check_page
+from ndcore.commands.running import check_report
 from ndcore.commands.saving import uniform
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC
 from ndcore.description import described, is_collection
 from ndcore.documents import Documents
+from ndcore.files.outputs import check_output
 from ndcore.files.sources import STDIN, DocumentError, Inputs, UsageError, find, refuse_overlaps
 from ndcore.human import counted, human_bytes
 from ndcore.modsketching import ModSketcher
@@ -42,7 +43,7 @@ def cluster(args: argparse.Namespace) -> int:
     """``ndcore cluster``."""
     begun = time.monotonic()
     if args.report is not None:
-        check_page(args.report)
+        check_report(args, args.inputs)
     made: Collection
     documents: Documents | Sketches | None
     with _telling_what_is_left(args):
@@ -194,13 +195,10 @@ class _Later:
 
 def _check_output(args: argparse.Namespace, found: Inputs) -> None:
     place = Path(args.output)
-    if not place.resolve().parent.is_dir():
-        raise UsageError(f"cannot write {args.output}: there is no directory {place.resolve().parent}; make it first")
     for source in found.sources:
         if source.location and Path(source.location).resolve().is_relative_to(place.resolve()):
             raise UsageError(f"the input {source.path} lies in the output {args.output}; give another output name")
-    if place.exists() and not place.is_dir():
-        raise UsageError(f"the output {args.output} exists and is not a directory; give another name")
+    check_output(args.output, "collection", overwrite=True, folder=True)  # what is unfinished goes on
     if args.overwrite and is_collection(place):
         shutil.rmtree(place)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from pathlib import Path
 from typing import Any
 
 from ndcore.commands.summary import plain, printable
 from ndcore.designing import design_filter
+from ndcore.files.outputs import check_output
 from ndcore.files.sources import UsageError
 from ndcore.filtering import ALTAVISTA, FilterDesign, fingerprint_bits
 from ndcore.passing import miss_probability
@@ -42,15 +42,11 @@ def _check_picture(name: str, overwrite: bool) -> None:
     """UsageError where the picture cannot be written, or should not be."""
     from ndcore.plots import checked_format
 
+    check_output(name, "picture", overwrite=overwrite)
     try:
         checked_format(name)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    path = Path(name)
-    if not path.resolve().parent.is_dir():
-        raise UsageError(f"cannot write {name}: there is no directory {path.resolve().parent}; make it first")
-    if path.is_dir() or (path.exists() and not overwrite):
-        raise UsageError(f"{name} exists already; give another name, or --overwrite to replace a file")
 
 
 def _given(args: argparse.Namespace) -> FilterDesign | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ndcore.commands.summary import printable
 from ndcore.files.fingerprints import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
+from ndcore.files.outputs import check_output
 from ndcore.files.sources import STDIN, UsageError
 from ndcore.hamming import HammingIndex, Matches, Pairs
 from ndcore.joining import hamming_join
@@ -28,15 +29,20 @@ DISTANCE, BITS = 3, 64  # where nothing else is asked for
 
 def build(args: argparse.Namespace) -> int:
     """``ndcore hamming build``."""
-    _check_output(args.output, args.overwrite)
-    read = load(args.input, Column(args.format, args.column, args.id_column))
+    def is_ours(place: Path) -> bool:
+        return is_index(str(place))
+
+    check_output(args.output, "index", overwrite=args.overwrite, ours=is_ours, inputs=[args.input])
+    read = load(args.input, Column(args.format, args.field, args.id_field))
     plan = _plan(args, len(read.fingerprints))
     index = HammingIndex(
         read.fingerprints, read.ids, args.max_distance, plan, args.bits, args.threads, args.compress, read.recipe,
     )
     index.save(args.output)
     args.written = True
-    if not args.quiet:
+    if args.json:
+        print(json.dumps(_described(args.output, index), indent=2))
+    elif not args.quiet:
         size = Path(args.output).stat().st_size
         print(f"Indexed {len(index):,} fingerprints to {printable(args.output)} ({size:,} bytes)")
     return 0
@@ -60,7 +66,7 @@ def query(args: argparse.Namespace) -> int:
         raise UsageError("give fingerprints to look for, or a file of them with --queries")
     names: Iterable[Any] | None = args.fingerprints
     if args.queries is not None:
-        values, names, recipe = load(args.queries, Column(args.format, args.column, args.id_column))
+        values, names, recipe = load(args.queries, Column(args.format, args.field, args.id_field))
         _check(recipe, index.recipe)
     else:
         try:
@@ -74,13 +80,13 @@ def query(args: argparse.Namespace) -> int:
 def pairs(args: argparse.Namespace) -> int:
     """``ndcore hamming pairs``."""
     if is_index(args.input):
-        for option in ("max_distance", "bits", "format", "column", "id_column"):
+        for option in ("max_distance", "bits", "format", "field", "id_field"):
             if getattr(args, option) is not None:
                 raise UsageError(f"{args.input} is an index, whose distance and bits are those it was made for; leave "
                                  f"--{option.replace('_', '-')} out")
         found = _opened(args.input).pairs(args.threads)
     else:
-        values, ids, _ = load(args.input, Column(args.format, args.column, args.id_column))
+        values, ids, _ = load(args.input, Column(args.format, args.field, args.id_field))
         distance = DISTANCE if args.max_distance is None else args.max_distance
         found = hamming_pairs(
             values, ids, distance, bits=args.bits or BITS, threads=args.threads, progress=not args.quiet,
@@ -93,7 +99,7 @@ def join(args: argparse.Namespace) -> int:
     """``ndcore hamming join``."""
     if args.queries == args.collection == STDIN:
         raise UsageError("standard input (-) can be read once; name it once")
-    queries = load(args.queries, Column(args.format, args.column, args.id_column))
+    queries = load(args.queries, Column(args.format, args.field, args.id_field))
     _write(args, _joined(args, queries), queries.ids)
     return 0
 
@@ -104,11 +110,11 @@ def _joined(args: argparse.Namespace, queries: Loaded) -> Matches:
         return hamming_join(queries.fingerprints, collection, args.max_distance, bits=args.bits, threads=args.threads,
                             progress=not args.quiet)
 
-    column = Column(args.collection_format, args.collection_column)
+    column = Column(args.collection_format, args.collection_field)
     if is_index(args.collection):
-        if args.collection_column or args.collection_format:
+        if args.collection_field or args.collection_format:
             raise UsageError(f"{args.collection} is an index, which has no columns and one format; leave "
-                             "--collection-column and --collection-format out")
+                             "--collection-field and --collection-format out")
         _check(queries.recipe, HammingIndex.open(args.collection, verify=False).recipe)
         return met(args.collection)
     if holds_sketches(args.collection):
@@ -147,12 +153,29 @@ def plan(args: argparse.Namespace) -> int:
 def info(args: argparse.Namespace) -> int:
     """``ndcore hamming info``."""
     index = _opened(args.index)
+    if args.json:
+        print(json.dumps(_described(args.index, index), indent=2))
+        return 0
     print(f"{printable(args.index)} ({Path(args.index).stat().st_size:,} bytes)\n{index}")
     if index.tables is not None:
         print(index.tables)
     if index.recipe is not None:
         print(f"Simhashes of the recipe {index.recipe.id}")
     return 0
+
+
+def _described(path: str, index: HammingIndex) -> dict[str, Any]:
+    """An index for programs."""
+    return {
+        "path": path,
+        "file_bytes": Path(path).stat().st_size,
+        "fingerprints": len(index),
+        "max_distance": index.max_distance,
+        "bits": index.bits,
+        "compress": index.compress,
+        "recipe": None if index.recipe is None else index.recipe.id,
+        "tables": None if index.tables is None else _account(index.tables),
+    }
 
 
 def _account(chosen: TablePlan) -> dict[str, Any]:
@@ -168,16 +191,6 @@ def _opened(path: str) -> HammingIndex:
     if not is_index(path):
         raise UsageError(f"{path} is no index; make one with ndcore hamming build {path} -o INDEX")
     return HammingIndex.open(path)
-
-
-def _check_output(name: str, overwrite: bool) -> None:
-    path = Path(name)
-    if not path.resolve().parent.is_dir():
-        raise UsageError(f"cannot write {name}: there is no directory {path.resolve().parent}; make it first")
-    if path.is_dir() or (path.exists() and not overwrite):
-        raise UsageError(f"the output {name} exists already; give another name, or --overwrite to replace a file")
-    if path.exists() and not is_index(name):
-        raise UsageError(f"the output {name} exists and is no index; --overwrite replaces only such files")
 
 
 def _write(args: argparse.Namespace, found: Matches | Pairs, names: Iterable[Any] | None) -> None:

@@ -6,10 +6,13 @@ import argparse
 from typing import Any
 
 from ndcore.commands import hamming
+from ndcore.commands.shared_arguments import INPUT, OUTPUT, Group, add_json, add_overwrite, add_running
 from ndcore.commands.values import block_counts, bounded, memory, positive, whole
 from ndcore.files.fingerprints import FORMATS
 
 __all__ = ["add_hamming"]
+
+TABLES = "tables"
 
 _FILES = (
     "Fingerprints are read from simhashes that ndcore sketch wrote, .npy arrays, Parquet columns, text (a column of decimal "
@@ -34,21 +37,25 @@ def add_hamming(commands: Any) -> None:
     p = parts.add_parser("info", help="what an index holds", description="What an index holds, and its tables.")
     p.set_defaults(run=hamming.info)
     p.add_argument("index", metavar="INDEX", help="the file that ndcore hamming build made")
+    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
 
 
 def _add_build(parts: Any) -> None:
     p = parts.add_parser("build", help="make an index", description="Make an index of fingerprints. " + _FILES)
     p.set_defaults(run=hamming.build)
     p.add_argument("input", metavar="IN", help="fingerprints")
-    p.add_argument("-o", "--output", required=True, metavar="INDEX", help="file to write; it must not exist")
-    p.add_argument("--overwrite", action="store_true", help="replace an index")
-    _add_columns(p)
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument("-o", "--output", required=True, metavar="INDEX", help="file to write; it must not exist")
+    add_overwrite(output, "INDEX if it is an index")
+    add_json(output, "print the account of the index as one JSON object")
     _add_search(p)
-    p.add_argument("--compress", action="store_true", help="65 to 75 % of the memory; queries take longer")
-    choice = p.add_mutually_exclusive_group()
+    tables = p.add_argument_group(TABLES)
+    tables.add_argument("--compress", action="store_true", help="65 to 75 % of the memory; queries take longer")
+    choice = tables.add_mutually_exclusive_group()
     choice.add_argument("--tables", type=positive, metavar="N", help="at most so many (default: of least expected time)")
     choice.add_argument("--memory", type=memory, metavar="SIZE", help="for tables and directories, for instance 4G")
-    _add_running(p)
+    _add_columns(p)
+    add_running(p)
 
 
 def _add_query(parts: Any) -> None:
@@ -60,9 +67,9 @@ def _add_query(parts: Any) -> None:
     p.set_defaults(run=hamming.query)
     p.add_argument("index", metavar="INDEX", help="the file that ndcore hamming build made")
     p.add_argument("fingerprints", nargs="*", metavar="FINGERPRINT", help="decimal, or hexadecimal with 0x")
-    p.add_argument("--queries", metavar="FILE", help="a file of fingerprints to look for")
-    _add_columns(p)
-    _add_output(p)
+    _add_lines(p)
+    _add_columns(p).add_argument("--queries", metavar="FILE", help="a file of fingerprints to look for")
+    add_running(p)
 
 
 def _add_pairs(parts: Any) -> None:
@@ -73,9 +80,10 @@ def _add_pairs(parts: Any) -> None:
     )
     p.set_defaults(run=hamming.pairs)
     p.add_argument("input", metavar="INDEX|IN", help="an index, with its own distance, or fingerprints")
-    _add_columns(p)
+    _add_lines(p)
     _add_search(p, of_index=True)
-    _add_output(p)
+    _add_columns(p)
+    add_running(p)
 
 
 def _add_join(parts: Any) -> None:
@@ -91,11 +99,14 @@ def _add_join(parts: Any) -> None:
         "collection", metavar="FILE",
         help="of any size: .npy, 8 bytes each, Parquet (read in parts), text, simhashes, or an index",
     )
-    p.add_argument("--collection-column", metavar="COLUMN", help="of FILE: a name in Parquet, a number in text")
-    p.add_argument("--collection-format", choices=FORMATS, metavar="FORMAT", help="of FILE, where its suffix does not tell")
-    _add_columns(p)
+    _add_lines(p)
     _add_search(p)
-    _add_output(p)
+    columns = _add_columns(p)
+    columns.add_argument("--collection-field", metavar="C", help="of FILE: a name in Parquet, a number in text")
+    columns.add_argument(
+        "--collection-format", choices=FORMATS, metavar="FORMAT", help="of FILE, where its suffix does not tell"
+    )
+    add_running(p)
 
 
 def _add_plan(parts: Any) -> None:
@@ -105,35 +116,33 @@ def _add_plan(parts: Any) -> None:
         description="Choose the tables for a collection: those of least expected time, or as asked.",
     )
     p.set_defaults(run=hamming.plan)
+    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
     _add_search(p)
-    p.add_argument("--log2-count", type=bounded(0, 64), default=34, metavar="D", help="2^D fingerprints (default 34)")
-    choice = p.add_mutually_exclusive_group()
+    tables = p.add_argument_group(TABLES)
+    tables.add_argument("--log2-count", type=bounded(0, 64), default=34, metavar="D", help="2^D fingerprints (default 34)")
+    choice = tables.add_mutually_exclusive_group()
     choice.add_argument("--min-prefix", type=whole, metavar="P", help="fewest tables that lead with P bits or more")
     choice.add_argument("--tables", type=positive, metavar="N", help="longest prefix with at most N tables")
     choice.add_argument("--splits", type=block_counts, metavar="R,…", help="blocks of every level, for instance 4,4")
     choice.add_argument("--memory", type=memory, metavar="SIZE", help="for tables and directories, for instance 500G")
-    p.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def _add_columns(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--format", choices=FORMATS, help="of the file (default by its suffix)")
-    p.add_argument("--column", metavar="C", help="that of the fingerprints: a name in Parquet, a number from 1 in text")
-    p.add_argument("--id-column", metavar="C", help="that of the ids (default: positions from 0)")
+def _add_columns(p: argparse.ArgumentParser) -> Group:
+    group = p.add_argument_group(INPUT)
+    group.add_argument("--format", choices=FORMATS, help="of the file (default by its suffix)")
+    group.add_argument("--field", metavar="C", help="that of the fingerprints: a name in Parquet, a number from 1 in text")
+    group.add_argument("--id-field", metavar="C", help="that of the ids (default: positions from 0)")
+    return group
 
 
 def _add_search(p: argparse.ArgumentParser, of_index: bool = False) -> None:
     """What is asked; nothing where an index, which was made for something, may be the input."""
-    p.add_argument("--max-distance", type=whole, default=None if of_index else hamming.DISTANCE, metavar="K",
-                   help=f"bits that may differ, 0 to 10 (default {hamming.DISTANCE})")
-    p.add_argument("--bits", type=positive, default=None if of_index else hamming.BITS, metavar="F",
-                   help=f"of a fingerprint, 1 to 64 (default {hamming.BITS})")
+    group = p.add_argument_group("fingerprints")
+    group.add_argument("--max-distance", type=whole, default=None if of_index else hamming.DISTANCE, metavar="K",
+                       help=f"bits that may differ, 0 to 10 (default {hamming.DISTANCE})")
+    group.add_argument("--bits", type=positive, default=None if of_index else hamming.BITS, metavar="F",
+                       help=f"of a fingerprint, 1 to 64 (default {hamming.BITS})")
 
 
-def _add_output(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--json", action="store_true", help="one JSON object a line instead of columns with tabs")
-    _add_running(p)
-
-
-def _add_running(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--threads", type=positive, metavar="N", help="default: all cores; results do not depend on it")
-    p.add_argument("-q", "--quiet", action="store_true", help="no progress and no report")
+def _add_lines(p: argparse.ArgumentParser) -> None:
+    add_json(p.add_argument_group(OUTPUT), "one JSON object a line instead of columns with tabs")

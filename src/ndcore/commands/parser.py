@@ -14,6 +14,28 @@ EXIT_CODES = (
     "128 + N ended by signal N (130: Ctrl-C)."
 )
 
+# What an option was called before, or is called in other tools -> its name here.
+OTHER_NAMES = {
+    "--bands": "--groups",
+    "--rows": "--group-size",
+    "--cluster": "--clustering",
+    "--linkage": "--clustering",
+    "--column": "--field",
+    "--id-column": "--id-field",
+    "--collection-column": "--collection-field",
+    "--force": "--overwrite",
+    "--html-text": "--html",
+    "--jobs": "--threads",
+    "--memory-limit": "--memory",
+    "--ngram": "--width",
+    "--num-hashes": "--num-perm",
+    "--out": "--output",
+    "--similarity": "--threshold",
+    "--text-column": "--text-field",
+    "--text-key": "--text-field",
+    "--workers": "--threads",
+}
+
 
 class _Formatter(argparse.HelpFormatter):
     """Help text as it is written: `%` stands for itself, and a blank line begins a paragraph."""
@@ -53,6 +75,9 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"there is no option {name}{self._maybe(name)}")
 
     def _maybe(self, name: str) -> str:
+        other = OTHER_NAMES.get(name)
+        if other in self._option_string_actions:
+            return f"; did you mean {other}?"
         return nearest(name, [option for option in self._option_string_actions if option.startswith("--")])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

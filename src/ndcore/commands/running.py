@@ -9,7 +9,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,12 @@ from ndcore.commands import comparing, showing, summary
 from ndcore.commands.deduplicating import Run, ids_of, load_sketches
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC, kind_of
+from ndcore.documents import Documents
 from ndcore.files import writing
+from ndcore.files.outputs import check_output
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps, starts_with
 from ndcore.human import counted
+from ndcore.sketches import Sketches
 
 EXTRAS = {
     "msgspec": "cli",
@@ -40,7 +43,7 @@ def dedup(args: argparse.Namespace) -> int:
     found, known = _find(args)
     output.refuse_overlap([*found.sources, *known.sources])
     if args.report is not None:
-        _check_report(args)
+        check_report(args, [*args.inputs, *args.against])
     with contextlib.ExitStack() as stack:
         run = Run(args, found, known, stack)
         stack.enter_context(output)
@@ -51,7 +54,9 @@ def dedup(args: argparse.Namespace) -> int:
         args.written = True
     if page is not None:
         Path(args.report).write_text(page, encoding="utf-8")
-    if not args.quiet:
+    if args.json:
+        print(json.dumps(account, indent=2))
+    elif not args.quiet:
         summary.report(account, run.verdicts, args.output, sys.stdout)
         if page is not None:
             print(f"The report for a browser is {printable(args.report)}")
@@ -64,19 +69,6 @@ def _report(run: Run, account: dict[str, Any]) -> str:
     from ndcore.commands.dedupreport import dedup_page
 
     return dedup_page(run, account)
-
-
-def _check_report(args: argparse.Namespace) -> None:
-    """UsageError where ``ndcore dedup`` cannot write a report, or what is written or read there is something else."""
-    place = Path(args.report).resolve()
-    if place.is_relative_to(Path(args.output).resolve()):
-        raise UsageError(
-            f"the report {args.report} lies in the output {args.output}, which is replaced as a whole; name a file beside it"
-        )
-    for path in [*args.inputs, *args.against]:
-        if path != STDIN and place.is_relative_to(Path(path).resolve()):
-            raise UsageError(f"the report {args.report} lies in the input {path}; name a file that is not read next time")
-    check_page(args.report)
 
 
 def _find(args: argparse.Namespace) -> tuple[Inputs, Inputs]:
@@ -99,18 +91,18 @@ def sketch(args: argparse.Namespace) -> int:
     """``ndcore sketch``."""
     from ndcore.commands.saving import sketch_documents
 
-    _check_output_file(args.output, args.overwrite)
+    check_output(args.output, "file of sketches", overwrite=args.overwrite, ours=_is("sketches"), inputs=args.inputs)
     if args.learn is not None:
-        _check_place(args.learn)
-        if args.overwrite:
-            _check_replaced(args.learn, "idf", "weights")
+        _check_learned(args)
     found = find(args.inputs, MAGIC)
     documents, sketches = sketch_documents(args, found)
     args.written = True
     for item in documents.rejected:  # no other file lists them
         place = item.path if item.number is None else f"{item.path}:{item.number}"
         print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=sys.stderr)
-    if not args.quiet:
+    if args.json:
+        print(json.dumps(_sketched(args, documents, sketches), indent=2))
+    elif not args.quiet:
         size = Path(args.output).stat().st_size
         empty = len(sketches) - int(sketches.valid.sum())
         without = f", {empty:,} of them without shingles," if empty else ""
@@ -122,68 +114,118 @@ def sketch(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_output_file(name: str, overwrite: bool) -> None:
-    """UsageError where ``ndcore sketch`` cannot write `name`, or should not."""
-    _check_place(name)
-    if Path(name).exists() and not overwrite:
-        raise UsageError(f"the output {name} exists already; give another name, or --overwrite to replace it")
-    _check_replaced(name, "sketches", "sketches")
+def _sketched(args: argparse.Namespace, documents: Documents, sketches: Sketches) -> dict[str, Any]:
+    """The account of ``ndcore sketch``; equal runs, equal bytes."""
+    from ndcore import __version__
+
+    return {
+        "ndcore": __version__,
+        "output": args.output,
+        "file_bytes": Path(args.output).stat().st_size,
+        "counts": {
+            "read": documents.read,
+            "sketched": len(sketches),
+            "without_shingles": len(sketches) - int(sketches.valid.sum()),
+            "rejected": len(documents.rejected),
+        },
+        "recipe": {"id": sketches.recipe.id, "parameters": json.loads(sketches.recipe.to_json())},
+        "inputs": summary.input_counts(documents, None),
+        "rejected": summary.rejected_list(documents.rejected),
+        "ignored": documents.ignored,
+    }
 
 
-def _check_replaced(name: str, kind: str, what: str) -> None:
-    """UsageError where there is a file that is no file of ndcore of this kind."""
-    if Path(name).exists() and kind_of(name) != kind:
-        raise UsageError(f"the output {name} exists and holds no {what}; --overwrite replaces only such files")
+def _check_learned(args: argparse.Namespace) -> None:
+    """UsageError where ``--learn`` cannot write its weights, or should not."""
+    if args.weights is None and Path(args.learn).is_file() and not args.overwrite:
+        raise UsageError(f"{args.learn} exists already: take its weights with --weights {args.learn}, or --overwrite it")
+    check_output(args.learn, "file of weights", overwrite=args.overwrite, ours=_is("idf"), inputs=args.inputs)
 
 
-def _check_place(name: str) -> None:
-    """UsageError where no file can be called `name`."""
-    path = Path(name)
-    if path.is_dir():
-        raise UsageError(f"the output {name} is a directory; name a file")
-    if not path.resolve().parent.is_dir():
-        raise UsageError(f"cannot write {name}: there is no directory {path.resolve().parent}; make it first")
+def _is(kind: str) -> Callable[[Path], bool]:
+    return lambda path: kind_of(path) == kind
 
 
 def compare(args: argparse.Namespace) -> int:
     """``ndcore compare``."""
     if args.a == args.b == STDIN:
         raise UsageError("standard input (-) can be read once; name it once")
-    if args.html is not None:
-        check_page(args.html)
+    if args.report is not None:
+        check_report(args, [name.partition("#")[0] for name in (args.a, args.b)])
     shingling = comparing.shingling_of(args)
     a, b = (comparing.load(name, args.text_field, args.id_field, args.unit, args.html_part) for name in (args.a, args.b))
     found = comparing.compare(a, b, (args.a, args.b), shingling, args.threshold)
-    if args.html is not None:
+    if args.report is not None:
         from ndcore.commands.comparepage import compare_page
 
-        Path(args.html).write_text(compare_page(found), encoding="utf-8")
+        Path(args.report).write_text(compare_page(found), encoding="utf-8")
         args.written = True
     if args.json:
         print(json.dumps(comparing.as_json(found), indent=2))
-    elif args.html is not None:
-        print(f"{found.sentence[:1].upper()}{found.sentence[1:]}; the page is {printable(args.html)}")
+    elif args.report is not None:
+        print(f"{found.sentence[:1].upper()}{found.sentence[1:]}; the page is {printable(args.report)}")
     else:
         showing.report(found, sys.stdout, args.all)
     return 0
 
 
-def check_page(name: str) -> None:
-    """UsageError where no page can be written to `name`, or should not be."""
+def check_report(args: argparse.Namespace, inputs: Sequence[str]) -> None:
+    """UsageError where no page can be written to ``args.report``, or should not be."""
     from ndcore.htmlpage import BEGINNING
 
-    _check_place(name)
-    if Path(name).exists() and not starts_with(name, BEGINNING.encode()):
-        raise UsageError(f"the output {name} exists and is no page of ndcore, which alone is replaced; give another name")
+    output = getattr(args, "output", None)
+    if output is not None and Path(args.report).resolve().is_relative_to(Path(output).resolve()):
+        raise UsageError(f"the report {args.report} lies in the output {output}; name a file beside it")
+
+    def is_page(path: Path) -> bool:
+        return starts_with(str(path), BEGINNING.encode())
+
+    check_output(args.report, "page of ndcore", overwrite=args.overwrite, ours=is_page, inputs=inputs)
 
 
 def info(args: argparse.Namespace) -> int:
     """``ndcore info``."""
+    if args.json:
+        print(json.dumps(summary.plain(_installed() if args.file is None else _described(args.file)), indent=2))
+        return 0
     lines = _installation() if args.file is None else _sketches(args.file)
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         print(f"{name:<{width}}  {value}")
     return 0
+
+
+def _installed() -> dict[str, Any]:
+    """The installation for programs: of a package that is missing, null."""
+    import ndcore
+
+    versions: dict[str, str | None] = dict.fromkeys(EXTRAS)
+    for package in EXTRAS:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return {
+        "ndcore": ndcore.__version__,
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "processor": processor(),
+        "cores": _cores(),
+        "kernels": ndcore.variants(),
+        "packages": versions,
+    }
+
+
+def _described(path: str) -> dict[str, Any]:
+    """A file of sketches for programs."""
+    sketches = load_sketches([path])
+    return {
+        "path": path,
+        "file_bytes": Path(path).stat().st_size,
+        "documents": len(sketches),
+        "without_shingles": int((~sketches.valid).sum()),
+        "ids": sketches.ids is not None,
+        "recipe": {"id": sketches.recipe.id, "parameters": json.loads(sketches.recipe.to_json())},
+    }
 
 
 def _installation() -> list[tuple[str, str]]:

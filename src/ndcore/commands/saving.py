@@ -58,8 +58,6 @@ def _refuse_options(args: argparse.Namespace) -> None:
     if args.learn is not None:
         if args.weights is not None:
             raise UsageError("--learn gives the weights; leave --weights out")
-        if Path(args.learn).exists() and not args.overwrite:
-            raise UsageError(f"{args.learn} exists already: take its weights with --weights {args.learn}, or --overwrite it")
         if Path(args.learn).resolve() == Path(args.output).resolve():
             raise UsageError(f"weights and sketches cannot both be written to {args.output}")
 

@@ -1,10 +1,11 @@
-"""Arguments that several commands of ``ndcore`` take."""
+"""Arguments that several commands of ``ndcore`` take, in the groups in which every command's help shows them."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TypeAlias
 
-from ndcore.commands.values import lines, positive, seed
+from ndcore.commands.values import lines, memory, part, positive, seed
 from ndcore.files.webtext import PARTS
 
 UNITS = ("word", "char", "grapheme", "byte", "line")
@@ -14,40 +15,43 @@ INPUTS = (
     ".wet and .arc (all of these also .gz, .zst), .parquet, - for JSONL on standard input, and files written by ndcore "
     "sketch."
 )
+# Titles of groups: every command that has such options shows them under the same title.
+INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
+
+Group: TypeAlias = "argparse._ArgumentGroup"
 
 
-def add_tokens(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--width", type=positive, metavar="W", help="tokens per shingle (default 5)")
-    p.add_argument("--unit", choices=UNITS, help="what a token is (default word)")
-    p.add_argument(
+def add_tokens(group: Group) -> None:
+    """What a shingle is."""
+    group.add_argument("--width", type=positive, metavar="W", help="tokens per shingle (default 5)")
+    group.add_argument("--unit", choices=UNITS, help="what a token is (default word)")
+    group.add_argument(
         "--normalize", choices=("NFKC",), help="Unicode normalisation of words and characters (default none)"
     )
-    p.add_argument("--stop-words", type=lines, metavar="FILE", help="words to leave out, one on a line (default none)")
+    group.add_argument("--stop-words", type=lines, metavar="FILE", help="words to leave out, one on a line (default none)")
 
 
-def add_shingling(p: argparse.ArgumentParser) -> None:
-    add_tokens(p)
-    p.add_argument(
+def add_shingling(group: Group) -> None:
+    """What a shingle and a signature are."""
+    add_tokens(group)
+    group.add_argument(
         "--num-perm",
         type=positive,
         metavar="N",
         help="length of a signature (default 84, or more if the threshold needs it)",
     )
-    p.add_argument("--seed", type=seed, metavar="N", help="of the permutations (default 1)")
+    group.add_argument("--seed", type=seed, metavar="N", help="of the permutations (default 1)")
 
 
-def add_fields(p: argparse.ArgumentParser) -> None:
-    p.add_argument(
-        "--text-field", default="text", metavar="FIELD", help="field or column that holds the text (default text)"
-    )
-    p.add_argument(
-        "--id-field",
-        metavar="FIELD",
-        help="field or column that holds the id; records must have it (default id, or file:line where there is none); in "
+def add_fields(group: Group) -> None:
+    """Where the text and the id of a record are, and what happens to one that cannot be read."""
+    add_record(
+        group,
+        "field or column that holds the text (default text)",
+        "field or column that holds the id; records must have it (default id, or file:line where there is none); in "
         "archives the id is the URL",
     )
-    add_html(p, "--html")
-    p.add_argument(
+    group.add_argument(
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
@@ -55,17 +59,44 @@ def add_fields(p: argparse.ArgumentParser) -> None:
     )
 
 
-def add_html(p: argparse.ArgumentParser, option: str) -> None:
-    """Which part of HTML is text; ``html_part`` of the arguments."""
-    p.add_argument(
-        option,
+def add_record(
+    group: Group,
+    text: str = "field of a record that holds the text (default text)",
+    ident: str = "field that holds the id (default id)",
+) -> None:
+    """Where the text and the id of a record are."""
+    group.add_argument("--text-field", default="text", metavar="FIELD", help=text)
+    group.add_argument("--id-field", metavar="FIELD", help=ident)
+    group.add_argument(
+        "--html",
         dest="html_part",
+        type=part,
         choices=PARTS,
         help="text of HTML: the whole page, or what looks like its main content (the whole page where nothing does); given, "
         "the text fields of .jsonl and .parquet are HTML too (default page, and text fields are plain text)",
     )
 
 
-def add_running(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--threads", type=positive, metavar="N", help="default: all cores; results do not depend on it")
-    p.add_argument("-q", "--quiet", action="store_true", help="no progress and no report")
+def add_overwrite(group: Group, what: str) -> None:
+    """Replace outputs that are there."""
+    group.add_argument("--overwrite", action="store_true", help=f"replace {what}")
+
+
+def add_report(group: Group, what: str) -> None:
+    """A page for a browser."""
+    group.add_argument("--report", metavar="FILE.html", help=f"write a page for a browser: {what}")
+
+
+def add_json(group: Group, what: str = "print the account of the run as one JSON object") -> None:
+    """What a program reads from standard output."""
+    group.add_argument("--json", action="store_true", help=what)
+
+
+def add_running(p: argparse.ArgumentParser, limit: str | None = None) -> Group:
+    """Threads, memory (where `limit` says what it bounds), silence."""
+    group = p.add_argument_group(RUNNING)
+    group.add_argument("--threads", type=positive, metavar="N", help="default: all cores; results do not depend on it")
+    if limit is not None:
+        group.add_argument("--memory", dest="memory_limit", type=memory, metavar="SIZE", help=limit)
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress and no report")
+    return group

@@ -31,7 +31,7 @@ def report(found: Comparison, stream: TextIO, every: bool) -> None:
     try:
         from rich.console import Console
     except ImportError as error:
-        raise ImportError("this view needs rich: pip install 'ndcore[cli]'; --json and --html do without") from error
+        raise ImportError("this view needs rich: pip install 'ndcore[cli]'; --json and --report do without") from error
     console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
     with console.capture() as capture:
         _figures(found, console)
@@ -85,7 +85,7 @@ def _passages(found: Comparison, console: Any, every: bool) -> None:
     console.print(table)
     left = sum(len(row.a) + len(row.b) for row in made[len(shown) :])
     if left:
-        console.print(f"and {left:,} more passages: --all shows everything, --html FILE and --json have it too")
+        console.print(f"and {left:,} more passages: --all shows everything, --report FILE and --json have it too")
 
 
 def _cell(found: Comparison, side: int, row: Row, every: bool) -> Table:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ndcore.commands.shared_arguments import INPUTS, add_fields, add_running, add_tokens
+from ndcore.commands.shared_arguments import (
+    INPUT,
+    INPUTS,
+    OUTPUT,
+    SHINGLES,
+    add_fields,
+    add_json,
+    add_overwrite,
+    add_running,
+    add_tokens,
+)
 from ndcore.commands.values import modulus, positive, seed, threshold
 
 __all__ = ["OPTIONS", "add_sketch"]
@@ -30,11 +40,16 @@ def add_sketch(commands: Any) -> None:
     )
     p.set_defaults(run=_sketch)
     p.add_argument("inputs", nargs="+", metavar="IN", help="what to sketch")
-    p.add_argument("-o", "--output", required=True, metavar="FILE.nds", help="file to write; it must not exist")
-    p.add_argument("--overwrite", action="store_true", help="replace the file")
-    p.add_argument("--kind", choices=tuple(OPTIONS), default="minhash", help="of sketch (default minhash: signatures)")
-    add_tokens(p)
-    p.add_argument("--seed", type=seed, metavar="N", help="of the permutations (default 1)")
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument("-o", "--output", required=True, metavar="FILE.nds", help="file to write; it must not exist")
+    add_overwrite(output, "the file, and the one of --learn")
+    add_json(output)
+    shingles = p.add_argument_group(SHINGLES)
+    shingles.add_argument(
+        "--kind", choices=tuple(OPTIONS), default="minhash", help="of sketch (default minhash: signatures)"
+    )
+    add_tokens(shingles)
+    shingles.add_argument("--seed", type=seed, metavar="N", help="of the permutations (default 1)")
     kinds = p.add_argument_group("one kind of sketch")
     kinds.add_argument(
         "--threshold", type=threshold, metavar="T",
@@ -59,5 +74,5 @@ def add_sketch(commands: Any) -> None:
         "--learn", metavar="FILE.ndw",
         help="simhash: read the documents twice; rare shingles weigh more (idf), and FILE.ndw keeps the weights",
     )
-    add_fields(p)
+    add_fields(p.add_argument_group(INPUT))
     add_running(p)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from ndcore.files.webtext import PARTS
+
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
@@ -87,6 +89,14 @@ def keep(text: str) -> tuple[str, str]:
     if colon and field and order in ("asc", "desc"):
         return field, order
     raise argparse.ArgumentTypeError(f"{text!r} is none of first, longest, FIELD:desc, FIELD:asc")
+
+
+def part(text: str) -> str:
+    """Which part of HTML is text."""
+    if text in PARTS:
+        return text
+    page = f"; --report {text} writes a page for a browser" if text.lower().endswith((".html", ".htm")) else ""
+    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(PARTS)}, the parts of HTML that are text{page}")
 
 
 def whole(text: str) -> int:

@@ -62,7 +62,7 @@ def load(path: str, column: Column) -> Loaded:
     if kind not in ("npy", "raw", "sketches"):
         return _text(path, column, kind)
     if column.fingerprint or column.id:
-        raise UsageError(f"{path} is read as {kind}, which has no columns; leave --column and --id-column out, "
+        raise UsageError(f"{path} is read as {kind}, which has no columns; leave --field and --id-field out, "
                          "or give --format")
     if is_stream(path):
         raise UsageError(f"{path} is no regular file, and {kind} is mapped; save it first, or give --format hex or decimal")
@@ -179,7 +179,7 @@ def _parquet_columns(path: str, column: Column) -> list[str]:
         names = parquet.read_schema(path).names
     chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
     if chosen is None:
-        raise UsageError(f"{path} has the columns {', '.join(names) or 'none'}; name that of the fingerprints with --column")
+        raise UsageError(f"{path} has the columns {', '.join(names) or 'none'}; name that of the fingerprints with --field")
     found = [chosen, *filter(None, [column.id])]
     for name in found:
         if names.count(name) != 1:
@@ -197,7 +197,7 @@ def _parquet_values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
 
 
 def _text(path: str, column: Column, kind: str) -> Loaded:
-    at, id_at = _position("--column", column.fingerprint or "1"), _position("--id-column", column.id)
+    at, id_at = _position("--field", column.fingerprint or "1"), _position("--id-field", column.id)
     values: list[int] = []
     ids: list[str] = []
     with _opened(path) as file:

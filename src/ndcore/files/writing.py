@@ -17,6 +17,7 @@ from ndcore.documents import Documents
 from ndcore.files import columnar
 from ndcore.files.archives import entries
 from ndcore.files.compression import open_writer, packed
+from ndcore.files.outputs import check_output
 from ndcore.files.pages import Page, examine
 from ndcore.files.records import is_blank
 from ndcore.files.sources import WHOLE, DocumentError, Source, UsageError
@@ -52,21 +53,7 @@ class OutputDirectory:
         self._check()
 
     def _check(self) -> None:
-        parent = self._target.parent
-        if not parent.is_dir():
-            raise UsageError(f"cannot write {self.path}: there is no directory {parent}; make it first")
-        link = Path(self.path).is_symlink()
-        if not self._target.exists() and not link:
-            return
-        if not self._overwrite:
-            raise UsageError(f"the output {self.path} exists already; give another name, or --overwrite to replace it")
-        if link or not self._target.is_dir():
-            raise UsageError(f"the output {self.path} exists and is not a directory; give another name")
-        if any(self._target.iterdir()) and not is_output(self._target):
-            raise UsageError(
-                f"the output {self.path} exists and was not written by ndcore dedup; --overwrite replaces only such "
-                "directories: give another name, or remove it yourself"
-            )
+        check_output(self.path, "output of ndcore dedup", overwrite=self._overwrite, ours=is_output, folder=True)
 
     def refuse_overlap(self, sources: list[Source]) -> None:
         """Raise UsageError where an input lies in the output directory (it would be replaced)."""

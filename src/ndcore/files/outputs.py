@@ -1,0 +1,70 @@
+"""One check of the path of an output, before anything is read: every command writes where this says that it may."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ndcore.files.sources import STDIN, UsageError
+
+__all__ = ["STDOUT", "check_output"]
+
+STDOUT = "-"
+
+
+def check_output(
+    path: str,
+    what: str,
+    *,
+    overwrite: bool = False,
+    ours: Callable[[Path], bool] | None = None,
+    folder: bool = False,
+    inputs: Iterable[str] = (),
+) -> None:
+    """Check that an output can be written to `path`, and that nothing is lost by it.
+
+    Parameters
+    ----------
+    path : str
+        As the user gave it.
+    what : str
+        What would be written, as a noun without article: "index", "file of sketches".
+    overwrite : bool
+        Whether a file, or a folder, that is there may be replaced.
+    ours : callable, optional
+        Whether what is there is of the same kind: nothing else is replaced. None: any file is.
+    folder : bool
+        The output is a folder.
+    inputs : iterable of str
+        Files and folders that are read: the output is none of them, and in none of them.
+
+    Raises
+    ------
+    UsageError
+        The path is ``-``, has no folder to lie in, exists and may not be replaced, or lies in an input.
+    """
+    if path == STDOUT:
+        raise UsageError(f"the output -: {_article(what)} {what} cannot be written to standard output; name a "
+                         f"{'directory' if folder else 'file'} (a file called - is ./-)")
+    place = Path(path)
+    parent = place.resolve().parent
+    if not parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no directory {parent}; make it first")
+    if not folder and place.is_dir():
+        raise UsageError(f"the output {path} is a directory; name a file")
+    if os.path.lexists(path):
+        if not overwrite:
+            raise UsageError(f"the output {path} exists already; give another name, or --overwrite to replace it")
+        if folder and (place.is_symlink() or not place.is_dir()):
+            raise UsageError(f"the output {path} exists and is not a directory; give another name")
+        if ours is not None and not (folder and not any(place.iterdir())) and not ours(place):
+            raise UsageError(f"the output {path} exists and is no {what}; --overwrite replaces only such: give another "
+                             "name, or remove it yourself")
+    for other in inputs:
+        if other != STDIN and place.resolve().is_relative_to(Path(other).resolve()):
+            raise UsageError(f"the output {path} lies in the input {other}; name a place that is not read next time")
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[:1].lower() in "aeiou" else "a"

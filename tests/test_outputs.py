@@ -1,0 +1,87 @@
+"""The one check of the path of an output, and that every command makes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ndcore.cli import main
+from ndcore.files.outputs import check_output
+from ndcore.files.sources import UsageError
+
+
+def refusal(path: object, what: str = "index", **how: object) -> str:
+    with pytest.raises(UsageError) as error:
+        check_output(str(path), what, **how)  # type: ignore[arg-type]
+    return str(error.value)
+
+
+def ours(place: Path) -> bool:
+    return place.read_bytes().startswith(b"ours")
+
+
+def test_a_new_file(tmp_path: Path) -> None:
+    check_output(str(tmp_path / "new"), "index")
+    check_output(str(tmp_path / "new"), "index", overwrite=True, ours=ours, inputs=[str(tmp_path / "other"), "-"])
+    assert "an index cannot be written to standard output; name a file" in refusal("-")
+    assert "a collection cannot be written to standard output; name a directory" in refusal("-", "collection", folder=True)
+    assert "make it first" in refusal(tmp_path / "no" / "new")
+
+
+def test_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_bytes(b"ours")
+    (tmp_path / "precious").write_bytes(b"theirs")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("mine", "precious", "dangling"):
+        assert "exists already; give another name, or --overwrite" in refusal(tmp_path / name, ours=ours)
+    check_output(str(tmp_path / "mine"), "index", overwrite=True, ours=ours)
+    check_output(str(tmp_path / "precious"), "picture", overwrite=True)
+    assert "is no index; --overwrite replaces only such" in refusal(tmp_path / "precious", overwrite=True, ours=ours)
+    assert "is a directory; name a file" in refusal(tmp_path, overwrite=True)
+
+
+def test_folders(tmp_path: Path) -> None:
+    def never(place: Path) -> bool:
+        return False
+
+    (tmp_path / "file").write_bytes(b"")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "full" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "full")
+    check_output(str(tmp_path / "empty"), "output", folder=True, overwrite=True, ours=never)
+    assert "is not a directory" in refusal(tmp_path / "file", folder=True, overwrite=True)
+    assert "is not a directory" in refusal(tmp_path / "link", folder=True, overwrite=True)
+    assert "is no output" in refusal(tmp_path / "full", "output", folder=True, overwrite=True, ours=never)
+    assert "exists already" in refusal(tmp_path / "empty", folder=True)
+
+
+def test_an_output_in_an_input(tmp_path: Path) -> None:
+    (tmp_path / "in" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    for place in (tmp_path / "in" / "below" / "new", tmp_path / "link" / "new"):
+        assert "lies in the input" in refusal(place, inputs=[str(tmp_path / "in")])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sketch", "t.jsonl", "-o"], ["sketch", "t.jsonl", "--kind", "simhash", "-o", "x.nds", "--learn"],
+        ["cluster", "t.jsonl", "-o"], ["cluster", "t.jsonl", "-o", "x.ndc", "--report"], ["hamming", "build", "f.txt", "-o"],
+        ["dedup", "t.jsonl", "-o", "out", "--report"], ["compare", "a.txt", "a.txt", "--report"], ["design", "--plot"],
+    ],
+    ids=" ".join,
+)
+def test_outputs_that_cannot_be_printed(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in (("t.jsonl", '{"text": "a b c d e f"}\n'), ("a.txt", "a b c d e f"), ("f.txt", "1\n2\n")):
+        Path(name).write_text(content)
+    before = sorted(Path().iterdir())
+    assert main([*words, "-"]) == 2
+    assert "cannot be written to standard output; name a" in capsys.readouterr().err
+    assert sorted(Path().iterdir()) == before
+    assert main([*words, "nowhere/x.svg"]) == 2
+    assert "there is no directory" in capsys.readouterr().err
+    assert sorted(Path().iterdir()) == before
