@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import sys
 from collections.abc import Callable, Sequence
 from importlib import metadata
-from typing import Any
+from typing import IO, Any, TextIO, cast
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from ndcore.designing import design_filter
 from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.json_lines import write_ids, write_lines
+from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, DocumentError, Inputs, Source, UsageError
 from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted
@@ -62,7 +65,7 @@ class Run:
             raise DocumentError(args.inputs[0], None, "no documents: the directory holds no files")
         if args.by and known:
             raise UsageError("--by cannot be combined with --against: run ndcore dedup once for each group")
-        if args.annotate:
+        if args.annotate and (args.output != STDOUT or self.sketched):
             plain = next(
                 (source.path for source in sources if source.kind != "jsonl" and source.kind != "parquet"), None
             )
@@ -140,6 +143,26 @@ class Run:
         writing.write_summary(output, account)
         return account
 
+    def print(self) -> dict[str, Any]:
+        """Write the kept records (of --annotate, all) to standard output as lines of JSON, and return the summary.
+
+        What could not be read is listed on standard error.
+        """
+        replaced, self.args.printed = 0, True
+        with reporting(not self.args.quiet) as report:
+            if isinstance(self.texts, Documents):
+                kept = self.verdicts.kept
+                which, annotation = (np.ones_like(kept), self.verdicts.describe) if self.args.annotate else (kept, None)
+                replaced = write_lines(binary(sys.stdout), self.texts, which, annotation, report)
+            else:
+                kept_ids = (self.verdicts.name(int(position)) for position in np.flatnonzero(self.verdicts.kept))
+                write_ids(binary(sys.stdout), kept_ids)
+        binary(sys.stdout).flush()
+        account = self.account() | {"replaced_bytes": replaced}
+        if isinstance(self.texts, Documents):
+            summary.print_rejected(self.texts.rejected, sys.stderr)
+        return account
+
     def _write_kept_ids(self, output: writing.OutputDirectory) -> None:
         name = self.sources[0].name if len(self.sources) == 1 else "sketches"
         kept = np.flatnonzero(self.verdicts.kept)
@@ -208,6 +231,15 @@ class Run:
             "html": html,
             "resiliparse": metadata.version("resiliparse") if html else None,
         }
+
+
+def binary(stream: TextIO) -> IO[bytes]:
+    """The binary file below a text stream."""
+    below = getattr(stream, "buffer", None)
+    if below is None:
+        raise UsageError("standard output takes text only here; write to a directory")
+    stream.flush()
+    return cast("IO[bytes]", below)
 
 
 def all_sketches(sources: Sequence[Source], what: str) -> bool:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from ndcore.commands import comparing, showing, summary
-from ndcore.commands.deduplicating import Run, ids_of, load_sketches
+from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches
 from ndcore.commands.summary import printable
 from ndcore.container import MAGIC, kind_of
 from ndcore.documents import Documents
 from ndcore.files import writing
-from ndcore.files.outputs import check_output
+from ndcore.files.outputs import STDOUT, check_output
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps, starts_with
 from ndcore.human import counted
 from ndcore.sketches import Sketches
@@ -39,27 +39,35 @@ EXTRAS = {
 def dedup(args: argparse.Namespace) -> int:
     """``ndcore dedup``."""
     begun = time.monotonic()
-    output = writing.OutputDirectory(args.output, args.overwrite)
+    if args.output == STDOUT and args.json:
+        raise UsageError("--json and -o - both write to standard output; give a directory, or leave --json out")
+    if args.output == STDOUT:
+        binary(sys.stdout)  # or it is refused, before anything is read
+    output = None if args.output == STDOUT else writing.OutputDirectory(args.output, args.overwrite)
     found, known = _find(args)
-    output.refuse_overlap([*found.sources, *known.sources])
+    if output is not None:
+        output.refuse_overlap([*found.sources, *known.sources])
     if args.report is not None:
         check_report(args, [*args.inputs, *args.against])
     with contextlib.ExitStack() as stack:
         run = Run(args, found, known, stack)
-        stack.enter_context(output)
+        if output is not None:
+            stack.enter_context(output)
         run.find_duplicates()
-        account = run.write(output)
+        account = run.print() if output is None else run.write(output)
         page = _report(run, account) if args.report is not None else None
-        output.commit()
+        if output is not None:
+            output.commit()
         args.written = True
     if page is not None:
         Path(args.report).write_text(page, encoding="utf-8")
+    stream = sys.stderr if output is None else sys.stdout
     if args.json:
         print(json.dumps(account, indent=2))
     elif not args.quiet:
-        summary.report(account, run.verdicts, args.output, sys.stdout)
+        summary.report(account, run.verdicts, args.output, stream)
         if page is not None:
-            print(f"The report for a browser is {printable(args.report)}")
+            print(f"The report for a browser is {printable(args.report)}", file=stream)
         if sys.stderr.isatty():
             print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
     return 0
@@ -97,9 +105,7 @@ def sketch(args: argparse.Namespace) -> int:
     found = find(args.inputs, MAGIC)
     documents, sketches = sketch_documents(args, found)
     args.written = True
-    for item in documents.rejected:  # no other file lists them
-        place = item.path if item.number is None else f"{item.path}:{item.number}"
-        print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=sys.stderr)
+    summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
     if args.json:
         print(json.dumps(_sketched(args, documents, sketches), indent=2))
     elif not args.quiet:

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from ndcore.documents import Documents, Rejected
+from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, Ignored
 from ndcore.files.verdicts import CLASSES, Verdicts
 from ndcore.human import counted
@@ -83,6 +84,13 @@ def ignored_list(ignored: list[Ignored]) -> list[dict[str, str]]:
 def rejected_list(rejected: list[Rejected]) -> list[dict[str, Any]]:
     """Every rejected document: path, line (row in Parquet, record in an archive; null for a whole file), reason."""
     return [{"path": item.path, "line": item.number, "reason": item.reason} for item in rejected]
+
+
+def print_rejected(rejected: list[Rejected], stream: TextIO) -> None:
+    """Print a line for every rejected document, where no file lists them."""
+    for item in rejected:
+        place = item.path if item.number is None else f"{item.path}:{item.number}"
+        print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=stream)
 
 
 def counts(read: int, rejected: int, verdicts: Verdicts) -> dict[str, Any]:
@@ -168,11 +176,19 @@ def _clusters(verdicts: Verdicts, stream: TextIO) -> None:
 
 
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
-    folder = "annotated" if summary["parameters"]["annotate"] else "kept"
-    print(
-        f"Output in {printable(output)}: {folder}/, clusters.jsonl (what was dropped, and for what), summary.json",
-        file=stream,
-    )
+    if output == STDOUT:
+        repaired = summary["replaced_bytes"]
+        if repaired:
+            print(f"U+FFFD stands for bytes that are not UTF-8 in the text of {counted(repaired, 'document')}", file=stream)
+        which = "All" if summary["parameters"]["annotate"] else "The kept"
+        print(f"{which} records are on standard output; with -o OUTDIR, clusters.jsonl says what was dropped, and for what",
+              file=stream)
+    else:
+        folder = "annotated" if summary["parameters"]["annotate"] else "kept"
+        print(
+            f"Output in {printable(output)}: {folder}/, clusters.jsonl (what was dropped, and for what), summary.json",
+            file=stream,
+        )
     miss = (summary["filter"] or {}).get("miss")
     if miss:
         print(

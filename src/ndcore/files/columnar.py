@@ -50,8 +50,8 @@ def rows(
         wanted = list(dict.fromkeys([text_field, *([id_field] if has_id else []), *fields]))
         number = 0
         for batch in batches(source, file, wanted):
-            columns = [_column(batch, name) for name in (text_field, *fields)]
-            idents = _column(batch, id_field) if has_id else [MISSING] * len(batch)
+            columns = [column_values(batch, name) for name in (text_field, *fields)]
+            idents = column_values(batch, id_field) if has_id else [MISSING] * len(batch)
             for text, ident, *values in zip(columns[0], idents, *columns[1:], strict=True):
                 number += 1
                 try:
@@ -78,7 +78,7 @@ def _valid(value: Any) -> Any:
     return value
 
 
-def _column(batch: Any, name: str) -> list[Any]:
+def column_values(batch: Any, name: str) -> list[Any]:
     """Python values of a column, one by one where a string of it is not UTF-8."""
     column = batch.column(batch.schema.get_field_index(name))
     try:

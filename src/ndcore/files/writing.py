@@ -161,7 +161,7 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[
         if flags.all() and not rejected and not blank and source.stored == source.compression:
             shutil.copyfile(source.location, target)
         elif source.kind == "parquet":
-            wanted = {number for position, number in _numbers(documents, index) if kept[position]}
+            wanted = {number for position, number in numbered(documents, index) if kept[position]}
             columnar.rewrite(source, target, wanted.__contains__, None)
         elif source.kind == "archive":
             _write_archive(documents, index, kept, target, report)
@@ -262,7 +262,7 @@ def raw_lines(documents: Documents, index: int, report: Progress) -> Iterator[tu
             raise
 
 
-def _numbers(documents: Documents, index: int) -> Iterator[tuple[int, int]]:
+def numbered(documents: Documents, index: int) -> Iterator[tuple[int, int]]:
     """Position and row number of each document of a Parquet source."""
     number = 0
     for position in documents.span(index):
@@ -275,7 +275,7 @@ def _numbers(documents: Documents, index: int) -> Iterator[tuple[int, int]]:
 def _annotate_rows(documents: Documents, index: int, target: Path, verdicts: Verdicts) -> None:
     import pyarrow as pa
 
-    positions = {number: position for position, number in _numbers(documents, index)}
+    positions = {number: position for position, number in numbered(documents, index)}
 
     def added(numbers: list[int]) -> Any:
         found = [verdicts.describe(positions[number]) for number in numbers]

@@ -1,0 +1,159 @@
+"""Documents as lines of JSON, for standard output: ``ndcore dedup -o -``.
+
+A line of a JSONL file stays as it is. A row of a columnar file is an object of its columns. Any other document, which has no
+fields, is ``{"id": ..., "text": ...}``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ndcore.documents import ANNOTATION, Documents
+from ndcore.files import columnar
+from ndcore.files.records import without_bom
+from ndcore.files.sources import DocumentError, Source
+from ndcore.files.writing import numbered, raw_lines, spliced, to_json
+from ndcore.progress import Progress
+
+__all__ = ["write_ids", "write_lines"]
+
+Annotation = Callable[[int], dict[str, Any]]
+
+
+def write_lines(
+    file: IO[bytes], documents: Documents, wanted: npt.NDArray[np.bool_], annotation: Annotation | None, report: Progress
+) -> int:
+    """Write a line of JSON for each wanted document, in the order of the inputs.
+
+    Parameters
+    ----------
+    file : binary file
+    wanted : bool array, shape (n,)
+        Along the documents.
+    annotation : callable or None
+        From a position to what the field ``ndcore`` of its line holds.
+    report : Progress
+        Gets ("writing", documents gone through, n).
+
+    Returns
+    -------
+    int
+        Documents whose bytes are not UTF-8: in their lines U+FFFD stands for what is none.
+
+    Raises
+    ------
+    DocumentError
+        A file is no longer what was read, or a row holds what JSON cannot.
+    """
+    repaired = 0
+    for index, source in enumerate(documents.sources):
+        span = documents.span(index)
+        if documents.is_rejected(index, None) or not wanted[span.start : span.stop].any():
+            continue
+        documents.check_unchanged(index)
+        if source.kind == "jsonl":
+            _write_lines_of(file, documents, index, wanted, annotation, report)
+        elif source.kind == "parquet":
+            _write_rows(file, documents, index, wanted, annotation)
+        else:
+            repaired += _write_texts(file, documents, index, wanted, annotation)
+        documents.check_unchanged(index)
+        report("writing", span.stop, len(documents.ids))
+    return repaired
+
+
+def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
+    """Write a line ``{"id": ...}`` for each id: all that is known of a document of which only the sketch is at hand."""
+    for ident in ids:
+        file.write(to_json({"id": ident}) + b"\n")
+
+
+def _write_lines_of(
+    file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None,
+    report: Progress,
+) -> None:
+    first = True
+    for position, line in raw_lines(documents, index, report):
+        line, first = without_bom(1 if first else 2, line), False
+        if wanted[position]:
+            line = line if annotation is None else spliced(line, annotation(position))
+            file.write(line if line.endswith(b"\n") else line + b"\n")
+
+
+def _write_texts(
+    file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None
+) -> int:
+    only = np.zeros_like(wanted)
+    span = documents.span(index)
+    only[span.start : span.stop] = wanted[span.start : span.stop]
+    repaired = 0
+    for positions, texts in documents.selected(only):
+        for position, text in zip(positions.tolist(), texts, strict=True):
+            if isinstance(text, bytes):
+                decoded = text.decode("utf-8", "replace")
+                repaired += decoded.encode() != text
+                text = decoded
+            record: dict[str, Any] = {"id": documents.ids[position], "text": text}
+            file.write(to_json(record if annotation is None else record | {ANNOTATION: annotation(position)}) + b"\n")
+    return repaired
+
+
+def _write_rows(
+    file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None
+) -> None:
+    source = documents.sources[index]
+    positions = {number: position for position, number in numbered(documents, index) if wanted[position]}
+    with columnar.open_file(source) as opened:
+        names = opened.schema_arrow.names
+        for name in names:
+            if names.count(name) > 1 or (annotation is not None and name == ANNOTATION):
+                reason = f"has {names.count(name)} columns {name!r}, and a JSON object one of each name"
+                reason = reason if names.count(name) > 1 else f"has a column {name!r} already; leave out --annotate"
+                raise DocumentError(source.path, None, f"{reason}; or write to a directory")
+        number = 0
+        for batch in columnar.batches(source, opened):
+            columns = [columnar.column_values(batch, name) for name in names]
+            for row in zip(*columns, strict=True):
+                number += 1
+                if number in positions:
+                    record = dict(zip(names, row, strict=True))
+                    if annotation is not None:
+                        record[ANNOTATION] = annotation(positions[number])
+                    file.write(_row(source, number, record) + b"\n")
+
+
+def _row(source: Source, number: int, record: dict[str, Any]) -> bytes:
+    """A row as JSON: dates and times in the form of ISO 8601, durations in seconds, decimals as strings, nan as null."""
+    try:
+        try:
+            return to_json(record, default=_value)
+        except ValueError:  # nan or an infinity, which JSON does not have
+            return to_json(json.loads(json.dumps(record, default=_value), parse_constant=_nothing))
+    except (TypeError, ValueError) as error:
+        raise DocumentError(source.path, number, f"cannot be written as JSON: {error}; write to a directory") from error
+
+
+def _nothing(name: str) -> None:
+    """What stands for nan, Infinity and -Infinity."""
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise TypeError(f"it has bytes that are not UTF-8: {value[:20]!r}") from None
+    raise TypeError(f"it has a {type(value).__name__}")
