@@ -142,7 +142,8 @@ def test_an_option_has_one_meaning_and_one_group() -> None:
 
 
 def test_every_command_speaks_json() -> None:
-    assert [names for names, below in COMMANDS.items() if "--json" not in below._option_string_actions] == []
+    silent = [names for names, below in COMMANDS.items() if "--json" not in below._option_string_actions]
+    assert silent == [("completion",)]
 
 
 def test_every_output_can_be_overwritten_and_nothing_else() -> None:

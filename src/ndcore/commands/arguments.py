@@ -51,6 +51,7 @@ def parser() -> Parser:
     add_cluster(commands)
     add_query(commands)
     add_hamming(commands)
+    _add_completion(commands)
     return top
 
 
@@ -232,3 +233,21 @@ def _add_bench(commands: _Commands) -> None:
     )
     running.add_argument("--threads", type=positive, metavar="N", help="of the last columns (default: all cores)")
     add_json(p.add_argument_group(OUTPUT), "print the figures as one JSON object")
+
+
+def _completion(args: argparse.Namespace) -> int:
+    from ndcore.commands.completion import completion  # asks for all arguments, which this module makes
+
+    return completion(args)
+
+
+def _add_completion(commands: _Commands) -> None:
+    p = commands.add_parser(
+        "completion",
+        help="let the shell complete commands and options",
+        description="Print a script by which a shell completes the commands, options and choices of ndcore.",
+        epilog='bash: eval "$(ndcore completion bash)" in ~/.bashrc. zsh: ndcore completion zsh > _ndcore, in a directory '
+        "of $fpath. fish: ndcore completion fish > ~/.config/fish/completions/ndcore.fish.",
+    )
+    p.set_defaults(run=_completion)
+    p.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")

@@ -28,6 +28,7 @@ from ndcore.sketches import Sketches
 EXTRAS = {
     "msgspec": "cli",
     "rich": "cli",
+    "shtab": "cli",
     "zstandard": "cli",
     "pyarrow": "parquet",
     "matplotlib": "plot",
