@@ -130,7 +130,8 @@ def check(
     share = f"{where}: {survived.survive} of {survived.pairs} exact pairs survive"
     report.require(survived.survive == 0 or survived.share < SURVIVORS, share)
     exact = dict(zip(zip(join.a.tolist(), join.b.tolist(), strict=True), join.resemblance.tolist(), strict=True))
-    wrong = sum(exact.get((a, b)) != r for a, b, r in zip(*(column.tolist() for column in result.pairs), strict=True))
+    compared = result.pairs.where(result.verified)
+    wrong = sum(exact.get((a, b)) != r for a, b, r in zip(*(column.tolist() for column in compared), strict=True))
     report.require(wrong == 0, f"{where}: {wrong} pairs are not in the exact join, or with another resemblance")
     if not any(run["cut"] for run in result.common):
         proposed = [pair for pair in survivors(result, join) if pair[3] >= result.filter.need]

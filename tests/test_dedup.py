@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import random
+import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -101,7 +103,7 @@ def test_verdicts_strongest_first():
     assert result.labels.tolist() == [0, 0, 0, 0, 0, 5]
     assert result.classes.tolist() == ["kept", "identical", "lexical", "shingle", "near", "kept"]
     assert result.resemblance.tolist() == [1.0, 1.0, 1.0, 1.0, 9 / 11, 1.0]
-    assert [column.tolist() for column in result.pairs] == [[0, 0, 3], [3, 4, 4], [1.0, 9 / 11, 9 / 11]]
+    assert [column.tolist() for column in result.pairs] == [[0, 0, 0, 0, 3], [1, 2, 3, 4, 4], [1.0] * 3 + [9 / 11] * 2]
     assert result.kept.tolist() == [0, 5] and result.duplicates.tolist() == [1, 2, 3, 4]
     assert result.representatives.tolist() == [0]
     assert repr(result).endswith("2 kept, 1 identical, 1 lexical, 1 shingle, 1 near>")
@@ -225,7 +227,8 @@ def test_promises_where_features_are_common(seed, max_holders, cluster, by_group
         elif result.classes[i] == "shingle":
             assert sets[i] == sets[label]
     for a, b, measured in zip(*result.pairs, strict=True):
-        assert a < b and groups[a] == groups[b] and measured == exact.resemblance(sets[a], sets[b]) >= threshold
+        assert a < b and groups[a] == groups[b]
+        assert measured == (exact.resemblance(sets[a], sets[b]) if sets[a] else 1.0) >= threshold
     if any(run["cut"] for run in result.common):
         return
     kept = result.kept.tolist() + list(range(len(documents), len(everything)))
@@ -352,10 +355,10 @@ def test_sketches_stand_for_texts(digests, seed, threshold):
         if any(name == "shingle" for name in theirs.classes):
             return  # a copy of a shingle-equivalent document: its leader is not its label at threshold 1
     pairs = by_estimates(rows, leaders, valid, n, threshold, order)
-    assert list(zip(*(column.tolist() for column in result.pairs), strict=True)) == pairs
+    assert list(zip(*(column.tolist() for column in result.pairs.where(result.verified)), strict=True)) == pairs
     heads = clustering.star(n, pairs, order)
     assert result.labels.tolist() == [heads[leader] for leader in leaders]
-    assert result.estimated.all()
+    assert result.estimated.tolist() == result.verified.tolist()
     assert ("identical" in result.classes) is (digests and "identical" in theirs.classes)
     assert "shingle" not in result.classes  # an estimate of 1 is no proof
 
@@ -544,11 +547,79 @@ def test_to_arrow():
     pytest.importorskip("pyarrow")
     result = nd.near_duplicates([TEN, TEN, "...", "..."], ids=["a", "b", "c", "d"])
     table = result.to_arrow()
-    assert table.column_names == ["id", "label", "class", "resemblance"]
+    assert table.column_names == ["id", "label", "representative", "class", "resemblance", "cluster_size"]
     assert table["id"].to_pylist() == ["a", "b", "c", "d"]
     assert table["label"].to_pylist() == [0, 0, 2, 2]
     assert table["class"].to_pylist() == ["kept", "identical", "kept", "identical"]
-    assert nd.near_duplicates([TEN]).to_arrow().column_names == ["label", "class", "resemblance"]
+    assert table["representative"].to_pylist() == ["a", "a", "c", "c"] and table["cluster_size"].to_pylist() == [2] * 4
+    assert nd.near_duplicates([TEN]).to_arrow().column_names == ["label", "class", "resemblance", "cluster_size"]
+    mixed = nd.near_duplicates([TEN, "..."], ids=[1, "b"], against=[TEN]).to_arrow()
+    assert mixed["id"].to_pylist() == ["1", "b"] and mixed["representative"].to_pylist() == [None, "b"]
+
+
+def test_to_pandas():
+    pandas = pytest.importorskip("pandas")
+    result = nd.near_duplicates([TEN, TEN + "!", "other"], ids=[7, 8, 9])
+    frame = result.to_pandas()
+    assert frame["id"].tolist() == [7, 8, 9] and frame["representative"].tolist() == [7, 7, 9]
+    assert isinstance(frame, pandas.DataFrame) and frame[result.mask]["cluster_size"].tolist() == [2, 1]
+    assert nd.cluster([TEN, TEN + "!", "other"]).to_pandas()["class"].tolist() == ["kept", "lexical", "kept"]
+
+
+@pytest.mark.parametrize(("method", "package", "advice"), [
+    ("to_arrow", "pyarrow", "pip install 'ndcore[parquet]'"), ("to_pandas", "pandas", "pip install 'pandas'"),
+])  # fmt: skip
+def test_tables_without_their_package(monkeypatch, method, package, advice):
+    monkeypatch.setitem(sys.modules, package, None)
+    for result in (nd.near_duplicates([TEN]), nd.cluster([TEN])):
+        with pytest.raises(ImportError, match=re.escape(f"{method} needs {package}: {advice}")):
+            getattr(result, method)()
+
+
+def test_masks_positions_and_sizes():
+    documents = [TEN, "other", TEN, TEN + " eleven", "OTHER", "alone"]
+    for result in (nd.near_duplicates(documents, shingling=WORDS, threshold=0.8), nd.cluster(
+            documents, sketcher=nd.ModSketcher(1, shingling=WORDS), threshold=0.8)):  # fmt: skip
+        assert result.labels.tolist() == [0, 1, 0, 0, 1, 5]
+        assert result.mask.tolist() == [True, True, False, False, False, True] and result.mask.dtype == np.bool_
+        assert result.keep_indices.tolist() == [0, 1, 5] and result.keep_indices.dtype == np.int64
+        assert result.cluster_sizes.tolist() == [3, 2, 3, 3, 2, 1] and result.cluster_sizes.dtype == np.int64
+    # a document of against counts where it stands for one, once
+    result = nd.near_duplicates(documents, shingling=WORDS, threshold=0.8, against=[TEN, "unlike"])
+    assert result.cluster_sizes.tolist() == [4, 2, 4, 4, 2, 1]
+    for nothing in (nd.near_duplicates([]), nd.cluster([])):
+        assert len(nothing.mask) == len(nothing.keep_indices) == len(nothing.cluster_sizes) == 0
+        assert "0 documents" in nothing._repr_html_()
+
+
+def test_notebooks_get_a_table_of_escaped_names():
+    ids = ["<script>alert(1)</script>", "b", "\u202eevil" + "x" * 100]
+    result = nd.near_duplicates([TEN, TEN, "other"], ids=ids)
+    shown = result._repr_html_()
+    assert "<script" not in shown and "&lt;script&gt;" in shown and "<td>identical</td><td>1</td>" in shown
+    assert "1 cluster<" in shown
+    hidden = nd.near_duplicates([TEN, TEN], ids=ids[2:] * 2)._repr_html_()
+    assert "\u202e" not in hidden and "U+202E" in hidden and "x" * 60 not in hidden
+    against = nd.near_duplicates([TEN], against=["other", TEN])._repr_html_()
+    assert "document 1 of against" in against
+    many = nd.near_duplicates([f"{i} {i}" for i in range(7)] * 2)._repr_html_()
+    assert "The largest of 7 clusters" in many and many.count("</td><td>1</td>") == 5
+
+
+def test_every_dropped_document_is_among_the_pairs():
+    """Identical and lexically equivalent ones with the first of their class, by 1.0; also where they have no shingles."""
+    documents = [TEN, "...", TEN, TEN + " eleven", TEN.upper(), "...", "alone"]
+    result = nd.near_duplicates(documents, shingling=WORDS, threshold=0.8)
+    assert list(zip(*(column.tolist() for column in result.pairs), result.pair_classes.tolist(), strict=True)) == [
+        (0, 2, 1.0, "identical"), (0, 3, 10 / 11, "near"), (0, 4, 1.0, "lexical"), (1, 5, 1.0, "identical"),
+    ]  # fmt: skip
+    assert result.verified.tolist() == [False, True, False, False] and not result.estimated.any()
+    assert set(result.duplicates.tolist()) <= {*result.pairs.a.tolist(), *result.pairs.b.tolist()}
+    higher = result.rethreshold(0.95)
+    assert list(zip(*(column.tolist() for column in higher.pairs), strict=True)) == [(0, 2, 1.0), (0, 4, 1.0), (1, 5, 1.0)]
+    # those of against are not paired with each other
+    against = nd.near_duplicates(["...", TEN], against=[TEN, TEN, "..."])
+    assert list(zip(against.pairs.a.tolist(), against.pairs.b.tolist(), strict=True)) == [(0, 4), (1, 2)]
 
 
 def test_dtypes():

@@ -643,7 +643,7 @@ def test_verdicts_strongest_first():
     assert result.labels == [0, 0, 0, 0, 0, 5]
     assert result.classes == ["kept", "identical", "lexical", "shingle", "near", "kept"]
     assert result.resemblance == [1.0, 1.0, 1.0, 1.0, 9 / 11, 1.0]
-    assert result.pairs == [(0, 3, 1.0), (0, 4, 9 / 11), (3, 4, 9 / 11)]
+    assert result.pairs == [(0, 1, 1.0), (0, 2, 1.0), (0, 3, 1.0), (0, 4, 9 / 11), (3, 4, 9 / 11)]
     assert (result.kept, result.duplicates, result.representatives) == ([0, 5], [1, 2, 3, 4], [0])
     assert dedup.near_duplicates(texts, width=1, threshold=0.82).labels == [0, 0, 0, 0, 4, 5]
     assert dedup.near_duplicates(texts, width=1, threshold=9 / 11).labels == result.labels
@@ -680,7 +680,7 @@ def test_against_keeps_what_is_there():
     result = dedup.near_duplicates([near, "new words", TEN], width=1, against=[TEN, TEN + "."], keep="longest")
     assert result.labels == [3, 1, 3]
     assert result.classes == ["near", "kept", "identical"]
-    assert result.pairs == [(0, 3, 9 / 11)]
+    assert result.pairs == [(0, 3, 9 / 11), (2, 3, 1.0)]
 
 
 def test_components_may_join_what_does_not_resemble():

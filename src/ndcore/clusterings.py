@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _pairs
+from ndcore.assignments import Assignments
 from ndcore.chains import Chains, chains, guarded
 from ndcore.greedy import greedy_clusters
 from ndcore.names import Names
@@ -62,7 +63,7 @@ class CommonValues(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Clustering:
+class Clustering(Assignments):
     """The clusters of a collection.
 
     Attributes

@@ -70,18 +70,19 @@ def from_near_duplicates(
     chains = _chains(result, name_of)
     meaning = {**MEANING, "near": MEANING["near"] + ", or linked by others"} if chains else MEANING
     sizes = np.unique(result.labels[result.duplicates], return_counts=True)[1] + 1
+    compared = result.pairs.resemblance[result.verified]
     dropped, exactness = len(result.duplicates), "estimated from sketches" if result.estimated.any() else "exact"
     return Report(
         title=f"{dropped:,} of {counted(n + rejected, 'document')} {'duplicates' if dropped == 1 else 'duplicate'} another",
         subtitle=f"Near-duplicates at resemblance {result.threshold:g} or more, {in_words(sources.shingling)}, {exactness}",
         figures=(
             Figure(n + rejected, "read"), Figure(counts["kept"], "kept"), Figure(dropped, "dropped"),
-            Figure(len(sizes), "clusters"), Figure(len(result.pairs.a), "pairs accepted"),
+            Figure(len(sizes), "clusters"), Figure(len(compared), "pairs accepted"),
         ),
         parts=tuple(Part(each, counts[each], meaning[each]) for each in MEANING),
         notes=(*notes, *_notes(result, has_text)),
         sizes=sizes,
-        resemblances=hundredths(result.pairs.resemblance),
+        resemblances=hundredths(compared),
         pairs="Of identical and lexically equivalent documents the first alone is compared with others.",
         threshold=result.threshold,
         clusters=seen.clusters,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.assignments import Assignments
 from ndcore.clustering import represent
 from ndcore.estimating import Overlap, overlap, ratio, sizes_of_rows
 from ndcore.filtering import FilterDesign, expected_spurious
@@ -106,7 +107,7 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class NearDuplicates:
+class NearDuplicates(Assignments):
     """The verdict on every document of a collection.
 
     Attributes
@@ -119,8 +120,8 @@ class NearDuplicates:
     resemblance : ndarray of float64 (n,)
         To labels[i]: 1.0 for kept documents, nan for an identical one that has no shingles.
     pairs : Pairs
-        Verified candidate pairs at or above the threshold between the first documents of classes of identical and
-        lexically equivalent ones.
+        Identical and lexically equivalent documents, each with the first of its class, resemblance 1.0; and verified
+        candidate pairs at or above the threshold between these first ones. None within `against`.
     estimated : ndarray of bool (pairs,)
         True where a text was not at hand and the resemblance is an estimate from signatures.
     threshold : float
@@ -180,8 +181,8 @@ class NearDuplicates:
 
     @property
     def kept(self) -> NDArray[np.int64]:
-        """Positions kept, in input order."""
-        return np.flatnonzero(self.labels == np.arange(len(self)))
+        """Positions kept, in input order; `keep_indices`."""
+        return self.keep_indices
 
     @property
     def duplicates(self) -> NDArray[np.int64]:
@@ -264,18 +265,23 @@ class NearDuplicates:
                 f"threshold is {threshold}; this result can answer {self.threshold:g} to 1, below that run "
                 "near_duplicates again"
             )
-        enough = self.pairs.resemblance >= threshold
+        enough = self.verified & (self.pairs.resemblance >= threshold)
         return conclude(
             self.sources, self.pairs.where(enough), self.estimated[enough],
             replace(self, threshold=threshold),
         )
 
-    def to_arrow(self) -> Any:
-        """A pyarrow Table of the documents: id (where given), label, class, resemblance."""
-        import pyarrow as pa
+    @property
+    def verified(self) -> NDArray[np.bool_]:
+        """bool (pairs,): pairs that were compared; False: equal digests tell that they are identical or lexical."""
+        leader, (a, b, _) = self.sources.leader, self.pairs
+        compared: NDArray[np.bool_] = (leader[a] == a) & (leader[b] == b)
+        return compared
 
-        columns: dict[str, Any] = {} if self.ids is None else {"id": pa.array(list(self.ids))}
-        return pa.table({**columns, "label": self.labels, "class": self.classes.tolist(), "resemblance": self.resemblance})
+    @cached_property
+    def pair_classes(self) -> NDArray[np.str_]:
+        """str (pairs,): the class of each of `pairs`."""
+        return verdicts(self.sources, *self.pairs, ~self.estimated)
 
 
 def verdicts(
@@ -310,10 +316,24 @@ def conclude(
         resemblance[apart], exact = _looked_up(pairs, estimated, leader[apart], label[apart], total)
     is_exact = np.ones(n, np.bool_)
     is_exact[apart] = exact
+    pairs, estimated = _with_equals(sources, pairs, estimated)
     return replace(
         draft, labels=label, classes=verdicts(sources, own, label, resemblance, is_exact), resemblance=resemblance,
         pairs=pairs, estimated=estimated, sources=sources,
     )
+
+
+def _with_equals(
+    sources: Sources, pairs: Pairs, estimated: NDArray[np.bool_]
+) -> tuple[Pairs, NDArray[np.bool_]]:
+    """The pairs with those of documents and the first that is identical or lexically equivalent, unless in `against`."""
+    members = np.flatnonzero(sources.leader[: sources.n] != np.arange(sources.n))
+    firsts = sources.leader[members]
+    a = np.concatenate([pairs.a, np.minimum(members, firsts)])
+    b = np.concatenate([pairs.b, np.maximum(members, firsts)])
+    order = np.lexsort((b, a))
+    resemblance = np.concatenate([pairs.resemblance, np.ones(len(members))])
+    return Pairs(a[order], b[order], resemblance[order]), np.concatenate([estimated, np.zeros(len(members), bool)])[order]
 
 
 def _looked_up(

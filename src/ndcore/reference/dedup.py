@@ -50,7 +50,8 @@ class Result:
     resemblance : list of float
         Exact resemblance of i to labels[i]; 1.0 where kept, nan for a duplicate without shingles.
     pairs : list of (int, int, float)
-        Pairs a < b of class representatives at or above the threshold, ascending; none within ``against``.
+        Pairs a < b, ascending: of identical and lexically equivalent documents each with the first of its class, with 1.0;
+        of these first ones those at or above the threshold. None within ``against``.
     valid : list of bool
         Whether the document has shingles.
     """
@@ -146,8 +147,13 @@ def near_duplicates(
     heads = CLUSTERINGS[cluster](len(documents), pairs, order)
     labels = [heads[leaders[i]] for i in range(n)]
     verdicts = [_verdict(reads, i, labels[i]) for i in range(n)]
+    equals = [(min(i, leaders[i]), max(i, leaders[i]), 1.0) for i in range(n) if leaders[i] != i]
     return Result(
-        labels, [v[0] for v in verdicts], [v[1] for v in verdicts], pairs, [bool(read.shingles) for read in reads[:n]]
+        labels,
+        [verdict for verdict, _ in verdicts],
+        [measured for _, measured in verdicts],
+        sorted(pairs + equals),
+        [bool(read.shingles) for read in reads[:n]],
     )
 
 

@@ -1,0 +1,111 @@
+"""What each document of a collection was assigned to, as masks, positions and tables."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.human import counted
+from ndcore.sidebyside import elided, visible
+
+__all__ = ["Assignments", "as_column", "imported", "sizes_of"]
+
+SHOWN = 5  # clusters in a notebook
+LONG = 60  # characters of an id there
+
+
+class Assignments:
+    """Questions that `labels` answer, for results that have labels, classes, resemblance and ids of n documents."""
+
+    labels: NDArray[np.int64]
+    resemblance: NDArray[np.float64]
+    ids: Any
+    classes: Any  # str (n,)
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """bool (n,): documents that stand for themselves; True is kept."""
+        kept: NDArray[np.bool_] = self.labels == np.arange(len(self.labels))
+        return kept
+
+    @property
+    def keep_indices(self) -> NDArray[np.int64]:
+        """int64, ascending: positions of the documents that stand for themselves."""
+        return np.flatnonzero(self.mask)
+
+    @property
+    def cluster_sizes(self) -> NDArray[np.int64]:
+        """int64 (n,): documents in the cluster of document i, those it is made of and one of `against` that stands for them.
+
+        To upsample by duplicates, weigh each kept document by ``cluster_sizes[keep_indices]``.
+        """
+        return sizes_of(self.labels)
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow Table with a row for each document.
+
+        Columns: id (where given), label, representative (its id, where given; null for a document of `against`), class,
+        resemblance, cluster_size. ImportError without pyarrow.
+        """
+        arrow = imported("pyarrow", "to_arrow", "ndcore[parquet]")
+        return arrow.table({name: as_column(arrow, column) for name, column in self._columns().items()})
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame with the columns of `to_arrow`. ImportError without pandas."""
+        return imported("pandas", "to_pandas", "pandas").DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, Sequence[Any] | NDArray[Any]]:
+        columns: dict[str, Sequence[Any] | NDArray[Any]] = {
+            "label": np.asarray(self.labels), "class": self.classes.tolist(), "resemblance": np.asarray(self.resemblance),
+            "cluster_size": self.cluster_sizes,
+        }
+        if self.ids is None:
+            return columns
+        ids = list(self.ids)
+        named = [ids[label] if label < len(ids) else None for label in self.labels.tolist()]
+        return {"id": ids, "label": columns.pop("label"), "representative": named, **columns}
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: documents by class, and the largest clusters."""
+        names, numbers = np.unique(self.classes, return_counts=True)
+        rows = "".join(f"<tr><td>{visible(str(name))}</td><td>{number:,}</td></tr>"
+                       for name, number in sorted(zip(names, numbers.tolist(), strict=True), key=lambda row: -row[1]))
+        labels, members = np.unique(self.labels[~self.mask], return_counts=True)
+        largest = np.lexsort((labels, -members))[:SHOWN].tolist()
+        shown = "".join(f"<tr><td>{self._name(int(labels[i]))}</td><td>{int(members[i]):,}</td></tr>" for i in largest)
+        clusters = (f"<table><caption>{'The largest of ' if len(labels) > SHOWN else ''}{counted(len(labels), 'cluster')}"
+                    f"</caption><tr><th>representative</th><th>duplicates</th></tr>{shown}</table>") if shown else ""
+        return (f"<table><caption>{counted(len(self.labels), 'document')}</caption><tr><th>class</th><th>documents</th></tr>"
+                f"{rows}</table>{clusters}")
+
+    def _name(self, position: int) -> str:
+        if position >= len(self.labels):
+            return f"document {position - len(self.labels)} of against"
+        head, middle, tail = elided(str(position if self.ids is None else self.ids[position]), LONG)
+        return visible(f"{head}{'…' if middle else ''}{tail}")
+
+
+def sizes_of(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the documents with the label of each, int64 (n,); a label from n on counts one more, which has it too."""
+    sizes: NDArray[np.int64] = np.bincount(labels, minlength=1)[labels].astype(np.int64) + (labels >= len(labels))
+    return sizes
+
+
+def as_column(arrow: Any, values: Any) -> Any:
+    """Return a pyarrow array; of integers beside strings, or beyond 64 bits, their strings."""
+    try:
+        return arrow.array(values)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError):
+        return arrow.array([None if value is None else str(value) for value in values])
+
+
+def imported(module: str, purpose: str, package: str) -> Any:
+    """Import an optional package for `purpose`. ImportError names what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs {module}: pip install '{package}'") from error
