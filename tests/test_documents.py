@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import os
@@ -13,6 +14,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -524,3 +526,42 @@ def test_annotation_field_is_refused(tmp_path: Path) -> None:
 def test_on_error_is_checked() -> None:
     with pytest.raises(ValueError, match="on_error must be"):
         Documents([], on_error="ignore")
+
+
+# ---- how far a pass is
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])
+def test_position(tmp_path: Path, name: str) -> None:
+    """The position ascends from batch to batch to the size of all files, and begins again with each pass."""
+    rng = np.random.default_rng(3)
+    texts = [" ".join(f"{word:x}" for word in rng.integers(0, 2**32, 800)) for _ in range(4000)]
+    if name.endswith("parquet"):
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"text": texts}), tmp_path / name, row_group_size=500)
+    else:
+        data = b"".join(b'{"text": "%s"}\n' % text.encode() for text in texts)
+        (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
+    (tmp_path / "b.txt").write_text("one more")
+    size = sum((tmp_path / other).stat().st_size for other in (name, "b.txt"))
+    with Documents([str(tmp_path / name), str(tmp_path / "b.txt")]) as documents:
+        assert documents.position() == (0, size)
+        for _ in range(2):
+            found = []
+            for _ in documents.batches():
+                found.append(documents.position())
+            assert [total for _, total in found] == [size] * len(found)
+            read = [done for done, _ in found]
+            assert len(read) >= 4
+            assert read == sorted(read)
+            assert 0.1 * size < read[0] < 0.6 * size
+            assert read[-1] == size
+
+
+def test_position_of_a_stream_is_known_once_it_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"text": "a b c"}\n')))
+    with Documents(["-"]) as documents:
+        assert documents.position() is None
+        list(documents.batches())
+        done, total = documents.position() or (0, 1)
+        assert done == total > 0

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from ndcore import progress
-from ndcore.progress import reporting, resolve
+from ndcore.progress import Bytes, by_position, reporting, resolve
 
 
 class Terminal(io.StringIO):
@@ -116,7 +116,7 @@ def test_with_rich(terminal, monkeypatch):
         report("sketch", 1, 2)
         report("sketch", 2, 2)
     text = terminal.getvalue()
-    assert "read [red]" in text and "sketch" in text and "2/2" in text
+    assert "read [red]" in text and "sketch" in text and "2 of 2 (100%)" in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is shown again
 
 
@@ -136,3 +136,46 @@ def test_rich_is_imported_only_for_a_terminal(monkeypatch, capsys):
 def test_anything_else_is_refused(wrong):
     with pytest.raises(TypeError, match=r"progress is True, False, None or a callable of \(stage, done, total\), not"):
         resolve(wrong)
+
+
+@pytest.mark.parametrize(("done", "total", "seconds", "told"), [
+    (5, None, 0.5, "5"),
+    (5, None, 9.0, "5"),
+    (5, 20, 0.5, "5 of 20 (25%)"),
+    (5, 20, 2.0, "5 of 20 (25%), 0:06 left"),
+    (20, 20, 2.0, "20 of 20 (100%)"),
+    (0, 20, 2.0, "0 of 20 (0%)"),
+    (1000, 10_000_000, 9.0, "1,000 of 10,000,000 (0%), 24 h 59 min left"),
+    (Bytes(30_000_000), Bytes(120_000_000), 0.1, "30.0 MB of 120.0 MB (25%)"),
+    (Bytes(30_000_000), Bytes(120_000_000), 2.0, "30.0 MB of 120.0 MB (25%), 15 MB/s, 0:06 left"),
+    (Bytes(120_000_000), Bytes(120_000_000), 2.0, "120.0 MB of 120.0 MB (100%), 60 MB/s"),
+    (Bytes(0), Bytes(0), 2.0, "0 bytes"),
+])
+def test_what_is_told(done, total, seconds, told):
+    assert progress._progressed(done, total, seconds) == told
+
+
+def test_bytes_of_the_stage_that_reads(terminal, without_rich, clock):
+    """Other stages are told as they are; a stage whose files have been read is not done yet."""
+    places = iter([None, (10, 40), (40, 40), (40, 40)])
+    with reporting(True) as bar:
+        report = by_position(bar, "sketching", lambda: next(places))
+        for done in (7, 8, 9, 10):
+            clock[0] += 2
+            report("sketching", done, None)
+        report("pairing", 1, 2)
+    first, second, _ = terminal.getvalue().split("\n")
+    drawn = [line.rstrip() for line in first.split("\r")[1:]]
+    assert drawn[:2] == ["sketching: 7", "sketching: 10 bytes of 40 bytes (25%), 5e-06 MB/s, 0:06 left"]
+    assert drawn[-1].startswith("sketching: 40 bytes of 40 bytes (100%), ")
+    assert second == "\rpairing: 1 of 2 (50%)"
+
+
+def test_a_callable_gets_bytes_as_numbers():
+    calls = []
+    report = by_position(lambda *call: calls.append(call), "sketching", lambda: (3, 9))
+    report("sketching", 1, None)
+    report("sketching", 1, 5)
+    report("writing", 1, None)
+    assert calls == [("sketching", 3, 9), ("sketching", 1, 5), ("writing", 1, None)]
+    assert by_position(resolve(None), "sketching", lambda: 1 / 0) is resolve(None)  # nobody asks where nobody listens

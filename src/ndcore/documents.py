@@ -37,6 +37,14 @@ class Rejected(NamedTuple):
     reason: str
 
 
+def _size(source: Source) -> int:
+    """Bytes of a file as it is stored; 0 where it cannot be read, which reading it will tell."""
+    try:
+        return Path(source.location).stat().st_size
+    except OSError:
+        return 0
+
+
 class Documents:
     """The documents of some files, as ``near_duplicates`` reads them: every pass the same, in the same order.
 
@@ -103,6 +111,8 @@ class Documents:
         self._parser = RecordParser(text_field, id_field, require_id, fields, ANNOTATION if annotate else None, fast)
         self._work = WorkDirectory()
         self._complete = False
+        self._ends: NDArray[np.int64] | None = None
+        self._at = 0
         self._reset()
 
     def _reset(self) -> None:
@@ -155,6 +165,22 @@ class Documents:
             for _ in self.batches():
                 pass
 
+    def position(self) -> tuple[int, int] | None:
+        """(bytes of files that the pass under way has read, bytes of all files), as they are stored; about.
+
+        None where that cannot be told: there is a stream that was not yet copied. O(sources) when first asked.
+        """
+        if self._ends is None:
+            if not all(source.location for source in self.sources):
+                return None
+            sizes = [_size(source) for source in self.sources]
+            self._ends = np.cumsum([0, *sizes], dtype=np.int64)
+        at, total = self._at, int(self._ends[-1])
+        if at >= len(self.sources):
+            return total, total
+        start, end = int(self._ends[at]), int(self._ends[at + 1])
+        return min(start + self.sources[at].seen, end), total
+
     def span(self, index: int) -> range:
         """Positions of the documents of ``sources[index]``."""
         return range(self._firsts[index], self._firsts[index + 1])
@@ -189,13 +215,15 @@ class Documents:
             self._reset()
         batch: list[str | bytes] = []
         size = 0
-        for index in range(len(self.sources)):
+        for index, source in enumerate(self.sources):
+            self._at, source.seen = index, 0
             for record in self._records(index, first):
                 if batch and (size + record.size > BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS):
                     yield batch
                     batch, size = [], 0
                 batch.append(record.text)
                 size += record.size
+        self._at = len(self.sources)
         if batch:
             yield batch
         self._complete = True

@@ -1,4 +1,7 @@
-"""Progress reports: long jobs call a callable with ``(stage, done, total)``; total is None where it is not known."""
+"""Progress reports: long jobs call a callable with ``(stage, done, total)``; total is None where it is not known.
+
+`done` and `total` count documents, pairs or other things that the stage goes through; bytes where they are `Bytes`.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,18 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO, TypeAlias
 
-__all__ = ["Progress", "reporting", "resolve"]
+from ndcore.human import human_bytes
+
+__all__ = ["Bytes", "Progress", "by_position", "reporting", "resolve"]
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 INTERVAL = 0.1  # seconds between two drawings of a stage
+SETTLED = 1.0  # seconds after which a stage is told how long it will take
+
+
+class Bytes(int):
+    """A number of bytes among those that a callable gets."""
 
 
 def resolve(progress: bool | Progress | None) -> Progress:
@@ -58,6 +68,32 @@ def reporting(progress: bool | Progress | None) -> Iterator[Progress]:
             report.close()
 
 
+def by_position(
+    report: Progress, stage: str, position: Callable[[], tuple[int, int] | None]
+) -> Progress:
+    """Return a callable that tells `report` of one stage how many bytes of its files have been read.
+
+    Parameters
+    ----------
+    report : callable
+    stage : str
+        The stage; it reports how many documents it has done, and does not know how many there are.
+    position : callable
+        Returns (bytes read, bytes of all files), or None where that is not known: then documents are reported.
+    """
+    if report is _silent:
+        return report
+
+    def told(name: str, done: int, total: int | None) -> None:
+        place = position() if name == stage and total is None else None
+        if place is None:
+            report(name, done, total)
+        else:
+            report(name, Bytes(place[0]), Bytes(place[1]))
+
+    return told
+
+
 def _silent(stage: str, done: int, total: int | None) -> None:
     """Report nothing."""
 
@@ -76,17 +112,18 @@ class _Bar:
         self._stage: str | None = None
         self._done, self._total = 0, None  # type: int, int | None
         self._pending = False
-        self._drawn = 0.0
+        self._drawn = self._begun = 0.0
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         if stage != self._stage:
             self.close()
             self._stage, self._drawn = stage, 0.0
+            self._begun = time.monotonic()
             self._begin(stage)
             atexit.register(self.close)
         self._done, self._total, self._pending = done, total, True
         now = time.monotonic()
-        if total is not None and done >= total:
+        if total is not None and done >= total and not isinstance(done, Bytes):  # what is read is not done yet
             self.close()
         elif now - self._drawn >= INTERVAL:
             self._drawn = now
@@ -116,6 +153,25 @@ class _Bar:
         raise NotImplementedError
 
 
+def _progressed(done: int, total: int | None, seconds: float) -> str:
+    """What is done, of how much, how fast (of bytes), and how long the rest will take at this rate.
+
+    >>> _progressed(Bytes(30_000_000), Bytes(120_000_000), 2.0)
+    '30.0 MB of 120.0 MB (25%), 15 MB/s, 0:06 left'
+    """
+    in_bytes = isinstance(done, Bytes)
+    shown = human_bytes(done) if in_bytes else f"{done:,}"
+    if total:
+        shown += f" of {human_bytes(total) if in_bytes else f'{total:,}'} ({min(done / total, 1.0):.0%})"
+    if seconds >= SETTLED and done:
+        shown += f", {done / seconds / 1e6:.3g} MB/s" if in_bytes else ""
+        left = round((total - done) * seconds / done) if total else 0
+        if left:
+            hours, minutes = divmod(left // 60, 60)
+            shown += f", {hours} h {minutes} min left" if hours else f", {minutes}:{left % 60:02} left"
+    return shown
+
+
 class _Line(_Bar):
     """One line, rewritten by a carriage return."""
 
@@ -128,8 +184,7 @@ class _Line(_Bar):
         self._width = 0
 
     def _draw(self, stage: str, done: int, total: int | None) -> None:
-        of = f" of {total:,} ({min(done / total, 1.0):.0%})" if total else ""
-        line = f"{stage}: {done:,}{of}"
+        line = f"{stage}: {_progressed(done, total, time.monotonic() - self._begun)}"
         self._stream.write("\r" + line.ljust(self._width))
         self._stream.flush()
         self._width = len(line)
@@ -150,15 +205,16 @@ class _RichBar(_Bar):
 
     def _begin(self, stage: str) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
         self._bar = Progress(*columns, console=Console(file=self._stream), auto_refresh=False)
-        self._task = self._bar.add_task(stage.replace("[", r"\["), total=None)
+        self._task = self._bar.add_task(stage.replace("[", r"\["), total=None, told="")
         self._bar.start()
 
     def _draw(self, stage: str, done: int, total: int | None) -> None:
-        self._bar.update(self._task, completed=done, total=total)
+        told = _progressed(done, total, time.monotonic() - self._begun)
+        self._bar.update(self._task, completed=done, total=total, told=told)
         self._bar.refresh()
 
     def _end(self) -> None:

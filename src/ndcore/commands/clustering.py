@@ -31,6 +31,7 @@ from ndcore.files.sources import STDIN, DocumentError, Inputs, UsageError, find,
 from ndcore.human import counted, human_bytes
 from ndcore.modsketching import ModSketcher
 from ndcore.pairing import Settings
+from ndcore.progress import by_position, reporting
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher, Sketcher
 
@@ -148,7 +149,9 @@ def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
     sketcher = None if isinstance(texts, Sketches) else _sketcher(args, method)
     made = _finished(args, texts, sketcher, method, source)
     if made is None:
-        with _refusing(args):
+        with _refusing(args), reporting(not args.quiet) as counting:
+            if isinstance(texts, Documents):
+                how["progress"] = by_position(counting, "sketching", texts.position)
             made = Collection.build(
                 args.output, texts, ids, sketcher=sketcher, method=method, source=source, text_bytes=_text_bytes(found),
                 **how,

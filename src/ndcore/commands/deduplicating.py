@@ -22,7 +22,7 @@ from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, DocumentError, Inputs, Source, UsageError
 from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted
-from ndcore.progress import reporting
+from ndcore.progress import Progress, by_position, reporting
 from ndcore.recipe import Recipe
 
 _DEFAULTS: dict[str, Any] = {"unit": "word", "width": 5, "normalize": None}
@@ -88,14 +88,36 @@ class Run:
 
     def find_duplicates(self) -> None:
         """Run the engine; `result` and `verdicts` are there afterwards."""
-        from ndcore.dedup import near_duplicates
-
         args = self.args
         self.shingling, permutations = settings(
             args, [x for x in (self.texts, self.known) if x is not None and not isinstance(x, Documents)]
         )
         _check_threshold(args.threshold, **permutations)
-        self.result = near_duplicates(
+        with reporting(not args.quiet) as report:
+            self.result = self._found(by_position(report, "sketching", self._position), permutations)
+        self._refuse_nothing_read()
+        self.verdicts = Verdicts(
+            self.result,
+            ids_of(self.texts),
+            ids_of(self.known) if self.known is not None else (),
+            self.sketched,
+            self.against_sketched,
+            self.known is not None,
+        )
+
+    def _position(self) -> tuple[int, int] | None:
+        """Bytes read, and bytes of all files: of the documents and of those of --against."""
+        places = [side.position() for side in (self.texts, self.known) if isinstance(side, Documents)]
+        if not places or None in places:
+            return None
+        read, total = (sum(column) for column in zip(*filter(None, places), strict=True))
+        return read, total
+
+    def _found(self, report: Progress, permutations: dict[str, Any]) -> Any:
+        from ndcore.dedup import near_duplicates
+
+        args = self.args
+        return near_duplicates(
             self.texts,
             threshold=args.threshold,
             shingling=self.shingling,
@@ -106,17 +128,8 @@ class Run:
             max_holders=args.max_holders,
             memory_limit=args.memory_limit,
             threads=args.threads,
-            progress=not args.quiet,
+            progress=report,
             **permutations,
-        )
-        self._refuse_nothing_read()
-        self.verdicts = Verdicts(
-            self.result,
-            ids_of(self.texts),
-            ids_of(self.known) if self.known is not None else (),
-            self.sketched,
-            self.against_sketched,
-            self.known is not None,
         )
 
     def _keep(self) -> str | Callable[[], Any]:

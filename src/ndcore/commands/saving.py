@@ -14,7 +14,7 @@ from ndcore.documents import Documents
 from ndcore.files.columns import Ids
 from ndcore.files.sources import DocumentError, Inputs, UsageError
 from ndcore.modsketching import ModSketcher
-from ndcore.progress import Progress, reporting
+from ndcore.progress import Progress, by_position, reporting
 from ndcore.reading import sketch_corpus
 from ndcore.simhashing import SimHasher
 from ndcore.sketches import Sketches
@@ -33,7 +33,8 @@ def sketch_documents(args: argparse.Namespace, found: Inputs) -> tuple[Documents
     _refuse_options(args)
     weights = Idf.load(args.weights) if args.weights not in (None, "distinct") else args.weights
     shingling, numbers = settings(args, [weights] if isinstance(weights, Idf) else [], ("seed",))
-    with open_documents(args, found) as documents, reporting(not args.quiet) as report:
+    with open_documents(args, found) as documents, reporting(not args.quiet) as counting:
+        report = by_position(counting, "sketching", documents.position)
         if args.learn is not None:
             weights = Idf.learn(itertools.chain.from_iterable(documents.batches()), shingling, 1, args.threads, report)
             weights.save(args.learn)

@@ -9,10 +9,10 @@ import datetime
 import io
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ndcore.files.sources import DocumentError, Source
+from ndcore.files.streams import open_counted
 from ndcore.files.tape import Tape
 from ndcore.files.webtext import is_utf8
 
@@ -193,7 +193,7 @@ def entries(source: Source, longest: int = LONGEST) -> Iterator[Entry]:
         The file cannot be read, or holds neither WARC nor ARC records.
     """
     try:
-        with Path(source.location).open("rb") as file:
+        with open_counted(source) as file:
             yield from _Reader(source, Tape(file, source.stored, source.path), longest).entries()
     except OSError as error:
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error

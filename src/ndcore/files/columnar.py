@@ -101,12 +101,16 @@ def batches(source: Source, file: Any, columns: list[str] | None = None, group: 
     import pyarrow as pa
 
     groups = range(file.metadata.num_row_groups) if group is None else [group]
+    rows, source_bytes = 0, Path(source.location).stat().st_size
     try:
         for index in groups:
             meta = file.metadata.row_group(index)
             if meta.num_rows:
                 size = min(_MAX_ROWS, max(1, _BATCH_BYTES * meta.num_rows // max(1, meta.total_byte_size)))
-                yield from file.iter_batches(batch_size=size, row_groups=[index], columns=columns)
+                for batch in file.iter_batches(batch_size=size, row_groups=[index], columns=columns):
+                    rows += len(batch)
+                    source.seen = source_bytes * rows // file.metadata.num_rows
+                    yield batch
     except (pa.ArrowException, OSError) as error:
         raise DocumentError(source.path, None, f"damaged Parquet file: {_first_line(error)}") from error
 

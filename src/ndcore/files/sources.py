@@ -58,6 +58,8 @@ class Source:
         The file to open: `path`, or the spool file of a stream.
     stored : str
         How `location` is compressed: like `compression`, save for spooled streams.
+    seen : int
+        Bytes of `location` that the pass under way has read, about; what a file has once it is read to its end.
     """
 
     path: str
@@ -67,6 +69,7 @@ class Source:
     compression: str
     location: str
     stored: str
+    seen: int = 0
 
 
 class Ignored(NamedTuple):

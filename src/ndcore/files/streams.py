@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import io
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.sources import DocumentError, Source
 
 _BUFFER = 1 << 20
+_PACKED = 1 << 16  # compressed bytes
+
+
+class _Counted(io.FileIO):
+    """A file that counts the bytes read of it in its source."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source.location, "rb")
+        self._source = source
+        source.seen = 0
+
+    def readinto(self, target: Any) -> int:
+        count = super().readinto(target)
+        self._source.seen += count
+        return count
+
+
+def open_counted(source: Source) -> IO[bytes]:
+    """Open the file of `source` as it is stored; ``source.seen`` counts what is read of it. Raises OSError."""
+    return io.BufferedReader(_Counted(source), _PACKED if source.stored else _BUFFER)
 
 
 @contextlib.contextmanager
 def open_reader(source: Source) -> Iterator[IO[bytes]]:
     """The decompressed bytes of `source`, buffered. Raises OSError and DocumentError."""
-    with Path(source.location).open("rb", buffering=_BUFFER if not source.stored else -1) as file:
+    with open_counted(source) as file:
         if source.stored:
             yield decompressed(file, source.stored, source.path)
         else:
