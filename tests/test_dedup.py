@@ -78,6 +78,8 @@ def jobs(draw: st.DrawFn) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
         both["against"] = corpus(rng, draw(st.sampled_from([0, 1, 20]))) + documents[:2]
     elif other == "by":
         both["by"] = [rng.randrange(3) for _ in documents]
+    if draw(st.booleans()):
+        both["one_per"] = [rng.randrange(1 + len(documents)) for _ in documents]
     how = {
         "threads": draw(st.sampled_from([1, 2])),
         "memory_limit": draw(st.sampled_from([None, 300, 2000])),
@@ -109,6 +111,21 @@ def test_verdicts_strongest_first():
     assert repr(result).endswith("2 kept, 1 identical, 1 lexical, 1 shingle, 1 near>")
     assert nd.near_duplicates(texts, shingling=WORDS, threshold=0.82).labels.tolist() == [0, 0, 0, 0, 4, 5]
     assert nd.near_duplicates(texts, shingling=WORDS, threshold=9 / 11).labels.tolist() == [0, 0, 0, 0, 0, 5]
+
+
+def test_one_document_of_every_label():
+    """The newest capture of every page, whatever its text; what it duplicates stands for its older ones too."""
+    texts = [TEN, "old words", TEN + " and", "new words", "new words"]
+    pages = ["a", "b", "a", "b", "c"]
+    result = nd.near_duplicates(texts, shingling=WORDS, one_per=pages, keep=lambda: [-4, -1, -5, -2, -3])
+    assert result.labels.tolist() == [2, 4, 2, 4, 4]
+    assert result.classes.tolist() == ["version", "version", "kept", "identical", "kept"]
+    assert np.isnan(result.resemblance[:2]).all()
+    assert repr(result).endswith("2 kept, 1 identical, 0 lexical, 0 shingle, 0 near, 2 version>")
+    assert result.rethreshold(0.9).labels.tolist() == [2, 4, 2, 4, 4]
+    assert result.explain(0, 2).verdict == "version"
+    with pytest.raises(ValueError, match=r"one_per has shape \(2,\); there are 5 documents"):
+        nd.near_duplicates(texts, one_per=["a", "b"])
 
 
 def test_a_chain_is_merged_by_components_and_not_by_star():
@@ -197,7 +214,7 @@ def test_as_brute_force(job, width, labelled):
 def test_other_units_as_brute_force(job, unit, short):
     documents, both, how = job
     keep = both["keep"] if isinstance(both["keep"], str) else "first"
-    both = {**both, "keep": keep, "by": None, "against": documents[15:20]}
+    both = {**both, "keep": keep, "by": None, "one_per": None, "against": documents[15:20]}
     agrees(*both_ways(documents[:15], both, how, unit=unit[0], normalize=unit[1], width=4, short=short))
 
 

@@ -44,6 +44,7 @@ def near_duplicates(
     threads: int | None = None,
     progress: bool | Progress | None = None,
     by: ArrayLike | Callable[[], ArrayLike] | None = None,
+    one_per: ArrayLike | Callable[[], ArrayLike] | None = None,
 ) -> NearDuplicates:
     """Find the documents that are roughly the same, and choose which of them to keep.
 
@@ -88,6 +89,10 @@ def near_duplicates(
     by : array, optional
         A label per document, or a callable that returns them after the texts were read: documents of different labels
         are never compared. Not with `against`.
+    one_per : array, optional
+        A label per document, as the URL of a capture, or a callable that returns them after the texts were read: of
+        documents of one label, only the first in keep order is compared with others. The rest are dropped as its
+        versions, whatever their texts; see `NearDuplicates.classes`.
 
     Returns
     -------
@@ -119,7 +124,7 @@ def near_duplicates(
             side.read(sketcher, threads=threads, memory_limit=_share(memory_limit), report=report)
             for side in (new, old) if side is not None
         ]
-        job = _Job(new, old, readings, sketcher, design, keep, by, cluster, threads, report)
+        job = _Job(new, old, readings, sketcher, design, keep, by, one_per, cluster, threads, report)
         if ids is not None and len(ids) != job.n:
             raise ValueError(f"there are {len(ids)} ids and {job.n} documents")
         return job.run(threshold, ids, max_holders, verify == "tokens", _share(memory_limit), threads, report)
@@ -207,7 +212,7 @@ class _Job:
 
     def __init__(
         self, new: _Side, old: _Side | None, readings: list[Reading], sketcher: MinHasher, design: FilterDesign,
-        keep: Any, by: Any, cluster: str, threads: int | None, report: Progress,
+        keep: Any, by: Any, one_per: Any, cluster: str, threads: int | None, report: Progress,
     ) -> None:
         sides = [new] if old is None else [new, old]
         self.corpora = (new.corpus, old.corpus if old else None)
@@ -218,14 +223,16 @@ class _Job:
         self.invalid_bytes = readings[0].invalid_bytes
         self.sketcher, self.design, self.cluster = sketcher, design, cluster
         self.order = np.concatenate([np.arange(self.n, self.total), _keep_order(keep, readings[0], self.n)])
-        self.by = None if by is None else _codes(by() if callable(by) else by, self.n)
+        self.by = None if by is None else _codes("by", by, self.n)
+        self.version = _versions(None if one_per is None else _codes("one_per", one_per, self.n), self.order)
+        self.live = self.version == np.arange(self.total)
         self._compare_alike(threads, report)
-        self.leader = _leaders(self.read, self.order, self.by)
+        self.leader = _leaders(self.read, self.live, self.order, self.by)
 
     def _compare_alike(self, threads: int | None, report: Progress) -> None:
         """Take the digests of documents of equal signatures, which lexically equivalent documents have."""
         read = self.read
-        wanted = alike(read.rows, read.valid & (read.known | read.has_text)) & ~read.known
+        wanted = alike(read.rows, self.live & read.valid & (read.known | read.has_text)) & ~read.known
         where = self.corpora, (0, self.n), wanted
         read_digests(*where, self.sketcher.shingling, read.digests, read.valid, threads=threads, report=report)
         read.known[wanted] = True
@@ -235,7 +242,7 @@ class _Job:
         threads: int | None, report: Progress,
     ) -> NearDuplicates:
         least = least_equal_minima(self.sketcher.num_perm, threshold)
-        active = np.flatnonzero(self.read.valid & (self.leader == np.arange(self.total)))
+        active = np.flatnonzero(self.read.valid & self.live & (self.leader == np.arange(self.total)))
         found = find_candidates(
             self.read.rows, active, self.design, least=least, max_holders=max_holders, first_fixed=self.n, by=self.by,
             memory_limit=memory_limit, report=report,
@@ -254,8 +261,8 @@ class _Job:
         )
         estimated = ~(self.read.has_text[pairs.a] & self.read.has_text[pairs.b])
         sources = Sources(
-            self.corpora, self.n, self.read.rows, self.read.digests, self.read.known, self.read.valid, self.leader,
-            self.order, self.sketcher.shingling, self.cluster, measure if self.cluster == "components" else None,
+            self.corpora, self.n, self.read.rows, self.read.digests, self.read.known, self.read.valid, self.version,
+            self.leader, self.order, self.sketcher.shingling, self.cluster, measure if self.cluster == "components" else None,
             self.sketcher.recipe, self.given,
         )
         return conclude(sources, pairs, estimated, self._draft(threshold, ids, common), labels)
@@ -317,22 +324,35 @@ def _keep_order(keep: Any, reading: Reading, n: int) -> NDArray[np.int64]:
     return np.argsort(priorities, kind="stable")
 
 
-def _codes(labels: ArrayLike, n: int) -> NDArray[np.int64]:
-    array = np.asarray(labels)
+def _codes(name: str, labels: ArrayLike | Callable[[], ArrayLike], n: int) -> NDArray[np.int64]:
+    """Numbers instead of labels: equal where these are."""
+    array = np.asarray(labels() if callable(labels) else labels)
     if array.shape != (n,):
-        raise ValueError(f"by has shape {array.shape}; there are {n} documents")
+        raise ValueError(f"{name} has shape {array.shape}; there are {n} documents")
     return np.unique(array, return_inverse=True)[1].astype(np.int64)
 
 
-def _leaders(read: _Read, order: NDArray[np.int64], by: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """The first document in keep order that is lexically equivalent (without shingles: identical) to each."""
+def _versions(codes: NDArray[np.int64] | None, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first document in keep order of each one's code; itself for all past the codes."""
+    version = np.arange(len(order))
+    if codes is not None:
+        ours = order[order < len(codes)]
+        found, first = np.unique(codes[ours], return_index=True)
+        version[: len(codes)] = ours[first][np.searchsorted(found, codes)]
+    return version
+
+
+def _leaders(
+    read: _Read, live: NDArray[np.bool_], order: NDArray[np.int64], by: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """The first live document in keep order that is lexically equivalent (without shingles: identical) to each."""
     total = len(order)
     rank = np.empty(total, np.int64)
     rank[order] = np.arange(total)
     digest = np.where(read.valid[:, None], read.digests[:, 16:], read.digests[:, :16])
     halves = np.ascontiguousarray(digest).view(np.uint64)
     keys = [halves[:, 0], halves[:, 1], read.valid, by if by is not None else np.zeros(total, np.int64)]
-    keys.append(np.where(read.known, -1, np.arange(total)))  # documents of unknown digests stay apart
+    keys.append(np.where(read.known & live, -1, np.arange(total)))  # documents of unknown digests, and versions, stay apart
     sequence = np.lexsort([rank, *keys])
     begins = np.zeros(total, np.bool_)
     begins[:1] = True

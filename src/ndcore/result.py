@@ -24,7 +24,7 @@ from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = ["CLASSES", "Explanation", "NearDuplicates", "Pairs"]
 
-CLASSES = ("kept", "identical", "lexical", "shingle", "near")
+CLASSES = ("kept", "identical", "lexical", "shingle", "near", "version")
 
 
 class Pairs(NamedTuple):
@@ -43,8 +43,9 @@ class Pairs(NamedTuple):
 class Sources:
     """What a result needs to answer further questions: where the documents are, and what was found out about them.
 
-    Positions 0 … n − 1 are the documents, n … n + m − 1 those of `against`. `leader` is the first document in keep order
-    that is identical or lexically equivalent. Digests are there where `known`; `sketches` adds the others.
+    Positions 0 … n − 1 are the documents, n … n + m − 1 those of `against`. `version` is the first document in keep order
+    with the same label of ``one_per``: only documents that are their own are compared. `leader` is the first of these that
+    is identical or lexically equivalent. Digests are there where `known`; `sketches` adds the others.
     """
 
     corpora: tuple[Corpus | None, Corpus | None]
@@ -53,6 +54,7 @@ class Sources:
     digests: NDArray[np.uint8]
     known: NDArray[np.bool_]
     valid: NDArray[np.bool_]
+    version: NDArray[np.int64]
     leader: NDArray[np.int64]
     order: NDArray[np.int64]
     shingling: Shingling | None
@@ -116,7 +118,8 @@ class NearDuplicates(Assignments):
         Position of the document that represents document i: its own, if i is kept; n + j for document j of `against`.
     classes : ndarray of str (n,)
         The strongest that holds between i and labels[i]: kept, identical (the same bytes), lexical (the same canonical
-        tokens), shingle (resemblance 1), near.
+        tokens), shingle (resemblance 1), near; or version: labels[i] represents the document that comes first of those
+        with the same label of ``one_per``, and the texts were not compared.
     resemblance : ndarray of float64 (n,)
         To labels[i]: 1.0 for kept documents, nan for an identical one that has no shingles.
     pairs : Pairs
@@ -152,7 +155,8 @@ class NearDuplicates(Assignments):
         return len(self.labels)
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{int(np.count_nonzero(self.classes == name))} {name}" for name in CLASSES)
+        numbers = {name: int(np.count_nonzero(self.classes == name)) for name in CLASSES}
+        counts = ", ".join(f"{number} {name}" for name, number in numbers.items() if number or name != "version")
         return f"<NearDuplicates of {len(self)} documents at {self.threshold:g}: {counts}>"
 
     @property
@@ -246,6 +250,8 @@ class NearDuplicates(Assignments):
         return found
 
     def _verdict(self, i: int, j: int, resemblance: float, exact: bool) -> str:
+        if i != j and self.sources.version[i] == self.sources.version[j]:
+            return "version"
         verdict = verdicts(self.sources, np.array([i]), np.array([j]), np.array([resemblance]), np.array([exact]))[0]
         return "different" if verdict == "near" and not resemblance >= self.threshold else str(verdict)
 
@@ -316,9 +322,12 @@ def conclude(
         resemblance[apart], exact = _looked_up(pairs, estimated, leader[apart], label[apart], total)
     is_exact = np.ones(n, np.bool_)
     is_exact[apart] = exact
+    classes = verdicts(sources, own, label, resemblance, is_exact)
+    older = sources.version[:n] != own
+    label[older], resemblance[older], classes[older] = label[sources.version[:n][older]], np.nan, "version"
     pairs, estimated = _with_equals(sources, pairs, estimated)
     return replace(
-        draft, labels=label, classes=verdicts(sources, own, label, resemblance, is_exact), resemblance=resemblance,
+        draft, labels=label, classes=classes, resemblance=resemblance,
         pairs=pairs, estimated=estimated, sources=sources,
     )
 

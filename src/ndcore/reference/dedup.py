@@ -5,6 +5,7 @@ Every pair of class representatives is compared exactly: no sketch, no filter, O
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -46,9 +47,10 @@ class Result:
     labels : list of int
         The document that represents each one: its own position, if it is kept.
     classes : list of str
-        The strongest verdict that holds between i and labels[i]: kept, identical, lexical, shingle or near.
+        The strongest verdict that holds between i and labels[i]: kept, identical, lexical, shingle or near. "version":
+        another document of the same value of ``one_per`` comes first.
     resemblance : list of float
-        Exact resemblance of i to labels[i]; 1.0 where kept, nan for a duplicate without shingles.
+        Exact resemblance of i to labels[i]; 1.0 where kept, nan for a version or a duplicate without shingles.
     pairs : list of (int, int, float)
         Pairs a < b, ascending: of identical and lexically equivalent documents each with the first of its class, with 1.0;
         of these first ones those at or above the threshold. None within ``against``.
@@ -93,6 +95,7 @@ def near_duplicates(
     against: Sequence[str | bytes] = (),
     by: Sequence[Hashable] | None = None,
     verify: str = "fingerprints",
+    one_per: Sequence[Hashable] | None = None,
     originals: Sequence[str | bytes] | None = None,
 ) -> Result:
     """Deduplicate ``texts``, by exact comparison of all pairs.
@@ -113,6 +116,8 @@ def near_duplicates(
         Documents of different labels are never compared.
     verify : "fingerprints" or "tokens"
         What the resemblance is measured on: sets of fingerprints, or of token tuples.
+    one_per : None or sequence of labels, one for each of ``texts``
+        Of documents of one label only the first in keep order is compared; it stands for the others, its versions.
     originals : None or sequence of str or bytes, one for each of ``texts`` and then of ``against``
         What they were extracted from, as pages of HTML. None: they are the documents.
 
@@ -142,11 +147,13 @@ def near_duplicates(
         for d, o, g in zip(documents, documents if originals is None else originals, groups, strict=True)
     ]
     order = [*range(n, len(documents)), *_keep_order(reads[:n], keep)]
-    leaders = _leaders(reads, order)
-    pairs = _pairs(reads, leaders, n, threshold)
+    versions = _versions(one_per, order, n)
+    live = [i for i in order if versions[i] == i]
+    leaders = _leaders(reads, live)
+    pairs = _pairs(reads, leaders, sorted(live), n, threshold)
     heads = CLUSTERINGS[cluster](len(documents), pairs, order)
-    labels = [heads[leaders[i]] for i in range(n)]
-    verdicts = [_verdict(reads, i, labels[i]) for i in range(n)]
+    labels = [heads[leaders[versions[i]]] for i in range(n)]
+    verdicts = [_verdict(reads, i, labels[i]) if versions[i] == i else ("version", math.nan) for i in range(n)]
     equals = [(min(i, leaders[i]), max(i, leaders[i]), 1.0) for i in range(n) if leaders[i] != i]
     return Result(
         labels,
@@ -194,6 +201,17 @@ def _keep_order(reads: Sequence[Read], keep: Keep) -> list[int]:
     return sorted(positions, key=lambda i: keep[i])
 
 
+def _versions(one_per: Sequence[Hashable] | None, order: Sequence[int], n: int) -> list[int]:
+    """The first document in keep order of each one's label; itself for the documents of ``against``."""
+    if one_per is not None and len(one_per) != n:
+        raise ValueError(f"one_per has {len(one_per)} labels; give one for each of the {n} texts")
+    versions, first = list(range(len(order))), dict[Hashable, int]()
+    for i in order if one_per is not None else ():
+        if i < n:
+            versions[i] = first.setdefault(one_per[i], i)
+    return versions
+
+
 def _leaders(reads: Sequence[Read], order: Sequence[int]) -> list[int]:
     """The first in keep order of each identical, then of each lexically equivalent class.
 
@@ -212,9 +230,9 @@ def _leaders(reads: Sequence[Read], order: Sequence[int]) -> list[int]:
     return leaders
 
 
-def _pairs(reads: Sequence[Read], leaders: Sequence[int], n: int, threshold: float) -> list[Pair]:
+def _pairs(reads: Sequence[Read], leaders: Sequence[int], live: Sequence[int], n: int, threshold: float) -> list[Pair]:
     """Pairs of class representatives at or above the threshold, ascending."""
-    heads = [i for i, leader in enumerate(leaders) if leader == i and reads[i].shingles]
+    heads = [i for i in live if leaders[i] == i and reads[i].shingles]
     pairs = []
     for a in heads:
         for b in heads:
