@@ -642,3 +642,24 @@ def test_cluster_and_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert run("query", tmp_path / "collection", tmp_path / "new.html", "--json") == 0
     found = {match["id"] for match in json.loads(capsys.readouterr().out)}
     assert found == {"http://example.org/1", "http://example.org/3"}
+
+
+def test_one_capture_of_every_page(tmp_path: Path) -> None:
+    """Captures with other texts are versions too; where the newest is dropped, so are they, for what represents it."""
+    def capture(page: str, date: str, number: int) -> bytes:
+        body = http(html(words(number)))
+        return warc("response", body, f"http://{page}/", WARC_Date=f"{date}T00:00:00Z", Content_Type="application/http")
+
+    captures = [capture("a", "2024-01-01", 1), capture("b", "2024-01-01", 2), capture("a", "2024-03-01", 3),
+                capture("b", "2024-02-01", 4), capture("c", "2024-04-01", 4)]  # fmt: skip
+    path = save(tmp_path / "a.warc", captures)
+    kept, summary = dedup(tmp_path, path, "--one-per", "url", "--keep", "date:desc", "--report", tmp_path / "r.html")
+    assert kept == captures[2] + captures[4]
+    assert summary["counts"]["dropped_by_class"] == {"identical": 1, "lexical": 0, "shingle": 0, "near": 0, "version": 2}
+    assert summary["parameters"]["one_per"] == "url"
+    lines = [json.loads(line) for line in (tmp_path / "out" / "clusters.jsonl").read_text().splitlines()]
+    assert [(line["id"], line["class"], line["representative"], line["resemblance"]) for line in lines] == [
+        ("http://a/", "version", "http://a/", None), ("http://b/", "version", "http://c/", None),
+        ("http://b/", "identical", "http://c/", 1.0),
+    ]
+    assert "another document of the same label comes first" in (tmp_path / "r.html").read_text()

@@ -262,8 +262,8 @@ class _Job:
         estimated = ~(self.read.has_text[pairs.a] & self.read.has_text[pairs.b])
         sources = Sources(
             self.corpora, self.n, self.read.rows, self.read.digests, self.read.known, self.read.valid, self.version,
-            self.leader, self.order, self.sketcher.shingling, self.cluster, measure if self.cluster == "components" else None,
-            self.sketcher.recipe, self.given,
+            self.leader, self.order, self.sketcher.shingling, self.cluster,
+            measure if self.cluster == "components" else None, self.sketcher.recipe, self.given,
         )
         return conclude(sources, pairs, estimated, self._draft(threshold, ids, common), labels)
 

@@ -60,8 +60,8 @@ class Documents:
         Records without `id_field` are errors. Otherwise their id is ``<label>:<line>``.
     keep : Ranking or None
         Collects the field that orders documents.
-    by : Grouping or None
-        Collects the field that groups documents.
+    by, one_per : Grouping or None
+        Collect the fields that group documents.
     on_error : {"stop", "skip"}
         Raise DocumentError at the first document that cannot be read, or list it in `rejected` and go on.
     annotate : bool
@@ -93,6 +93,7 @@ class Documents:
         require_id: bool = False,
         keep: Ranking | None = None,
         by: Grouping | None = None,
+        one_per: Grouping | None = None,
         on_error: str = "stop",
         annotate: bool = False,
         fast: bool = True,
@@ -106,7 +107,7 @@ class Documents:
         found = inputs if isinstance(inputs, Inputs) else find(inputs)
         self.sources, self.ignored = found.sources, found.ignored
         self._keep, self._by, self._skip, self._annotate = keep, by, on_error == "skip", annotate
-        self._columns: list[Ranking | Grouping] = [column for column in (keep, by) if column is not None]
+        self._columns: list[Ranking | Grouping] = [column for column in (keep, by, one_per) if column is not None]
         fields = [column.field for column in self._columns]
         self._parser = RecordParser(text_field, id_field, require_id, fields, ANNOTATION if annotate else None, fast)
         self._work = WorkDirectory()

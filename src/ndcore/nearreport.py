@@ -79,7 +79,7 @@ def from_near_duplicates(
             Figure(n + rejected, "read"), Figure(counts["kept"], "kept"), Figure(dropped, "dropped"),
             Figure(len(sizes), "clusters"), Figure(len(compared), "pairs accepted"),
         ),
-        parts=tuple(Part(each, counts[each], meaning[each]) for each in MEANING),
+        parts=tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each != "version"),
         notes=(*notes, *_notes(result, has_text)),
         sizes=sizes,
         resemblances=hundredths(compared),

@@ -34,6 +34,7 @@ MEANING = {  # of the classes of documents
     "lexical": "the same tokens in the same order",
     "shingle": "the same set of shingles",
     "near": "resemblance at or above the threshold",
+    "version": "another document of the same label comes first; the texts were not compared",
     "rejected": "could not be read",
 }
 

@@ -115,6 +115,12 @@ def _add_dedup(commands: _Commands) -> None:
     )
     found.add_argument("--by", metavar="FIELD", help="never compare documents that differ in this field")
     found.add_argument(
+        "--one-per",
+        metavar="FIELD",
+        help="of documents with the same value in this field keep at most the first by --keep, whatever their texts: "
+        "--one-per url --keep date:desc keeps the newest capture of every page",
+    )
+    found.add_argument(
         "--clustering",
         dest="cluster",
         choices=("star", "components", "greedy"),

@@ -50,9 +50,10 @@ class Run:
         self._refuse(found.sources, known.sources)
         rule, order = args.keep
         self.ranking = Ranking(rule, order == "desc") if order else None
-        self.grouping = Grouping(args.by) if args.by else None
+        self.grouping = Grouping(args.by, "--by") if args.by else None
+        self.versions = Grouping(args.one_per, "--one-per") if args.one_per else None
         self.texts = self._open(
-            found, self.sketched, stack, keep=self.ranking, by=self.grouping, annotate=args.annotate
+            found, self.sketched, stack, keep=self.ranking, by=self.grouping, one_per=self.versions, annotate=args.annotate
         )
         self.known = self._open(known, self.against_sketched, stack) if known.sources else None
         self.sources = found.sources
@@ -71,9 +72,10 @@ class Run:
             )
             if plain is not None:
                 raise UsageError(f"--annotate needs records (.jsonl, .parquet): {plain} has no place for an annotation")
-        by_field = bool(args.keep[1] or args.by)
+        by_field = bool(args.keep[1] or args.by or args.one_per)
         if by_field or args.keep[0] == "longest":
-            option = "--by" if args.by else "--keep " + ":".join(filter(None, args.keep))
+            keep = "--keep " + ":".join(filter(None, args.keep))
+            option = "--by" if args.by else "--one-per" if args.one_per else keep
             if self.sketched:
                 raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
             whole = next((source for source in sources if source.kind in WHOLE), None)
@@ -124,6 +126,7 @@ class Run:
             against=self.known,
             keep=self._keep(),
             by=self.grouping.codes if self.grouping is not None else None,
+            one_per=self.versions.codes if self.versions is not None else None,
             cluster=args.cluster,
             max_holders=args.max_holders,
             memory_limit=args.memory_limit,
@@ -237,6 +240,7 @@ class Run:
             "max_holders": args.max_holders,
             "keep": ":".join(filter(None, args.keep)),
             "by": args.by,
+            "one_per": args.one_per,
             "text_field": args.text_field,
             "id_field": args.id_field or "id",
             "on_error": args.on_error,

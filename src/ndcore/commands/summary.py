@@ -11,7 +11,7 @@ import numpy as np
 from ndcore.documents import Documents, Rejected
 from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, Ignored
-from ndcore.files.verdicts import CLASSES, Verdicts
+from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted
 
 _MEANING = {
@@ -19,6 +19,7 @@ _MEANING = {
     "lexical": "the same words in the same order",
     "shingle": "the same set of shingles",
     "near": "resemblance at or above the threshold",
+    "version": "another document of the same value of --one-per comes first",
 }
 NO_MAIN = "without recognizable main content, read whole"
 BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
@@ -112,7 +113,7 @@ def report(summary: dict[str, Any], verdicts: Verdicts, output: str, stream: Tex
     """A page for people: how many, which clusters, where, what next."""
     totals = summary["counts"]
     rows = [("read", totals["read"], ""), ("kept", totals["kept"], "")]
-    rows += [(name, totals["dropped_by_class"][name], f"dropped: {_MEANING[name]}") for name in CLASSES]
+    rows += [(name, number, f"dropped: {_MEANING[name]}") for name, number in totals["dropped_by_class"].items()]
     rows.append(
         ("rejected", totals["rejected"], "could not be read; listed in summary.json" if totals["rejected"] else "")
     )

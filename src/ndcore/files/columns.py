@@ -104,10 +104,10 @@ def _kind(value: Any) -> str:
 
 
 class Grouping:
-    """Values of the field whose groups are kept apart (``--by FIELD``): strings, integers, truth values or dates."""
+    """Values of a field that groups documents: strings, integers, truth values or dates. `option`: who asks for it."""
 
-    def __init__(self, field: str) -> None:
-        self.field = field
+    def __init__(self, field: str, option: str = "--by") -> None:
+        self.field, self.option = field, option
         self.clear()
 
     def clear(self) -> None:
@@ -118,7 +118,7 @@ class Grouping:
     def check(self, value: Any) -> None:
         """Raise RecordError where `value` cannot name a group."""
         if not isinstance(value, (str, int, datetime.date)):
-            raise RecordError(f"the field {self.field!r} is {describe(value)}; --by needs strings or integers")
+            raise RecordError(f"the field {self.field!r} is {describe(value)}; {self.option} needs strings or integers")
 
     def append(self, value: Any) -> None:
         """Add one value, which `check` has passed."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ndcore.files.columns import Ids
 
-CLASSES = ("identical", "lexical", "shingle", "near")
+CLASSES = ("identical", "lexical", "shingle", "near", "version")
 
 
 class Result(Protocol):
@@ -90,10 +90,10 @@ class Verdicts:
         return found
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
-        """Dropped documents of each class among the positions of a range."""
+        """Dropped documents of each class among the positions of a range; of versions only where there are any."""
         names, numbers = np.unique(self.classes[start:stop], return_counts=True)
         found = dict(zip([str(name) for name in names], numbers.tolist(), strict=True))
-        return {name: found.get(name, 0) for name in CLASSES}
+        return {name: found.get(name, 0) for name in CLASSES if name != "version" or name in found}
 
     def largest(self, limit: int) -> list[Cluster]:
         """The `limit` representatives that stand for most documents; of equals, the first."""

@@ -203,10 +203,12 @@ def _keep_order(reads: Sequence[Read], keep: Keep) -> list[int]:
 
 def _versions(one_per: Sequence[Hashable] | None, order: Sequence[int], n: int) -> list[int]:
     """The first document in keep order of each one's label; itself for the documents of ``against``."""
-    if one_per is not None and len(one_per) != n:
-        raise ValueError(f"one_per has {len(one_per)} labels; give one for each of the {n} texts")
     versions, first = list(range(len(order))), dict[Hashable, int]()
-    for i in order if one_per is not None else ():
+    if one_per is None:
+        return versions
+    if len(one_per) != n:
+        raise ValueError(f"one_per has {len(one_per)} labels; give one for each of the {n} texts")
+    for i in order:
         if i < n:
             versions[i] = first.setdefault(one_per[i], i)
     return versions
