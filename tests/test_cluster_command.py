@@ -60,7 +60,7 @@ def test_the_account(tmp_path, records, capsys):
     assert run("cluster", records, "-o", tmp_path / "c", "--json", "-q") == 0
     account = json.loads(capsys.readouterr().out)
     assert account["counts"] == {
-        "read": 8, "rejected": 0, "documents": 8, "alone": 2, "clusters": 2, "in_clusters": 6,
+        "read": 8, "rejected": 0, "documents": 8, "earlier": 0, "alone": 2, "clusters": 2, "in_clusters": 6,
         "by_class": {"identical": 1, "lexical": 1, "shingle": 0, "near": 2, "contained": 0}, "without_sample": 1,
     }
     assert account["cluster_sizes"] == {"2": 1, "4": 1}

@@ -110,8 +110,8 @@ def test_directory_sorted_by_path_with_records_inside(tmp_path: Path) -> None:
         write(tmp_path / "d" / name, name.encode())
     write(tmp_path / "d" / "c.jsonl.gz", b'{"text": "in c"}\n{"text": "too", "id": 7}\n')
     found, ids = read(str(tmp_path / "d"))
-    assert ids == [".hidden", "B", "a", "b.txt", "b/x.txt", "c.jsonl.gz:1", 7]
-    assert found == [b".hidden", b"B", b"a", b"b.txt", b"b/x.txt", "in c", "too"]
+    assert ids == ["B", "a", "b.txt", "b/x.txt", "c.jsonl.gz:1", 7]
+    assert found == [b"B", b"a", b"b.txt", b"b/x.txt", "in c", "too"]
 
 
 def test_directory_links_and_special_files(tmp_path: Path) -> None:

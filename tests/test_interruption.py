@@ -213,7 +213,7 @@ def test_a_finished_collection_is_taken_for_the_same_command_only(records, tmp_p
     assert command(records, tmp_path, "--json") == 0
     told = capsys.readouterr()
     assert told.out == account and "nothing is done again" in told.err and files_of(tmp_path / "c") == made
-    for other in (["--threshold", "0.6"], ["--cluster", "components"], ["--modulus", "4"], ["--max-holders", "9"],
+    for other in (["--threshold", "0.6"], ["--clustering", "components"], ["--modulus", "4"], ["--max-holders", "9"],
                   ["--id-field", "text"]):
         assert command(records, tmp_path, "-q", *other) == 2
         assert "--overwrite" in capsys.readouterr().err

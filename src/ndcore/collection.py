@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, chec
 from ndcore.container import CorruptFile
 from ndcore.description import begin, describe, described
 from ndcore.filtering import FilterDesign
-from ndcore.fourphase import LEAST, check_run, cluster_on_shelf, common_values, length, readable
+from ndcore.fourphase import LEAST, Before, check_run, cluster_on_shelf, common_values, length, readable
 from ndcore.names import Names, check_ids
 from ndcore.pairing import Method, Settings, marks_of, needed, sketcher_of
 from ndcore.phases import unmarked
@@ -34,6 +34,7 @@ from ndcore.verifying import Corpus
 __all__ = ["Collection", "Resembling"]
 
 Ints = NDArray[np.int64]
+Arrays = dict[str, NDArray[Any]]
 
 
 class Resembling(NamedTuple):
@@ -143,10 +144,87 @@ class Collection:
             The disk is full, or will be. What is finished stays: make room, and build again.
         """
         given = texts.clustering.segments if isinstance(texts, Collection) else readable(texts)
-        packed = _packed_ids(texts, ids, length(given))
+        packed = _packing(texts, ids, length(given), None)
         settings = Settings.of(
             given, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
         )
+        documents = texts._shelf.get("documents") if isinstance(texts, Collection) else None
+        return cls._made(
+            path, given, None, settings, packed, documents, source, text_bytes, progress, policy=policy, cluster=cluster,
+            guard=guard, least=least, tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
+        )
+
+    def extend(
+        self,
+        path: str | os.PathLike[str],
+        texts: Iterable[str | bytes] | Corpus | Sketches,
+        ids: Sequence[Any] | Iterable[Any] | None = None,
+        *,
+        sketcher: Sketcher | None = None,
+        threshold: float | None = None,
+        policy: Policy | None = None,
+        cluster: ClusterBy | None = None,
+        guard: float | None = None,
+        least: int | None = None,
+        max_holders: int | None = None,
+        run: int | None = None,
+        tell_apart: bool = True,
+        memory_limit: int | None = None,
+        threads: int | None = None,
+        progress: bool | Progress | None = None,
+        source: Mapping[str, Any] | None = None,
+        text_bytes: int = 0,
+    ) -> Collection:
+        """Cluster the documents of this collection and new ones after them, in another directory.
+
+        The clusters are those of all documents together, for sketches are all that clusters are made of. Only how equal a
+        new document is to one of this collection is not known any more: it is "shingle" where their sketches are equal, and
+        documents without a sample are compared with new ones only.
+
+        Parameters
+        ----------
+        path : path
+            The directory of the new collection. This one stays as it is.
+        texts : as of `cluster`
+            New documents; or Sketches of the recipe of this collection.
+        ids : iterable of str or of int, optional
+            Of the new documents. None: those of the sketches, or positions where this collection has positions. Where
+            these ids and those of the collection are not all integers, all become str.
+        sketcher : Sketcher, optional
+            One of the recipe of this collection. None: it is made of the recipe (unless that has a callable).
+        threshold, policy, cluster, guard, least, max_holders, run : as of `build`
+            None: as in this collection.
+
+        Others as of `build`, which raises the same; RecipeMismatch for sketches, or a sketcher, of another recipe.
+        """
+        given, found, old = readable(texts), self.clustering, self._settings
+        packed = _packing(texts, ids, length(given), self.names)
+        if not isinstance(given, Sketches):
+            sketcher = sketcher_of(self.recipe) if sketcher is None else sketcher
+        if sketcher is not None:
+            self.recipe.check(sketcher.recipe)
+        settings = Settings.of(
+            given, sketcher=sketcher, method=old.method,
+            threshold=found.threshold if threshold is None else threshold,
+            max_holders=old.max_holders if max_holders is None else max_holders, run=old.run if run is None else run,
+            filter=old.filter if threshold is None else None,
+        )
+        self.recipe.check(settings.recipe)
+        return self._made(
+            path, given, Before(found.segments, found.leaders, found.same), settings, packed, None, source, text_bytes,
+            progress, policy=policy or found.policy, cluster=cluster or found.cluster,
+            guard=found.guard if guard is None else guard, least=found.least if least is None else least,
+            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
+        )
+
+    @classmethod
+    def _made(
+        cls, path: str | os.PathLike[str], given: Corpus | Sketches | Segments, before: Before | None, settings: Settings,
+        packed: Callable[[int], Arrays], documents: tuple[dict[str, Any], Arrays] | None, source: Mapping[str, Any] | None,
+        text_bytes: int, progress: bool | Progress | None, *, policy: str, cluster: str, guard: float | None, least: int,
+        tell_apart: bool, memory_limit: int | None, threads: int | None,
+    ) -> Collection:
+        """Build or go on with a collection; `documents`: leaders that are known, `packed`: ids of so many documents."""
         check_run(settings, policy, cluster, guard, least, memory_limit, threads)
         place = Path(path)
         parameters = {**settings.plain(), "tell_apart": bool(tell_apart)}
@@ -154,20 +232,16 @@ class Collection:
         begin(place, parameters, json.loads(json.dumps(source)))
         shelf.mend()
         shelf.reserve(settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
-        if isinstance(texts, Collection):
-            shelf.put("documents", *texts._shelf.get("documents"))
+        if documents is not None:
+            shelf.put("documents", *documents)
         with reporting(progress) as report:
             found = cluster_on_shelf(
                 shelf, given, settings, policy=policy, cluster=cluster, guard=guard, least=least, tell_apart=tell_apart,
-                memory_limit=memory_limit, threads=threads, report=report, keep_entries=True,
+                memory_limit=memory_limit, threads=threads, report=report, keep_entries=True, before=before,
             )
-            if packed is None:
-                assert ids is not None
-                listed = list(ids)
-                check_ids(listed, len(found))
-                packed = Names.packed(listed)
-        if not (shelf.has("ids") and _equal(shelf.get("ids")[1], packed)):
-            shelf.put("ids", {}, packed)
+            names = packed(len(found))
+        if not (shelf.has("ids") and _equal(shelf.get("ids")[1], names)):
+            shelf.put("ids", {}, names)
         _save(shelf, found)
         for name in ("read", "ranges"):
             shelf.drop(name)
@@ -245,6 +319,17 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"<Collection of {len(self)} documents in {self.path}>"
+
+    @property
+    def sketches(self) -> Sketches:
+        """The sketches of all documents, with their ids, in memory."""
+        first, *others = self.clustering.segments.parts
+        joined = first
+        for part in others:
+            joined = joined.concat(part)
+        made: Sketches = joined[:]
+        made.ids = [self.names[position] for position in range(len(self.names))]
+        return made
 
     @property
     def recipe(self) -> Recipe:
@@ -382,22 +467,42 @@ def _span(keys: NDArray[np.uint64], value: np.uint64, low: int, high: int) -> tu
 # ---- files
 
 
-def _packed_ids(texts: Any, ids: Iterable[Any] | None, n: int | None) -> dict[str, NDArray[Any]] | None:
-    """Return the arrays of the ids of `n` documents; None where they can be told only when the documents have been read.
+def _packing(texts: Any, ids: Iterable[Any] | None, n: int | None, before: Names | None) -> Callable[[int], Arrays]:
+    """Return what makes the arrays of the ids of all documents, those `before` first, once their number is known.
 
-    Whatever of them is not accepted is refused here, if it can be, for nothing has been written yet.
+    Whatever of the ids of `n` documents (None: not known yet) is not accepted is refused here, if it can be, for nothing
+    has been written yet.
     """
     if isinstance(texts, Collection):
         if ids is not None:
             raise ValueError("a collection has ids of its own: leave ids out")
-        return texts._shelf.get("ids")[1]
+        there = texts._shelf.get("ids")[1]
+        return lambda total: there
+    if ids is None and isinstance(texts, Sketches):
+        ids = texts.ids
     if ids is None:
-        return {} if not isinstance(texts, Sketches) or texts.ids is None else Names.packed(texts.ids)
+        if before is not None and before.given:
+            raise ValueError(f"the documents of the collection have ids, as {before[0]!r:.80}; give some for the new ones")
+        return lambda total: {}
     check_ids(ids, n)
-    return Names.packed(ids) if isinstance(ids, Sized) else None
+    known = list(ids) if isinstance(ids, Sized) else None
+    ready = None if known is None else Names.packed(known)
+
+    def packed(total: int) -> Arrays:
+        if ready is not None and before is None:
+            return ready
+        listed = list(ids) if known is None else known
+        old = [] if before is None else [before[position] for position in range(len(before))]
+        check_ids(listed, total - len(old))
+        both = [*old, *listed]
+        if old and isinstance(old[0], str) != all(isinstance(ident, str) for ident in listed):
+            both = [str(ident) for ident in both]
+        return Names.packed(both)
+
+    return packed
 
 
-def _equal(there: Mapping[str, NDArray[Any]], given: Mapping[str, NDArray[Any]]) -> bool:
+def _equal(there: Arrays, given: Arrays) -> bool:
     return there.keys() == given.keys() and all(np.array_equal(there[name], given[name]) for name in there)
 
 

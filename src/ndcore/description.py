@@ -9,7 +9,7 @@ from typing import Any
 
 from ndcore.container import CorruptFile
 
-__all__ = ["begin", "describe", "described", "is_collection"]
+__all__ = ["DESCRIPTION", "begin", "describe", "described", "is_collection"]
 
 DESCRIPTION = "collection.json"
 NEW = ".new"  # ends the name of a description that is being written
@@ -17,8 +17,12 @@ FORMAT = 1
 
 
 def is_collection(path: str | os.PathLike[str]) -> bool:
-    """Whether a directory holds a collection, finished or not."""
-    return (Path(path) / DESCRIPTION).is_file()
+    """Whether a directory holds a collection, finished or not, and no other file of the name of its description."""
+    try:
+        with (Path(path) / DESCRIPTION).open("rb") as file:
+            return b'"ndcore.collection"' in file.read(64)
+    except OSError:
+        return False
 
 
 def described(place: Path) -> dict[str, Any]:

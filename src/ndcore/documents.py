@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ndcore.files import columnar, pages
 from ndcore.files.columns import Grouping, Ids, Ranking
 from ndcore.files.records import Record, RecordError, RecordParser, is_blank
+from ndcore.files.selection import Selection
 from ndcore.files.sources import DocumentError, Inputs, Source, find, stamp
 from ndcore.files.spool import WorkDirectory, spool
 from ndcore.files.streams import lines, read_whole
@@ -71,6 +72,11 @@ class Documents:
         Given, the texts of JSONL and Parquet are HTML too; None: they are not, and HTML files and archives are read as
         whole pages.
 
+    include, exclude : sequences of str
+        Patterns of files to read, and not to read, of directories (see `Selection`).
+    hidden : bool
+        Read hidden files and folders of directories, too.
+
     Attributes
     ----------
     sources : list of Source
@@ -98,14 +104,22 @@ class Documents:
         annotate: bool = False,
         fast: bool = True,
         html: str | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        hidden: bool = False,
     ) -> None:
         if on_error not in ("stop", "skip"):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {on_error!r}")
         if html is not None and html not in PARTS:
             raise ValueError(f"html must be None or one of {', '.join(PARTS)}, not {html!r}")
         self._columns_of_html, self._part = html is not None, html or "page"
-        found = inputs if isinstance(inputs, Inputs) else find(inputs)
-        self.sources, self.ignored = found.sources, found.ignored
+        if isinstance(inputs, Inputs):
+            found = inputs
+        else:
+            selection = Selection(include, exclude, hidden)
+            found = find(inputs, (), selection)
+            selection.checked(inputs)
+        self.sources, self.ignored, self.excluded = found.sources, found.ignored, found.excluded
         self._keep, self._by, self._skip, self._annotate = keep, by, on_error == "skip", annotate
         self._columns: list[Ranking | Grouping] = [column for column in (keep, by, one_per) if column is not None]
         fields = [column.field for column in self._columns]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,17 @@ from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, P
 from ndcore.filtering import FilterDesign
 from ndcore.names import check_ids
 from ndcore.pairing import Method, Settings, marks_of, needed
-from ndcore.phases import CommonHeld, collapse, count_pairs, find_alike, is_paired, sort_entries, unmarked
+from ndcore.phases import (
+    IDENTICAL,
+    LEXICAL,
+    CommonHeld,
+    collapse,
+    count_pairs,
+    find_alike,
+    is_paired,
+    sort_entries,
+    unmarked,
+)
 from ndcore.progress import Progress, reporting
 from ndcore.reading import OF_BYTES, OF_TOKENS, as_corpus, read_digests
 from ndcore.segments import Overlaps, Segments
@@ -26,7 +36,7 @@ from ndcore.superfeatures import RUN
 from ndcore.texts import map_pieces, pieces, take, thread_count
 from ndcore.verifying import Corpus, TextCorpus
 
-__all__ = ["LEAST", "check_run", "cluster", "cluster_on_shelf", "common_values", "length", "readable"]
+__all__ = ["LEAST", "Before", "check_run", "cluster", "cluster_on_shelf", "common_values", "length", "readable"]
 
 LEAST = 8  # members of a sample that tell a containment
 SEGMENT = 1 << 28  # bytes of sketches in a part
@@ -172,14 +182,14 @@ def check_run(
 def cluster_on_shelf(
     shelf: Shelf, given: Corpus | Sketches | Segments, settings: Settings, *, policy: str, cluster: str,
     guard: float | None, least: int, tell_apart: bool, memory_limit: int | None, threads: int | None, report: Progress,
-    keep_entries: bool,
+    keep_entries: bool, before: Before | None = None,
 ) -> Clustering:
     """Cluster as `cluster` does, after `check_run`, with intermediate results on this shelf: what is there already is not
-    made again."""
+    made again. The documents of `before` come first."""
     share = _half(memory_limit)
-    segments = _sketched(shelf, given, settings.sketcher, keep_entries, threads, report)
+    segments = _sketched(shelf, given, before, settings.sketcher, keep_entries, threads, report)
     shingling = settings.sketcher.shingling if settings.sketcher is not None and tell_apart else None
-    leaders, same = _collapsed(shelf, segments, given, shingling, threads, report)
+    leaders, same = _collapsed(shelf, segments, given, before, shingling, threads, report)
     if not (shelf.has("paired") and is_paired(shelf, keep_entries)):
         _pair(shelf, segments, leaders, settings, memory_limit=share, threads=threads, report=report,
               keep_entries=keep_entries)
@@ -209,18 +219,20 @@ def _half(memory_limit: int | None) -> int | None:
 
 
 def _sketched(
-    shelf: Shelf, given: Corpus | Sketches | Segments, sketcher: Sketcher | None, keep: bool, threads: int | None,
-    report: Progress,
+    shelf: Shelf, given: Corpus | Sketches | Segments, before: Before | None, sketcher: Sketcher | None, keep: bool,
+    threads: int | None, report: Progress,
 ) -> Segments:
     """Return the sketches of all documents."""
+    parts = [] if before is None else list(before.segments.parts)
     if isinstance(given, (Sketches, Segments)):
-        segments = given if isinstance(given, Segments) else Segments([given])
-        for number, part in enumerate(segments.parts if keep else ()):
-            _put_given(shelf, part_name("sketches", number), part)
-        return segments
+        parts += given.parts if isinstance(given, Segments) else [given]
+    for number, part in enumerate(parts if keep else ()):
+        _put_given(shelf, part_name("sketches", number), part)
+    if isinstance(given, (Sketches, Segments)):
+        return Segments(parts)
     assert sketcher is not None
     names = _consecutive(shelf)
-    done = sum(len(shelf.get_sketches(name)) for name in names)
+    done = sum(len(shelf.get_sketches(name)) for name in names[len(parts) :])
     whole = shelf.has("read") and shelf.get("read")[0]["documents"] == done
     n = length(given)
     if n is not None and (n != done if whole else n < done):
@@ -286,17 +298,46 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
         raise ValueError(_OTHERS.format(first, at))
 
 
+class Before(NamedTuple):
+    """Documents of a collection, which come before those given: their sketches, leaders, and how they equal their leaders.
+
+    Their texts are gone, and digests were not kept.
+    """
+
+    segments: Segments
+    leaders: Ints
+    same: NDArray[np.uint8]
+
+    def digests(self, new: NDArray[np.uint8] | None, n: int) -> NDArray[np.uint8]:
+        """Return rows of digests of `n` documents: stand-ins for those before, and the `new` ones (None: stand-ins too).
+
+        A stand-in equals that of another document where the digests did, as far as is known, and no real digest but by
+        an accident of 2^-128.
+        """
+        rows = np.full((n, 4), 0x6E64636F7265, np.uint64)
+        rows[:, 1] = rows[:, 3] = np.arange(n)
+        for column, same in ((1, self.same == IDENTICAL), (3, (self.same == IDENTICAL) | (self.same == LEXICAL))):
+            rows[np.flatnonzero(same), column] = self.leaders[same]
+        digests = rows.view(np.uint8)
+        if new is not None:
+            digests[len(self.segments) :] = new
+        return digests
+
+
 def _collapsed(
-    shelf: Shelf, segments: Segments, source: Corpus | Sketches | Segments, shingling: Shingling | None, threads: int | None,
-    report: Progress,
+    shelf: Shelf, segments: Segments, source: Corpus | Sketches | Segments, before: Before | None,
+    shingling: Shingling | None, threads: int | None, report: Progress,
 ) -> tuple[Ints, NDArray[np.uint8]]:
     if not shelf.has("documents"):
         alike = find_alike(segments, threads)
+        first = 0 if before is None else len(before.segments)
         digests: NDArray[np.uint8] | None = None
         if isinstance(source, Sketches):
             digests = source.digests
         elif shingling is not None and not isinstance(source, Segments):
-            digests = _digests(segments, source, shingling, alike, threads, report)
+            digests = _digests(segments, source, first, shingling, alike, threads, report)
+        if before is not None:
+            digests = before.digests(digests, len(segments))
         leader, how = collapse(segments, alike, digests)
         shelf.put("documents", {}, {"leader": leader.astype(np.uint32), "same": how})
     documents = shelf.get("documents")[1]
@@ -304,21 +345,24 @@ def _collapsed(
 
 
 def _digests(
-    segments: Segments, corpus: Corpus, shingling: Shingling, alike: tuple[Ints, Ints], threads: int | None, report: Progress
+    segments: Segments, corpus: Corpus, first: int, shingling: Shingling, alike: tuple[Ints, Ints], threads: int | None,
+    report: Progress,
 ) -> NDArray[np.uint8]:
-    """Digests of the documents that are alike: of their bytes; where these differ, or sketches say nothing, of tokens."""
+    """Return digests of the documents of a corpus, from the `first` on, that are alike: of their bytes; where these differ,
+    or sketches say nothing, of tokens."""
     digests = np.zeros((len(segments), 32), np.uint8)
     documents, firsts = alike
 
     def read(which: NDArray[np.bool_], part: int) -> None:
         wanted = np.zeros(len(segments), np.bool_)
         wanted[documents[which]] = wanted[firsts[which]] = True
-        read_digests([corpus], [0], wanted, shingling, digests, segments.valid, parts=(part,), threads=threads,
+        wanted[:first] = False
+        read_digests([corpus], [first], wanted, shingling, digests, segments.valid, parts=(part,), threads=threads,
                      report=report)
 
     read(np.ones(len(documents), np.bool_), OF_BYTES)
     read((digests[documents] != digests[firsts]).any(axis=1) | unmarked(segments)[documents], OF_TOKENS)
-    return digests
+    return digests[first:]
 
 
 # ---- phases two and three

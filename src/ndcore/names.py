@@ -56,6 +56,11 @@ class Names:
         if any(length != n for length in lengths):
             raise CorruptFile(f"there are {n} documents, and ids for {', '.join(map(str, lengths))}")
 
+    @property
+    def given(self) -> bool:
+        """Whether there are ids; else positions stand for them."""
+        return self._numbers is not None or self._text is not None
+
     @staticmethod
     def packed(ids: Sequence[Any] | Iterable[Any]) -> dict[str, NDArray[Any]]:
         """The arrays that hold ids. TypeError for ids that are neither all integers nor all str; ValueError for one of more

@@ -80,10 +80,10 @@ def add_cluster(commands: Any) -> None:
         help="what documents must share to be compared (default shingles: nothing is missed)",
     )
     first.add_argument(
-        "--run-length", type=positive, default=14, metavar="N", help="shingles in a super-shingle (default 14)"
+        "--run-length", type=positive, metavar="N", help="shingles in a super-shingle (default 14)"
     )
     first.add_argument(
-        "--max-holders", type=positive, default=1000, metavar="N",
+        "--max-holders", type=positive, metavar="N",
         help="shingles that more documents hold propose no pairs (default 1000)",
     )
     add_fields(p.add_argument_group(INPUT))

@@ -20,20 +20,20 @@ from ndcore.clusterings import CLASSES, Clustering
 from ndcore.collection import Collection
 from ndcore.commands import summary
 from ndcore.commands.deduplicating import all_sketches, load_sketches, open_documents, repeated, settings
+from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs
 from ndcore.commands.running import check_report
 from ndcore.commands.saving import uniform
 from ndcore.commands.summary import printable
-from ndcore.container import MAGIC
-from ndcore.description import described, is_collection
+from ndcore.description import DESCRIPTION, described, is_collection
 from ndcore.documents import Documents
 from ndcore.files.outputs import check_output
-from ndcore.files.sources import STDIN, DocumentError, Inputs, UsageError, find, refuse_overlaps
+from ndcore.files.sources import DocumentError, Inputs, UsageError
 from ndcore.human import counted, human_bytes
 from ndcore.modsketching import ModSketcher
-from ndcore.pairing import Settings
 from ndcore.progress import by_position, reporting
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher, Sketcher
+from ndcore.superfeatures import RUN
 
 __all__ = ["cluster"]
 
@@ -74,11 +74,12 @@ def _again(args: argparse.Namespace) -> Collection:
     old = Collection.open(args.inputs[0])
     if args.output is None or Path(args.output).resolve() == Path(args.inputs[0]).resolve():
         return old.rethreshold(args.threshold, args.policy, args.cluster, args.guard, threads=args.threads)
-    _check_output(args, Inputs([], []))
+    _check_output(args, Inputs([]))
     settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
     with _refusing(args):
         return Collection.build(
-            args.output, old, method=args.method or old.parameters["method"], source={"collection": args.inputs},
+            args.output, old, method=args.method or old.parameters["method"],
+            source={"collection": [str(old.path), *_stamp(old.path / DESCRIPTION)]},
             **_how(args),
         )
 
@@ -120,7 +121,8 @@ def _refusing(args: argparse.Namespace) -> Iterator[None]:
 def _how(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "threshold": 0.5 if args.threshold is None else args.threshold, "policy": args.policy or "resemblance",
-        "cluster": args.cluster or "star", "guard": args.guard, "max_holders": args.max_holders, "run": args.run_length,
+        "cluster": args.cluster or "star", "guard": args.guard,
+        "max_holders": args.max_holders or 1000, "run": args.run_length or RUN,
         "memory_limit": args.memory_limit, "threads": args.threads, "progress": not args.quiet,
     }
 
@@ -128,13 +130,11 @@ def _how(args: argparse.Namespace) -> dict[str, Any]:
 def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
     if args.output is None:
         raise UsageError("name the directory of the new collection: -o COLLECTION")
-    if args.inputs.count(STDIN) > 1:
-        raise UsageError("standard input (-) can be read once; name it once")
-    found = find(args.inputs, MAGIC)
-    refuse_overlaps(args.inputs)
+    (found,) = find_inputs(args, (args.inputs, {SKETCHES, COLLECTION}))
     if not found.sources:
-        raise DocumentError(args.inputs[0], None, "no documents: the directory holds no files")
+        raise DocumentError(args.inputs[0], None, "no documents: the directory holds no files that are read")
     _check_output(args, found)
+    old = _extended(args, found)
     texts: Documents | Sketches
     if all_sketches(found.sources, "IN"):
         texts = load_sketches([source.path for source in found.sources])
@@ -144,37 +144,64 @@ def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
         texts = open_documents(args, found)
         texts.spool()
         ids = _Later(texts, args.output)
-    method = args.method or _method_of(texts)
-    source, how = _source(args, found), _how(args)
-    sketcher = None if isinstance(texts, Sketches) else _sketcher(args, method)
-    made = _finished(args, texts, sketcher, method, source)
-    if made is None:
-        with _refusing(args), reporting(not args.quiet) as counting:
-            if isinstance(texts, Documents):
-                how["progress"] = by_position(counting, "sketching", texts.position)
-            made = Collection.build(
-                args.output, texts, ids, sketcher=sketcher, method=method, source=source, text_bytes=_text_bytes(found),
-                **how,
-            )
-    return made, texts
+    source = _source(args, old, found)
+    known: dict[str, Any] = {"source": source, "text_bytes": _text_bytes(found)}
+    made = _finished(args, old, texts, source)
+    if made is not None:
+        return made, texts
+    with _refusing(args), reporting(not args.quiet) as counting:
+        how = _how(args)
+        if isinstance(texts, Documents):
+            how["progress"] = by_position(counting, "sketching", texts.position)
+        if old is not None:
+            return _extend(args, old, texts, ids, {**known, **how}), texts
+        method = args.method or _method_of(texts)
+        sketcher = None if isinstance(texts, Sketches) else _sketcher(args, method)
+        return Collection.build(args.output, texts, ids, sketcher=sketcher, method=method, **known, **how), texts
+
+
+def _extended(args: argparse.Namespace, found: Inputs) -> Collection | None:
+    """Return the collection among the inputs, which is taken out of them; None without."""
+    collections = [source for source in found.sources if source.kind == COLLECTION]
+    if not collections:
+        return None
+    if len(collections) > 1:
+        raise UsageError(f"one collection can be extended at a time, not {' and '.join(x.path for x in collections)}")
+    found.sources.remove(collections[0])
+    if not found.sources:
+        raise DocumentError(args.inputs[0], None, "there are no documents beside the collection")
+    return Collection.open(collections[0].path)
+
+
+def _extend(
+    args: argparse.Namespace, old: Collection, texts: Documents | Sketches, ids: Any, how: dict[str, Any]
+) -> Collection:
+    """Build a collection of an old one and of new documents; what of `how` is no option of the command is as there."""
+    settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
+    if args.method not in (None, old.parameters["method"]):
+        raise UsageError(f"{old.path} was made with --method {old.parameters['method']}, not {args.method}; leave it out")
+    changes = {name: getattr(args, name) for name in ("threshold", "policy", "cluster", "guard", "max_holders")}
+    return old.extend(args.output, texts, ids, **{**how, **changes, "run": args.run_length})
 
 
 def _finished(
-    args: argparse.Namespace, texts: Documents | Sketches, sketcher: Sketcher | None, method: str, source: dict[str, Any]
+    args: argparse.Namespace, old: Collection | None, texts: Documents | Sketches, source: dict[str, Any]
 ) -> Collection | None:
     """Return the collection that this very command has finished before, when it was interrupted after that; or None."""
-    if not is_collection(args.output) or not described(Path(args.output))["finished"]:
+    if not is_collection(args.output):
         return None
-    how = _how(args)
-    settings = Settings.of(texts, sketcher=sketcher, method=method, filter=None,
-                           **{name: how[name] for name in ("threshold", "max_holders", "run")})
     there = described(Path(args.output))
-    if there["source"] != source or there["parameters"] != {**settings.plain(), "tell_apart": True}:
+    if not there["finished"] or there["source"] != source:
         return None
     made = Collection.open(args.output)
-    found = made.clustering
-    if any(getattr(found, name) != how[name] for name in ("threshold", "policy", "cluster", "guard")):
-        return None
+    found, before = made.clustering, None if old is None else old.clustering
+    default = {"threshold": 0.5, "policy": "resemblance", "cluster": "star", "guard": None}
+    for name, value in default.items():
+        asked = getattr(args, name)
+        if asked is None:
+            asked = value if before is None else getattr(before, name)
+        if getattr(found, name) != asked:
+            return None
     if isinstance(texts, Documents):
         texts.scan()
     if not args.quiet:
@@ -206,21 +233,28 @@ def _check_output(args: argparse.Namespace, found: Inputs) -> None:
         shutil.rmtree(place)
 
 
-def _source(args: argparse.Namespace, found: Inputs) -> dict[str, Any]:
-    """Return what tells that inputs are those of an interrupted run, read in the same way.
+def _source(args: argparse.Namespace, old: Collection | None, found: Inputs) -> dict[str, Any]:
+    """Return what tells that inputs are those of an interrupted run, read and sketched in the same way.
 
-    Of a file, its size and date; of a stream, which has been copied, a digest of the copy.
+    Of a file, its size and date; of a stream, which has been copied, a digest of the copy; of a collection, its description.
     """
+    known = {} if old is None else {"collection": [str(old.path), *_stamp(old.path / DESCRIPTION)]}
     stamps: list[list[Any]] = []
     for source in found.sources:
-        status = Path(source.location).stat()
         if source.location == source.path:
-            stamps.append([source.path, status.st_size, status.st_mtime_ns])
+            stamps.append([source.path, *_stamp(Path(source.location))])
         else:
             with Path(source.location).open("rb") as file:
-                stamps.append([source.path, status.st_size, hashlib.file_digest(file, "blake2b").hexdigest()[:32]])
+                stamps.append([source.path, hashlib.file_digest(file, "blake2b").hexdigest()[:32]])
     reading = {"text_field": args.text_field, "id_field": args.id_field, "html": args.html_part}
-    return {"inputs": stamps, "reading": reading}
+    options = ("threshold", "method", "max_holders", "run_length", "modulus", "seed", "width", "unit", "normalize",
+               "stop_words")
+    return {**known, "inputs": stamps, "reading": reading, "options": {name: getattr(args, name) for name in options}}
+
+
+def _stamp(file: Path) -> list[int]:
+    status = file.stat()
+    return [status.st_size, status.st_mtime_ns]
 
 
 def _text_bytes(found: Inputs) -> int:
@@ -263,7 +297,7 @@ def _account(made: Collection, documents: Documents | Sketches | None) -> dict[s
         "counts": {
             "read": len(found) + (len(documents.rejected) if isinstance(documents, Documents) else 0),
             "rejected": len(documents.rejected) if isinstance(documents, Documents) else 0,
-            "documents": len(found), "alone": int(sizes[1]) if len(sizes) > 1 else 0,
+            "documents": len(found), "earlier": _earlier(made, documents), "alone": int(sizes[1]) if len(sizes) > 1 else 0,
             "clusters": int(sizes[2:].sum()), "in_clusters": int(np.dot(np.arange(len(sizes))[2:], sizes[2:])),
             "by_class": _by_class(found), "without_sample": found.without_sample,
         },
@@ -276,8 +310,21 @@ def _account(made: Collection, documents: Documents | Sketches | None) -> dict[s
         "recipe": {"id": made.recipe.id, "parameters": json.loads(made.recipe.to_json())},
         "rejected": summary.rejected_list(documents.rejected) if isinstance(documents, Documents) else [],
         "pages_without_main_content": documents.without_main if isinstance(documents, Documents) else 0,
-        "repeated_ids": repeated(documents) if isinstance(documents, Documents) else 0,
+        "repeated_ids": _repeated(made, documents),
+        "ignored": summary.ignored_list(documents.ignored) if isinstance(documents, Documents) else [],
+        "excluded": documents.excluded if isinstance(documents, Documents) else 0,
     }
+
+
+def _earlier(made: Collection, documents: Documents | Sketches | None) -> int:
+    """Return how many documents are of the collection that was extended."""
+    return 0 if documents is None else len(made) - len(documents)
+
+
+def _repeated(made: Collection, documents: Documents | Sketches | None) -> int:
+    if _earlier(made, documents):
+        return len(made) - len({made.names[position] for position in range(len(made))})
+    return repeated(documents) if isinstance(documents, Documents) else 0
 
 
 def _by_class(found: Clustering) -> dict[str, int]:
@@ -309,7 +356,9 @@ def _report(made: Collection, documents: Documents | Sketches | None, stream: Te
 
 
 def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
+    ignored = Counter(item["kind"] for item in account["ignored"])
     listed = (
+        (account["counts"]["earlier"], "document", "of the collection that was extended"),
         (found.without_sample, "document",
          "without a sample (too short for the modulus, or without words), in clusters only if the same as another"),
         (account["common"], "shingle", "common to so many documents that no pairs were proposed by it"),
@@ -317,6 +366,7 @@ def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
          "held together by chains: some members do not resemble their representative enough"),
         (account["pages_without_main_content"], "page", summary.NO_MAIN),
         (account["repeated_ids"], "document", "with the id of an earlier one"),
+        *summary.left_out(account["excluded"], ignored, "--json lists"),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
 
@@ -349,6 +399,7 @@ def _write_report(args: argparse.Namespace, made: Collection, documents: Documen
     notes = [f"{counted(repeats, 'document has', 'documents have')} the id of an earlier one."] if repeats else []
     page = render(from_clustering(
         made.clustering, corpora=(documents,) if isinstance(documents, Documents) else None,
+        starts=(_earlier(made, documents),),
         name=lambda position: str(made.names[position]), rejected=account["counts"]["rejected"],
         notes=notes, command=args.command_line,
     ))

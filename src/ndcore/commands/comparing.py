@@ -13,6 +13,7 @@ from ndcore.aligning import Passages, passages
 from ndcore.commands.summary import plain, printable
 from ndcore.documents import Documents
 from ndcore.estimating import Overlap, overlap
+from ndcore.files.own import refuse_own
 from ndcore.files.sources import WHOLE, DocumentError, UsageError, classify
 from ndcore.files.spool import read_whole
 from ndcore.modsketching import ModSketcher
@@ -192,6 +193,8 @@ def load(name: str, text_field: str, id_field: str | None, unit: str | None, htm
         The name is that of a file of many records.
     """
     if name == "-" or Path(name).exists():
+        if name != "-":
+            refuse_own(name)
         kind = "text" if name == "-" else classify(name)[0]
         if kind == "html":
             return _page(name, html)

@@ -13,6 +13,7 @@ from typing import IO, Any, TextIO, cast
 import numpy as np
 
 from ndcore.commands import summary
+from ndcore.commands.inputs import COLLECTION, SKETCHES
 from ndcore.designing import design_filter
 from ndcore.documents import Documents
 from ndcore.files import writing
@@ -85,7 +86,7 @@ class Run:
 
     def _open(self, found: Inputs, sketched: bool, stack: contextlib.ExitStack, **options: Any) -> Any:
         if sketched:
-            return load_sketches([source.path for source in found.sources])
+            return _signatures(found.sources)
         return stack.enter_context(open_documents(self.args, found, **options))
 
     def find_duplicates(self) -> None:
@@ -212,6 +213,7 @@ class Run:
             "against": None if known is None else self._against(known),
             "rejected": summary.rejected_list(rejected),
             "ignored": summary.ignored_list(texts.ignored) if from_files else [],
+            "excluded": texts.excluded if from_files else 0,
         }
 
     def _against(self, known: Any) -> dict[str, Any]:
@@ -222,6 +224,7 @@ class Run:
             "inputs": summary.input_counts(known, None),
             "rejected": summary.rejected_list(known.rejected),
             "ignored": summary.ignored_list(known.ignored),
+            "excluded": known.excluded,
         }
 
     def _parameters(self, recipe: Any) -> dict[str, Any]:
@@ -243,6 +246,9 @@ class Run:
             "one_per": args.one_per,
             "text_field": args.text_field,
             "id_field": args.id_field or "id",
+            "include": args.include,
+            "exclude": args.exclude,
+            "hidden": args.hidden,
             "on_error": args.on_error,
             "annotate": args.annotate,
             "html": html,
@@ -260,10 +266,10 @@ def binary(stream: TextIO) -> IO[bytes]:
 
 
 def all_sketches(sources: Sequence[Source], what: str) -> bool:
-    """Whether all inputs are saved sketches; UsageError where some are."""
-    kinds = {source.kind == "sketches" for source in sources}
+    """Whether all inputs are saved sketches, or collections of them; UsageError where some are."""
+    kinds = {source.kind in (SKETCHES, COLLECTION) for source in sources}
     if kinds == {True, False}:
-        sketches = next(source.path for source in sources if source.kind == "sketches")
+        sketches = next(source.path for source in sources if source.kind in (SKETCHES, COLLECTION))
         raise UsageError(f"{what} mixes documents and saved sketches ({sketches}); sketch all of it, or none")
     return kinds == {True}
 
@@ -295,6 +301,24 @@ def _check_threshold(threshold: float, num_perm: int = 84, seed: int = 1) -> Non
         design_filter(threshold, num_perm=num_perm)
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def _signatures(sources: Sequence[Source]) -> Any:
+    """The sketches of files and collections, one after another; UsageError where ndcore dedup cannot use those of one."""
+    from ndcore.collection import Collection
+    from ndcore.sketches import load
+
+    joined: Any = None
+    for source in sources:
+        sketches = Collection.open(source.path).sketches if source.kind == COLLECTION else load(source.path)
+        kind = sketches.recipe["kind"]
+        if kind != "minhash":
+            again = f"ndcore cluster IN -o {source.path} --method features"
+            again = again if source.kind == COLLECTION else f"ndcore sketch IN -o {source.path}"
+            raise UsageError(f"{source.path} holds {kind} sketches, and ndcore dedup compares signatures: make some of the "
+                             f"documents with {again}, or name the documents")
+        joined = sketches if joined is None else joined.concat(sketches)
+    return joined
 
 
 def load_sketches(paths: Sequence[str]) -> Any:

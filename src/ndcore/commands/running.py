@@ -16,12 +16,13 @@ from typing import Any
 
 from ndcore.commands import comparing, showing, summary
 from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches
+from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs
 from ndcore.commands.summary import printable
-from ndcore.container import MAGIC, kind_of
+from ndcore.container import kind_of
 from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.outputs import STDOUT, check_output
-from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps, starts_with
+from ndcore.files.sources import STDIN, UsageError, starts_with
 from ndcore.human import counted
 from ndcore.sketches import Sketches
 
@@ -45,7 +46,7 @@ def dedup(args: argparse.Namespace) -> int:
     if args.output == STDOUT:
         binary(sys.stdout)  # or it is refused, before anything is read
     output = None if args.output == STDOUT else writing.OutputDirectory(args.output, args.overwrite)
-    found, known = _find(args)
+    found, known = find_inputs(args, (args.inputs, {SKETCHES}), (args.against, {SKETCHES, COLLECTION}))
     if output is not None:
         output.refuse_overlap([*found.sources, *known.sources])
     if args.report is not None:
@@ -80,14 +81,6 @@ def _report(run: Run, account: dict[str, Any]) -> str:
     return dedup_page(run, account)
 
 
-def _find(args: argparse.Namespace) -> tuple[Inputs, Inputs]:
-    if [*args.inputs, *args.against].count(STDIN) > 1:
-        raise UsageError("standard input (-) can be read once; name it once")
-    found, known = find(args.inputs, MAGIC), find(args.against, MAGIC)
-    refuse_overlaps([*args.inputs, *args.against])
-    return found, known
-
-
 _NEXT = {
     "minhash": "ndcore dedup {0} -o OUTDIR, or ndcore dedup IN -o OUTDIR --against {0}",
     "bottom": "ndcore cluster {0} -o COLLECTION",
@@ -103,7 +96,7 @@ def sketch(args: argparse.Namespace) -> int:
     check_output(args.output, "file of sketches", overwrite=args.overwrite, ours=_is("sketches"), inputs=args.inputs)
     if args.learn is not None:
         _check_learned(args)
-    found = find(args.inputs, MAGIC)
+    (found,) = find_inputs(args, (args.inputs, {SKETCHES}))
     documents, sketches = sketch_documents(args, found)
     args.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
@@ -138,7 +131,8 @@ def _sketched(args: argparse.Namespace, documents: Documents, sketches: Sketches
         "recipe": {"id": sketches.recipe.id, "parameters": json.loads(sketches.recipe.to_json())},
         "inputs": summary.input_counts(documents, None),
         "rejected": summary.rejected_list(documents.rejected),
-        "ignored": documents.ignored,
+        "ignored": summary.ignored_list(documents.ignored),
+        "excluded": documents.excluded,
     }
 
 

@@ -51,11 +51,26 @@ def add_fields(group: Group) -> None:
         "field or column that holds the id; records must have it (default id, or file:line where there is none); in "
         "archives the id is the URL",
     )
+    add_selection(group)
     group.add_argument(
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
         help="at a document that cannot be read: stop, or list it and go on (default stop)",
+    )
+
+
+def add_selection(group: Group) -> None:
+    """Which files of directories are read."""
+    group.add_argument(
+        "--include", action="append", default=[], metavar="GLOB",
+        help="of directories, read only files that match, as '*.txt' or 'docs/**/*.md' (as in .gitignore; repeatable)",
+    )
+    group.add_argument(
+        "--exclude", action="append", default=[], metavar="GLOB", help="leave out files and folders that match (repeatable)"
+    )
+    group.add_argument(
+        "--hidden", action="store_true", help="read files and folders whose name begins with a dot too, as .git"
     )
 
 

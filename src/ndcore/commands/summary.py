@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 import numpy as np
@@ -139,7 +140,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     common = summary["common"]
     cut = sum(int(run.get("cut", 0)) for run in common)
     others = summary.get("records_not_documents", {})
-    ignored = Counter(item["kind"] for item in summary["ignored"])
+    ignored: Counter[str] = Counter(item["kind"] for item in summary["ignored"])
     kinds = _commonest(others)
     listed = (
         (summary["without_shingles"], "document", BARE),
@@ -149,14 +150,22 @@ def notes(summary: dict[str, Any]) -> list[str]:
         (sum(others.values()), "record", f"of archives kept untouched, not being a document ({kinds})"),
         (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
         (summary["repeated_ids"], "document", "with the id of an earlier one, ambiguous in clusters.jsonl"),
-        (sum(ignored.values()), "file", f"passed over ({_commonest(ignored)}); listed in summary.json"),
+        *left_out(summary["excluded"], ignored, "summary.json lists"),
         (len(common), "feature", "so common that documents holding it were compared with representatives only"),
         (cut, "document", "not compared with all of these; see common in summary.json"),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
 
 
-def _commonest(numbers: dict[str, int]) -> str:
+def left_out(excluded: int, ignored: Mapping[str, int], lists: str) -> list[tuple[int, str, str]]:
+    """Return (number, noun, what) of the paths in directories that were not read; where they are listed."""
+    return [
+        (excluded, "path", "left out by --include and --exclude"),
+        (sum(ignored.values()), "path", f"passed over ({_commonest(ignored)}); {lists} them"),
+    ]
+
+
+def _commonest(numbers: Mapping[str, int]) -> str:
     ordered = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
     more = f", {len(ordered) - 4} other kinds" if len(ordered) > 4 else ""
     return ", ".join(f"{number:,} {kind}" for kind, number in ordered[:4]) + more

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore.container import kind_of
+from ndcore.files.own import refuse_own
 from ndcore.files.sources import STDIN, UsageError, is_stream
 from ndcore.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
 from ndcore.hamming import KIND as INDEX
@@ -76,7 +77,7 @@ def _kind(path: str, column: Column) -> str:
         return column.format
     if path == STDIN:
         return "text"
-    return "sketches" if holds_sketches(path) else SUFFIXES.get(Path(path).suffix.lower(), "raw")
+    return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
 
 
 def _raw(path: str, column: Column) -> NDArray[np.uint64]:

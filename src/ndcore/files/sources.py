@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
+from ndcore.description import DESCRIPTION
 from ndcore.files.compression import FORMATS
 from ndcore.files.errors import DocumentError as DocumentError
 from ndcore.files.errors import UsageError as UsageError
+from ndcore.files.own import COLLECTION, OUTPUT, SUMMARY, is_own_file, own_directory, refuse_own
+from ndcore.files.selection import Selection
 
 STDIN = "-"
 STDIN_NAME = "stdin.jsonl"
@@ -81,10 +85,22 @@ class Ignored(NamedTuple):
 
 @dataclass(slots=True)
 class Inputs:
-    """What a list of inputs stands for: the sources in reading order, and what was found and is not a document."""
+    """What a list of inputs stands for.
+
+    Attributes
+    ----------
+    sources : list of Source
+        In reading order.
+    ignored : list of Ignored
+        What directories hold and nobody asked to leave out: hidden files and folders, links to directories, sockets,
+        devices, and what ndcore wrote itself.
+    excluded : int
+        Files and folders that patterns left out.
+    """
 
     sources: list[Source]
     ignored: list[Ignored] = field(default_factory=list)
+    excluded: int = 0
 
 
 def classify(name: str) -> tuple[str, str]:
@@ -104,19 +120,28 @@ def is_stream(path: str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def find(inputs: Sequence[str], magic: bytes | None = None) -> Inputs:
-    """The sources that `inputs` name, in the order given; directories are walked and sorted by path.
+def find(inputs: Sequence[str], accept: Collection[str] = (), selection: Selection | None = None) -> Inputs:
+    """Find the sources that `inputs` name, in the order given; directories are walked and sorted by path.
 
-    Symbolic links to files are followed, links to directories are not (they are listed as ignored, like sockets and
-    devices). A file that begins with `magic` is a file of saved sketches.
+    Symbolic links to files are followed, links to directories are not (they are listed as ignored).
+
+    Parameters
+    ----------
+    inputs : sequence of str
+    accept : collection of str
+        What of ndcore's own may be an input: "sketches" (files of them) and "collection" (directories); each is a source of
+        that kind.
+    selection : Selection, optional
+        Which files of directories are read. None: all but hidden ones.
 
     Raises
     ------
     DocumentError
         An input does not exist or a directory cannot be listed.
     UsageError
-        An input is given twice, or lies inside another one.
+        An input is given twice, or lies inside another one; it is of ndcore's own and not accepted.
     """
+    selection = Selection() if selection is None else selection
     for path in inputs:
         if path != STDIN and not os.path.exists(path):
             raise DocumentError(path, None, _missing(path))
@@ -124,11 +149,14 @@ def find(inputs: Sequence[str], magic: bytes | None = None) -> Inputs:
     names = distinct_names(inputs)
     found = Inputs([])
     for path, name in zip(inputs, names, strict=True):
-        if path != STDIN and os.path.isdir(path):
+        own = None if path == STDIN else refuse_own(path, accept)
+        if own is not None:
+            found.sources.append(Source(path, name, name, own, "", path, ""))
+        elif path != STDIN and os.path.isdir(path):
             prefix = f"{name}/" if len(inputs) > 1 else ""
-            _find_in_directory(path, name, prefix, found)
+            _find_in_directory(path, name, prefix, found, selection)
         else:
-            found.sources.append(_single(path, name, magic))
+            found.sources.append(_single(path, name))
     return found
 
 
@@ -138,13 +166,11 @@ def _missing(path: str) -> str:
     return "no such file or directory"
 
 
-def _single(path: str, name: str, magic: bytes | None) -> Source:
+def _single(path: str, name: str) -> Source:
     if is_stream(path):
         kind, compression = classify(name)
         return Source(path, name, name, kind, compression, "", compression)
     kind, compression = classify(path)
-    if magic and kind == "text" and starts_with(path, magic):
-        kind = "sketches"
     return Source(path, name, name, kind, compression, path, compression)
 
 
@@ -159,9 +185,12 @@ def starts_with(path: str, magic: bytes) -> bool:
         raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
 
 
-def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs) -> None:
-    for relative, ignored in sorted(_walk(directory)):
+def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs, selection: Selection) -> None:
+    for relative, ignored in sorted(_walk(directory, selection)):
         path = os.path.join(directory, relative)
+        if ignored == _EXCLUDED:
+            found.excluded += 1
+            continue
         if ignored:
             found.ignored.append(Ignored(path, ignored))
             continue
@@ -171,8 +200,11 @@ def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs) ->
         )
 
 
-def _walk(directory: str) -> Iterator[tuple[str, str]]:
-    """Relative path, and what it is if it is ignored, of every file below `directory`, in no particular order."""
+def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
+    """Yield the relative path, and what it is if it is not read, of every file below `directory`, in no particular order.
+
+    A folder that is not entered is one path.
+    """
     pending = [""]
     while pending:
         below = pending.pop()
@@ -181,12 +213,27 @@ def _walk(directory: str) -> Iterator[tuple[str, str]]:
             entries = list(os.scandir(here))
         except OSError as error:
             raise DocumentError(here, None, f"cannot be listed: {error.strerror or error}") from error
+        own = own_directory(Path(here), {entry.name for entry in entries} & {DESCRIPTION, SUMMARY}) if below else None
+        if own is not None:
+            yield below, _OWN[own]
+            continue
         for entry in entries:
             relative = f"{below}/{entry.name}" if below else entry.name
-            if entry.is_dir(follow_symlinks=False):
+            folder = entry.is_dir(follow_symlinks=False)
+            if not selection.hidden and entry.name.startswith("."):
+                yield relative, "hidden folder" if folder else "hidden file"
+            elif not (selection.enters(relative) if folder else selection.reads(relative)):
+                yield relative, _EXCLUDED
+            elif folder:
                 pending.append(relative)
+            elif is_own_file(entry.path):
+                yield relative, "file of ndcore"
             else:
                 yield relative, "" if entry.is_file() or _dangling(entry) else _special(entry)
+
+
+_EXCLUDED = "excluded"
+_OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore dedup"}
 
 
 def _special(entry: os.DirEntry[str]) -> str:

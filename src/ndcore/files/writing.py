@@ -18,6 +18,7 @@ from ndcore.files import columnar
 from ndcore.files.archives import entries
 from ndcore.files.compression import open_writer, packed
 from ndcore.files.outputs import check_output
+from ndcore.files.own import SUMMARY, is_output
 from ndcore.files.pages import Page, examine
 from ndcore.files.records import is_blank
 from ndcore.files.sources import WHOLE, DocumentError, Source, UsageError
@@ -26,7 +27,6 @@ from ndcore.files.tape import Tape
 from ndcore.files.verdicts import Verdicts
 from ndcore.progress import Progress
 
-SUMMARY = "summary.json"
 CLUSTERS = "clusters.jsonl"
 _REPORT_EVERY = 1024
 _COPY = 1 << 20
@@ -107,15 +107,6 @@ class OutputDirectory:
         path = self.building.joinpath(*names)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
-
-
-def is_output(path: Path) -> bool:
-    """Whether ``ndcore dedup`` wrote the directory."""
-    try:
-        with (path / SUMMARY).open("rb") as file:
-            return b'"ndcore"' in file.read(64)
-    except OSError:
-        return False
 
 
 def to_json(value: Any, **options: Any) -> bytes:

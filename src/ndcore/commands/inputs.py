@@ -1,0 +1,31 @@
+"""The inputs of a command, as its arguments name them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection, Sequence
+
+from ndcore.commands.summary import printable
+from ndcore.files.own import COLLECTION, SKETCHES
+from ndcore.files.selection import Selection
+from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps
+
+__all__ = ["COLLECTION", "SKETCHES", "find_inputs"]
+
+
+def find_inputs(args: argparse.Namespace, *groups: tuple[Sequence[str], Collection[str]]) -> list[Inputs]:
+    """Find the sources of each group of inputs; with it, what of ndcore's own is accepted there.
+
+    Raises as `find` does; UsageError too where standard input is named twice, inputs of two groups overlap, or a pattern
+    includes nothing. A pattern that excludes nothing is told on standard error.
+    """
+    every = [path for paths, _ in groups for path in paths]
+    if every.count(STDIN) > 1:
+        raise UsageError("standard input (-) can be read once; name it once")
+    selection = Selection(args.include, args.exclude, args.hidden)
+    found = [find(paths, accept, selection) for paths, accept in groups]
+    refuse_overlaps(every)
+    for pattern in selection.checked(every):
+        print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)
+    return found

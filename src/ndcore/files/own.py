@@ -1,0 +1,70 @@
+"""What ndcore wrote itself: it is never taken for text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from ndcore.container import MAGIC, kind_of
+from ndcore.description import DESCRIPTION, is_collection
+from ndcore.files.errors import UsageError
+
+COLLECTION, OUTPUT, SKETCHES = "collection", "output", "sketches"
+SUMMARY = "summary.json"  # of an output of ndcore dedup
+_SUFFIXES = (".nds", ".ndc", ".ndh", ".ndw")
+_WHAT = {
+    COLLECTION: "is a collection of ndcore cluster, without texts: ndcore cluster {0} NEW -o COLLECTION adds documents "
+    "to it, ndcore query asks it, ndcore dedup NEW --against {0} takes one of signatures; elsewhere name the documents",
+    OUTPUT: "is an output of ndcore dedup; its documents are below {0}/{1}: name that",
+    SKETCHES: "holds sketches, not documents",
+    "hamming": "is an index of fingerprints, not a document: ndcore hamming query {0} asks it",
+    "idf": "holds weights of shingles, not a document: give them to ndcore sketch by --weights",
+}
+
+
+def own_kind(path: str) -> str | None:
+    """Return what of ndcore's a file or directory is: "collection", "output", the kind of a container, or None.
+
+    CorruptFile where a file begins like one of ndcore's and is damaged.
+    """
+    place = Path(path)
+    if place.is_dir():
+        return own_directory(place, {DESCRIPTION, SUMMARY})
+    return kind_of(place)
+
+
+def own_directory(place: Path, names: Collection[str]) -> str | None:
+    """Return "collection" or "output" where a directory that has entries of these names is one, or None."""
+    if DESCRIPTION in names and is_collection(place):
+        return COLLECTION
+    return OUTPUT if SUMMARY in names and is_output(place) else None
+
+
+def is_output(place: Path) -> bool:
+    """Whether ``ndcore dedup`` wrote the directory."""
+    try:
+        with (place / SUMMARY).open("rb") as file:
+            return b'"ndcore"' in file.read(64)
+    except OSError:
+        return False
+
+
+def is_own_file(path: str) -> bool:
+    """Whether a file has the name of one that ndcore writes, and begins like one."""
+    if not path.lower().endswith(_SUFFIXES):
+        return False
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def refuse_own(path: str, accept: Collection[str] = ()) -> str | None:
+    """Return `own_kind` where it is accepted or None; else raise UsageError, which says what to do with it."""
+    kind = own_kind(path)
+    if kind is None or kind in accept:
+        return kind
+    what = _WHAT.get(kind, "is a file of ndcore ({1}), not a document; name the directory that it belongs to")
+    folder = "annotated" if kind == OUTPUT and (Path(path) / "annotated").is_dir() else "kept"
+    raise UsageError(f"{path} {what.format(path, folder if kind == OUTPUT else kind)}")

@@ -1,0 +1,96 @@
+"""Which files of a directory are read: patterns of names, and hidden files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from ndcore.files.errors import UsageError
+
+
+class Selection:
+    """Choose among the files of directories.
+
+    Parameters
+    ----------
+    include, exclude : sequences of str
+        Patterns (below). With `include` only files that match one of them are read; what matches `exclude` is not.
+    hidden : bool
+        Read files and folders whose name begins with a dot, too.
+
+    Notes
+    -----
+    Patterns are those of ``.gitignore``, on the path below the directory that was named, with ``/`` between names: ``*`` and
+    ``?`` stand for characters other than ``/``, ``[a-z]`` for one of these, ``[!a-z]`` for another one, ``**`` for any
+    number of folders. A pattern without ``/`` may match at any depth, one with it matches from the beginning. A match of
+    a folder is one of everything in it; a pattern that ends in ``/`` matches folders alone. Case counts.
+
+    >>> chosen = Selection(include=["*.txt"], exclude=["drafts/"])
+    >>> chosen.reads("a/b.txt"), chosen.reads("a/b.md"), chosen.enters("a/drafts")
+    (True, False, False)
+    """
+
+    def __init__(self, include: Sequence[str] = (), exclude: Sequence[str] = (), hidden: bool = False) -> None:
+        self.hidden = hidden
+        self._include, self._exclude = _patterns(include, "include"), _patterns(exclude, "exclude")
+        self._used: set[str] = set()
+
+    def enters(self, folder: str) -> bool:
+        """Whether to look for files in a folder."""
+        return not self._matches(self._exclude, f"{folder}/")
+
+    def reads(self, file: str) -> bool:
+        """Whether to read a file, of a folder that was entered."""
+        included = self._matches(self._include, file) or not self._include
+        return included and not self._matches(self._exclude, file)
+
+    def _matches(self, patterns: dict[str, re.Pattern[str]], path: str) -> bool:
+        matching = [text for text, pattern in patterns.items() if pattern.match(path)]
+        self._used.update(matching)
+        return bool(matching)
+
+    def checked(self, inputs: Sequence[str]) -> list[str]:
+        """Return the patterns of `exclude` that matched nothing in these inputs, which have been walked.
+
+        UsageError where a pattern of `include` did not, or where no input is a directory.
+        """
+        if (self._include or self._exclude) and not any(Path(path).is_dir() for path in inputs):
+            raise UsageError("--include and --exclude choose among the files of directories, and no input is a directory")
+        for text in self._include:
+            if text not in self._used:
+                raise UsageError(f"--include {text} matches no file of {', '.join(inputs)}; patterns are those of "
+                                 ".gitignore, on the path below the input")
+        return [text for text in self._exclude if text not in self._used]
+
+
+def _patterns(texts: Sequence[str], option: str) -> dict[str, re.Pattern[str]]:
+    if isinstance(texts, str):
+        raise TypeError(f"{option} is a list of patterns, got the str {texts!r}")
+    for text in texts:
+        if not text.strip("/"):
+            raise UsageError(f"--{option} {text!r} is no pattern; *.txt, drafts/ and docs/**/*.md are some")
+    return {text: re.compile(_expression(text), re.DOTALL) for text in texts}
+
+
+def _expression(pattern: str) -> str:
+    """Return the regular expression of a pattern, for paths whose folders end in ``/``."""
+    folder, body = pattern.endswith("/"), pattern.rstrip("/")
+    begin = "" if "/" in body else "(?:.*/)?"
+    tokens = re.split(r"(\*\*/|/\*\*$|\*|\?|\[!?\]?[^\]]*\])", body.lstrip("/"))
+    parts = [begin]
+    for token in tokens:
+        if token == "**/":
+            parts.append("(?:.*/)?")
+        elif token == "/**":
+            parts.append("/.*")
+        elif token == "*":
+            parts.append("[^/]*")
+        elif token == "?":
+            parts.append("[^/]")
+        elif len(token) > 2 and token[0] == "[":
+            inner = token[1:-1].replace("\\", r"\\")
+            parts.append(f"[^/{inner[1:]}]" if inner[0] == "!" else f"(?!/)[{inner}]")
+        else:
+            parts.append(re.escape(token))
+    return "".join([*parts, "/" if folder else "(?:/|$)"])
