@@ -98,7 +98,11 @@ def test_kept_clusters_and_summary(corpus: Path, tmp_path: Path, capsys: pytest.
     assert (out / "kept" / "corpus.jsonl").read_bytes() == jsonl([row for row in ROWS if row["id"] in KEPT])
     clusters = lines(out / "clusters.jsonl")
     assert {line["id"]: (line["class"], line["representative"]) for line in clusters} == DROPPED
-    assert [set(line) for line in clusters] == [{"id", "class", "representative", "resemblance"}] * 3
+    assert clusters[0] == {
+        "id": "c", "file": str(corpus), "line": 3, "class": "identical", "representative": "a",
+        "representative_file": str(corpus), "representative_line": 1, "resemblance": 1.0, "cluster_size": 3,
+    }  # fmt: skip
+    assert [list(line) for line in clusters] == [list(clusters[0])] * 3
     near = clusters[2]["resemblance"]
     assert near == ndcore.resemblance(text(2), text(2, 1))
     assert 0.8 <= near < 1
@@ -118,7 +122,7 @@ def test_kept_clusters_and_summary(corpus: Path, tmp_path: Path, capsys: pytest.
     assert len(summary["recipe"]["id"]) == 32
     report = capsys.readouterr().out
     assert "read       6" in report
-    assert "2 dropped for a: 1 identical, 1 lexical" in report
+    assert f"2 dropped for {corpus}:1 (a): 1 identical, 1 lexical" in report
     assert str(out) in report
 
 
@@ -224,7 +228,10 @@ def test_parquet_annotated(tmp_path: Path) -> None:
     assert found["ndcore_class"].to_pylist() == ["kept", "kept", "identical", "lexical", "near", "kept"]
     assert found["ndcore_representative"].to_pylist() == ["a", "b", "a", "a", "b", "f"]
     assert found["ndcore_resemblance"].to_pylist()[:4] == [1.0, 1.0, 1.0, 1.0]
-    assert found.num_columns == table.num_columns + 3
+    assert found["ndcore_representative_line"].to_pylist() == [1, 2, 1, 1, 2, 6]
+    assert set(found["ndcore_representative_file"].to_pylist()) == {str(tmp_path / "c.parquet")}
+    assert found["ndcore_cluster_size"].to_pylist() == [3, 2, 3, 3, 2, 1]
+    assert found.num_columns == table.num_columns + 6
 
 
 def test_parquet_all_dropped_keeps_the_schema(tmp_path: Path) -> None:
@@ -258,7 +265,9 @@ def test_against(corpus: Path, tmp_path: Path) -> None:
     assert run("dedup", corpus, "--against", tmp_path / "old.jsonl", "-o", tmp_path / "out", "-q") == 0
     clusters = {line["id"]: line for line in lines(tmp_path / "out" / "clusters.jsonl")}
     assert clusters["b"] == {
-        "id": "b", "class": "identical", "representative": "o1", "resemblance": 1.0, "against": True,
+        "id": "b", "file": str(corpus), "line": 2, "class": "identical", "representative": "o1",
+        "representative_file": str(tmp_path / "old.jsonl"), "representative_line": 1, "resemblance": 1.0, "cluster_size": 3,
+        "against": True,
     }  # fmt: skip
     assert (clusters["e"]["class"], clusters["e"]["against"]) == ("near", True)
     assert "against" not in clusters["c"]
@@ -497,8 +506,10 @@ def test_rows_on_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixt
     }
     assert (second["text"], second["x"]) == (text(2), None)
     out, _ = printed(capfdbinary, "dedup", tmp_path / "t.parquet", "-o", "-", "-q", "--annotate")
-    assert json.loads(out.splitlines()[1])["ndcore"] == {"class": "identical", "representative": "t.parquet:1",
-                                                         "resemblance": 1.0}
+    assert json.loads(out.splitlines()[1])["ndcore"] == {
+        "class": "identical", "representative": "t.parquet:1", "representative_file": str(tmp_path / "t.parquet"),
+        "representative_line": 1, "resemblance": 1.0, "cluster_size": 2,
+    }
     pq.write_table(pa.table({"text": ["a b c"], "raw": [b"\xff"]}), tmp_path / "u.parquet")
     capfdbinary.readouterr()
     assert run("dedup", tmp_path / "u.parquet", "-o", "-", "-q") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from ndcore.files import columnar, pages
 from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.places import Place, Places
 from ndcore.files.records import Record, RecordError, RecordParser, is_blank
 from ndcore.files.selection import Selection
 from ndcore.files.sources import DocumentError, Inputs, Source, find, stamp
@@ -27,7 +29,10 @@ __all__ = ["DocumentError", "Documents", "Rejected"]
 BATCH_BYTES = 8 << 20
 BATCH_DOCUMENTS = 1 << 16
 ANNOTATION = "ndcore"
-ANNOTATION_COLUMNS = ("ndcore_class", "ndcore_representative", "ndcore_resemblance", "ndcore_against")
+ANNOTATION_COLUMNS = tuple(
+    f"ndcore_{name}" for name in ("class", "representative", "representative_file", "representative_line", "resemblance",
+                                  "cluster_size", "against")
+)
 
 
 class Rejected(NamedTuple):
@@ -131,7 +136,7 @@ class Documents:
         self._reset()
 
     def _reset(self) -> None:
-        self.ids = Ids()
+        self.ids, self._places = Ids(), Places()
         for column in self._columns:
             column.clear()
         self.rejected: list[Rejected] = []
@@ -212,6 +217,18 @@ class Documents:
     def decoded_already(self) -> int:
         """Documents in archives whose payload does not have the coding that its headers name."""
         return sum(kinds[pages.MISNAMED] for kinds in self._kinds.values())
+
+    def place(self, position: int) -> Place:
+        """Return where a document stands. O(log files)."""
+        return self._places.place(position, self._source(position).path)
+
+    def own_id(self, position: int) -> str | int | None:
+        """Return the id of a document, None where it was made of the file and the line. O(log files)."""
+        label, ident = self._source(position).label, self.ids[position]
+        return None if ident in (label, f"{label}:{self.place(position).line}") else ident
+
+    def _source(self, position: int) -> Source:
+        return self.sources[min(bisect_right(self._firsts, position), len(self.sources)) - 1]
 
     def is_rejected(self, index: int, number: int | None) -> bool:
         """Whether the first pass left out line or row `number` of ``sources[index]``."""
@@ -338,6 +355,7 @@ class Documents:
         if ident is None:
             ident = source.label if record.number is None else f"{source.label}:{record.number}"
         self.ids.append(ident)
+        self._places.append(record.number, record.offset, record.date)
         self.without_main += isinstance(record.text, Extracted) and record.text.fell_back
         return True
 

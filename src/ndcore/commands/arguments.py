@@ -144,8 +144,8 @@ def _add_compare(commands: _Commands) -> None:
         "compare",
         help="two documents side by side",
         description="How much two documents resemble each other, exactly and as sketches see it, and the passages that "
-        "they share or do not, side by side. A document is a file, FILE#ID for a record of a .jsonl or .parquet file or an "
-        "archive (its URL), or - for standard input.",
+        "they share or do not, side by side. A document is a file, FILE:LINE or FILE#ID for a record (line or row, in "
+        "archives the number of the record; id, in archives the URL), or - for standard input.",
     )
     p.set_defaults(run=compare)
     p.add_argument("a", metavar="A", help="a document")

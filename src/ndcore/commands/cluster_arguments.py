@@ -100,7 +100,8 @@ def add_query(commands: Any) -> None:
     )
     p.set_defaults(run=_query)
     p.add_argument("collection", metavar="COLLECTION", help="the directory that ndcore cluster made")
-    p.add_argument("file", nargs="?", metavar="FILE", help="a text, a page, FILE#ID for a record, or - for standard input")
+    p.add_argument("file", nargs="?", metavar="FILE", help="a text, a page, a record as FILE:LINE or FILE#ID, or - for "
+                   "standard input")
     asked = p.add_argument_group("what is asked")
     asked.add_argument("--id", metavar="ID", help="a document of the collection instead")
     asked.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")

@@ -14,6 +14,7 @@ from ndcore.commands.summary import plain, printable
 from ndcore.documents import Documents
 from ndcore.estimating import Overlap, overlap
 from ndcore.files.own import refuse_own
+from ndcore.files.places import Place
 from ndcore.files.sources import WHOLE, DocumentError, UsageError, classify
 from ndcore.files.spool import read_whole
 from ndcore.modsketching import ModSketcher
@@ -183,7 +184,9 @@ def shingling_of(args: argparse.Namespace) -> Shingling:
 
 
 def load(name: str, text_field: str, id_field: str | None, unit: str | None, html: str | None = None) -> Text:
-    """The document that `name` stands for: a file, ``-``, or ``FILE#ID`` for a record of a file.
+    """The document that `name` stands for: a file, ``-``, or ``FILE:LINE`` or ``FILE#ID`` for a record of a file.
+
+    LINE is the number of a line, a row or a record, from 1 on.
 
     Raises
     ------
@@ -199,7 +202,7 @@ def load(name: str, text_field: str, id_field: str | None, unit: str | None, htm
         if kind == "html":
             return _page(name, html)
         if kind != "text":
-            raise UsageError(f"{name} holds many documents; name one of them: {name}#ID")
+            raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
         text = read_whole(name)
         if unit != "byte" and b"\0" in text[:8192]:
             reason = "has NUL bytes, as UTF-16 and files that are no text have"
@@ -209,7 +212,11 @@ def load(name: str, text_field: str, id_field: str | None, unit: str | None, htm
         path, ident = name[:at], name[at + 1 :]
         if Path(path).is_file() and classify(path)[0] not in WHOLE:
             return _find(path, ident, text_field, id_field, html)
-    raise DocumentError(name, None, "no such file; a record of a .jsonl or .parquet file or an archive is named FILE#ID")
+    path, _, line = name.rpartition(":")
+    if line.isascii() and line.isdigit() and Path(path).is_file() and classify(path)[0] not in WHOLE:
+        return _find(path, int(line), text_field, id_field, html)
+    reason = "no such file; a record of a .jsonl or .parquet file or an archive is named FILE:LINE or FILE#ID"
+    raise DocumentError(name, None, reason)
 
 
 def _page(path: str, html: str | None) -> Text:
@@ -217,7 +224,9 @@ def _page(path: str, html: str | None) -> Text:
         return next(documents.batches())[0]
 
 
-def _find(path: str, ident: str, text_field: str, id_field: str | None, html: str | None) -> Text:
+def _find(path: str, wanted: str | int, text_field: str, id_field: str | None, html: str | None) -> Text:
+    """The document with this id (str), or at this line (int). DocumentError where there is none, or more than one."""
+    found: list[tuple[Place, Text]] = []
     with Documents(
         [path],
         text_field=text_field,
@@ -229,10 +238,21 @@ def _find(path: str, ident: str, text_field: str, id_field: str | None, html: st
         position = 0
         for batch in documents.batches():
             for text in batch:
-                if str(documents.ids[position]) == ident:
+                place = documents.place(position)
+                if place.line == wanted:
                     return text
+                if str(documents.ids[position]) == wanted:
+                    found.append((place, text if not found else ""))
                 position += 1
         examples = ", ".join(printable(str(documents.ids[i]), 60) for i in range(min(3, len(documents.ids))))
-    if documents.rejected and not examples:
-        raise DocumentError(*documents.rejected[0])
-    raise DocumentError(path, None, f"no record has the id {ident!r}; ids are like {examples}")
+    if len(found) == 1:
+        return found[0][1]
+    if found:
+        names = ", ".join(str(place) for place, _ in found[:5]) + (", …" if len(found) > 5 else "")
+        raise DocumentError(path, None, f"{len(found):,} records have the id {wanted!r}; name one of them: {names}")
+    unread = next((item for item in documents.rejected if item.number == wanted or not examples), None)
+    if unread is not None:
+        raise DocumentError(*unread)
+    if isinstance(wanted, int):
+        raise DocumentError(path, None, f"no document is at line, row or record {wanted}")
+    raise DocumentError(path, None, f"no record has the id {wanted!r}; ids are like {examples}")

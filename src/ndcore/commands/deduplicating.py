@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from importlib import metadata
@@ -20,7 +21,8 @@ from ndcore.files import writing
 from ndcore.files.columns import Grouping, Ids, Ranking
 from ndcore.files.json_lines import write_ids, write_lines
 from ndcore.files.outputs import STDOUT
-from ndcore.files.sources import WHOLE, DocumentError, Inputs, Source, UsageError
+from ndcore.files.places import Place
+from ndcore.files.sources import WHOLE, DocumentError, Inputs, Source, UsageError, is_stream
 from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted
 from ndcore.progress import Progress, by_position, reporting
@@ -106,6 +108,8 @@ class Run:
             self.sketched,
             self.against_sketched,
             self.known is not None,
+            self.texts.place if isinstance(self.texts, Documents) else None,
+            self.known.place if isinstance(self.known, Documents) else None,
         )
 
     def _position(self) -> tuple[int, int] | None:
@@ -135,6 +139,41 @@ class Run:
             progress=report,
             **permutations,
         )
+
+    def shown(self, position: int) -> str:
+        """Return what people are told of a document: its place and its id; positions from n on are those of --against."""
+        n = len(self.verdicts)
+        known, inside = (self.texts, position) if position < n else (self.known, position - n)
+        if not isinstance(known, Documents):
+            return summary.printable(str(self.verdicts.name(position)), 60)
+        ident = known.own_id(inside)
+        more = "" if ident is None else f" ({summary.printable(str(ident), 60)})"
+        return f"{summary.printable(str(known.place(inside)))}{more}"
+
+    def example(self) -> str:
+        """Return the line that says how to look at a pair of this run, empty where no texts are at hand."""
+        n, labels = len(self.verdicts), self.result.labels
+        dropped = np.flatnonzero(~self.verdicts.kept & ((labels < n) | (not self.against_sketched)))
+        if not len(dropped) or self.sketched:
+            return ""
+        near = dropped[self.result.classes[dropped] == "near"]
+        pair = int((near if len(near) else dropped)[0])
+        places = [self._place(position) for position in (int(labels[pair]), pair)]
+        if None in places:
+            return "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
+        args, options = self.args, []
+        for option, value, default in (
+            ("--text-field", args.text_field, "text"), ("--html", args.html_part, None), ("--unit", args.unit, None),
+            ("--width", args.width, None), ("--normalize", args.normalize, None), ("--threshold", args.threshold, 0.8),
+        ):
+            options += [option, str(value)] if value != default else []
+        return f"Look at a pair with: ndcore compare {shlex.join([*map(str, places), *options])}"
+
+    def _place(self, position: int) -> Place | None:
+        """Where a document of the inputs or of --against stands; None in a stream, which cannot be read again."""
+        n = len(self.verdicts)
+        place: Place = self.texts.place(position) if position < n else self.known.place(position - n)  # type: ignore[union-attr]
+        return None if is_stream(place.file) else place
 
     def _keep(self) -> str | Callable[[], Any]:
         return self.ranking.priorities if self.ranking is not None else self.args.keep[0]

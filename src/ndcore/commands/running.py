@@ -67,7 +67,7 @@ def dedup(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(account, indent=2))
     elif not args.quiet:
-        summary.report(account, run.verdicts, args.output, stream)
+        summary.report(account, run.verdicts, args.output, stream, run.shown, run.example())
         if page is not None:
             print(f"The report for a browser is {printable(args.report)}", file=stream)
         if sys.stderr.isatty():

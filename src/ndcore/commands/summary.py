@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 import numpy as np
@@ -110,8 +110,18 @@ def counts(read: int, rejected: int, verdicts: Verdicts) -> dict[str, Any]:
     }
 
 
-def report(summary: dict[str, Any], verdicts: Verdicts, output: str, stream: TextIO) -> None:
-    """A page for people: how many, which clusters, where, what next."""
+def report(
+    summary: dict[str, Any], verdicts: Verdicts, output: str, stream: TextIO, shown: Callable[[int], str], example: str
+) -> None:
+    """Print a page for people: how many, which clusters, where, what next.
+
+    Parameters
+    ----------
+    shown : callable
+        From a position, as of `Verdicts.name`, to what a document is called on a terminal.
+    example : str
+        How to look at a pair; empty where none can be.
+    """
     totals = summary["counts"]
     rows = [("read", totals["read"], ""), ("kept", totals["kept"], "")]
     rows += [(name, number, f"dropped: {_MEANING[name]}") for name, number in totals["dropped_by_class"].items()]
@@ -124,8 +134,10 @@ def report(summary: dict[str, Any], verdicts: Verdicts, output: str, stream: Tex
         print(f"  {name:<10} {number:>{width},}  {meaning}".rstrip(), file=stream)
     for note in notes(summary):
         print(f"  note: {note}", file=stream)
-    _clusters(verdicts, stream)
+    _clusters(verdicts, stream, shown)
     _where(summary, output, stream)
+    if example:
+        print(example, file=stream)
 
 
 def _headline(summary: dict[str, Any]) -> str:
@@ -171,7 +183,7 @@ def _commonest(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{number:,} {kind}" for kind, number in ordered[:4]) + more
 
 
-def _clusters(verdicts: Verdicts, stream: TextIO) -> None:
+def _clusters(verdicts: Verdicts, stream: TextIO, shown: Callable[[int], str]) -> None:
     largest = verdicts.largest(5)
     if not largest:
         return
@@ -180,7 +192,7 @@ def _clusters(verdicts: Verdicts, stream: TextIO) -> None:
     for cluster in largest:
         classes = ", ".join(f"{number:,} {name}" for name, number in cluster.classes.items())
         place = " (in --against)" if cluster.against else ""
-        name = printable(str(cluster.representative), 60)
+        name = shown(cluster.representative)
         lowest = "" if cluster.lowest is None else f"; lowest {cluster.lowest:.3f}"
         print(f"  {cluster.dropped:>6,} dropped for {name}{place}: {classes}{lowest}", file=stream)
 
@@ -211,8 +223,6 @@ def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
             f"{summary['expected_spurious']:.2g} spurious matches are expected of fingerprints that collide.",
             file=stream,
         )
-    if summary["counts"]["dropped"]:
-        print("Look at a pair with: ndcore compare A B   (files, or FILE#ID for a record)", file=stream)
 
 
 def printable(text: str, limit: int | None = None) -> str:

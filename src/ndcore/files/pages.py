@@ -244,7 +244,8 @@ def documents(
                 text = html(payload, page.charset) if page.is_html else decoded_text(payload, page.charset)
                 values = tuple([_value(page.head, field) for field in fields])
                 counts[MISNAMED] += not as_named
-                yield Record(page.number, text, page.head.url or None, values, max(len(payload), len(text)))
+                size, offset = max(len(payload), len(text)), entry.span[0] if entry.span is not None else None
+                yield Record(page.number, text, page.head.url or None, values, size, offset, page.head.date)
         except (RecordError, BrokenHead) as error:
             yield entry.number, f"{entry.place}: {error}"
 

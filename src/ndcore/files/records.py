@@ -7,6 +7,7 @@ installations accept the same lines. The one exception is nesting deeper than ab
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ class Record(NamedTuple):
     id: str | int | None
     values: tuple[Any, ...]
     size: int
+    offset: int | None = None  # of archives: of the record in the file
+    date: datetime.datetime | None = None
 
 
 class RecordError(ValueError):

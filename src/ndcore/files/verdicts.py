@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ndcore.assignments import sizes_of
 from ndcore.files.columns import Ids
+from ndcore.files.places import Place
 
 CLASSES = ("identical", "lexical", "shingle", "near", "version")
 
@@ -28,7 +30,7 @@ class Result(Protocol):
 class Cluster(NamedTuple):
     """A representative with those that it stands for. `lowest`: their least resemblance to it; None without shingles."""
 
-    representative: str | int
+    representative: int
     against: bool
     dropped: int
     classes: dict[str, int]
@@ -45,6 +47,8 @@ class Verdicts:
         Of the texts and of the documents of ``against=`` (empty without).
     sketched, against_sketched : bool
         Whether only sketches were at hand, so that resemblances are estimates.
+    place, against_place : callable or None
+        From a position to the Place of a document; None where only sketches are at hand.
 
     Attributes
     ----------
@@ -59,10 +63,14 @@ class Verdicts:
         sketched: bool = False,
         against_sketched: bool = False,
         has_against: bool = False,
+        place: Callable[[int], Place] | None = None,
+        against_place: Callable[[int], Place] | None = None,
     ) -> None:
         self.ids, self.against = ids, against
         self.labels, self.classes, self.resemblance = result.labels, result.classes, result.resemblance
         self.has_against = has_against or len(against) > 0
+        self._place, self._against_place = place, against_place
+        self.sizes = sizes_of(self.labels)
         self._sketched, self._against_sketched = sketched, against_sketched
         self.kept: npt.NDArray[np.bool_] = self.labels == np.arange(len(self.labels))
 
@@ -74,13 +82,25 @@ class Verdicts:
         n = len(self.labels)
         return self.ids[position] if position < n else self.against[position - n]
 
+    def place(self, position: int, prefix: str = "") -> dict[str, Any]:
+        """Return the fields of the place of a document, where it is known; positions as of `name`."""
+        n = len(self.labels)
+        known, inside = (self._place, position) if position < n else (self._against_place, position - n)
+        return {} if known is None else known(inside).fields(prefix)
+
+    def line(self, position: int) -> dict[str, Any]:
+        """Return what ``clusters.jsonl`` says of one document."""
+        return {"id": self.name(position), **self.place(position), **self.describe(position)}
+
     def describe(self, position: int) -> dict[str, Any]:
-        """class, representative and resemblance of one document, as ``clusters.jsonl`` and annotations have them."""
+        """Return class, representative, resemblance and size of the cluster of one document, for annotations."""
         label, verdict = int(self.labels[position]), str(self.classes[position])
         found: dict[str, Any] = {
             "class": verdict,
             "representative": self.name(label),
+            **self.place(label, "representative_"),
             "resemblance": finite(self.resemblance[position]),
+            "cluster_size": int(self.sizes[position]),
         }
         beyond = label >= len(self.labels)
         if beyond:
@@ -112,7 +132,7 @@ class Verdicts:
         lowest = self.resemblance[members]
         known = lowest[~np.isnan(lowest)]
         return Cluster(
-            self.name(label),
+            label,
             label >= len(self.labels),
             len(members),
             {name: classes[name] for name in CLASSES if classes[name]},

@@ -127,8 +127,7 @@ def write_clusters(output: OutputDirectory, verdicts: Verdicts) -> None:
     """``clusters.jsonl``: one line for each dropped document, in the order of the input."""
     with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
         for position in np.flatnonzero(~verdicts.kept):
-            line = {"id": verdicts.ids[int(position)], **verdicts.describe(int(position))}
-            file.write(to_json(line) + b"\n")
+            file.write(to_json(verdicts.line(int(position))) + b"\n")
 
 
 def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[np.bool_], report: Progress) -> None:
@@ -273,7 +272,10 @@ def _annotate_rows(documents: Documents, index: int, target: Path, verdicts: Ver
         columns = {
             "ndcore_class": pa.array([x["class"] for x in found], pa.string()),
             "ndcore_representative": pa.array([_utf8(x["representative"]) for x in found], pa.string()),
+            "ndcore_representative_file": pa.array([_utf8(x.get("representative_file")) for x in found], pa.string()),
+            "ndcore_representative_line": pa.array([x.get("representative_line") for x in found], pa.int64()),
             "ndcore_resemblance": pa.array([x["resemblance"] for x in found], pa.float64()),
+            "ndcore_cluster_size": pa.array([x["cluster_size"] for x in found], pa.int64()),
         }
         if verdicts.has_against:
             columns["ndcore_against"] = pa.array([x.get("against", False) for x in found], pa.bool_())
@@ -282,5 +284,5 @@ def _annotate_rows(documents: Documents, index: int, target: Path, verdicts: Ver
     columnar.rewrite(documents.sources[index], target, positions.__contains__, added)
 
 
-def _utf8(ident: str | int) -> str:
-    return str(ident).encode("utf-8", "replace").decode()
+def _utf8(ident: str | int | None) -> str | None:
+    return None if ident is None else str(ident).encode("utf-8", "replace").decode()
