@@ -13,6 +13,7 @@ FLAGS = [] if sys.platform == "win32" else ["-O3", "-std=c11", "-Wall", "-Werror
 # Each C file is linked into exactly one extension; the others reach it through that extension's .pxd.
 C_FILES = {
     "_cpu": ["cpu"],
+    "_signals": [],
     "_rabin": ["gf2", "rabin"],
     "_text": ["text", "nfkc", "grapheme"],
     "_minhash": ["minhash", "fastsketch"],

@@ -5,6 +5,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
+from ndcore._signals cimport STRIDE, check_signals, rows_within, stride
+
 
 cdef extern from "entries.h" nogil:
     ctypedef struct nd_entry:
@@ -35,12 +37,20 @@ cdef extern from "entries.h" nogil:
     size_t nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out)
 
 
+cdef enum:
+    EVERY = 256  # samples that are looked at between two looks at signals
+
+
 def histogram(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint8_t[::1] taken not None,
               unsigned shift, int64_t[::1] out not None):
     """out[v >> shift] += 1 for every value of the documents that are taken."""
-    if values.shape[0]:
-        with nogil:
-            nd_entries_histogram(&values[0], &offsets[0], &taken[0], taken.shape[0], shift, &out[0])
+    cdef size_t here, at = 0, n = taken.shape[0]
+    with nogil:
+        while at < n and values.shape[0]:
+            check_signals()
+            here = rows_within(&offsets[0], at, n, STRIDE)
+            nd_entries_histogram(&values[0], &offsets[at], &taken[at], here, shift, &out[0])
+            at += here
 
 
 def gather(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint8_t[::1] taken not None,
@@ -49,12 +59,17 @@ def gather(const uint64_t[::1] values not None, const int64_t[::1] offsets not N
 
     The caller has counted them: past the end of entries only where samples do not ascend, and then nothing is written there.
     """
-    if not values.shape[0] or at >= <size_t> entries.shape[0]:
+    cdef size_t here, room, row = 0, n = taken.shape[0], end = entries.shape[0]
+    if not values.shape[0] or at >= end:
         return at
     with nogil:
-        at += nd_entries_gather(
-            &values[0], &offsets[0], &taken[0], taken.shape[0], first, low, high, <nd_entry *> &entries[at, 0],
-            entries.shape[0] - at)
+        while row < n:
+            check_signals()
+            here, room = stride(row, n, STRIDE), end - at if at < end else 0
+            at += nd_entries_gather(
+                &values[0], &offsets[row], &taken[row], here, first + row, low, high,
+                <nd_entry *> &entries[at, 0] if room else NULL, room)
+            row += here
     return at
 
 
@@ -110,6 +125,7 @@ cdef class Counts:
             return None
         cdef uint32_t[:, ::1] out = np.empty((3, max(room, <size_t> self.scratch.shape[0])), np.uint32)
         with nogil:
+            check_signals()
             written = nd_runs_count(
                 &self.others[0], &self.starts[0], self.first, self.last, &self.at, &self.counter[0], &self.scratch[0],
                 &out[0, 0], &out[1, 0], &out[2, 0], out.shape[1])
@@ -119,22 +135,32 @@ cdef class Counts:
 def members_under(const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
                   const int64_t[::1] documents not None, const uint64_t[::1] masks not None):
     """How many members of each of these documents are 0 in every bit of its mask; int64."""
-    cdef int64_t[::1] out = np.zeros(documents.shape[0], np.int64)
-    if documents.shape[0] and values.shape[0]:
-        with nogil:
-            nd_samples_under(&values[0], &offsets[0], &documents[0], &masks[0], documents.shape[0], &out[0])
+    cdef size_t here, at = 0, n = documents.shape[0]
+    cdef int64_t[::1] out = np.zeros(n, np.int64)
+    with nogil:
+        while at < n and values.shape[0]:
+            check_signals()
+            here = stride(at, n, EVERY)
+            nd_samples_under(&values[0], &offsets[0], &documents[at], &masks[at], here, &out[at])
+            at += here
     return np.asarray(out)
 
 
 def sample_keys(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint64_t[::1] moduli,
                 bint ascending=True):
     """A fingerprint of each sample, never 0; moduli: of adaptive ones, or None. ascending: ValueError where one does not."""
-    cdef size_t n = offsets.shape[0] - 1, wrong = n
+    cdef size_t here, at = 0, n = offsets.shape[0] - 1, wrong = n, found
     cdef uint64_t[::1] out = np.empty(n, np.uint64)
     cdef const uint64_t *v = &values[0] if values.shape[0] else NULL
-    if n:
-        with nogil:
-            wrong = nd_samples_keys(v, &offsets[0], &moduli[0] if moduli is not None else NULL, n, &out[0])
+    cdef const uint64_t *m = &moduli[0] if moduli is not None and n else NULL
+    with nogil:
+        while at < n:
+            check_signals()
+            here = rows_within(&offsets[0], at, n, STRIDE)
+            found = nd_samples_keys(v, &offsets[at], m + at if m != NULL else NULL, here, &out[at])
+            if found < here and wrong == n:
+                wrong = at + found
+            at += here
     if ascending and wrong < n:
         raise ValueError(f"the members of sketch {wrong} do not ascend: sort them, and give each once")
     return np.asarray(out)

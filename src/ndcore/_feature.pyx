@@ -9,6 +9,7 @@ import numpy as np
 
 from ndcore cimport _rabin
 from ndcore._rabin cimport nd_rabin, nd_rabin_symbol_window
+from ndcore._signals cimport STRIDE, check_signals, rows_within, stride
 
 
 cdef extern from "feature.h" nogil:
@@ -39,10 +40,13 @@ def features(rows, size_t group_size, size_t first, size_t last, polynomial: int
     cdef uint64_t[::1] group = np.empty(group_size + 1, np.uint64)
     cdef nd_rabin tables
     tables_of(&tables, polynomial)
-    if n and last > first:
-        with nogil:
-            nd_features(_rabin.rabin_words, &tables, &bytes_of_rows[0, 0], n, items, item_size, group_size, first, last,
-                        &group[0], &out[0, 0])
+    cdef size_t at = 0, most = 1 + STRIDE // (items + 1)
+    with nogil:
+        while at < n and last > first:
+            check_signals()
+            nd_features(_rabin.rabin_words, &tables, &bytes_of_rows[at, 0], stride(at, n, most), items, item_size,
+                        group_size, first, last, &group[0], &out[at, 0])
+            at += most
     return np.asarray(out)
 
 
@@ -53,9 +57,13 @@ def super_features(const uint64_t[:, ::1] features, size_t need, polynomial: int
     cdef uint64_t[::1] scratch = np.empty(2 * need + 1, np.uint64)
     cdef nd_rabin tables
     tables_of(&tables, polynomial)
-    if n:
-        with nogil:
-            nd_super_features(_rabin.rabin_words, &tables, &features[0, 0], n, groups, need, &scratch[0], &out[0, 0])
+    cdef size_t at = 0, most = 1 + STRIDE // ((need + 1) * <size_t> out.shape[1])
+    with nogil:
+        while at < n:
+            check_signals()
+            nd_super_features(_rabin.rabin_words, &tables, &features[at, 0], stride(at, n, most), groups, need, &scratch[0],
+                              &out[at, 0])
+            at += most
     return np.asarray(out)
 
 
@@ -70,6 +78,8 @@ def super_shingles(const uint64_t[::1] members, const int64_t[::1] offsets, size
         raise ValueError(f"offsets must ascend from 0 to {members.shape[0]}, the number of members; "
                          f"they go from {offsets[0]} to {offsets[n]}")
     ends = np.concatenate([[0], np.cumsum(np.maximum(0, lengths - <int64_t> run + 1))]).astype(np.int64)
+    cdef const int64_t[::1] begins = ends
+    cdef size_t here, at = 0
     cdef uint64_t[::1] out = np.empty(ends[n], np.uint64)
     cdef nd_rabin tables
     cdef nd_rabin_symbol_window window
@@ -77,5 +87,10 @@ def super_shingles(const uint64_t[::1] members, const int64_t[::1] offsets, size
         tables_of(&tables, polynomial)
         _rabin.rabin_symbol_window_init(&window, &tables, run)
         with nogil:
-            nd_super_shingles(_rabin.rabin_symbols, &tables, &window, run, &members[0], &offsets[0], n, &out[0])
+            while at < n and begins[at] < out.shape[0]:
+                check_signals()
+                here = rows_within(&offsets[0], at, n, STRIDE)
+                nd_super_shingles(_rabin.rabin_symbols, &tables, &window, run, &members[0], &offsets[at], here,
+                                  &out[begins[at]])
+                at += here
     return np.asarray(out), ends

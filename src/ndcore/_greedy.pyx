@@ -1,10 +1,11 @@
 # cython: embedsignature=True, overflowcheck=True
 """Greedy clustering of mod sketches, and its memory. Shapes are checked by the caller in Python."""
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 import numpy as np
+
+from ndcore._signals cimport STRIDE, check_signals
 
 
 cdef extern from "greedy.h" nogil:
@@ -35,8 +36,6 @@ cdef extern from "greedy.h" nogil:
 
 
 MOST_VALUES = 1 << 31  # two thirds of the slots that 32 bits can number
-cdef enum:
-    BATCH = 65536  # values between two looks at signals
 
 
 cdef class Greedy:
@@ -85,10 +84,10 @@ cdef class Greedy:
         cdef size_t done
         cdef bint right = True
         while i < n and right:
-            PyErr_CheckSignals()
+            check_signals()
             done = 0
             with nogil:
-                while i < n and done < BATCH and right:
+                while i < n and done < STRIDE and right:
                     right = nd_greedy_is_sketch(self.sketch(i), self.size(i), self.masks[i])
                     if right:
                         nd_greedy_hold(&self.state, self.sketch(i), self.size(i))
@@ -105,10 +104,10 @@ cdef class Greedy:
         cdef size_t done
         cdef int64_t[::1] labels = np.empty(n, np.int64), first = np.empty(n, np.int64)
         while at < n:
-            PyErr_CheckSignals()
+            check_signals()
             done = 0
             with nogil:
-                while at < n and done < BATCH:
+                while at < n and done < STRIDE:
                     i, before = order[at], self.state.count
                     cluster = nd_greedy_place(&self.state, self.sketch(i), self.size(i), self.masks[i])
                     if cluster == before:

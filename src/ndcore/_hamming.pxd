@@ -3,6 +3,12 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 
+cdef extern from "sort.h" nogil:
+    ctypedef struct nd_sorting:
+        pass
+    void nd_sort_open(nd_sorting *s)
+
+
 cdef extern from "hamming.h" nogil:
     enum:
         ND_HAMMING_ROOM
@@ -29,7 +35,8 @@ cdef extern from "hamming.h" nogil:
     size_t nd_hamming_gather(
         const nd_hamming_order *o, const uint64_t *from_, size_t n, uint64_t low, uint64_t high, uint64_t *to,
         size_t room)
-    void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n, int lowest)
+    int nd_hamming_sort_next(
+        nd_sorting *s, uint64_t *keys, uint64_t *scratch, size_t n, int lowest, size_t most)
     size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found)
     void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_t *out)
     size_t nd_hamming_pairs(

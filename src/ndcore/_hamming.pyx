@@ -8,6 +8,7 @@ from libc.string cimport memset
 import numpy as np
 
 from ndcore cimport _cpu
+from ndcore._signals cimport STRIDE, check_signals, stride
 
 
 MATCH = np.dtype([("query", np.uint64), ("rank", np.uint32), ("distance", np.uint32)])
@@ -38,9 +39,12 @@ def sort(uint64_t[::1] keys not None, unsigned loose=0, uint64_t[::1] scratch=No
         scratch = np.empty(n, np.uint64)
     if <size_t> scratch.shape[0] < n:
         raise ValueError(f"{n} keys are sorted with room for {scratch.shape[0]}")
+    cdef nd_sorting s
     if n:
+        nd_sort_open(&s)
         with nogil:
-            nd_hamming_sort(&keys[0], &scratch[0], n, loose // 8)
+            while not nd_hamming_sort_next(&s, &keys[0], &scratch[0], n, <int> (loose // 8), STRIDE):
+                check_signals()
 
 
 def _ranks_and_distances(matches):
@@ -49,13 +53,15 @@ def _ranks_and_distances(matches):
 
 def permuted(const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprints not None):
     """The fingerprints with their bits moved: runs has lows and widths, from the highest bits on; uint64 (n,)."""
-    cdef size_t n = fingerprints.shape[0]
+    cdef size_t at = 0, n = fingerprints.shape[0]
     cdef uint64_t[::1] out = np.empty(n, np.uint64)
     cdef nd_hamming_order order
     order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
-    if n:
-        with nogil:
-            nd_hamming_permute(&order, &fingerprints[0], n, &out[0])
+    with nogil:
+        while at < n:
+            check_signals()
+            nd_hamming_permute(&order, &fingerprints[at], stride(at, n, STRIDE), &out[at])
+            at += STRIDE
     return np.asarray(out)
 
 
@@ -65,12 +71,14 @@ def histogram(
 ):
     """Count the keys of the fingerprints by their leading bits, those above the lowest `shift`; counts has a word for each
     value."""
-    cdef size_t n = fingerprints.shape[0]
+    cdef size_t at = 0, n = fingerprints.shape[0]
     cdef nd_hamming_order order
     order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
-    if n:
-        with nogil:
-            nd_hamming_histogram(&order, &fingerprints[0], n, shift, &counts[0])
+    with nogil:
+        while at < n:
+            check_signals()
+            nd_hamming_histogram(&order, &fingerprints[at], stride(at, n, STRIDE), shift, &counts[0])
+            at += STRIDE
 
 
 def gather(
@@ -79,14 +87,16 @@ def gather(
 ):
     """Write the keys of the fingerprints that lie from low to high to `to`, from position `at` on; where they end. It has
     room for one key more than are wanted; where they end past that, no more are there."""
-    cdef size_t n = fingerprints.shape[0], room = to.shape[0]
+    cdef size_t done = 0, n = fingerprints.shape[0], room = to.shape[0]
     cdef nd_hamming_order order
     order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
     if at >= room:
         raise ValueError(f"there is no room from position {at} on, but for {room} keys")
-    if n:
-        with nogil:
-            at += nd_hamming_gather(&order, &fingerprints[0], n, low, high, &to[at], room - at)
+    with nogil:
+        while done < n and at < room:
+            check_signals()
+            at += nd_hamming_gather(&order, &fingerprints[done], stride(done, n, STRIDE), low, high, &to[at], room - at)
+            done += STRIDE
     return at
 
 
@@ -111,11 +121,13 @@ def presence(const uint64_t[::1] keys not None, unsigned bits, unsigned presence
 
 def distances(const uint64_t[::1] a not None, const uint64_t[::1] b not None):
     """Numbers of bits in which a[i] and b[i] differ; int64 (n,)."""
-    cdef size_t n = a.shape[0]
+    cdef size_t at = 0, n = a.shape[0]
     cdef int64_t[::1] out = np.empty(n, np.int64)
-    if n:
-        with nogil:
-            nd_hamming_distances(&a[0], &b[0], n, &out[0])
+    with nogil:
+        while at < n:
+            check_signals()
+            nd_hamming_distances(&a[at], &b[at], stride(at, n, STRIDE), &out[at])
+            at += STRIDE
     return np.asarray(out)
 
 
@@ -129,6 +141,8 @@ def scan(const uint64_t[::1] fingerprints not None, uint64_t query, unsigned max
         with nogil:
             hits = 0
             while at < n and hits == 0:
+                if at % STRIDE == 0:
+                    check_signals()
                 here = min(<size_t> ND_HAMMING_ROOM, n - at)
                 hits = nd_hamming_scan(&fingerprints[at], here, query, max_distance, found)
                 at += here
@@ -138,6 +152,23 @@ def scan(const uint64_t[::1] fingerprints not None, uint64_t query, unsigned max
                 some[i] = <int64_t> (at - here + found[i])
             chunks.append(np.asarray(some))
     return np.concatenate(chunks)
+
+
+def near_counts(const uint64_t[::1] fingerprints not None, const uint64_t[::1] queries not None, unsigned max_distance):
+    """How many of the fingerprints are within max_distance bits of each query, by looking at all; int64 (queries,)."""
+    cdef size_t n = fingerprints.shape[0], at, i
+    cdef uint32_t found[1024]
+    cdef int64_t[::1] out = np.zeros(queries.shape[0], np.int64)
+    with nogil:
+        for i in range(<size_t> queries.shape[0]):
+            at = 0
+            while at < n:
+                if at % STRIDE == 0:
+                    check_signals()
+                out[i] += <int64_t> nd_hamming_scan(
+                    &fingerprints[at], stride(at, n, ND_HAMMING_ROOM), queries[i], max_distance, found)
+                at += ND_HAMMING_ROOM
+    return np.asarray(out)
 
 
 def symbol_counts(const uint64_t[::1] keys not None):
@@ -207,10 +238,14 @@ cdef class Orders:
         cdef nd_hamming_cursor c = nd_hamming_cursor(0, 0)
         cdef size_t end = keys.shape[0], room = 1 << 16, found = 0, written
         cdef uint64_t[:, ::1] out = np.empty((room, 2), np.uint64)
+        cdef nd_hamming_pair *to = <nd_hamming_pair *> &out[0, 0]
         chunks = [np.empty((0, 2), np.uint64)]
         while c.first < end and found <= most:
+            written = 0
             with nogil:
-                written = nd_hamming_pairs(&self.plan, t, &keys[0], end, &c, <nd_hamming_pair *> &out[0, 0], room)
+                while c.first < end and room - written >= ND_HAMMING_ROOM:
+                    check_signals()
+                    written += nd_hamming_pairs(&self.plan, t, &keys[0], end, &c, to + written, room - written)
             chunks.append(np.array(out[:written]))
             found += written
         return np.concatenate(chunks)
@@ -249,6 +284,8 @@ cdef class Searcher(Orders):
         cdef int64_t[::1] out = np.empty(n, np.int64)
         with nogil:
             for i in range(n):
+                if i % STRIDE == 0:
+                    check_signals()
                 out[i] = nd_probes_rank(&self.how, fingerprints[i])
         return np.asarray(out)
 
@@ -276,8 +313,11 @@ cdef class Searcher(Orders):
         while n and c.table < self.plan.tables:
             out = np.empty(room, MATCH)
             to = <nd_probes_match *> <size_t> out.ctypes.data
+            written = 0
             with nogil:
-                written = nd_probes_search(&self.how, &queries[0], n, &c, to, room)
+                while c.table < self.plan.tables and room - written >= ND_HAMMING_ROOM:
+                    check_signals()
+                    written += nd_probes_search(&self.how, &queries[0], n, &c, to + written, room - written)
             chunks.append(out[:written])
         return chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0, MATCH), *chunks])
 
@@ -312,13 +352,15 @@ cdef class CompressedSearcher(Orders):
 
     def ranks(self, fingerprints not None):
         """Positions of fingerprints that are there, among the ascending ones; int64 (n,)."""
-        cdef size_t n = len(fingerprints)
+        cdef size_t at = 0, n = len(fingerprints)
         order = np.argsort(fingerprints)
         cdef const uint64_t[::1] ascending = fingerprints[order]
         cdef int64_t[::1] found = np.empty(n, np.int64)
-        if n:
-            with nogil:
-                nd_compressed_ranks(self.table, &ascending[0], n, &found[0])
+        with nogil:
+            while at < n:
+                check_signals()
+                nd_compressed_ranks(self.table, &ascending[at], stride(at, n, STRIDE), &found[at])
+                at += STRIDE
         out = np.empty(n, np.int64)
         out[order] = found
         return out
@@ -344,13 +386,16 @@ cdef class CompressedSearcher(Orders):
         cdef nd_compressed_cursor c
         cdef size_t n = queries.shape[0], room = min(<size_t> 1 << 16, 16 * n) + ND_HAMMING_ROOM, written
         cdef uint64_t[:, ::1] asked = np.empty((2 * n + 1, 2), np.uint64), out = np.empty((room, 2), np.uint64)
+        cdef nd_compressed_match *to = <nd_compressed_match *> &out[0, 0]
         chunks = [np.empty((0, 2), np.uint64)]
         memset(&c, 0, sizeof(c))
         while n and c.table < self.plan.tables:
+            written = 0
             with nogil:
-                written = nd_compressed_probe(
-                    &self.how, &queries[0], n, <nd_compressed_asked *> &asked[0, 0], &c, <nd_compressed_match *> &out[0, 0],
-                    room)
+                while c.table < self.plan.tables and room - written >= ND_HAMMING_ROOM:
+                    check_signals()
+                    written += nd_compressed_probe(
+                        &self.how, &queries[0], n, <nd_compressed_asked *> &asked[0, 0], &c, to + written, room - written)
             chunks.append(np.array(out[:written]))
         return self.matches(np.asarray(queries), np.concatenate(chunks))
 
@@ -365,11 +410,15 @@ cdef class CompressedSearcher(Orders):
     def keys(self, size_t t, size_t begin, size_t end):
         """Keys of blocks [begin, end) of table t; uint64."""
         cdef nd_compressed_table *table = &self.table[t]
-        cdef size_t n = table.first[end] - table.first[begin]
+        cdef size_t here, at = begin, n = table.first[end] - table.first[begin]
         cdef uint64_t[::1] out = np.empty(n, np.uint64)
-        if n:
-            with nogil:
-                nd_compressed_decode(table, begin, end, &out[0])
+        with nogil:
+            while n and at < end:
+                check_signals()
+                here = stride(at, end, 256)
+                if table.first[at] < table.first[at + here]:
+                    nd_compressed_decode(table, at, at + here, &out[table.first[at] - table.first[begin]])
+                at += here
         return np.asarray(out)
 
     def keys_between(self, size_t t, uint64_t low, uint64_t high):

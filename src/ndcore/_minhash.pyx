@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 import numpy as np
 
 from ndcore cimport _cpu
+from ndcore._signals cimport check_signals, stride
 
 
 cdef extern from "minhash.h" nogil:
@@ -55,6 +56,10 @@ cdef void mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t
     nd_minhash_mix(f, n, key, plus, z)
 
 
+cdef enum:
+    BLOCK = 1024  # fingerprints that a sink takes at a time
+
+
 cdef class Sink:
     cdef prepare(self, size_t most, size_t total):
         pass
@@ -70,14 +75,21 @@ cdef class Sink:
 
     def take_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None):
         """Sketch ready sets: set i is values[offsets[i] : offsets[i + 1]], offsets checked by the caller."""
-        cdef size_t row, n = offsets.shape[0] - 1
+        cdef size_t row, at, end, here, passed = 0, n = offsets.shape[0] - 1
         cdef const uint64_t *base = &values[0] if values.shape[0] else NULL
         self.prepare(int(np.diff(offsets).max(initial=0)), values.shape[0])
         with nogil:
             for row in range(n):
                 self.start(row)
-                if offsets[row + 1] > offsets[row]:
-                    self.take(self.to, base + offsets[row], offsets[row + 1] - offsets[row])
+                at, end = offsets[row], offsets[row + 1]
+                while at < end:
+                    here = stride(at, end, BLOCK)
+                    self.take(self.to, base + at, here)
+                    at += here
+                    passed += here
+                    if passed >= BLOCK:
+                        check_signals()
+                        passed = 0
                 self.finish(row)
         self.complete()
 

@@ -5,8 +5,13 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 import numpy as np
 
+from ndcore._signals cimport STRIDE, check_signals, rows_within, stride
+
 
 cdef extern from "pairs.h" nogil:
+    ctypedef struct nd_sorting:
+        pass
+    void nd_sort_open(nd_sorting *s)
     ctypedef struct nd_entry:
         uint64_t key
         uint64_t id
@@ -21,7 +26,8 @@ cdef extern from "pairs.h" nogil:
         size_t least
         const uint8_t *cut
         uint64_t first_fixed
-    void nd_pairs_sort(nd_entry *e, nd_entry *scratch, size_t n)
+    int nd_pairs_sort_from_next(
+        nd_sorting *s, nd_entry *e, nd_entry *scratch, size_t n, int lowest, size_t most)
     void nd_pairs_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
     size_t nd_pairs_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
     void nd_pairs_overlap(
@@ -41,13 +47,21 @@ cdef extern from "pairs.h" nogil:
         size_t n, const int64_t *a, const int64_t *b, size_t pairs, const int64_t *rank, int64_t *parent)
 
 
+cdef enum:
+    EVERY = 512  # rows that are compared between two looks at signals
+
+
 def sort_entries(uint64_t[:, ::1] entries not None):
     """Sort rows (key, id) by key, stably, in place; uint64 (n, 2). O(n) per byte of the keys that varies."""
     cdef size_t n = entries.shape[0]
     cdef uint64_t[:, ::1] scratch = np.empty((n, 2), np.uint64)
+    cdef nd_sorting s
     if n:
+        nd_sort_open(&s)
         with nogil:
-            nd_pairs_sort(<nd_entry *> &entries[0, 0], <nd_entry *> &scratch[0, 0], n)
+            while not nd_pairs_sort_from_next(
+                    &s, <nd_entry *> &entries[0, 0], <nd_entry *> &scratch[0, 0], n, 0, STRIDE):
+                check_signals()
 
 
 def distinct(uint64_t[::1] values not None, const int64_t[::1] offsets not None):
@@ -55,23 +69,30 @@ def distinct(uint64_t[::1] values not None, const int64_t[::1] offsets not None)
 
     The input array is overwritten.
     """
-    cdef size_t n = offsets.shape[0] - 1
+    cdef size_t here, at = 0, n = offsets.shape[0] - 1
     cdef uint64_t[::1] scratch = np.empty(max(1, int(np.diff(offsets).max(initial=0))), np.uint64)
     cdef int64_t[::1] out = np.zeros(n + 1, np.int64)
-    if values.shape[0]:
-        with nogil:
-            nd_pairs_distinct(&values[0], &offsets[0], n, &scratch[0], &out[0])
+    with nogil:
+        while at < n and values.shape[0]:
+            check_signals()
+            here = rows_within(&offsets[0], at, n, STRIDE)
+            nd_pairs_distinct(&values[0], &offsets[at], here, &scratch[0], &out[at])
+            at += here
     return np.asarray(values)[: out[n]], np.asarray(out)
 
 
 def common(const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
            const int64_t[::1] a not None, const int64_t[::1] b not None):
     """Sizes of the intersections of the ascending sets a[i] and b[i]; int64 (pairs,)."""
-    cdef size_t i, n = a.shape[0]
+    cdef size_t i, passed = STRIDE, n = a.shape[0]
     cdef int64_t[::1] out = np.zeros(n, np.int64)
     cdef const uint64_t *base = &values[0] if values.shape[0] else NULL
     with nogil:
         for i in range(n):
+            if passed >= STRIDE:
+                check_signals()
+                passed = 0
+            passed += <size_t> (offsets[a[i] + 1] - offsets[a[i]]) + <size_t> (offsets[b[i] + 1] - offsets[b[i]]) + 16
             out[i] = <int64_t> nd_pairs_common(
                 base + offsets[a[i]], <size_t> (offsets[a[i] + 1] - offsets[a[i]]),
                 base + offsets[b[i]], <size_t> (offsets[b[i] + 1] - offsets[b[i]]))
@@ -85,12 +106,16 @@ def overlaps(const uint64_t[::1] values_a not None, const int64_t[::1] offsets_a
 
     masks: one for each pair, or None. Positions are checked by the caller.
     """
-    cdef size_t i, n = a.shape[0]
+    cdef size_t i, passed = STRIDE, n = a.shape[0]
     cdef const uint64_t *base_a = &values_a[0] if values_a.shape[0] else NULL
     cdef const uint64_t *base_b = &values_b[0] if values_b.shape[0] else NULL
     cdef const uint64_t *mask = &masks[0] if masks is not None and n else NULL
     with nogil:
         for i in range(n):
+            if passed >= STRIDE:
+                check_signals()
+                passed = 0
+            passed += <size_t> (offsets_a[a[i] + 1] - offsets_a[a[i]]) + <size_t> (offsets_b[b[i] + 1] - offsets_b[b[i]]) + 16
             nd_pairs_overlap(
                 base_a + offsets_a[a[i]], <size_t> (offsets_a[a[i] + 1] - offsets_a[a[i]]),
                 base_b + offsets_b[b[i]], <size_t> (offsets_b[b[i] + 1] - offsets_b[b[i]]),
@@ -109,6 +134,8 @@ def equal_items(rows_a, const int64_t[::1] a not None, rows_b, const int64_t[::1
     cdef size_t i, n = a.shape[0], items = rows_a.shape[1], item_size = rows_a.itemsize
     with nogil:
         for i in range(n):
+            if i % EVERY == 0:
+                check_signals()
             out[i, 0] = <int64_t> nd_pairs_equal_items(&bytes_a[a[i], 0], &bytes_b[b[i], 0], items, item_size)
             out[i, 1], out[i, 2] = <int64_t> items, 0
 
@@ -146,6 +173,7 @@ cdef class Judge:
         chunks = []
         while at < n:
             with nogil:
+                check_signals()
                 written = nd_pairs_expand(
                     &self.how, group, <const nd_entry *> &entries[0, 0], n, max_run, &at, &within, &out[0], room)
             if written:
@@ -158,6 +186,8 @@ cdef class Judge:
         cdef uint8_t[::1] out = np.zeros(n, np.uint8)
         with nogil:
             for i in range(n):
+                if i % EVERY == 0:
+                    check_signals()
                 out[i] = (
                     nd_pairs_shared_items(&self.how, pivot, others[i]) >= self.how.least
                     and nd_pairs_shared_groups(&self.how, pivot, others[i]) >= self.how.need)
@@ -181,9 +211,12 @@ def star(const int64_t[::1] starts not None, const int64_t[::1] neighbours not N
 def star_ascending(const int64_t[::1] a not None, const int64_t[::1] b not None, const double[::1] weights not None,
                    bint best, double[::1] most not None, int64_t[::1] labels not None):
     """Take these pairs into account: see nd_pairs_star_ascending in pairs.h."""
-    if a.shape[0]:
-        with nogil:
-            nd_pairs_star_ascending(&a[0], &b[0], &weights[0], a.shape[0], best, &most[0], &labels[0])
+    cdef size_t at = 0, n = a.shape[0]
+    with nogil:
+        while at < n:
+            check_signals()
+            nd_pairs_star_ascending(&a[at], &b[at], &weights[at], stride(at, n, STRIDE), best, &most[0], &labels[0])
+            at += STRIDE
 
 
 def components(const int64_t[::1] a not None, const int64_t[::1] b not None, const int64_t[::1] rank not None,
@@ -192,10 +225,13 @@ def components(const int64_t[::1] a not None, const int64_t[::1] b not None, con
 
     parent: the roots by the pairs of earlier calls, which is overwritten.
     """
-    cdef size_t n = rank.shape[0], pairs = a.shape[0]
+    cdef size_t at = 0, n = rank.shape[0], pairs = a.shape[0]
+    cdef size_t most = max(n, <size_t> STRIDE)  # each call looks at all documents
     if parent is None:
         parent = np.arange(n, dtype=np.int64)
-    if n and pairs:
-        with nogil:
-            nd_pairs_components(n, &a[0], &b[0], pairs, &rank[0], &parent[0])
+    with nogil:
+        while n and at < pairs:
+            check_signals()
+            nd_pairs_components(n, &a[at], &b[at], stride(at, pairs, most), &rank[0], &parent[0])
+            at += most
     return np.asarray(parent)

@@ -11,6 +11,7 @@ from ndcore cimport _rabin, _text
 from ndcore._arrow cimport ArrowTexts
 from ndcore._minhash cimport Sink
 from ndcore._rabin cimport nd_rabin, nd_rabin_byte_window, nd_rabin_symbol_window
+from ndcore._signals cimport STRIDE, check_signals, stride
 from ndcore._text cimport (
     ND_BYTE, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_table, nd_text_tape_size, nd_unit)
 
@@ -78,10 +79,13 @@ cdef extern from "pipeline.h" nogil:
         uint64_t *values
         size_t n
     ctypedef void (*nd_sink)(void *, const uint64_t *, size_t) noexcept
+    ctypedef struct nd_shingle_reading:
+        nd_shingled done
     size_t nd_shingle_scratch_size(size_t width)
-    nd_shingled nd_shingle(
-        const nd_shingling *s, const uint8_t *text, size_t n, nd_sink take, void *to,
-        uint64_t *scratch, uint8_t *tape, size_t *taped)
+    void nd_shingle_open(
+        nd_shingle_reading *r, const nd_shingling *s, const uint8_t *text, size_t n, uint64_t *scratch, uint8_t *tape)
+    bint nd_shingle_next(nd_shingle_reading *r, nd_sink take, void *to)
+    size_t nd_shingle_taped(const nd_shingle_reading *r)
     void nd_collect(void *to, const uint64_t *fingerprints, size_t n) noexcept
     void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size)
 
@@ -89,6 +93,10 @@ cdef extern from "pipeline.h" nogil:
 UNITS = {
     "word": ND_WORD, "char": ND_CHAR, "grapheme": ND_GRAPHEME, "line": ND_LINE, "byte": ND_BYTE, "tokens": ND_TOKENS,
 }
+
+
+cdef enum:
+    BLOCK = 1024  # fingerprints that a sink takes at a time
 
 
 cdef void *allocate(size_t size) except NULL:
@@ -172,19 +180,34 @@ cdef class Batch:
 
     cdef _encode(self, const uint8_t *units):
         """Documents in units of 1, 2 or 4 bytes, where that is not 0, to UTF-8."""
-        cdef size_t i, room = 0
+        cdef size_t i, done, here, size, room = 0
+        cdef const uint8_t *points
         cdef uint8_t *at
         with nogil:
             for i in range(self.count):
-                if units[i]:
-                    room += nd_utf8_size(units[i], self.texts[i], self.sizes[i])
+                done = 0 if units[i] else self.sizes[i]
+                while done < self.sizes[i]:
+                    here = stride(done, self.sizes[i], STRIDE)
+                    room += nd_utf8_size(units[i], self.texts[i] + done * units[i], here)
+                    done += here
+                    if here == STRIDE:
+                        check_signals()
         self.utf8 = at = <uint8_t *> allocate(room)
         with nogil:
             for i in range(self.count):
-                if units[i]:
-                    self.sizes[i] = nd_utf8(units[i], self.texts[i], self.sizes[i], at)
-                    self.texts[i] = at
-                    at += self.sizes[i]
+                if not units[i]:
+                    continue
+                points = self.texts[i]
+                self.texts[i] = at
+                done = size = 0
+                while done < self.sizes[i]:
+                    here = stride(done, self.sizes[i], STRIDE)
+                    size += nd_utf8(units[i], points + done * units[i], here, at + size)
+                    done += here
+                    if here == STRIDE:
+                        check_signals()
+                self.sizes[i] = size
+                at += size
 
     cdef _normalize(self, bint remove):
         cdef const uint8_t **texts = self.texts
@@ -223,6 +246,8 @@ def text_lengths(list documents):
     cdef Py_ssize_t i
     cdef int64_t[::1] out = np.empty(len(documents), np.int64)
     for i in range(out.shape[0]):
+        if i % STRIDE == 0:
+            check_signals()
         document = documents[i]
         if isinstance(document, str):
             ND_READY(document)
@@ -291,16 +316,15 @@ cdef class Shingler:
         cdef uint64_t[::1] values = np.empty(room, np.uint64)
         cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
         cdef nd_collected all
-        cdef nd_shingled done
         cdef size_t invalid = 0
         cdef Work work = Work(self, batch)
         all.values = &values[0] if room else NULL
         all.n = 0
         with nogil:
             for i in range(batch.count):
-                done = work.one(i, nd_collect, &all)
-                counts[0, i], counts[1, i] = <int64_t> done.shingles, <int64_t> done.tokens
-                invalid += done.invalid
+                work.one(i, nd_collect, &all)
+                counts[0, i], counts[1, i] = <int64_t> work.done.shingles, <int64_t> work.done.tokens
+                invalid += work.done.invalid
         return np.array(values[:all.n]), np.asarray(counts[0]), np.asarray(counts[1]), invalid
 
     def sketch(self, Batch batch, Sink sink, hashing=None):
@@ -311,7 +335,6 @@ cdef class Shingler:
         """
         cdef size_t i, room = 0, invalid = 0
         cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
-        cdef nd_shingled done
         cdef Work work = Work(self, batch)
         cdef bint hashed = hashing is not None
         results = []
@@ -323,10 +346,10 @@ cdef class Shingler:
         with nogil:
             for i in range(batch.count):
                 sink.start(i)
-                done = work.one(i, sink.take, sink.to)
+                work.one(i, sink.take, sink.to)
                 sink.finish(i)
-                counts[0, i], counts[1, i] = <int64_t> done.shingles, <int64_t> done.tokens
-                invalid += done.invalid
+                counts[0, i], counts[1, i] = <int64_t> work.done.shingles, <int64_t> work.done.tokens
+                invalid += work.done.invalid
                 if hashed:
                     with gil:
                         results.append(hashing(work.canonical(i)))
@@ -353,8 +376,10 @@ cdef void ignore(void *to, const uint64_t *f, size_t n) noexcept nogil:
 
 
 cdef class Work:
-    """Scratch for one pass over a batch."""
+    """Scratch for one pass over a batch; what became of the last document is `done`."""
     cdef Shingler shingler
+    cdef nd_shingled done
+    cdef size_t blocks
     cdef Batch batch
     cdef uint64_t *scratch
     cdef uint64_t *unlabelled
@@ -391,19 +416,35 @@ cdef class Work:
             return <const uint8_t[:self.batch.sizes[i]]> self.batch.texts[i] if self.batch.sizes[i] else b""
         return <uint8_t[:self.taped]> self.tape if self.taped else b""
 
-    cdef nd_shingled one(self, size_t i, nd_sink take, void *to) noexcept nogil:
+    cdef int one(self, size_t i, nd_sink take, void *to) except -1 nogil:
+        """Give the shingles of document i to a sink."""
         cdef nd_collected all
-        cdef nd_shingled done
-        cdef size_t table_size = 1
-        cdef const nd_shingling *how = &self.shingler.how
+        cdef size_t at = 0, table_size = 1
         if not self.shingler.labelled:
-            return nd_shingle(
-                how, self.batch.texts[i], self.batch.sizes[i], take, to, self.scratch, self.tape, &self.taped)
+            return self.read(i, take, to)
         all.values, all.n = self.unlabelled, 0
-        done = nd_shingle(
-            how, self.batch.texts[i], self.batch.sizes[i], nd_collect, &all, self.scratch, self.tape, &self.taped)
+        self.read(i, nd_collect, &all)
         while table_size < 2 * all.n:
             table_size *= 2
         nd_label(all.values, all.n, self.table, table_size)
-        take(to, all.values, all.n)
-        return done
+        while at < all.n:
+            take(to, all.values + at, stride(at, all.n, BLOCK))
+            at += BLOCK
+            self.look()
+        return 0
+
+    cdef int read(self, size_t i, nd_sink take, void *to) except -1 nogil:
+        cdef nd_shingle_reading reading
+        nd_shingle_open(
+            &reading, &self.shingler.how, self.batch.texts[i], self.batch.sizes[i], self.scratch, self.tape)
+        while nd_shingle_next(&reading, take, to):
+            self.look()
+        self.taped, self.done = nd_shingle_taped(&reading), reading.done
+        return 0
+
+    cdef int look(self) except -1 nogil:
+        """Check for signals after some blocks, which short documents are too."""
+        self.blocks += 1
+        if self.blocks % 4 == 0:
+            check_signals()
+        return 0

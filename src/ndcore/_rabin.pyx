@@ -10,10 +10,14 @@ from operator import index
 import numpy as np
 
 from ndcore cimport _cpu
+from ndcore._signals cimport check_signals, stride
 
 
 cdef extern from "gf2.h" nogil:
-    int nd_gf2_irreducible(const uint64_t *p, size_t n, uint64_t *scratch)
+    ctypedef struct nd_gf2_test:
+        int answer
+    void nd_gf2_test_open(nd_gf2_test *t, const uint64_t *p, size_t n, uint64_t *scratch)
+    int nd_gf2_test_next(nd_gf2_test *t, long steps)
     void nd_gf2_candidate(uint64_t *state, size_t degree, uint64_t *p)
 
 
@@ -95,15 +99,25 @@ def _words(polynomial: int) -> bytes:
     return polynomial.to_bytes(8 * max(1, (polynomial.bit_length() + 63) // 64), "little")
 
 
+cdef enum:
+    SQUARED = 4194304  # words that are changed between two looks at signals, about
+    PUSHED = 16777216  # bytes
+
+
 cdef bint _irreducible(const uint64_t *p, size_t n) except -1:
     cdef uint64_t *scratch = <uint64_t *> calloc(4 * n, sizeof(uint64_t))
-    cdef bint answer
+    cdef nd_gf2_test test
+    cdef long steps = <long> (1 + SQUARED // (64 * n * n))
     if scratch == NULL:
         raise MemoryError()
-    with nogil:
-        answer = nd_gf2_irreducible(p, n, scratch)
-    free(scratch)
-    return answer
+    try:
+        nd_gf2_test_open(&test, p, n, scratch)
+        with nogil:
+            while nd_gf2_test_next(&test, steps) < 0:
+                check_signals()
+    finally:
+        free(scratch)
+    return test.answer
 
 
 def is_irreducible(polynomial: int) -> bool:
@@ -229,10 +243,15 @@ cdef class Rabin:
 
     cdef uint64_t _pushed(self, uint64_t state, data) except? 0:
         cdef Py_buffer view
+        cdef size_t at = 0, n
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
+            n = view.len
             with nogil:
-                state = nd_rabin_bytes(&self.tables, state, <const uint8_t *> view.buf, view.len)
+                while at < n:
+                    check_signals()
+                    state = nd_rabin_bytes(&self.tables, state, <const uint8_t *> view.buf + at, stride(at, n, PUSHED))
+                    at += PUSHED
         finally:
             PyBuffer_Release(&view)
         return state
@@ -259,14 +278,18 @@ cdef class Rabin:
         if window < 1:
             raise ValueError(f"window must be at least 1 byte, got {window}")
         cdef const uint8_t[::1] text = memoryview(data).cast("B")
-        cdef size_t n = text.shape[0], w = window
+        cdef size_t n = text.shape[0], w = window, at = 0
         if n < w:
             return np.empty(0, np.uint64)
-        cdef uint64_t[::1] out = np.empty(n - w + 1, np.uint64)
+        cdef size_t windows = n - w + 1
+        cdef uint64_t[::1] out = np.empty(windows, np.uint64)
         cdef nd_rabin_byte_window tables
         with nogil:
             nd_rabin_byte_window_init(&tables, &self.tables, w)
-            nd_rabin_sliding(&self.tables, &tables, w, &text[0], n, &out[0])
+            while at < windows:
+                check_signals()
+                nd_rabin_sliding(&self.tables, &tables, w, &text[at], stride(at, windows, PUSHED) + w - 1, &out[at])
+                at += PUSHED
         return np.asarray(out)
 
     def concat(self, fa: int, fb: int, len_b: int) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ndcore cimport _cpu, _minhash
 from ndcore._minhash cimport Sink
+from ndcore._signals cimport STRIDE, check_signals, stride
 
 from ndcore._minhash import coefficients
 
@@ -177,14 +178,19 @@ cdef class WeightedSums(Sums):
     def take_weighted_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
                            const int32_t[::1] weights not None):
         """As `take_sets`, with a weight in units of 2^-16 for each of the values."""
-        cdef size_t row, first, n = offsets.shape[0] - 1
+        cdef size_t row, at, end, here, n = offsets.shape[0] - 1
         self.prepare(int(np.diff(offsets).max(initial=0)), values.shape[0])
         with nogil:
             for row in range(n):
+                if row % STRIDE == 0:
+                    check_signals()
                 self.start(row)
-                first = offsets[row]
-                if offsets[row + 1] > offsets[row]:
-                    nd_simhash_weighted_add(&self.state, &values[first], &weights[first], offsets[row + 1] - first)
+                at, end = offsets[row], offsets[row + 1]
+                while at < end:
+                    here = stride(at, end, STRIDE)
+                    nd_simhash_weighted_add(&self.state, &values[at], &weights[at], here)
+                    check_signals()
+                    at += here
                 self.finish(row)
 
 

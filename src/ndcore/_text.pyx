@@ -7,6 +7,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from ndcore cimport _cpu
+from ndcore._signals cimport check_signals
 
 cdef extern from "unicode_tables.h":
     const char *ND_UNICODE_VERSION
@@ -114,6 +115,7 @@ def normalize(data: bytes, remove: bool) -> bytes:
         scratch = <uint32_t *> malloc(2 * nd_nfkc_scratch_size(end - at) * sizeof(uint32_t))
         out = <uint8_t *> malloc(nd_nfkc_out_size(end - at))
         try:
+            check_signals()
             if scratch == NULL or out == NULL:
                 raise MemoryError()
             with nogil:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ndcore import _hamming
 from ndcore.keys import RANGES_PER_TABLE, orders, sorted_keys
 from ndcore.planning import TablePlan
+from ndcore.rowpairs import near_pairs
 from ndcore.tabledesigns import Table
 from ndcore.texts import map_pieces
 
@@ -115,7 +116,7 @@ class CompressedKeys:
     def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
         """The pairs of fingerprints of one of `tasks`, as of `PlainKeys`. The keys take 8 bytes each meanwhile."""
         t, low, high = task
-        return self.searcher.pairs(t, self.searcher.keys_between(t, low, high), most)
+        return near_pairs(self.searcher, self.plan, t, self.searcher.keys_between(t, low, high), most)
 
     def tasks(self) -> Iterable[tuple[int, int, int]]:
         """(table, lowest, highest) key of ranges that cut no prefix in two."""

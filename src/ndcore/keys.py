@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ndcore import _hamming
 from ndcore.planning import PRESENCE_ROOM, TablePlan, directory_bits, presence_bits
+from ndcore.rowpairs import near_pairs
 from ndcore.tabledesigns import Table
 from ndcore.texts import map_pieces
 
@@ -92,7 +93,7 @@ class PlainKeys:
     def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
         """The pairs of fingerprints of one of `tasks`; uint64 (m, 2). The search ends once there are more than `most`."""
         t, begin, end = task
-        return self.searcher.pairs(t, self.keys[t][begin:end], most)
+        return near_pairs(self.searcher, self.plan, t, self.keys[t][begin:end], most)
 
     def tasks(self) -> Iterable[tuple[int, int, int]]:
         """(table, begin, end) of ranges of keys that cut no prefix in two."""

@@ -2,15 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["collected", "ranges", "row_pairs"]
+from ndcore import _hamming
+from ndcore.planning import TablePlan
+
+__all__ = ["collected", "near_pairs", "ranges", "row_pairs"]
+
+CROWD = 1 << 17  # keys of one prefix from which their pairs are estimated before all of them are compared
+ASKED = 1024  # of them whose neighbours are counted
+LOG_ODDS = 65 * math.log(2)  # ln(2 / p) at p = 2^-64, the probability that a right number of pairs is refused
 
 Ints = NDArray[np.int64]
+
+
+def near_pairs(
+    searcher: _hamming.Orders, plan: TablePlan, t: int, keys: NDArray[np.uint64], most: int,
+) -> NDArray[np.uint64]:
+    """Return the pairs of fingerprints that table t is the first to hold, of some of its keys; uint64 (m, 2).
+
+    The search ends once there are more than `most`. All keys of one prefix are compared with each other, so a large crowd of
+    them takes time quadratic in its size. Its pairs are estimated first, from the exact neighbours of `ASKED` random keys:
+    ValueError where the empirical Bernstein bound (Maurer and Pontil 2009, theorem 4) at a probability of 2^-64 says that
+    there are more than `most`.
+    """
+    free = plan.bits - plan.tables[t].prefix
+    for crowd in _crowds(keys, free):
+        varying = int(np.bitwise_or.reduce(crowd ^ crowd[0])).bit_count()
+        others = min(len(crowd) - 1, sum(math.comb(varying, k) for k in range(1, plan.max_distance + 1)))
+        asked = crowd[np.random.default_rng(len(crowd)).integers(0, len(crowd), ASKED)]
+        near = _hamming.near_counts(crowd, asked, plan.max_distance) - 1  # but the key itself
+        error = math.sqrt(2 * near.var(ddof=1) * LOG_ODDS / ASKED) + 7 * others * LOG_ODDS / (3 * (ASKED - 1))
+        if len(crowd) * (near.mean() - error) / 2 > most:
+            raise too_many(most, f", about {len(crowd) * near.mean() / 2:.2g} among {len(crowd)} that differ in {varying} "
+                                 "bits only")
+    return searcher.pairs(t, keys, most)
+
+
+def too_many(most: int, where: str = "") -> ValueError:
+    """Return the error that says that there are more pairs than are listed."""
+    return ValueError(f"there are more than {most} pairs of different fingerprints{where}, and no more are listed: take a "
+                      "smaller max_distance, or ask query_many for some of them")
+
+
+def _crowds(keys: NDArray[np.uint64], free: int) -> Iterator[NDArray[np.uint64]]:
+    """Yield the CROWD or more keys that agree in all but their lowest `free` bits; keys ascend but for these."""
+    if len(keys) < CROWD:
+        return
+    if free >= 64:
+        yield keys
+        return
+    spread = keys[:: CROWD // 2] >> np.uint64(free)
+    for prefix in np.unique(spread[1:][spread[1:] == spread[:-1]]).tolist():
+        begin = int(np.searchsorted(keys, np.uint64(prefix << free)))
+        end = int(np.searchsorted(keys, np.uint64((prefix + 1) << free))) if (prefix + 1) << free < 1 << 64 else len(keys)
+        if end - begin >= CROWD:
+            yield keys[begin:end]
 
 
 def collected(parts: Iterable[NDArray[np.uint64]], most: int) -> NDArray[np.uint64]:
@@ -20,8 +72,7 @@ def collected(parts: Iterable[NDArray[np.uint64]], most: int) -> NDArray[np.uint
         listed.append(part)
         count += len(part)
         if count > most:
-            raise ValueError(f"there are more than {most} pairs of different fingerprints, and no more are listed: take a "
-                             "smaller max_distance, or ask query_many for some of them")
+            raise too_many(most)
     return np.concatenate(listed)
 
 

@@ -20,7 +20,7 @@ from ndcore.joining import hamming_join
 from ndcore.keys import orders
 from ndcore.planning import TablePlan, checked_search, plan_pairs
 from ndcore.progress import Progress, reporting
-from ndcore.rowpairs import collected, row_pairs
+from ndcore.rowpairs import collected, near_pairs, row_pairs
 from ndcore.texts import map_pieces, thread_count
 
 __all__ = ["hamming_pairs"]
@@ -197,12 +197,12 @@ class _Search:
             new = np.concatenate([[True], keys[1:] != keys[:-1]])[:len(keys)]
             different = keys[new]
             repeated = np.unique(keys[~new])
-        return self.searcher.pairs(0, different, MAX_PAIRS), different, repeated, each.size
+        return near_pairs(self.searcher, self.plan, 0, different, MAX_PAIRS), different, repeated, each.size
 
     def _of_other(self, each: _Range) -> tuple[Fingerprints, int]:
         """(pairs, how many the keys are) of a range of another table."""
         with self._sorted(each) as keys:
-            return self.searcher.pairs(each.table, keys, MAX_PAIRS), each.size
+            return near_pairs(self.searcher, self.plan, each.table, keys, MAX_PAIRS), each.size
 
 
 def _cut(counts: Sequence[int], most: int) -> Iterator[tuple[int, int, int]]:

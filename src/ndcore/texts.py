@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._pipeline import text_lengths
+from ndcore._signals import Stop
 
 __all__ = [
     "Extracted", "Text", "as_bytes", "as_texts", "digest", "lengths", "map_pieces", "original_digest", "pieces", "take",
@@ -164,18 +165,24 @@ def thread_count(threads: int | None) -> int:
 
 
 def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:
-    """work(item) for every item, in order, on several threads; at most two items per thread are in flight."""
+    """Yield work(item) for every item, in order, on several threads; at most two items per thread are in flight.
+
+    Where the caller leaves early, by Ctrl-C or another exception, loops of the kernels in the threads end within
+    milliseconds (`_signals.check_signals`) and what waits is not begun.
+    """
     count = thread_count(threads)
     if count == 1:
         yield from map(work, items)
         return
-    remaining = iter(items)
+    remaining, stop = iter(items), Stop()
+    flight: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(count) as pool:
-        flight: deque[Future[Result]] = deque(pool.submit(work, item) for item in itertools.islice(remaining, 2 * count))
         try:
+            flight.extend(pool.submit(stop.run, work, item) for item in itertools.islice(remaining, 2 * count))
             while flight:
                 yield flight.popleft().result()
-                flight.extend(pool.submit(work, item) for item in itertools.islice(remaining, 1))
+                flight.extend(pool.submit(stop.run, work, item) for item in itertools.islice(remaining, 1))
         finally:
+            stop.set()
             for future in flight:
                 future.cancel()

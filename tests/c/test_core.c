@@ -1105,7 +1105,12 @@ static void test_sorting(void)
                     qsort(expected, n, sizeof *e, entry_order);
                     qsort(expected_keys, n, 8, naive_order);
                 }
-                nd_pairs_sort(e, scratch, n);
+                if (m % 2) {
+                    nd_sorting s;
+                    nd_sort_open(&s);
+                    while (!nd_pairs_sort_from_next(&s, e, scratch, n, 0, 1 + random_below(n + 1))) {}
+                } else
+                    nd_pairs_sort(e, scratch, n);
                 nd_pairs_sort_keys(keys, spare, n);
                 CHECK(!n || memcmp(e, expected, n * sizeof *e) == 0, "%zu entries sorted stably, mask %zu", n, m);
                 CHECK(!n || memcmp(keys, expected_keys, 8 * n) == 0, "%zu keys sorted, mask %zu", n, m);
@@ -1129,7 +1134,10 @@ static void test_sets(void)
         uint64_t *bag = guarded(4, BACK, 8 * total, 0);
         for (size_t i = 0; i < total; i++)
             values[i] = bag[i] = random_below(20) ? random_below(30) : UINT64_MAX - random_below(2);
-        nd_pairs_distinct(values, offsets, bags, scratch, out);
+        const size_t part = random_below((unsigned)bags + 1);
+        out[0] = 0;
+        nd_pairs_distinct(values, offsets, part, scratch, out);
+        nd_pairs_distinct(values, offsets + part, bags - part, scratch, out + part);
         CHECK(out[0] == 0, "the first set begins at 0");
         size_t kept[12];
         for (size_t i = 0; i < bags; i++) {

@@ -52,6 +52,7 @@ static void check_sorts(const uint64_t *values, size_t n, size_t cut)
         memcpy(bags, values, 8 * n);
         memcpy(sets, values, 8 * n);
     }
+    out[0] = 0;
     nd_pairs_distinct(bags, offsets, 2, scratch, out);
     const size_t first = naive_set(sets, cut), second = naive_set(sets + cut, n - cut);
     REQUIRE(out[0] == 0 && out[1] == (int64_t)first && out[2] == (int64_t)(first + second));

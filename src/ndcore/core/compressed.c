@@ -11,6 +11,7 @@ enum {
     KEYS_AT_ONCE = 2 * LOOK_UPS,
     PAIRED = 56,                      /* the highest symbol of a pair: its bits are in one load, wherever they begin */
     INTERPOLATIONS = 2,
+    PIECES = 1 << 16,                 /* that one call of a search reads, about */
 };
 
 static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -351,13 +352,17 @@ static size_t meet(const nd_compressed *h, const nd_compressed_cursor *c, const 
 size_t nd_compressed_probe(const nd_compressed *h, const uint64_t *q, size_t n, nd_compressed_asked *asked,
                            nd_compressed_cursor *c, nd_compressed_match *out, size_t room)
 {
-    size_t written = 0;
+    size_t written = 0, pieces = 0;
     for (; c->table < h->plan.tables; c->table++, c->arranged = 0) {
         const nd_compressed_table *t = &h->table[c->table];
         const uint64_t free = nd_low_bits(h->plan.bits - h->plan.order[c->table].prefix);
         if (!c->arranged)
             arrange(&h->plan.order[c->table], q, n, asked, c);
-        while (c->query < n && (c->held || advance(t, c, asked[c->query].key & ~free))) {
+        while (c->query < n) {
+            if (!c->held && pieces++ >= PIECES)
+                return written;
+            if (!c->held && !advance(t, c, asked[c->query].key & ~free))
+                break;
             const uint64_t last = c->piece[c->held - 1];
             for (; c->next < n && (asked[c->next].key & ~free) <= last; c->next++) {
                 if (room - written < ND_COMPRESSED_PIECE)

@@ -76,7 +76,7 @@ void nd_compressed_ranks(const nd_compressed_table *t, const uint64_t *keys, siz
 
 /* Every fingerprint within max_distance of each query, once, table by table, each block decoded once at most. asked: room
  * for 2n, kept between the calls. Returns the number of matches written; c->table == tables where all is done, else fewer
- * than ND_COMPRESSED_PIECE are left of the room and the search goes on with the next call. */
+ * than ND_COMPRESSED_PIECE are left of the room, or bounded work is done, and the search goes on with the next call. */
 size_t nd_compressed_probe(const nd_compressed *h, const uint64_t *q, size_t n, nd_compressed_asked *asked,
                            nd_compressed_cursor *c, nd_compressed_match *out, size_t room);
 

@@ -6,7 +6,10 @@
 #define KEY_OF_DOCUMENT(x) ((uint64_t)(x))
 ND_SORT(static, sort_documents, uint32_t, KEY_OF_DOCUMENT)
 
-enum { FEW = 24 };      /* documents that insertion sorts faster */
+enum {
+    FEW = 24,               /* documents that insertion sorts faster */
+    COUNTED = 1 << 22,      /* items of lists that are counted in one call, about */
+};
 
 void nd_entries_histogram(const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, unsigned shift,
                           int64_t *histogram)
@@ -111,12 +114,13 @@ static void ascending(uint32_t *x, size_t n, uint32_t *scratch)
 size_t nd_runs_count(uint32_t *others, const int64_t *starts, size_t first, size_t last, size_t *at, uint32_t *counter,
                      uint32_t *scratch, uint32_t *a, uint32_t *b, uint32_t *common, size_t room)
 {
-    size_t written = 0;
-    for (; *at < last; ++*at) {
+    size_t written = 0, work = 0;
+    for (; *at < last && work < COUNTED; ++*at) {
         uint32_t *list = others + starts[*at - first];
         const size_t n = (size_t)(starts[*at - first + 1] - starts[*at - first]);
         if (n > room - written)
             return written;
+        work += n + 1;
         size_t different = 0;
         for (size_t i = 0; i < n; i++) {
             const uint32_t other = list[i];

@@ -92,45 +92,62 @@ static void monomial_x(uint64_t *x, const uint64_t *p, size_t n)   /* x mod p */
     nd_gf2_mod(x, n, p, n);
 }
 
-/* gcd(x^(2^k) − x, p) = 1: no factor of p has a degree that divides k. */
-static int coprime_at(long k, const uint64_t *p, size_t n, uint64_t *scratch)
+/* Begins with the next power: by the next prime that divides the degree, after the last one by the degree itself. */
+static void next_power(nd_gf2_test *t)
 {
-    uint64_t *power = scratch, *other = scratch + n, *wide = scratch + 2 * n;
-    monomial_x(power, p, n);
-    frobenius(power, k, p, n, wide);
-    monomial_x(other, p, n);
-    for (size_t i = 0; i < n; i++)
+    t->power = t->degree;
+    while (t->rest > 1 && t->power == t->degree) {
+        t->prime = (t->prime + 1) * (t->prime + 1) > t->rest ? t->rest : t->prime + 1;
+        if (t->rest % t->prime == 0)
+            t->power = t->degree / t->prime;
+        while (t->rest % t->prime == 0)
+            t->rest /= t->prime;
+    }
+    t->left = t->power;
+    monomial_x(t->scratch, t->p, t->n);
+}
+
+void nd_gf2_test_open(nd_gf2_test *t, const uint64_t *p, size_t n, uint64_t *scratch)
+{
+    const long d = nd_gf2_degree(p, n);
+    *t = (nd_gf2_test){.p = p, .scratch = scratch, .n = n, .degree = d, .prime = 1, .rest = d, .answer = -1};
+    if (d <= 1)
+        t->answer = d == 1;
+    else if (!(p[0] & 1))
+        t->answer = 0;
+    else
+        next_power(t);
+}
+
+int nd_gf2_test_next(nd_gf2_test *t, long steps)
+{
+    uint64_t *power = t->scratch, *other = t->scratch + t->n, *wide = t->scratch + 2 * t->n;
+    if (t->answer >= 0)
+        return t->answer;
+    const long here = t->left < steps ? t->left : steps;
+    frobenius(power, here, t->p, t->n, wide);
+    t->left -= here;
+    if (t->left)
+        return -1;
+    monomial_x(other, t->p, t->n);
+    for (size_t i = 0; i < t->n; i++)
         power[i] ^= other[i];
-    memcpy(other, p, n * sizeof *other);
-    nd_gf2_gcd(power, other, n);
-    return nd_gf2_degree(power, n) == 0;
+    if (t->power == t->degree)
+        return t->answer = nd_gf2_degree(power, t->n) < 0;
+    memcpy(other, t->p, t->n * sizeof *other);
+    nd_gf2_gcd(power, other, t->n);
+    if (nd_gf2_degree(power, t->n) != 0)         /* a factor of p has a degree that divides this power */
+        return t->answer = 0;
+    next_power(t);
+    return -1;
 }
 
 int nd_gf2_irreducible(const uint64_t *p, size_t n, uint64_t *scratch)
 {
-    const long d = nd_gf2_degree(p, n);
-    if (d < 1)
-        return 0;
-    if (d == 1)
-        return 1;
-    if (!(p[0] & 1))
-        return 0;
-    long rest = d;
-    for (long q = 2; rest > 1; q++) {
-        if (q * q > rest)
-            q = rest;
-        if (rest % q)
-            continue;
-        if (!coprime_at(d / q, p, n, scratch))
-            return 0;
-        while (rest % q == 0)
-            rest /= q;
-    }
-    uint64_t *power = scratch, *x = scratch + n;
-    monomial_x(power, p, n);
-    frobenius(power, d, p, n, scratch + 2 * n);
-    monomial_x(x, p, n);
-    return memcmp(power, x, n * sizeof *x) == 0;
+    nd_gf2_test t;
+    nd_gf2_test_open(&t, p, n, scratch);
+    while (nd_gf2_test_next(&t, t.degree) < 0) {}
+    return t.answer;
 }
 
 void nd_gf2_candidate(uint64_t *state, size_t degree, uint64_t *p)

@@ -107,15 +107,21 @@ static size_t scan_vpopcnt(const uint64_t *x, size_t n, uint64_t q, unsigned k, 
 #endif
 
 /* ---- neighbours: pairs within k bits of keys that agree in all but their lowest `free` bits, from *c on, before `end`. Writes
- * at most ND_HAMMING_ROOM, and returns how many; c->first == end where all is done. */
+ * at most ND_HAMMING_ROOM, and returns how many; c->first == end where all is done. Ends after ND_HAMMING_STEPS comparisons too:
+ * `left` are those to come, and `stop` is the end of those of one key. */
+
+static inline size_t stop_of(size_t begin, size_t end, size_t left) { return end - begin > left ? begin + left : end; }
+static inline size_t left_after(size_t left, size_t steps) { return left > steps ? left - steps - 1 : 0; }
 
 #define ND_NEAR(name, attribute)                                                                        \
     static attribute size_t name(const uint64_t *keys, size_t end, unsigned free, unsigned k,           \
                                  nd_hamming_cursor *c, nd_hamming_cursor *found)                        \
     {                                                                                                   \
-        size_t count = 0;                                                                               \
-        for (; c->first < end; c->first++, c->step = 0)                                                 \
-            for (size_t second; (second = c->first + 1 + c->step) < end; c->step++) {                   \
+        size_t count = 0, left = ND_HAMMING_STEPS;                                                      \
+        for (; c->first < end && left; c->first++, c->step = 0) {                                       \
+            const size_t begin = c->first + 1 + c->step, stop = stop_of(begin, end, left);              \
+            size_t second = begin;                                                                      \
+            for (; second < stop; second = c->first + 1 + ++c->step) {                                  \
                 const uint64_t difference = keys[c->first] ^ keys[second];                              \
                 if (nd_shift_right(difference, free))                                                   \
                     break;                                                                              \
@@ -124,6 +130,10 @@ static size_t scan_vpopcnt(const uint64_t *x, size_t n, uint64_t q, unsigned k, 
                 found[count] = *c;                                                                      \
                 count += nd_popcount(difference) <= k;                                                  \
             }                                                                                           \
+            if (second == stop && stop < end)                                                           \
+                break;                                                                                  \
+            left = left_after(left, second - begin);                                                    \
+        }                                                                                               \
         return count;                                                                                   \
     }
 ND_NEAR(near_portable, )
@@ -136,10 +146,12 @@ static size_t near_vpopcnt(const uint64_t *keys, size_t end, unsigned free, unsi
                            nd_hamming_cursor *found)
 {
     const __m512i leading = _mm512_set1_epi64((long long)~nd_low_bits(free)), most = _mm512_set1_epi64((long long)k);
-    size_t count = 0;
-    for (; c->first < end; c->first = end - c->first > 8 ? c->first + 8 : end, c->step = 0) {
+    size_t count = 0, left = ND_HAMMING_STEPS;
+    for (; c->first < end && left; c->first = end - c->first > 8 ? c->first + 8 : end, c->step = 0) {
         const __m512i here = eight(keys + c->first, end - c->first);
-        for (size_t second; (second = c->first + 1 + c->step) < end; c->step++) {
+        const size_t begin = c->first + 1 + c->step, stop = stop_of(begin, end, left);
+        size_t second = begin;
+        for (; second < stop; second = c->first + 1 + ++c->step) {
             const __mmask8 there = lanes(end - second);
             const __m512i difference = _mm512_xor_si512(here, eight(keys + second, end - second));
             const __mmask8 run = _mm512_mask_testn_epi64_mask(there, difference, leading);
@@ -151,6 +163,9 @@ static size_t near_vpopcnt(const uint64_t *keys, size_t end, unsigned free, unsi
             for (; ND_UNLIKELY(hit); hit &= hit - 1)
                 found[count++] = (nd_hamming_cursor){c->first + (unsigned)__builtin_ctz(hit), c->step};
         }
+        if (second == stop && stop < end)
+            break;
+        left = left_after(left, second - begin);
     }
     return count;
 }
@@ -212,7 +227,7 @@ size_t nd_hamming_pairs(const nd_hamming_plan *p, size_t t, const uint64_t *keys
     const nd_hamming_order *o = &p->order[t];
     nd_hamming_cursor found[ND_HAMMING_ROOM];
     size_t written = 0;
-    while (c->first < end && room - written >= ND_HAMMING_ROOM) {
+    for (int call = 0; call < ND_HAMMING_CALL && c->first < end && room - written >= ND_HAMMING_ROOM; call++) {
         const size_t hits = KERNELS[chosen].near(keys, end, p->bits - o->prefix, p->max_distance, c, found);
         for (size_t i = 0; i < hits; i++) {
             const uint64_t key = keys[found[i].first], other = keys[found[i].first + 1 + found[i].step];

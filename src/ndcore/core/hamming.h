@@ -4,6 +4,7 @@
 #define ND_HAMMING_H
 
 #include "nd.h"
+#include "sort.h"
 
 enum { ND_HAMMING_TABLES = 1024 };
 
@@ -31,6 +32,9 @@ typedef struct { size_t first, step; } nd_hamming_cursor;
 /* So many keys are compared at a time, and the least room that searches accept. */
 enum { ND_HAMMING_ROOM = 256 };
 
+/* Bounds on the work of one call: times that neighbours are looked for, with so many comparisons each. */
+enum { ND_HAMMING_CALL = 16, ND_HAMMING_STEPS = 1 << 20 };
+
 /* to[i] ← the key of from[i]; the same arrays or apart. */
 void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from, size_t n, uint64_t *to);
 /* The fingerprint of a key. */
@@ -43,8 +47,9 @@ void nd_hamming_histogram(const nd_hamming_order *o, const uint64_t *from, size_
 size_t nd_hamming_gather(const nd_hamming_order *o, const uint64_t *from, size_t n, uint64_t low, uint64_t high,
                          uint64_t *to, size_t room);
 
-/* Sorts keys, by their bytes from number `lowest` up. */
+/* Sorts keys, by their bytes from number `lowest` up; the same in pieces (ND_SORT_FROM in sort.h). */
 void nd_hamming_sort(uint64_t *keys, uint64_t *scratch, size_t n, int lowest);
+int nd_hamming_sort_next(nd_sorting *s, uint64_t *keys, uint64_t *scratch, size_t n, int lowest, size_t most);
 
 /* Positions of the x within k bits of q, ascending; how many. found: n words, n <= ND_HAMMING_ROOM. */
 size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found);
@@ -58,8 +63,9 @@ size_t nd_hamming_differences(const nd_hamming_plan *p, size_t t, const uint64_t
                               uint64_t *differences);
 
 /* Every pair within max_distance that no earlier table holds, as fingerprints, of the keys of table t from c->first up to
- * `end`; both ends lie where the prefix changes. Returns the number of pairs written; c->first == end where all is done,
- * else the room is used up and the search goes on with the next call. room >= ND_HAMMING_ROOM. */
+ * `end`; both ends lie where the prefix changes. Returns the number of pairs written; c->first == end where all is done, else
+ * the room is used up, or ND_HAMMING_CALL · ND_HAMMING_STEPS comparisons are made, and the search goes on with the next call.
+ * room >= ND_HAMMING_ROOM. */
 size_t nd_hamming_pairs(const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t end, nd_hamming_cursor *c,
                         nd_hamming_pair *out, size_t room);
 

@@ -3,14 +3,16 @@
 #include "pairs.h"
 #include "sort.h"
 
+enum { EXPANDED = 1 << 17 };      /* pairs that are judged in one call, about */
+
 #define KEY_OF_ENTRY(x) ((x).key)
-ND_SORT(, nd_pairs_sort, nd_entry, KEY_OF_ENTRY)
+ND_SORT_FROM(, nd_pairs_sort_from, nd_entry, KEY_OF_ENTRY)
+void nd_pairs_sort(nd_entry *e, nd_entry *scratch, size_t n) { nd_pairs_sort_from(e, scratch, n, 0); }
 ND_SORT(, nd_pairs_sort_keys, uint64_t, ND_KEY_ITSELF)
 
 void nd_pairs_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
 {
-    int64_t written = 0;
-    out[0] = 0;
+    int64_t written = out[0];
     for (size_t i = 0; i < n; i++) {
         const int64_t size = offsets[i + 1] - offsets[i];
         uint64_t *bag = values + offsets[i];
@@ -131,20 +133,22 @@ static size_t run_end(const nd_entry *e, size_t n, size_t at)
 size_t nd_pairs_expand(const nd_judge *j, size_t group, const nd_entry *e, size_t n, size_t max_run,
                        size_t *at, size_t *within, uint64_t *out, size_t room)
 {
-    size_t written = 0;
-    while (*at < n) {
+    size_t written = 0, work = 0;
+    while (*at < n && work < EXPANDED) {
         const size_t end = run_end(e, n, *at);
         const size_t rows = end - *at > max_run ? 0 : end - *at;
         for (; *within < rows; ++*within) {
             const uint64_t a = e[*at + *within].id;
             if (a >= j->first_fixed)
                 break;                          /* ids ascend: none but fixed ones follow */
-            if (room - written < end - *at)
+            if (room - written < end - *at || work >= EXPANDED)
                 return written;
+            work += end - *at - *within;
             for (size_t i = *at + *within + 1; i < end; i++)
                 if (accepts(j, group, a, e[i].id))
                     out[written++] = a << 32 | e[i].id;
         }
+        work += 1 + (end - *at) / 16;
         *within = 0;
         *at = end;
     }

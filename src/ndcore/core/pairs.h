@@ -3,18 +3,22 @@
 #define ND_PAIRS_H
 
 #include "nd.h"
+#include "sort.h"
 
 typedef struct { uint64_t key, id; } nd_entry;
 
 /* Sorts entries by key, stably: least significant digit first, 8 bits a pass, passes whose digit is the same
  * everywhere skipped. The result is in e; scratch: n entries. O(n) per pass, at most 8 passes. */
 void nd_pairs_sort(nd_entry *e, nd_entry *scratch, size_t n);
+/* The same in pieces: see ND_SORT_FROM in sort.h. lowest: 0. */
+int nd_pairs_sort_from_next(nd_sorting *s, nd_entry *e, nd_entry *scratch, size_t n, int lowest, size_t most);
 
 /* The same for plain keys. */
 void nd_pairs_sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
 
 /* Bag i, values[offsets[i] … offsets[i + 1] − 1], becomes an ascending set; the sets move together to the front of
- * values, and out (n + 1) receives their offsets. scratch: as many words as the largest bag has. */
+ * values, and out (n + 1) receives their offsets. scratch: as many words as the largest bag has. Bags may come in several
+ * calls: out[0] is where the first set goes, 0 or where the one before ended. */
 void nd_pairs_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out);
 
 /* Size of the intersection of two ascending sets. O(na + nb). */
@@ -46,8 +50,8 @@ size_t nd_pairs_shared_items(const nd_judge *j, uint64_t a, uint64_t b);
 /* Pairs (a << 32 | b, a < b) from the runs of equal keys in entries sorted by key (ids ascending within a run) of group
  * `group`: those that share no earlier expanded group, so that every pair comes once, at least `need` groups and at
  * least `least` minima. Runs longer than max_run are passed over. Reads on from *at (an entry index, the start of a
- * run) and *within (a row within the run); stops when fewer than a row's pairs fit in room; returns the number written.
- * room >= max_run. Finished when *at == n. */
+ * run) and *within (a row within the run); stops when fewer than a row's pairs fit in room, or after bounded work; returns
+ * the number written. room >= max_run. Finished when *at == n. */
 size_t nd_pairs_expand(const nd_judge *j, size_t group, const nd_entry *e, size_t n, size_t max_run,
                        size_t *at, size_t *within, uint64_t *out, size_t room);
 

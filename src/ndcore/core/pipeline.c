@@ -5,84 +5,88 @@ enum { BLOCK = 1024 };
 
 size_t nd_shingle_scratch_size(size_t width) { return 2 * (BLOCK + width); }
 
-/* As run.symbols, without the stop words. */
-static size_t next_symbols(const nd_shingling *s, nd_text *text, uint64_t *out, size_t cap)
+void nd_shingle_open(nd_shingle_reading *r, const nd_shingling *s, const uint8_t *text, size_t n, uint64_t *scratch,
+                     uint8_t *tape)
 {
-    size_t got, kept;
-    do {
-        uint8_t *const tape = text->tape;
-        kept = got = s->run.symbols(text, out, cap);
-        if (s->stops.count)
-            kept = nd_stops_leave_out(&s->stops, out, got, tape, &text->tape);
-    } while (got && !kept);
-    return kept;
+    *r = (nd_shingle_reading){.how = s, .text = text, .n = n, .scratch = scratch, .tape = tape};
+    s->run.open(&r->tokens, s->unit, &s->token_table, text, n, tape);
 }
 
-static nd_shingled symbol_windows(const nd_shingling *s, nd_text *text, nd_sink *take, void *to, uint64_t *scratch)
+size_t nd_shingle_taped(const nd_shingle_reading *r) { return r->tape ? (size_t)(r->tokens.tape - r->tape) : 0; }
+
+/* The document as one shingle. */
+static void whole(nd_shingle_reading *r, uint64_t fingerprint, nd_sink *take, void *to)
 {
+    take(to, &fingerprint, 1);
+    r->done.shingles = 1;
+}
+
+static int next_symbols(nd_shingle_reading *r, nd_sink *take, void *to)
+{
+    const nd_shingling *s = r->how;
     const size_t width = s->width, room = BLOCK + width - 1;
-    uint64_t *symbols = scratch, *fingerprints = scratch + BLOCK + width;
-    nd_shingled done = {0};
-    size_t held = 0, got;
-    while ((got = next_symbols(s, text, symbols + held, room - held))) {
-        held += got;
-        done.tokens += got;
-        if (held >= width) {
-            const size_t windows = held - width + 1;
-            s->run.windows(&s->rabin, &s->symbol_window, width, symbols, held, fingerprints);
-            take(to, fingerprints, windows);
-            done.shingles += windows;
-            held = width - 1;
-            memmove(symbols, symbols + windows, held * sizeof *symbols);
-        }
+    uint64_t *symbols = r->scratch, *fingerprints = r->scratch + BLOCK + width;
+    uint8_t *const tape = r->tokens.tape;
+    size_t got = s->run.symbols(&r->tokens, symbols + r->held, room - r->held);
+    if (!got) {
+        if (s->short_whole && r->done.tokens && r->done.tokens < width)
+            whole(r, s->run.words(&s->rabin, symbols, r->done.tokens), take, to);
+        r->done.invalid = r->tokens.invalid;
+        return 0;
     }
-    if (s->short_whole && done.tokens && done.tokens < width) {
-        const uint64_t whole = s->run.words(&s->rabin, symbols, done.tokens);
-        take(to, &whole, 1);
-        done.shingles = 1;
+    if (s->stops.count)
+        got = nd_stops_leave_out(&s->stops, symbols + r->held, got, tape, &r->tokens.tape);
+    r->held += got;
+    r->done.tokens += got;
+    if (got && r->held >= width) {
+        const size_t windows = r->held - width + 1;
+        s->run.windows(&s->rabin, &s->symbol_window, width, symbols, r->held, fingerprints);
+        take(to, fingerprints, windows);
+        r->done.shingles += windows;
+        r->held = width - 1;
+        memmove(symbols, symbols + windows, r->held * sizeof *symbols);
     }
-    done.invalid = text->invalid;
-    return done;
+    return 1;
 }
 
-static nd_shingled byte_windows(const nd_shingling *s, const uint8_t *text, size_t n, nd_sink *take, void *to,
-                                uint64_t *fingerprints)
+static int next_bytes(nd_shingle_reading *r, nd_sink *take, void *to)
 {
     static const uint8_t one = 1, zeros[256];
-    nd_shingled done = {.tokens = n};
-    for (; done.shingles + s->width <= n;) {
-        const size_t left = n - s->width + 1 - done.shingles, windows = left < BLOCK ? left : BLOCK;
-        s->run.sliding(&s->rabin, &s->byte_window, s->width, text + done.shingles, windows + s->width - 1, fingerprints);
-        take(to, fingerprints, windows);
-        done.shingles += windows;
+    const nd_shingling *s = r->how;
+    r->done.tokens = r->n;
+    if (r->tape && s->run.symbols(&r->tokens, r->scratch, BLOCK))
+        return 1;
+    if (r->done.shingles + s->width <= r->n) {
+        const size_t left = r->n - s->width + 1 - r->done.shingles, windows = left < BLOCK ? left : BLOCK;
+        s->run.sliding(&s->rabin, &s->byte_window, s->width, r->text + r->done.shingles, windows + s->width - 1, r->scratch);
+        take(to, r->scratch, windows);
+        r->done.shingles += windows;
+        return 1;
     }
-    if (s->short_whole && n && n < s->width) {
-        uint64_t whole = s->run.bytes(&s->rabin, 0, &one, 1);
+    if (s->short_whole && r->n && r->n < s->width) {
+        uint64_t f = s->run.bytes(&s->rabin, 0, &one, 1);
         for (size_t left = s->width, step; left; left -= step) {
             step = left < sizeof zeros ? left : sizeof zeros;
-            whole = s->run.bytes(&s->rabin, whole, zeros, step);
+            f = s->run.bytes(&s->rabin, f, zeros, step);
         }
-        whole = s->run.bytes(&s->rabin, whole, text, n);
-        take(to, &whole, 1);
-        done.shingles = 1;
+        whole(r, s->run.bytes(&s->rabin, f, r->text, r->n), take, to);
     }
-    return done;
+    return 0;
+}
+
+int nd_shingle_next(nd_shingle_reading *r, nd_sink *take, void *to)
+{
+    return r->how->unit == ND_BYTE ? next_bytes(r, take, to) : next_symbols(r, take, to);
 }
 
 nd_shingled nd_shingle(const nd_shingling *s, const uint8_t *text, size_t n, nd_sink *take, void *to,
                        uint64_t *scratch, uint8_t *tape, size_t *taped)
 {
-    nd_text reading;
-    s->run.open(&reading, s->unit, &s->token_table, text, n, tape);
-    if (s->unit == ND_BYTE) {
-        if (tape)
-            while (s->run.symbols(&reading, scratch, BLOCK)) {}
-        *taped = tape ? (size_t)(reading.tape - tape) : 0;
-        return byte_windows(s, text, n, take, to, scratch);
-    }
-    const nd_shingled done = symbol_windows(s, &reading, take, to, scratch);
-    *taped = tape ? (size_t)(reading.tape - tape) : 0;
-    return done;
+    nd_shingle_reading r;
+    nd_shingle_open(&r, s, text, n, scratch, tape);
+    while (nd_shingle_next(&r, take, to)) {}
+    *taped = nd_shingle_taped(&r);
+    return r.done;
 }
 
 void nd_collect(void *to, const uint64_t *fingerprints, size_t n)

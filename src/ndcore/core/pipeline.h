@@ -34,11 +34,30 @@ typedef struct { size_t tokens, shingles, invalid; } nd_shingled;
 
 typedef void nd_sink(void *to, const uint64_t *fingerprints, size_t n);
 
-/* Words of scratch that nd_shingle needs. */
+/* A document that is being read. */
+typedef struct {
+    const nd_shingling *how;
+    const uint8_t *text;
+    size_t n, held;              /* bytes; symbols of the last block that the next windows begin with */
+    uint64_t *scratch;
+    uint8_t *tape;
+    nd_text tokens;
+    nd_shingled done;
+} nd_shingle_reading;
+
+/* Words of scratch that a reading needs. */
 size_t nd_shingle_scratch_size(size_t width);
 
-/* Hands the fingerprints of a document's shingles, in order and with repeats, to take(to, …) block by block.
- * tape: NULL, or room for the canonical bytes (text.h), whose length is returned in *taped. */
+/* Begins to read a document. tape: NULL, or room for the canonical bytes (text.h). All of them stay while it is read. */
+void nd_shingle_open(nd_shingle_reading *r, const nd_shingling *s, const uint8_t *text, size_t n, uint64_t *scratch,
+                     uint8_t *tape);
+/* Reads one more block: hands the fingerprints of its shingles, in order and with repeats, to take(to, …). 0 where the document
+ * is at its end, and r->done complete. */
+int nd_shingle_next(nd_shingle_reading *r, nd_sink *take, void *to);
+/* Bytes on the tape. */
+size_t nd_shingle_taped(const nd_shingle_reading *r);
+
+/* A whole document. */
 nd_shingled nd_shingle(const nd_shingling *s, const uint8_t *text, size_t n, nd_sink *take, void *to,
                        uint64_t *scratch, uint8_t *tape, size_t *taped);
 

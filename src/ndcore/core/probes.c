@@ -6,6 +6,7 @@ enum {
     ND_SLOTS = ND_HAMMING_TABLES,  /* probes in flight, at most */
     ND_BLOCK = ND_SLOTS / 2,       /* queries whose presence is seen at a time */
     ND_LONG = 64,                  /* keys from which a bucket is narrowed to the prefix */
+    ND_WORK = 1 << 17,             /* probes of one call, with ND_HAMMING_ROOM keys each, about */
 };
 
 typedef struct { uint64_t key, query; uint32_t table, begin, end; } probe;
@@ -156,17 +157,21 @@ size_t nd_probes_search(const nd_probes *h, const uint64_t *q, size_t n, nd_prob
 {
     probe p[ND_SLOTS];
     const size_t tables = h->plan.tables, together = n == 0 ? tables : n <= ND_BLOCK ? ND_SLOTS / n : 1;
-    size_t written = 0, end;
+    size_t written = 0, work = 0, end;
     for (; c->table < tables; c->table = end, c->query = 0) {
         end = tables - c->table < together ? tables : c->table + together;
         for (size_t next = c->query; next < n; c->query = next, c->probe = 0) {
+            if (work >= ND_WORK)
+                return written;
             const size_t probes = gather(h, c->table, end, q, n, &next, p);
             find_ranges(h, p, probes);
+            work += probes + 1;
             for (; c->probe < probes; c->probe++, c->at = 0) {
                 const probe *now = &p[c->probe];
                 while (now->begin + c->at < now->end) {
-                    if (room - written < ND_HAMMING_ROOM)
+                    if (room - written < ND_HAMMING_ROOM || work >= 2 * ND_WORK)
                         return written;
+                    work++;
                     const size_t left = now->end - now->begin - c->at;
                     const size_t keys = left < ND_HAMMING_ROOM ? left : ND_HAMMING_ROOM;
                     written += collect(h, now, now->begin + c->at, keys, q[now->query], out + written);

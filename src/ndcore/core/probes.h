@@ -32,7 +32,8 @@ void nd_probes_directory(const uint64_t *keys, size_t n, unsigned bits, unsigned
 void nd_probes_presence(const uint64_t *keys, size_t n, unsigned bits, unsigned presence_bits, uint8_t *presence);
 
 /* Every fingerprint within max_distance of each query, once, in order of tables. Returns the number of matches written;
- * c->table == tables where all is done, else the room is used up and the search goes on with the next call.
+ * c->table == tables where all is done, else the room is used up, or bounded work done, and the search goes on with the next
+ * call.
  * O(tables · (1 + 2^(log2 n − prefix))) a query on random fingerprints. room >= ND_HAMMING_ROOM. */
 size_t nd_probes_search(const nd_probes *h, const uint64_t *q, size_t n, nd_probes_cursor *c, nd_probes_match *out,
                         size_t room);

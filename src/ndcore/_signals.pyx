@@ -1,0 +1,105 @@
+# cython: embedsignature=True
+"""Ctrl-C in long loops, in the main thread and in the threads of a pool."""
+
+from cpython.exc cimport PyErr_CheckSignals
+
+
+cdef extern from *:
+    """
+    #include <time.h>
+    #if defined(_MSC_VER)
+    #define ND_THREAD_LOCAL __declspec(thread)
+    #else
+    #define ND_THREAD_LOCAL _Thread_local
+    #endif
+
+    enum { ND_MILLISECONDS = 20 };    /* between two times that signals are handled, for which the GIL is taken */
+
+    /* Set by one thread and read by others, which may see it late but not torn. */
+    typedef struct nd_stop { volatile int is_set; const struct nd_stop *outer; void *owner; } nd_stop;
+
+    static ND_THREAD_LOCAL nd_stop *nd_stop_here;        /* of the pool that runs this thread; NULL: none does */
+    static ND_THREAD_LOCAL int64_t nd_stop_looked;       /* when signals were last handled, in milliseconds */
+
+    static nd_stop *nd_stop_current(void) { return nd_stop_here; }
+    static void nd_stop_enter(nd_stop *s) { nd_stop_here = s; }
+
+    static int nd_stop_asked(void)
+    {
+        for (const nd_stop *s = nd_stop_here; s; s = s->outer)
+            if (s->is_set)
+                return 1;
+        return 0;
+    }
+
+    static int nd_stop_due(void)
+    {
+        struct timespec t = {0, 0};
+    #if defined(CLOCK_MONOTONIC_COARSE)
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    #elif defined(CLOCK_MONOTONIC)
+        clock_gettime(CLOCK_MONOTONIC, &t);
+    #else
+        timespec_get(&t, TIME_UTC);
+    #endif
+        const int64_t now = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+        if (now >= nd_stop_looked && now < nd_stop_looked + ND_MILLISECONDS)
+            return 0;
+        nd_stop_looked = now;
+        return 1;
+    }
+    """
+    ctypedef struct nd_stop:
+        int is_set
+        const nd_stop *outer
+        void *owner
+    nd_stop *nd_stop_current() noexcept nogil
+    void nd_stop_enter(nd_stop *s) noexcept nogil
+    bint nd_stop_asked() noexcept nogil
+    bint nd_stop_due() noexcept nogil
+
+
+cdef int check_signals() except -1 nogil:
+    """Handle signals that have arrived, at most every 20 ms; KeyboardInterrupt where the work is to end.
+
+    Only the main thread handles signals. A thread of a pool looks at the pool's `Stop` instead, without the GIL.
+    """
+    if nd_stop_current() != NULL:
+        if nd_stop_asked():
+            with gil:
+                raise KeyboardInterrupt("the results of this thread are no longer wanted")
+        return 0
+    if nd_stop_due():
+        with gil:
+            PyErr_CheckSignals()
+    return 0
+
+
+cdef class Stop:
+    """Ends the work of a pool's threads: after `set`, loops in calls by `run` raise KeyboardInterrupt.
+
+    Made in a thread of another pool, it also ends where that one does.
+    """
+    cdef nd_stop state
+    cdef object outer
+
+    def __cinit__(self):
+        cdef nd_stop *outer = nd_stop_current()
+        self.state.owner = <void *> self
+        if outer != NULL:
+            self.outer = <object> outer.owner  # keeps its state alive
+            self.state.outer = outer
+
+    def set(self):
+        """End the work."""
+        self.state.is_set = 1
+
+    def run(self, work, item):
+        """Return work(item), unless it is ended before; KeyboardInterrupt then."""
+        cdef nd_stop *before = nd_stop_current()
+        nd_stop_enter(&self.state)
+        try:
+            check_signals()
+            return work(item)
+        finally:
+            nd_stop_enter(before)
