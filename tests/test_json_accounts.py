@@ -69,4 +69,6 @@ def test_bench(capsys: pytest.CaptureFixture[str]) -> None:
 def test_cluster_and_query(capsys: pytest.CaptureFixture[str]) -> None:
     told = account(capsys, "cluster", "t.jsonl", "-o", "c.ndc", "--on-error", "skip", "--json")
     assert told["counts"]["documents"] == 4
+    assert account(capsys, "clusters", "c.ndc", "-o", "t.csv", "--json")["documents"] == 4
+    assert main(["clusters", "c.ndc", "--json"]) == 2
     assert {match["id"] for match in account(capsys, "query", "c.ndc", "--id", "d0", "--json")} == {"d0", "d1"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, TypeAlias
 
-from ndcore.commands.cluster_arguments import add_cluster, add_query
+from ndcore.commands.cluster_arguments import add_cluster, add_clusters, add_query
 from ndcore.commands.designing import design
 from ndcore.commands.hamming_arguments import add_hamming
 from ndcore.commands.parser import Parser
@@ -49,6 +49,7 @@ def parser() -> Parser:
     _add_info(commands)
     _add_bench(commands)
     add_cluster(commands)
+    add_clusters(commands)
     add_query(commands)
     add_hamming(commands)
     _add_completion(commands)
@@ -87,10 +88,15 @@ def _add_dedup(commands: _Commands) -> None:
         "-o", "--output", required=True, metavar="OUTDIR",
         help="directory to write; it must not exist. -: print the records that are kept",
     )
-    add_overwrite(output, "OUTDIR if ndcore dedup wrote it, and the page of --report")
+    add_overwrite(output, "OUTDIR if ndcore dedup wrote it, the page of --report, and tables")
     output.add_argument(
         "--annotate", action="store_true", help="write all records with their verdict to annotated/ instead of kept/"
     )
+    output.add_argument(
+        "--table", metavar="FILE",
+        help="write all documents, kept ones too, with their cluster and its size to a .parquet, .csv or .jsonl file",
+    )
+    output.add_argument("--pairs", metavar="FILE", help="write the pairs that were accepted to such a file")
     add_report(output, "charts, the largest clusters, texts side by side")
     add_json(output, "print summary.json instead of the report")
     found = p.add_argument_group(DUPLICATES)

@@ -9,6 +9,7 @@ from ndcore.commands.shared_arguments import (
     INPUT,
     INPUTS,
     OUTPUT,
+    RUNNING,
     SHINGLES,
     add_fields,
     add_json,
@@ -20,13 +21,19 @@ from ndcore.commands.shared_arguments import (
 )
 from ndcore.commands.values import modulus, positive, seed, threshold
 
-__all__ = ["add_cluster", "add_query"]
+__all__ = ["add_cluster", "add_clusters", "add_query"]
 
 
 def _cluster(args: argparse.Namespace) -> int:
     from ndcore.commands.clustering import cluster
 
     return cluster(args)
+
+
+def _clusters(args: argparse.Namespace) -> int:
+    from ndcore.commands.tables import clusters
+
+    return clusters(args)
 
 
 def _query(args: argparse.Namespace) -> int:
@@ -88,6 +95,25 @@ def add_cluster(commands: Any) -> None:
     )
     add_fields(p.add_argument_group(INPUT))
     add_running(p, "use about so much at a time, for instance 2G")
+
+
+def add_clusters(commands: Any) -> None:
+    """``ndcore clusters``."""
+    p = commands.add_parser(
+        "clusters",
+        help="the clusters of a collection as a table",
+        description="Write a row for each document of a collection: id, cluster (the position of the document that stands "
+        "for it), representative (the id of that one), class, resemblance to it, and cluster_size.",
+    )
+    p.set_defaults(run=_clusters)
+    p.add_argument("collection", metavar="COLLECTION", help="the directory that ndcore cluster made")
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument("-o", "--output", metavar="FILE", default="-",
+                        help="a .parquet, .csv or .jsonl file; it must not exist (default -: print JSON lines)")
+    add_overwrite(output, "FILE")
+    add_json(output, "with -o FILE: print the number of its rows as a JSON object")
+    running = p.add_argument_group(RUNNING)
+    running.add_argument("-q", "--quiet", action="store_true", help="do not say how many rows there are")
 
 
 def add_query(commands: Any) -> None:

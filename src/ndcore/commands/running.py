@@ -23,6 +23,7 @@ from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.outputs import STDOUT, check_output
 from ndcore.files.sources import STDIN, UsageError, starts_with
+from ndcore.files.tabular import TableFile, check_apart
 from ndcore.human import counted
 from ndcore.sketches import Sketches
 
@@ -51,15 +52,21 @@ def dedup(args: argparse.Namespace) -> int:
         output.refuse_overlap([*found.sources, *known.sources])
     if args.report is not None:
         check_report(args, [*args.inputs, *args.against])
+    tables = _tables(args)
     with contextlib.ExitStack() as stack:
         run = Run(args, found, known, stack)
         if output is not None:
             stack.enter_context(output)
+        for table in tables:
+            stack.enter_context(table)
         run.find_duplicates()
+        _write_tables(run, tables)
         account = run.print() if output is None else run.write(output)
         page = _report(run, account) if args.report is not None else None
         if output is not None:
             output.commit()
+        for table in tables:
+            table.commit()
         args.written = True
     if page is not None:
         Path(args.report).write_text(page, encoding="utf-8")
@@ -70,9 +77,25 @@ def dedup(args: argparse.Namespace) -> int:
         summary.report(account, run.verdicts, args.output, stream, run.shown, run.example())
         if page is not None:
             print(f"The report for a browser is {printable(args.report)}", file=stream)
+        for table in tables:
+            print(f"A table for other programs is {printable(table.path)}", file=stream)
         if sys.stderr.isatty():
             print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
     return 0
+
+
+def _tables(args: argparse.Namespace) -> list[TableFile]:
+    """The files of --table and --pairs."""
+    paths = [path for path in (args.table, args.pairs) if path is not None]
+    check_apart([args.output, args.report, *paths])
+    return [TableFile(path, args.overwrite, [*args.inputs, *args.against]) for path in paths]
+
+
+def _write_tables(run: Run, tables: list[TableFile]) -> None:
+    from ndcore.commands.tables import documents_of, pairs_of
+
+    for table in tables:
+        table.write(documents_of(run) if table.path == run.args.table else pairs_of(run))
 
 
 def _report(run: Run, account: dict[str, Any]) -> str:

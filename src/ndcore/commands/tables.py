@@ -1,0 +1,136 @@
+"""Results as tables: every document with its cluster, and the pairs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ndcore.collection import Collection
+from ndcore.commands.deduplicating import Run, binary
+from ndcore.commands.summary import printable
+from ndcore.documents import Documents
+from ndcore.files.outputs import STDOUT
+from ndcore.files.sources import UsageError
+from ndcore.files.tabular import Column, Table, TableFile, write_json_lines
+from ndcore.files.verdicts import finite
+from ndcore.human import counted
+
+__all__ = ["clusters", "documents_of", "pairs_of"]
+
+Columns = list[Column]
+
+
+def clusters(args: argparse.Namespace) -> int:
+    """``ndcore clusters``."""
+    from ndcore import __version__ as version
+
+    if args.output == STDOUT and args.json:
+        raise UsageError("--json and -o - both write to standard output; name a file, or leave --json out")
+    if args.output == STDOUT:
+        stream, args.printed = binary(sys.stdout), True
+        write_json_lines(stream, _collection(Collection.open(args.collection)))
+        stream.flush()
+        return 0
+    with TableFile(args.output, args.overwrite, [args.collection]) as file:
+        rows = file.write(_collection(Collection.open(args.collection)))
+        file.commit()
+    args.written = True
+    if args.json:
+        print(json.dumps({"ndcore": version, "output": args.output, "documents": rows}, indent=2))
+    elif not args.quiet:
+        print(f"{counted(rows, 'document')} in {printable(args.output)}")
+    return 0
+
+
+def documents_of(run: Run) -> Table:
+    """Return a row for each document of a deduplication, kept ones too."""
+    places = _Places(run)
+    columns = [Column("id", "id"), *places.columns(""), Column("cluster", "integer"), Column("representative", "id"),
+               *places.columns("representative_"), *_ASSIGNED]
+    more = [Column("against", "truth")] if run.known is not None else []
+    more += [Column("estimated", "truth")] if run.sketched or run.against_sketched else []
+    return Table([*columns, *more], _documents(run, places, [column.name for column in more]), _are_numbers(run))
+
+
+def pairs_of(run: Run) -> Table:
+    """Return a row for each pair of `NearDuplicates.pairs`."""
+    places = _Places(run)
+    columns = [
+        Column("a", "integer"), Column("a_id", "id"), *places.columns("a_"),
+        Column("b", "integer"), Column("b_id", "id"), *places.columns("b_"),
+        Column("class", "string"), Column("resemblance", "number"), Column("estimated", "truth"),
+    ]
+    return Table(columns, _pairs(run, places), _are_numbers(run))
+
+
+_ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("cluster_size", "integer")]
+
+
+class _Places:
+    """The columns that tell where documents stand: those that the inputs, or those of --against, have."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.n = run, len(run.verdicts)
+        sides = [side for side in (run.texts, run.known) if isinstance(side, Documents)]
+        self.kinds: list[tuple[str, Any]] = [("file", "string"), ("line", "integer")] if sides else []
+        if any(source.kind == "archive" for side in sides for source in side.sources):
+            self.kinds += [("offset", "integer"), ("date", "time")]
+
+    def columns(self, prefix: str) -> Columns:
+        return [Column(prefix + name, kind) for name, kind in self.kinds]
+
+    def of(self, position: int) -> tuple[Any, ...]:
+        """The values of these columns; positions as of `Verdicts.name`."""
+        run, n = self.run, self.n
+        side, inside = (run.texts, position) if position < n else (run.known, position - n)
+        place: tuple[Any, ...] = side.place(inside) if isinstance(side, Documents) else (None,) * 4
+        return place[: len(self.kinds)]
+
+
+def _documents(run: Run, places: _Places, more: list[str]) -> Iterator[tuple[Any, ...]]:
+    verdicts = run.verdicts
+    for position, label in enumerate(verdicts.labels.tolist()):
+        said = verdicts.describe(position)
+        yield (
+            verdicts.name(position), *places.of(position), label, verdicts.name(label), *places.of(label), said["class"],
+            said["resemblance"], said["cluster_size"], *(said.get(name, False) for name in more),
+        )
+
+
+def _pairs(run: Run, places: _Places) -> Iterator[tuple[Any, ...]]:
+    result, name = run.result, run.verdicts.name
+    columns = [*result.pairs, result.pair_classes, result.estimated]
+    for start in range(0, len(result.estimated), 1 << 16):
+        part = [column[start : start + (1 << 16)].tolist() for column in columns]
+        for a, b, resemblance, verdict, estimated in zip(*part, strict=True):
+            yield a, name(a), *places.of(a), b, name(b), *places.of(b), verdict, resemblance, estimated
+
+
+def _are_numbers(run: Run) -> bool:
+    return all(_all_numbers(side) for side in (run.verdicts.ids, run.verdicts.against))
+
+
+def _all_numbers(ids: Iterable[Any]) -> bool:
+    return all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ident in ids)
+
+
+def _collection(made: Collection) -> Table:
+    """A row for each document of a collection."""
+    columns = [Column("id", "id"), Column("cluster", "integer"), Column("representative", "id"), *_ASSIGNED]
+    return Table(columns, _members(made), len(made) == 0 or isinstance(made.names[0], int))
+
+
+def _members(made: Collection) -> Iterator[tuple[Any, ...]]:
+    found, names = made.clustering, made.names
+    sizes = found.cluster_sizes
+    for start in range(0, len(found), 1 << 16):
+        part = slice(start, start + (1 << 16))
+        labels, classes = found.labels[part].tolist(), found.classes[part].tolist()
+        rest = zip(labels, classes, np.asarray(found.resemblance[part]).tolist(), sizes[part].tolist(), strict=True)
+        for position, (label, verdict, resemblance, size) in enumerate(rest, start):
+            yield names[position], label, names[label], verdict, finite(resemblance), size

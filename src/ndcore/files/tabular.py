@@ -1,0 +1,164 @@
+"""Tables for other programs: Parquet, CSV or lines of JSON, written in batches, and under their name when they are whole."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import importlib.util
+import itertools
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from ndcore.files.outputs import STDOUT, check_output
+from ndcore.files.sources import UsageError
+from ndcore.files.writing import to_json
+
+__all__ = ["Column", "Table", "TableFile", "check_apart", "write_json_lines"]
+
+BATCH = 1 << 15  # rows
+FORMATS = (".parquet", ".csv", ".jsonl")
+Kind = Literal["id", "string", "integer", "number", "truth", "time"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: `kind` is what its values are, besides None. An id is an int of 64 bits or a str."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns, and rows of as many values, which can be gone through once. Ids are all int, or all str."""
+
+    columns: list[Column]
+    rows: Iterable[tuple[Any, ...]]
+    ids_are_numbers: bool = False
+
+
+class TableFile:
+    """A file that a table will be written to, checked before there is one.
+
+    Use it in a ``with`` block: `write`, then `commit`. Left without `commit`, there is nothing under the name that was not
+    there before.
+
+    Parameters
+    ----------
+    path : str
+        Its suffix, .parquet, .csv or .jsonl, is the format.
+    overwrite, inputs
+        As of `check_output`.
+
+    Raises
+    ------
+    UsageError
+        The path cannot be written to, its suffix is another one, or pyarrow is missing for Parquet.
+    """
+
+    def __init__(self, path: str, overwrite: bool = False, inputs: Iterable[str] = ()) -> None:
+        self.path, self._target = path, Path(path)
+        self._format = self._target.suffix.lower()
+        check_output(path, "table", overwrite=overwrite, inputs=inputs)
+        if self._format not in FORMATS:
+            raise UsageError(f"the table {path} would be of no known format; end its name in {', '.join(FORMATS)}")
+        if self._format == ".parquet" and importlib.util.find_spec("pyarrow") is None:
+            raise UsageError(f"writing {path} needs pyarrow: pip install 'ndcore[parquet]'; or write .csv or .jsonl")
+        target = self._target.resolve()
+        self._new = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.tmp"
+
+    def __enter__(self) -> TableFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._new.unlink(missing_ok=True)
+
+    def write(self, table: Table) -> int:
+        """Write all rows beside the final name, and return how many. Memory: 2^15 rows."""
+        if self._format == ".parquet":
+            return _write_parquet(self._new, table)
+        if self._format == ".csv":
+            with self._new.open("x", encoding="utf-8", errors="backslashreplace", newline="") as text:
+                return _write_csv(text, table)
+        with self._new.open("xb", buffering=1 << 20) as file:
+            return write_json_lines(file, table)
+
+    def commit(self) -> None:
+        """Give the table its name."""
+        self._new.replace(self._target.resolve())
+
+
+def check_apart(paths: Iterable[str | None]) -> None:
+    """UsageError where two outputs would be the same file, or one lies in another."""
+    given = [path for path in paths if path not in (None, STDOUT)]
+    for a, b in itertools.permutations(given, 2):
+        if Path(str(a)).resolve().is_relative_to(Path(str(b)).resolve()):
+            raise UsageError(f"the outputs {a} and {b} are the same, or one lies in the other; give each its own name")
+
+
+def write_json_lines(file: IO[bytes], table: Table) -> int:
+    """Write each row as an object on a line, and return how many."""
+    names, count = [column.name for column in table.columns], 0
+    for row in table.rows:
+        file.write(to_json(dict(zip(names, map(_plain, row), strict=True))) + b"\n")
+        count += 1
+    return count
+
+
+def _write_csv(file: IO[str], table: Table) -> int:
+    """RFC 4180 with a header, a missing value being empty."""
+    writer, count = csv.writer(file), 0
+    writer.writerow([column.name for column in table.columns])
+    for row in table.rows:
+        writer.writerow([_in_csv(value) for value in row])
+        count += 1
+    return count
+
+
+def _write_parquet(path: Path, table: Table) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {
+        "id": pa.int64() if table.ids_are_numbers else pa.string(), "string": pa.string(), "integer": pa.int64(),
+        "number": pa.float64(), "truth": pa.bool_(), "time": pa.timestamp("us", "UTC"),
+    }
+    schema, count = pa.schema([(column.name, types[column.kind]) for column in table.columns]), 0
+    with pq.ParquetWriter(path, schema) as writer:
+        for batch in _batches(table.rows):
+            columns = list(zip(*batch, strict=True))
+            texts = [pa.types.is_string(field.type) for field in schema]
+            arrays = [
+                pa.array([_utf8(value) for value in values] if text else values, field.type)
+                for values, text, field in zip(columns, texts, schema, strict=True)
+            ]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    remaining = iter(rows)
+    while batch := list(itertools.islice(remaining, BATCH)):
+        yield batch
+
+
+def _in_csv(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """A time in the form of ISO 8601; anything else as it is."""
+    if isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+    return value
+
+
+def _utf8(value: str | int | None) -> str | None:
+    """A string without lone surrogates, which no column can hold: they are spelt."""
+    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()

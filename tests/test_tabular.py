@@ -1,0 +1,215 @@
+"""Results as tables for other programs: what is in them, in every format, and where they may be written."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_archives import html, response, save
+from test_cli import ROWS, jsonl, run, text
+
+import ndcore as nd
+from ndcore.files import tabular
+from ndcore.files.sources import UsageError
+from ndcore.files.tabular import Column, Table, TableFile
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The rows of a table of any format; of CSV, strings."""
+    if path.suffix == ".jsonl":
+        return lines(path)
+    if path.suffix == ".csv":
+        with path.open(newline="") as file:
+            return list(csv.DictReader(file))
+    found: list[dict[str, Any]] = pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
+    return found
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    (tmp_path / "c.jsonl").write_bytes(jsonl(ROWS))
+    return tmp_path / "c.jsonl"
+
+
+def as_text(value: Any) -> str:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def test_the_same_rows_in_every_format(tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow")
+    found = {}
+    for suffix in (".jsonl", ".csv", ".parquet"):
+        out, table, pairs = tmp_path / f"out{suffix}", tmp_path / f"t{suffix}", tmp_path / f"p{suffix}"
+        assert run("dedup", corpus, "-o", out, "--table", table, "--pairs", pairs) == 0
+        said = capsys.readouterr().out
+        assert f"A table for other programs is {table}" in said and f"A table for other programs is {pairs}" in said
+        found[suffix] = read(table), read(pairs)
+    assert found[".csv"] == tuple([{name: as_text(value) for name, value in row.items()} for row in rows]
+                                  for rows in found[".jsonl"])
+    as_strings = tuple([{name: str(value) if name.endswith(("id", "representative")) else value
+                         for name, value in row.items()} for row in rows] for rows in found[".jsonl"])
+    assert found[".parquet"] == as_strings  # ids are of one type in a column
+    table, pairs = found[".jsonl"]
+    assert [row["id"] for row in table] == [row["id"] for row in ROWS]
+    near = nd.resemblance(text(2), text(2, 1))
+    file = str(corpus)
+    assert table[4] == {
+        "id": "e", "file": file, "line": 5, "cluster": 1, "representative": "b", "representative_file": file,
+        "representative_line": 2, "class": "near", "resemblance": near, "cluster_size": 2,
+    }
+    assert [(row["cluster"], row["class"], row["cluster_size"]) for row in table] == [
+        (0, "kept", 3), (1, "kept", 2), (0, "identical", 3), (0, "lexical", 3), (1, "near", 2), (5, "kept", 1)
+    ]
+    assert pairs[0] == {
+        "a": 0, "a_id": "a", "a_file": file, "a_line": 1, "b": 2, "b_id": "c", "b_file": file, "b_line": 3,
+        "class": "identical", "resemblance": 1.0, "estimated": False,
+    }
+    assert [(row["a"], row["b"], row["class"], row["resemblance"]) for row in pairs] == [
+        (0, 2, "identical", 1.0), (0, 3, "lexical", 1.0), (1, 4, "near", near)
+    ]
+
+
+def test_archives_against_and_sketches(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("fastwarc")
+    save(tmp_path / "a.warc", [response(1), response(2)])
+    (tmp_path / "old.html").write_bytes(html("other words " * 9))
+    given = [tmp_path / "old.html", "--against", tmp_path / "a.warc", "-o", tmp_path / "out", "--table"]
+    assert run("dedup", *given, tmp_path / "t.parquet", "-q") == 0
+    [row] = read(tmp_path / "t.parquet")
+    assert (row["file"], row["line"], row["offset"], row["date"]) == (str(tmp_path / "old.html"), None, None, None)
+    assert (row["class"], row["against"], row["cluster"]) == ("kept", False, 0)
+    given = [tmp_path / "a.warc", "--against", tmp_path / "a.nds", "-o", tmp_path / "out2", "--table"]
+    assert run("sketch", tmp_path / "a.warc", "-o", tmp_path / "a.nds", "-q") == 0
+    assert run("dedup", *given, tmp_path / "t2.parquet", "-q", "--pairs", tmp_path / "p.jsonl") == 0
+    row = read(tmp_path / "t2.parquet")[1]
+    assert row["date"] == datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC) and row["offset"] == len(response(1))
+    assert (row["representative"], row["representative_file"], row["cluster"]) == ("http://example.org/2", None, 3)
+    assert (row["against"], row["estimated"], row["class"], row["cluster_size"]) == (True, False, "identical", 2)
+    assert [(pair["a"], pair["b"], pair["a_date"], pair["b_file"]) for pair in read(tmp_path / "p.jsonl")] == [
+        (0, 2, "2024-05-01T10:00:00Z", None), (1, 3, "2024-05-01T10:00:00Z", None)
+    ]
+    assert run("dedup", tmp_path / "a.nds", "-o", tmp_path / "out3", "--table", tmp_path / "t3.csv", "-q") == 0
+    assert list(read(tmp_path / "t3.csv")[0]) == ["id", "cluster", "representative", "class", "resemblance", "cluster_size",
+                                                  "estimated"]
+
+
+def test_clusters_of_a_collection(tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [row["text"] for row in ROWS] + ["...", "..."]
+    for ids in (None, [f"i{n}" for n in range(8)]):
+        place = tmp_path / f"c{ids is None}"
+        made = nd.Collection.build(place, texts, ids, threshold=0.8)
+        capsys.readouterr()
+        assert run("clusters", place) == 0
+        rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        names = list(range(8)) if ids is None else ids
+        assert [row["id"] for row in rows] == names
+        assert [row["cluster"] for row in rows] == made.clustering.labels.tolist() == [0, 1, 0, 0, 1, 5, 6, 6]
+        assert [row["representative"] for row in rows] == [names[i] for i in made.clustering.labels]
+        assert [row["class"] for row in rows] == made.clustering.classes.tolist()
+        assert [row["cluster_size"] for row in rows] == [3, 2, 3, 3, 2, 1, 2, 2]
+        assert rows[-1]["resemblance"] is None and rows[0]["resemblance"] == 1.0
+        for suffix in (".parquet", ".csv"):
+            if suffix == ".parquet":
+                pytest.importorskip("pyarrow")
+            table = tmp_path / f"t{ids is None}{suffix}"
+            assert run("clusters", place, "-o", table) == 0
+            assert capsys.readouterr().out == f"8 documents in {table}\n"
+            assert [str(row["id"]) for row in read(table)] == [str(name) for name in names]
+            assert run("clusters", place, "-o", table) == 2
+            assert "exists already" in capsys.readouterr().err
+            assert run("clusters", place, "-o", table, "--overwrite", "-q") == 0
+            assert capsys.readouterr().out == ""
+    empty = nd.Collection.build(tmp_path / "empty", [])
+    assert run("clusters", empty.path) == 0 and capsys.readouterr().out == ""
+    assert run("clusters", corpus) == 1
+
+
+def test_where_tables_may_be(
+    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything is checked before anything is read, and a run that fails leaves no table."""
+    out = tmp_path / "out"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_bytes(jsonl(ROWS))
+    (tmp_path / "there.csv").write_text("old")
+    for given, message in (
+        (["--table", tmp_path / "t.xlsx"], "end its name in .parquet, .csv, .jsonl"),
+        (["--table", tmp_path / "t"], "end its name in"),
+        (["--pairs", tmp_path / "there.csv"], "exists already"),
+        (["--table", tmp_path / "t.csv", "--pairs", tmp_path / "t.csv"], "are the same"),
+        (["--table", out / "t.csv"], "one lies in the other"),
+        (["--table", tmp_path / "no" / "t.csv"], "there is no directory"),
+        (["--table", tmp_path / "in" / "t.csv"], "lies in the input"),
+        (["--pairs", "-"], "cannot be written to standard output"),
+    ):
+        assert run("dedup", tmp_path / "in", "-o", out, *given) == 2
+        assert message in capsys.readouterr().err
+        assert not out.exists() and (tmp_path / "there.csv").read_text() == "old"
+    assert run("dedup", tmp_path / "in", "-o", out, "--table", tmp_path / "there.csv", "--overwrite", "-q") == 0
+    assert len(read(tmp_path / "there.csv")) == 6
+    before = sorted(path.name for path in tmp_path.iterdir())
+
+    def fails(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ndcore.files.writing.write_clusters", fails)
+    assert run("dedup", tmp_path / "in", "-o", tmp_path / "out2", "--table", tmp_path / "new.csv") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    capsys.readouterr()
+    real = tabular.importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == "pyarrow" else real(name, *rest))
+    assert run("dedup", corpus, "-o", tmp_path / "out3", "--table", tmp_path / "t.parquet") == 2
+    assert "pip install 'ndcore[parquet]'; or write .csv or .jsonl" in capsys.readouterr().err
+
+
+def test_tables_beside_kept_records_on_standard_output(tmp_path: Path, corpus: Path, capfdbinary: Any) -> None:
+    assert run("dedup", corpus, "-o", "-", "--table", tmp_path / "t.jsonl", "-q") == 0
+    assert len(capfdbinary.readouterr().out.splitlines()) == 3 and len(read(tmp_path / "t.jsonl")) == 6
+
+
+AWKWARD = ["a,b", 'say "x"', "two\nlines", "\ud800 alone", "", "=1+1", "ü"]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_awkward_values_in_batches(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(tabular, "BATCH", 3)
+    columns = [Column("id", "id"), Column("n", "integer"), Column("x", "number"), Column("t", "truth"), Column("d", "time")]
+    day = datetime.datetime(2024, 2, 29, 1, 2, 3, 4000, tzinfo=datetime.timezone(datetime.timedelta(hours=-2)))
+    rows = [(ident, None if i else 2**62, None, bool(i % 2), day if i else None) for i, ident in enumerate(AWKWARD)]
+    with TableFile(str(tmp_path / f"t{suffix}")) as file:
+        assert file.write(Table(columns, iter(rows))) == 7
+        assert not (tmp_path / f"t{suffix}").exists()
+        file.commit()
+    found = read(tmp_path / f"t{suffix}")
+    surrogate = "\ud800 alone" if suffix == ".jsonl" else "\\ud800 alone"
+    assert [row["id"] for row in found] == [surrogate if "\ud800" in name else name for name in AWKWARD]
+    assert str(found[0]["n"]) == str(2**62) and found[1]["n"] in (None, "") and found[0]["x"] in (None, "")
+    assert found[1]["t"] in (True, "true") and found[2]["t"] in (False, "false")
+    assert found[1]["d"] in (day, "2024-02-29T03:02:03.004000Z") and found[0]["d"] in (None, "")
+    assert list(tmp_path.iterdir()) == [tmp_path / f"t{suffix}"]
+
+
+def test_ids_are_numbers_where_all_are(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for last, kind in ((3, pa.int64()), (2**63, pa.string()), ("3", pa.string())):
+        (tmp_path / "c.jsonl").write_bytes(jsonl([{"id": 1, "text": "a"}, {"id": last, "text": "b"}]))
+        assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--overwrite", "--table", tmp_path / "t.parquet",
+                   "-q") == 0  # fmt: skip
+        schema = pq.read_schema(tmp_path / "t.parquet")
+        assert schema.field("id").type == schema.field("representative").type == kind
+
+
+def test_a_table_needs_a_suffix_in_python_too(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="of no known format"):
+        TableFile(str(tmp_path / "t.txt"))
