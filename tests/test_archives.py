@@ -24,7 +24,8 @@ from ndcore.cli import main
 from ndcore.documents import DocumentError, Documents
 from ndcore.files.archives import Entry, entries
 from ndcore.files.columns import Grouping, Ranking
-from ndcore.files.sources import classify, find
+from ndcore.files.formats import of_name
+from ndcore.files.sources import find
 
 pytest.importorskip("fastwarc", reason="the extra web is not installed")
 
@@ -131,7 +132,7 @@ def test_warc_in_every_compression(tmp_path: Path, compress: str) -> None:
 
 @pytest.mark.parametrize("suffix", ["warc", "wet", "wat", "arc", "WARC", "warc.gz", "wet.gz", "arc.gz", "warc.zst"])
 def test_suffixes(suffix: str) -> None:
-    assert classify(f"a.{suffix}") == ("archive", suffix.partition(".")[2])
+    assert of_name(f"a.{suffix}") == ("archive", suffix.partition(".")[2])
 
 
 def test_one_member_for_all_records(tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no such file" in refused(capsys, 1, "compare", tmp_path / "x", tmp_path / "y")
     assert "is a directory; name one document" in refused(capsys, 1, "compare", tmp_path, tmp_path)
     message = refused(capsys, 1, "compare", a, b)
-    assert message.startswith(f"{b}: has NUL bytes, as UTF-16 and files that are no text have; convert it to UTF-8, or")
+    assert message.startswith(f"{b}: not text: NUL bytes (as UTF-16 has), or many other control")
     assert as_json(capsys, a, b, "--unit", "byte", "--width", 1)["shared_shingles"] == 0
     assert "normalize='NFKC' is for the units word, char, grapheme" in refused(
         capsys, 2, "compare", a, a, "--unit", "line", "--normalize", "NFKC"

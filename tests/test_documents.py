@@ -99,10 +99,10 @@ def test_parquet_types(tmp_path: Path, kind: str) -> None:
     assert read(path) == (values, [0, 1, 2])
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a", "a.md", "a.json"])
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.md", "a.txt.gz", "a.xz"])
 def test_any_other_file_is_one_document(tmp_path: Path, name: str) -> None:
-    path = write(tmp_path / name, b"\xef\xbb\xbfone\r\n\x00two\xff")
-    assert read(path) == ([b"\xef\xbb\xbfone\r\n\x00two\xff"], [name])
+    path = write(tmp_path / name, b"\xef\xbb\xbfone\r\n\x1btwo\xff")
+    assert read(path) == ([b"\xef\xbb\xbfone\r\n\x1btwo\xff"], [name])
 
 
 def test_directory_sorted_by_path_with_records_inside(tmp_path: Path) -> None:
@@ -195,9 +195,17 @@ def test_fifo(tmp_path: Path, name: str, pack: object) -> None:
     writer.join()
 
 
-def test_parquet_stream_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a.parquet")
-    assert "save it to a file first" in refusal(str(tmp_path / "a.parquet")).reason
+@pytest.mark.parametrize("name", ["a.parquet", "f"])
+def test_parquet_stream(tmp_path: Path, name: str) -> None:
+    data = Path(write_parquet(tmp_path / "stored", ROWS)).read_bytes()
+    fifo = tmp_path / name
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_bytes, args=(data,))
+    writer.start()
+    with Documents([str(fifo)]) as documents:
+        assert texts(documents) == texts(documents) == [row["text"] for row in ROWS]
+        assert documents.sources[0].name == f"{name.partition('.')[0]}.parquet"
+    writer.join()
 
 
 # ---- ids
@@ -353,9 +361,13 @@ def test_damaged(tmp_path: Path, name: str, kind: str) -> None:
     if kind == "zstd":
         pytest.importorskip("zstandard")
     path = tmp_path / name
-    path.write_bytes(b"this is not compressed at all, it only has the name")
+    magic = {"gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd"}[kind]
+    path.write_bytes(magic + b"this is not compressed, it only begins so")
     error = refusal(str(path))
     assert (error.number, f"not valid {kind} data" in error.reason) == (1, True)
+    path.write_bytes(b"this is not compressed at all, it only has the name")
+    error = refusal(str(path))
+    assert (error.number, f"does not hold {kind} data (no compressed data)" in error.reason) == (None, True)
     write(path, jsonl([{"text": "word " * 1000 + str(i)} for i in range(3000)]))
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0xFF

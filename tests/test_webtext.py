@@ -14,7 +14,7 @@ import pytest
 import ndcore
 from ndcore.cli import main
 from ndcore.documents import DocumentError, Documents
-from ndcore.files.sources import classify
+from ndcore.files.formats import of_name
 from ndcore.files.webtext import decoded_html, decoded_text
 
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
@@ -48,7 +48,7 @@ def words(text: str | bytes) -> list[str]:
 
 @pytest.mark.parametrize("name", ["a.html", "a.htm", "A.XHTML", "a.html.gz", "a.html.zst"])
 def test_files_of_every_suffix(tmp_path: Path, name: str) -> None:
-    kind, compression = classify(name)
+    kind, compression = of_name(name)
     assert kind == "html"
     data = page("The text, <b>bold</b>&amp;more.")
     if compression == "gz":
@@ -147,7 +147,7 @@ def test_damaged_compression(tmp_path: Path) -> None:
     (tmp_path / "a.html.gz").write_bytes(gzip.compress(page("a"))[:-9])
     with pytest.raises(DocumentError, match="the compressed file is truncated"):
         read(tmp_path / "a.html.gz")
-    (tmp_path / "a.html.gz").write_bytes(b"no gzip")
+    (tmp_path / "a.html.gz").write_bytes(b"\x1f\x8b\x08broken gzip")
     with pytest.raises(DocumentError, match="not valid gzip data"):
         read(tmp_path / "a.html.gz")
 

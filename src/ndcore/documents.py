@@ -1,4 +1,4 @@
-"""Documents on disk as a corpus that can be read again and again: texts, HTML, JSONL, Parquet, web archives, streams."""
+"""Documents on disk as a corpus that can be read again and again: texts, HTML, records of any format, archives, streams."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 from ndcore.files import columnar, pages
 from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.delimited import Table
+from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.places import Place, Places
-from ndcore.files.records import Record, RecordError, RecordParser, is_blank
+from ndcore.files.rawrecords import SPLIT, raw_records
+from ndcore.files.records import Record, RecordError, RecordParser
 from ndcore.files.selection import Selection
-from ndcore.files.sources import DocumentError, Inputs, Source, find, stamp
+from ndcore.files.sources import DocumentError, Ignored, Inputs, Source, find, stamp
 from ndcore.files.spool import WorkDirectory, spool
-from ndcore.files.streams import lines, read_whole
+from ndcore.files.streams import read_whole
 from ndcore.files.webtext import PARTS, html_reader
 from ndcore.texts import Extracted
 
@@ -87,6 +90,10 @@ class Documents:
     sources : list of Source
     ids : Ids
     rejected : list of Rejected
+    ignored : list of Ignored
+        What directories hold that is no document.
+    companions : list of (str, str)
+        See `Inputs`.
     read : int
         Documents read, rejected ones included.
     blank : int
@@ -124,7 +131,8 @@ class Documents:
             selection = Selection(include, exclude, hidden)
             found = find(inputs, (), selection)
             selection.checked(inputs)
-        self.sources, self.ignored, self.excluded = found.sources, found.ignored, found.excluded
+        self.sources, self.companions = found.sources, found.companions
+        self._found, self.excluded = found.ignored, found.excluded
         self._keep, self._by, self._skip, self._annotate = keep, by, on_error == "skip", annotate
         self._columns: list[Ranking | Grouping] = [column for column in (keep, by, one_per) if column is not None]
         fields = [column.field for column in self._columns]
@@ -146,6 +154,8 @@ class Documents:
         self._blanks = array("q")
         self._kinds: dict[int, Counter[str]] = {}
         self.without_main = 0
+        self.ignored = list(self._found)
+        self._passed: set[int] = set()
 
     def __enter__(self) -> Documents:
         return self
@@ -177,7 +187,11 @@ class Documents:
     def spool(self) -> None:
         """Copy streams to temporary files now, which the first pass does otherwise. DocumentError as of `batches`."""
         for source in self.sources:
-            spool(source, self._work)
+            try:
+                self._open(source)
+            except DocumentError:
+                if not self._skip:
+                    raise
 
     def scan(self) -> None:
         """Make the first pass, unless it has been made."""
@@ -234,6 +248,10 @@ class Documents:
         """Whether the first pass left out line or row `number` of ``sources[index]``."""
         return number in self._rejected_numbers.get(index, ())
 
+    def is_left_out(self, index: int) -> bool:
+        """Whether ``sources[index]`` as a whole was rejected or passed over."""
+        return index in self._passed or self.is_rejected(index, None)
+
     def batches(self) -> Iterator[list[str | bytes]]:
         """Texts in lists of about 8 MiB; a single longer document is a batch of its own.
 
@@ -245,6 +263,7 @@ class Documents:
         first = not self._complete
         if first:
             self._reset()
+            self._refuse_known()
         batch: list[str | bytes] = []
         size = 0
         for index, source in enumerate(self.sources):
@@ -284,7 +303,7 @@ class Documents:
         source, span = self.sources[index], self.span(index)
         if not wanted[span.start : span.stop].any():
             return
-        if source.kind not in ("jsonl", "archive"):
+        if source.kind not in SPLIT and source.kind != "archive":
             yield from (pair for pair in zip(span, self._records(index, False), strict=True) if wanted[pair[0]])
             return
         self.check_unchanged(index)
@@ -309,17 +328,17 @@ class Documents:
         self.check_unchanged(index)
 
     def _chosen_lines(self, source: Source, choose: Callable[[int], bool]) -> Iterable[Record]:
-        found = (
-            self._parser.parse(number, line) for number, line in lines(source) if not is_blank(line) and choose(number)
-        )
-        return self._columns_read(source, found)
+        parse = self._parse(source)
+        return self._columns_read(source, (parse(n, raw) for n, raw in raw_records(source) if raw and choose(n)))
 
     def _records(self, index: int, first: bool) -> Iterator[Record]:
         """Documents of one source; the first pass collects, later ones repeat."""
         source = self.sources[index]
         blanks = 0
+        if index in self._passed:
+            return
         try:
-            spool(source, self._work)
+            self._open(source)
             self.check_unchanged(index)
             for item in self._items(source, index, first):
                 if item is None:
@@ -327,6 +346,10 @@ class Documents:
                 elif isinstance(item, Record):
                     if not first or self._collect(source, index, item):
                         yield item
+                elif first and item[0] == 1 and source.kind == "object" and not source.named:
+                    self._passed.add(index)
+                    self.ignored.append(Ignored(source.path, "JSON that is no record"))
+                    break
                 elif first:
                     self._reject(index, DocumentError(source.path, *item))
                 elif not self.is_rejected(index, item[0]):
@@ -341,6 +364,24 @@ class Documents:
             self._blanks.append(blanks)
         if self._stamps[3 * index + 2] != -1:
             self.check_unchanged(index)
+
+    def _refuse_known(self) -> None:
+        """Raise DocumentError, before anything is read, where the first bytes of a file tell that it cannot be."""
+        for source in self.sources:
+            if source.problem and not self._skip:
+                leave = "or leave it out: --exclude, or --on-error skip"
+                raise DocumentError(source.path, None, f"{source.problem}; {leave}")
+
+    def _open(self, source: Source) -> None:
+        """Make a file of a stream, and raise DocumentError where its first bytes tell that it cannot be read."""
+        is_stream, kind = not source.location, source.kind
+        spool(source, self._work)
+        if source.problem:
+            raise DocumentError(source.path, None, source.problem)
+        if is_stream and source.kind != kind:
+            name = f"{source.name.rpartition('.')[0]}.{source.kind}"
+            if all(name != other.name for other in self.sources):
+                source.name = name
 
     def _collect(self, source: Source, index: int, record: Record) -> bool:
         try:
@@ -367,9 +408,9 @@ class Documents:
 
     def _items(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int | None, str] | None]:
         """Records, (number, reason) of what is none, and None for each blank line."""
-        if source.kind == "jsonl":
-            return iter(self._columns_read(source, self._lines(source, index, first)))
-        if source.kind == "parquet":
+        if source.kind in SPLIT:
+            return iter(self._columns_read(source, self._split(source, index, first)))
+        if source.kind in COLUMNAR:
             return iter(self._columns_read(source, self._rows(source, index, first)))
         if source.kind == "archive":
             return self._archived(source, index, first)
@@ -395,15 +436,21 @@ class Documents:
         counts = Counter() if counts is None else counts
         return pages.documents(source, self._parser.fields, self._part, wanted, counts)
 
-    def _lines(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int, str] | None]:
+    def _parse(self, source: Source) -> Callable[[int, bytes], Record]:
+        """The function from the number and the bytes of a record of `source` to the record."""
+        if source.kind not in DELIMITERS:
+            return self._parser.parse
+        return Table(source, self._parser, ANNOTATION_COLUMNS if self._annotate else ()).parse
+
+    def _split(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int, str] | None]:
         rejected = self._rejected_numbers.get(index, set()) if not first else set()
-        parse = self._parser.parse
-        for number, line in lines(source):
-            if is_blank(line):
+        parse = self._parse(source)
+        for number, raw in raw_records(source):
+            if not raw:
                 yield None
             elif number not in rejected:
                 try:
-                    record: Record | tuple[int, str] = parse(number, line)
+                    record: Record | tuple[int, str] = parse(number, raw)
                 except RecordError as error:
                     record = (number, str(error))
                 yield record
@@ -422,9 +469,13 @@ class Documents:
             return None, f"a {source.kind} file has no field {self._columns[0].field!r}; --keep FIELD and --by need records"
         try:
             data = read_whole(source)
+            text: str | bytes = data.decode(source.encoding) if source.encoding else data
         except DocumentError as error:
             return None, error.reason
-        text = html_reader(source.path, self._part)(data, None) if source.kind == "html" else data
+        except UnicodeDecodeError as error:
+            return None, f"it has the byte order mark of {source.encoding.upper()}, and is not: {error.reason}"
+        if source.kind == "html":
+            text = html_reader(source.path, self._part)(data, None)
         return Record(None, text, None, (), max(len(data), len(text)))
 
     def check_unchanged(self, index: int) -> None:

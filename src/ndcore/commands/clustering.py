@@ -132,7 +132,7 @@ def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
         raise UsageError("name the directory of the new collection: -o COLLECTION")
     (found,) = find_inputs(args, (args.inputs, {SKETCHES, COLLECTION}))
     if not found.sources:
-        raise DocumentError(args.inputs[0], None, "no documents: the directory holds no files that are read")
+        raise summary.nothing_found(args.inputs[0], found.ignored)
     _check_output(args, found)
     old = _extended(args, found)
     texts: Documents | Sketches
@@ -241,6 +241,8 @@ def _source(args: argparse.Namespace, old: Collection | None, found: Inputs) -> 
     known = {} if old is None else {"collection": [str(old.path), *_stamp(old.path / DESCRIPTION)]}
     stamps: list[list[Any]] = []
     for source in found.sources:
+        if not source.location:  # a stream that is no document
+            continue
         if source.location == source.path:
             stamps.append([source.path, *_stamp(Path(source.location))])
         else:
@@ -261,8 +263,8 @@ def _text_bytes(found: Inputs) -> int:
     """Estimate how much text the inputs hold; compressed ones four times their size."""
     sizes = 0
     for source in found.sources:
-        if source.kind != "sketches":
-            packed = Path(source.location).suffix in (".gz", ".zst", ".parquet")
+        if source.kind != "sketches" and source.location:
+            packed = source.stored or source.kind == "parquet"
             sizes += Path(source.location).stat().st_size * (4 if packed else 1)
     return sizes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,11 @@ from ndcore.aligning import Passages, passages
 from ndcore.commands.summary import plain, printable
 from ndcore.documents import Documents
 from ndcore.estimating import Overlap, overlap
+from ndcore.files.compression import FORMATS, Damaged, decompressed
+from ndcore.files.formats import recognise
 from ndcore.files.own import refuse_own
 from ndcore.files.places import Place
-from ndcore.files.sources import WHOLE, DocumentError, UsageError, classify
+from ndcore.files.sources import STDIN, WHOLE, DocumentError, UsageError, find, format_of, is_stream
 from ndcore.files.spool import read_whole
 from ndcore.modsketching import ModSketcher
 from ndcore.shingling import Shingling
@@ -195,33 +198,47 @@ def load(name: str, text_field: str, id_field: str | None, unit: str | None, htm
     UsageError
         The name is that of a file of many records.
     """
-    if name == "-" or Path(name).exists():
-        if name != "-":
-            refuse_own(name)
-        kind = "text" if name == "-" else classify(name)[0]
-        if kind == "html":
-            return _page(name, html)
-        if kind != "text":
-            raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
-        text = read_whole(name)
-        if unit != "byte" and b"\0" in text[:8192]:
-            reason = "has NUL bytes, as UTF-16 and files that are no text have"
-            raise DocumentError(name, None, f"{reason}; convert it to UTF-8, or compare with --unit byte")
-        return text
+    if name == STDIN or Path(name).exists():
+        return _whole(name, unit, html)
     for at in [i for i, character in enumerate(name) if character == "#"]:
         path, ident = name[:at], name[at + 1 :]
-        if Path(path).is_file() and classify(path)[0] not in WHOLE:
+        if Path(path).is_file() and format_of(path).kind not in WHOLE:
             return _find(path, ident, text_field, id_field, html)
     path, _, line = name.rpartition(":")
-    if line.isascii() and line.isdigit() and Path(path).is_file() and classify(path)[0] not in WHOLE:
+    if line.isascii() and line.isdigit() and Path(path).is_file() and format_of(path).kind not in WHOLE:
         return _find(path, int(line), text_field, id_field, html)
-    reason = "no such file; a record of a .jsonl or .parquet file or an archive is named FILE:LINE or FILE#ID"
+    reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
     raise DocumentError(name, None, reason)
 
 
-def _page(path: str, html: str | None) -> Text:
-    with Documents([path], html=html) as documents:
-        return next(documents.batches())[0]
+def _whole(name: str, unit: str | None, html: str | None) -> Text:
+    """The document that a file or a stream is as a whole; a stream is text, whatever it holds."""
+    in_bytes = unit == "byte"
+    if name != STDIN and not is_stream(name):
+        refuse_own(name)
+        if Path(name).is_dir():
+            raise DocumentError(name, None, "is a directory; name one document")
+        found = find([name], binary=in_bytes)
+        source = found.sources[0]
+        _refuse(name, source.problem, in_bytes)
+        if source.kind not in WHOLE:
+            raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
+        with Documents(found, html=html) as documents:
+            return next(documents.batches())[0]
+    data = read_whole(name)
+    format_ = recognise("stdin.txt", io.BytesIO(data))
+    _refuse(name, "" if in_bytes and format_.binary else format_.problem, in_bytes)
+    if format_.compression:
+        try:
+            data = decompressed(io.BytesIO(data), format_.compression, name).read()
+        except (Damaged, EOFError) as error:
+            raise DocumentError(name, None, f"not valid {FORMATS[format_.compression]} data ({error})") from error
+    return data.decode(format_.encoding, "replace") if format_.encoding and not in_bytes else data
+
+
+def _refuse(name: str, problem: str, in_bytes: bool) -> None:
+    if problem:
+        raise DocumentError(name, None, problem if in_bytes else f"{problem}, or compare with --unit byte")
 
 
 def _find(path: str, wanted: str | int, text_field: str, id_field: str | None, html: str | None) -> Text:

@@ -19,6 +19,7 @@ from ndcore.designing import design_filter
 from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.formats import RECORDS
 from ndcore.files.json_lines import write_ids, write_lines
 from ndcore.files.outputs import STDOUT
 from ndcore.files.places import Place
@@ -28,6 +29,7 @@ from ndcore.human import counted
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.recipe import Recipe
 
+_RECORDS = "of JSON, CSV, Parquet, Arrow"
 _DEFAULTS: dict[str, Any] = {"unit": "word", "width": 5, "normalize": None}
 
 
@@ -50,7 +52,7 @@ class Run:
             all_sketches(found.sources, "IN"),
             all_sketches(known.sources, "--against"),
         )
-        self._refuse(found.sources, known.sources)
+        self._refuse(found, known.sources)
         rule, order = args.keep
         self.ranking = Ranking(rule, order == "desc") if order else None
         self.grouping = Grouping(args.by, "--by") if args.by else None
@@ -63,18 +65,16 @@ class Run:
         self.verdicts: Verdicts
         self.result: Any = None
 
-    def _refuse(self, sources: Sequence[Source], known: Sequence[Source]) -> None:
-        args = self.args
+    def _refuse(self, found: Inputs, known: Sequence[Source]) -> None:
+        args, sources = self.args, found.sources
         if not sources:
-            raise DocumentError(args.inputs[0], None, "no documents: the directory holds no files")
+            raise summary.nothing_found(args.inputs[0], found.ignored)
         if args.by and known:
             raise UsageError("--by cannot be combined with --against: run ndcore dedup once for each group")
         if args.annotate and (args.output != STDOUT or self.sketched):
-            plain = next(
-                (source.path for source in sources if source.kind != "jsonl" and source.kind != "parquet"), None
-            )
+            plain = next((source.path for source in sources if source.location and source.kind not in RECORDS), None)
             if plain is not None:
-                raise UsageError(f"--annotate needs records (.jsonl, .parquet): {plain} has no place for an annotation")
+                raise UsageError(f"--annotate needs records ({_RECORDS}): {plain} has no place for an annotation")
         by_field = bool(args.keep[1] or args.by or args.one_per)
         if by_field or args.keep[0] == "longest":
             keep = "--keep " + ":".join(filter(None, args.keep))
@@ -84,7 +84,7 @@ class Run:
             whole = next((source for source in sources if source.kind in WHOLE), None)
             if by_field and whole is not None:
                 kind = "an HTML" if whole.kind == "html" else "a text"
-                raise UsageError(f"{option} needs records with fields (.jsonl, .parquet): {whole.path} is {kind} file")
+                raise UsageError(f"{option} needs records with fields ({_RECORDS}): {whole.path} is {kind} file")
 
     def _open(self, found: Inputs, sketched: bool, stack: contextlib.ExitStack, **options: Any) -> Any:
         if sketched:
@@ -180,6 +180,8 @@ class Run:
 
     def _refuse_nothing_read(self) -> None:
         texts = self.texts
+        if isinstance(texts, Documents) and not texts.read and texts.ignored:
+            raise summary.nothing_found(self.args.inputs[0], texts.ignored)
         if isinstance(texts, Documents) and not len(texts) and texts.rejected:
             first = texts.rejected[0]
             reason = f"{first.reason} (and {counted(len(texts.rejected) - 1, 'other document')} could not be read either)"

@@ -24,7 +24,7 @@ def find_inputs(args: argparse.Namespace, *groups: tuple[Sequence[str], Collecti
     if every.count(STDIN) > 1:
         raise UsageError("standard input (-) can be read once; name it once")
     selection = Selection(args.include, args.exclude, args.hidden)
-    found = [find(paths, accept, selection) for paths, accept in groups]
+    found = [find(paths, accept, selection, args.unit == "byte") for paths, accept in groups]
     refuse_overlaps(every)
     for pattern in selection.checked(every):
         print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)

@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -131,6 +132,10 @@ def sketch(args: argparse.Namespace) -> int:
         without = f", {empty:,} of them without shingles," if empty else ""
         name = printable(args.output)
         print(f"Sketched {counted(len(sketches), 'document')}{without} to {name} ({size:,} bytes)")
+        ignored = Counter(item.kind for item in documents.ignored)
+        for number, noun, what in summary.left_out(documents.excluded, ignored, "--json lists"):
+            if number:
+                print(f"  note: {counted(number, noun)} {what}")
         if documents.without_main:
             print(f"  note: {counted(documents.without_main, 'page')} {summary.NO_MAIN}")
         print(f"Next: {_NEXT[args.kind].format(name)}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ndcore.commands.deduplicating import open_documents, settings
 from ndcore.commands.sketch_arguments import OPTIONS
+from ndcore.commands.summary import nothing_found
 from ndcore.designing import design_filter
 from ndcore.documents import Documents
 from ndcore.files.columns import Ids
@@ -43,6 +44,8 @@ def sketch_documents(args: argparse.Namespace, found: Inputs) -> tuple[Documents
             sketches, _ = sketch_corpus(documents, sketcher, threads=args.threads, report=report)
         else:
             sketches = _sketched(documents, sketcher, args.threads, report)
+        if not documents.read and documents.ignored:
+            raise nothing_found(args.inputs[0], documents.ignored)
         if not len(documents) and documents.rejected:
             raise DocumentError(*documents.rejected[0])
     sketches.ids = uniform(documents.ids)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 import numpy as np
 
 from ndcore.documents import Documents, Rejected
 from ndcore.files.outputs import STDOUT
-from ndcore.files.sources import WHOLE, Ignored
+from ndcore.files.sources import WHOLE, DocumentError, Ignored
 from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted
 
@@ -175,6 +175,14 @@ def left_out(excluded: int, ignored: Mapping[str, int], lists: str) -> list[tupl
         (excluded, "path", "left out by --include and --exclude"),
         (sum(ignored.values()), "path", f"passed over ({_commonest(ignored)}); {lists} them"),
     ]
+
+
+def nothing_found(path: str, ignored: Sequence[Ignored]) -> DocumentError:
+    """Return the error that an input has no documents, which says what it has."""
+    if not ignored:
+        return DocumentError(path, None, "no documents: the directory holds no files that are read")
+    what = _commonest(Counter(item.kind for item in ignored))
+    return DocumentError(path, None, f"no documents among {counted(len(ignored), 'path')} ({what})")
 
 
 def _commonest(numbers: Mapping[str, int]) -> str:

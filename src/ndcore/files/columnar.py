@@ -1,4 +1,4 @@
-"""Parquet: rows to documents in bounded batches, and rows filtered or annotated with schema and metadata kept."""
+"""Parquet and Arrow: rows to documents in bounded batches, and rows filtered or annotated with schema and metadata kept."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ndcore.files.records import MISSING, Record, RecordError, check_id
+from ndcore.files.ipc import ArrowFile, first_line
+from ndcore.files.records import MISSING, Record, RecordError, check_columns, check_id
 from ndcore.files.sources import DocumentError, Source
 
 _BATCH_BYTES = 8 << 20
@@ -15,7 +16,12 @@ _MAX_ROWS = 16384
 
 
 def open_file(source: Source) -> Any:
-    """The ``pyarrow.parquet.ParquetFile`` of `source`; DocumentError where pyarrow or a readable file is missing."""
+    """Return the ``pyarrow.parquet.ParquetFile`` or the ArrowFile of `source`.
+
+    Raises DocumentError where pyarrow or a readable file is missing.
+    """
+    if source.kind == "arrow":
+        return ArrowFile(source)
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -26,7 +32,7 @@ def open_file(source: Source) -> Any:
     try:
         return pq.ParquetFile(source.location)
     except (pa.ArrowException, OSError) as error:
-        raise DocumentError(source.path, None, f"not a readable Parquet file: {_first_line(error)}") from error
+        raise DocumentError(source.path, None, f"not a readable Parquet file: {first_line(error)}") from error
 
 
 def rows(
@@ -97,9 +103,14 @@ def _scalar(value: Any) -> Any:
 
 
 def batches(source: Source, file: Any, columns: list[str] | None = None, group: int | None = None) -> Iterator[Any]:
-    """Record batches of about 8 MiB, of the whole file or of one row group."""
+    """Yield record batches of about 8 MiB, of the whole file or of one row group of Parquet."""
     import pyarrow as pa
 
+    if source.kind == "arrow":
+        for batch in file.batches(columns):
+            size = min(_MAX_ROWS, max(1, _BATCH_BYTES * len(batch) // max(1, batch.nbytes)))
+            yield from (batch.slice(start, size) for start in range(0, len(batch), size))
+        return
     groups = range(file.metadata.num_row_groups) if group is None else [group]
     rows, source_bytes = 0, Path(source.location).stat().st_size
     try:
@@ -112,7 +123,7 @@ def batches(source: Source, file: Any, columns: list[str] | None = None, group: 
                     source.seen = source_bytes * rows // file.metadata.num_rows
                     yield batch
     except (pa.ArrowException, OSError) as error:
-        raise DocumentError(source.path, None, f"damaged Parquet file: {_first_line(error)}") from error
+        raise DocumentError(source.path, None, f"damaged Parquet file: {first_line(error)}") from error
 
 
 def _check_columns(
@@ -124,18 +135,7 @@ def _check_columns(
     fields: Sequence[str],
     forbidden: Sequence[str],
 ) -> None:
-    names = list(schema.names)
-    present = f"the file has: {', '.join(names)}"
-    for name in dict.fromkeys([text_field, *([id_field] if require_id else []), *fields]):
-        if name not in names:
-            option = "--text-field " if name == text_field else "--id-field " if name == id_field else ""
-            hint = f"; name the right one with {option.strip()}" if option else ""
-            raise DocumentError(source.path, None, f"no column {name!r} ({present}){hint}")
-        if names.count(name) > 1:
-            raise DocumentError(source.path, None, f"{names.count(name)} columns are called {name!r}")
-    for name in forbidden:
-        if name in names:
-            raise DocumentError(source.path, None, f"has a column {name!r} already; rename it, or leave out --annotate")
+    check_columns(source.path, list(schema.names), text_field, id_field, require_id, fields, forbidden)
     kind = schema.field(text_field).type
     if not _is_text(kind):
         raise DocumentError(source.path, None, f"the text column {text_field!r} holds {kind}, not strings or binary")
@@ -150,16 +150,13 @@ def _is_text(kind: Any) -> bool:
     return any(getattr(types, name)(kind) for name in names if hasattr(types, name))
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__
-
-
 def rewrite(
     source: Source, target: Path, keep: Callable[[int], bool], added: Callable[[list[int]], Any] | None
 ) -> None:
     """Write the rows of `source` for which ``keep(row number)`` holds to a new file `target`.
 
-    Schema, metadata and compression are those of `source`; row groups stay apart and are at most about 64 MiB each.
+    Schema, metadata and compression are those of `source`. Row groups of Parquet stay apart and are at most about 64 MiB
+    each; record batches of Arrow stay apart.
 
     Parameters
     ----------
@@ -174,19 +171,49 @@ def rewrite(
         if added is not None:
             for extra in added([]).schema:
                 schema = schema.append(extra)
+        if source.kind == "arrow":
+            _rewrite_arrow(source, file, target, schema, keep, added)
+            return
         with pq.ParquetWriter(target, schema, compression=_codec(file)) as writer:
             number = 0
             for group in range(file.metadata.num_row_groups):
                 pending: list[Any] = []
                 for batch in batches(source, file, group=group):
-                    numbers = [n for n in range(number + 1, number + len(batch) + 1) if keep(n)]
-                    table = _select(pa, batch, [n - number - 1 for n in numbers])
+                    pending.append(_filtered(batch, number, keep, added).cast(schema))
                     number += len(batch)
-                    if added is not None:
-                        table = _join(table, added(numbers))
-                    pending.append(table.cast(schema))
                     pending = _flush(pa, writer, pending, _GROUP_BYTES)
                 _flush(pa, writer, pending, 1)
+
+
+def _rewrite_arrow(
+    source: Source,
+    file: ArrowFile,
+    target: Path,
+    schema: Any,
+    keep: Callable[[int], bool],
+    added: Callable[[list[int]], Any] | None,
+) -> None:
+    import pyarrow as pa
+
+    number = 0
+    with file.writer(target, schema) as writer:
+        for batch in file.batches():
+            table = _filtered(batch, number, keep, added)
+            number += len(batch)
+            try:
+                for part in table.combine_chunks().to_batches():
+                    writer.write_batch(part)
+            except pa.ArrowException as error:
+                raise DocumentError(source.path, None, f"its rows cannot be written again: {first_line(error)}") from error
+
+
+def _filtered(batch: Any, before: int, keep: Callable[[int], bool], added: Callable[[list[int]], Any] | None) -> Any:
+    """The table of the rows of `batch` to keep; `before` rows stand before it in the file."""
+    import pyarrow as pa
+
+    numbers = [n for n in range(before + 1, before + len(batch) + 1) if keep(n)]
+    table = _select(pa, batch, [n - before - 1 for n in numbers])
+    return table if added is None else _join(table, added(numbers))
 
 
 def _codec(file: Any) -> str:

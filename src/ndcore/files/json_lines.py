@@ -1,7 +1,7 @@
 """Documents as lines of JSON, for standard output: ``ndcore dedup -o -``.
 
-A line of a JSONL file stays as it is. A row of a columnar file is an object of its columns. Any other document, which has no
-fields, is ``{"id": ..., "text": ...}``.
+A record of JSON stays as it is, on one line. A row of a table or of a columnar file is an object of its columns. Any other
+document, which has no fields, is ``{"id": ..., "text": ...}``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ import numpy.typing as npt
 
 from ndcore.documents import ANNOTATION, Documents
 from ndcore.files import columnar
+from ndcore.files.delimited import cells, header
+from ndcore.files.formats import COLUMNAR, DELIMITERS
+from ndcore.files.rawrecords import SPLIT
 from ndcore.files.records import without_bom
 from ndcore.files.sources import DocumentError, Source
-from ndcore.files.writing import numbered, raw_lines, spliced, to_json
+from ndcore.files.writing import numbered, raw_documents, spliced, to_json
 from ndcore.progress import Progress
 
 __all__ = ["write_ids", "write_lines"]
 
 Annotation = Callable[[int], dict[str, Any]]
+_ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # strings of JSON hold no such bytes
 
 
 def write_lines(
@@ -55,12 +59,12 @@ def write_lines(
     repaired = 0
     for index, source in enumerate(documents.sources):
         span = documents.span(index)
-        if documents.is_rejected(index, None) or not wanted[span.start : span.stop].any():
+        if documents.is_left_out(index) or not wanted[span.start : span.stop].any():
             continue
         documents.check_unchanged(index)
-        if source.kind == "jsonl":
-            _write_lines_of(file, documents, index, wanted, annotation, report)
-        elif source.kind == "parquet":
+        if source.kind in SPLIT:
+            _write_records(file, documents, index, wanted, annotation, report)
+        elif source.kind in COLUMNAR:
             _write_rows(file, documents, index, wanted, annotation)
         else:
             repaired += _write_texts(file, documents, index, wanted, annotation)
@@ -75,14 +79,22 @@ def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
         file.write(to_json({"id": ident}) + b"\n")
 
 
-def _write_lines_of(
+def _write_records(
     file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None,
     report: Progress,
 ) -> None:
+    source = documents.sources[index]
+    names = header(source) if source.kind in DELIMITERS else []
+    _check_names(source, names, annotation)
     first = True
-    for position, line in raw_lines(documents, index, report):
-        line, first = without_bom(1 if first else 2, line), False
+    for position, _, raw in raw_documents(documents, index, report):
+        line, first = without_bom(1 if first else 2, raw), False
         if wanted[position]:
+            if names:
+                values = [cell.decode() for cell in cells(raw, DELIMITERS[source.kind])]
+                line = to_json(dict(zip(names, values, strict=True)))
+            elif source.kind != "jsonl":
+                line = line.translate(_ON_ONE_LINE)
             line = line if annotation is None else spliced(line, annotation(position))
             file.write(line if line.endswith(b"\n") else line + b"\n")
 
@@ -112,11 +124,7 @@ def _write_rows(
     positions = {number: position for position, number in numbered(documents, index) if wanted[position]}
     with columnar.open_file(source) as opened:
         names = opened.schema_arrow.names
-        for name in names:
-            if names.count(name) > 1 or (annotation is not None and name == ANNOTATION):
-                reason = f"has {names.count(name)} columns {name!r}, and a JSON object one of each name"
-                reason = reason if names.count(name) > 1 else f"has a column {name!r} already; leave out --annotate"
-                raise DocumentError(source.path, None, f"{reason}; or write to a directory")
+        _check_names(source, names, annotation)
         number = 0
         for batch in columnar.batches(source, opened):
             columns = [columnar.column_values(batch, name) for name in names]
@@ -127,6 +135,15 @@ def _write_rows(
                     if annotation is not None:
                         record[ANNOTATION] = annotation(positions[number])
                     file.write(_row(source, number, record) + b"\n")
+
+
+def _check_names(source: Source, names: list[str], annotation: Annotation | None) -> None:
+    """Raise DocumentError where columns cannot be the fields of one object."""
+    for name in names:
+        if names.count(name) > 1 or (annotation is not None and name == ANNOTATION):
+            reason = f"has {names.count(name)} columns {name!r}, and a JSON object one of each name"
+            reason = reason if names.count(name) > 1 else f"has a column {name!r} already; leave out --annotate"
+            raise DocumentError(source.path, None, f"{reason}; or write to a directory")
 
 
 def _row(source: Source, number: int, record: dict[str, Any]) -> bytes:

@@ -12,6 +12,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ndcore.files.errors import DocumentError
+
 BOM = b"\xef\xbb\xbf"
 MISSING: Any = object()
 _BLANK = b" \t\r\n"
@@ -70,6 +72,29 @@ def describe(value: Any) -> str:
         return "an object" if isinstance(value, dict) else "an array"
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:37] + '...'}"
+
+
+def check_columns(
+    path: str,
+    names: Sequence[str],
+    text_field: str,
+    id_field: str,
+    require_id: bool,
+    fields: Sequence[str],
+    forbidden: Sequence[str],
+) -> None:
+    """Raise DocumentError where a table called `path` lacks a column, has one twice, or has a forbidden one."""
+    present = f"the file has: {', '.join(names)}"
+    for name in dict.fromkeys([text_field, *([id_field] if require_id or id_field in names else []), *fields]):
+        if name not in names:
+            option = "--text-field " if name == text_field else "--id-field " if name == id_field else ""
+            hint = f"; name the right one with {option.strip()}" if option else ""
+            raise DocumentError(path, None, f"no column {name!r} ({present}){hint}")
+        if names.count(name) > 1:
+            raise DocumentError(path, None, f"{names.count(name)} columns are called {name!r}")
+    for name in forbidden:
+        if name in names:
+            raise DocumentError(path, None, f"has a column {name!r} already; rename it, or leave out --annotate")
 
 
 class RecordParser:

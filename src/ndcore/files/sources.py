@@ -10,6 +10,7 @@ Every source has a name, which is its path below ``kept/`` in the output of ``nd
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,30 +18,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ndcore.description import DESCRIPTION
-from ndcore.files.compression import FORMATS
 from ndcore.files.errors import DocumentError as DocumentError
 from ndcore.files.errors import UsageError as UsageError
+from ndcore.files.formats import WHOLE as WHOLE
+from ndcore.files.formats import Format, of_name, recognise
 from ndcore.files.own import COLLECTION, OUTPUT, SUMMARY, is_own_file, own_directory, refuse_own
 from ndcore.files.selection import Selection
 
 STDIN = "-"
 STDIN_NAME = "stdin.jsonl"
-WHOLE = ("text", "html")  # kinds of files that are one document
-_KINDS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".warc": "archive",
-    ".arc": "archive",
-    ".wet": "archive",
-    ".wat": "archive",
-}
-_SUFFIXES = {".parquet": ("parquet", "")} | {
-    suffix + end: (kind, end[1:]) for suffix, kind in _KINDS.items() for end in ("", *(f".{ending}" for ending in FORMATS))
-}
-
 
 @dataclass(slots=True)
 class Source:
@@ -55,15 +41,19 @@ class Source:
     label : str
         What ids are made of: the id of a text document, and ``<label>:<line>`` for records without an id.
     kind : str
-        ``text`` and ``html`` (one document), ``jsonl``, ``parquet``, ``archive`` or ``sketches``.
+        That of a `Format`; of a stream by its name, until it is read.
     compression : str
-        Empty, ``gz``, ``zst``, ``bz2`` or ``xz``.
+        That of a `Format`, and of what is written to ``kept/``.
     location : str
         The file to open: `path`, or the spool file of a stream.
     stored : str
         How `location` is compressed: like `compression`, save for spooled streams.
     seen : int
         Bytes of `location` that the pass under way has read, about; what a file has once it is read to its end.
+    encoding, problem : str
+        Those of its `Format`.
+    named : bool
+        Whether the input itself is this file; else it was found in a directory.
     """
 
     path: str
@@ -74,10 +64,13 @@ class Source:
     location: str
     stored: str
     seen: int = 0
+    encoding: str = ""
+    problem: str = ""
+    named: bool = True
 
 
 class Ignored(NamedTuple):
-    """Something in a directory that is passed over: where it is, and what it is."""
+    """Something in a directory that is no document and is passed over: where it is, and what it is."""
 
     path: str
     kind: str
@@ -93,23 +86,17 @@ class Inputs:
         In reading order.
     ignored : list of Ignored
         What directories hold and nobody asked to leave out: hidden files and folders, links to directories, sockets,
-        devices, and what ndcore wrote itself.
+        devices, what ndcore wrote itself, and files that are no text.
     excluded : int
         Files and folders that patterns left out.
+    companions : list of (str, str)
+        Path, and name below ``kept/``, of ignored files that belong to the documents beside them.
     """
 
     sources: list[Source]
     ignored: list[Ignored] = field(default_factory=list)
     excluded: int = 0
-
-
-def classify(name: str) -> tuple[str, str]:
-    """Kind and compression that a file name's suffix stands for; any other suffix is one text document."""
-    lowered = name.lower()
-    for suffix, meaning in _SUFFIXES.items():
-        if lowered.endswith(suffix):
-            return meaning
-    return "text", ""
+    companions: list[tuple[str, str]] = field(default_factory=list)
 
 
 def is_stream(path: str) -> bool:
@@ -120,10 +107,13 @@ def is_stream(path: str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def find(inputs: Sequence[str], accept: Collection[str] = (), selection: Selection | None = None) -> Inputs:
+def find(
+    inputs: Sequence[str], accept: Collection[str] = (), selection: Selection | None = None, binary: bool = False
+) -> Inputs:
     """Find the sources that `inputs` name, in the order given; directories are walked and sorted by path.
 
-    Symbolic links to files are followed, links to directories are not (they are listed as ignored).
+    Symbolic links to files are followed, links to directories are not (they are listed as ignored). The format of a file
+    is that of its first bytes (`recognise`); in directories what is no text is ignored.
 
     Parameters
     ----------
@@ -133,6 +123,8 @@ def find(inputs: Sequence[str], accept: Collection[str] = (), selection: Selecti
         that kind.
     selection : Selection, optional
         Which files of directories are read. None: all but hidden ones.
+    binary : bool
+        Whether files that are no text are documents too, as their bytes are.
 
     Raises
     ------
@@ -154,9 +146,9 @@ def find(inputs: Sequence[str], accept: Collection[str] = (), selection: Selecti
             found.sources.append(Source(path, name, name, own, "", path, ""))
         elif path != STDIN and os.path.isdir(path):
             prefix = f"{name}/" if len(inputs) > 1 else ""
-            _find_in_directory(path, name, prefix, found, selection)
+            _find_in_directory(path, name, prefix, found, selection, binary)
         else:
-            found.sources.append(_single(path, name))
+            found.sources.append(_single(path, name, binary))
     return found
 
 
@@ -166,12 +158,34 @@ def _missing(path: str) -> str:
     return "no such file or directory"
 
 
-def _single(path: str, name: str) -> Source:
+def _single(path: str, name: str, binary: bool) -> Source:
     if is_stream(path):
-        kind, compression = classify(name)
-        return Source(path, name, name, kind, compression, "", compression)
-    kind, compression = classify(path)
-    return Source(path, name, name, kind, compression, path, compression)
+        kind, compression = of_name(name)
+        return Source(path, name, name, kind or "text", compression, "", compression)
+    return _source(path, name, name, format_of(path, binary), True)
+
+
+def _source(path: str, name: str, label: str, found: Format, named: bool) -> Source:
+    return Source(
+        path, name, label, found.kind, found.compression, path, found.compression,
+        encoding=found.encoding, problem=found.problem, named=named,
+    )
+
+
+def format_of(path: str, binary: bool = False) -> Format:
+    """Return the format of a file by its first bytes; by its name alone where it cannot be read.
+
+    With `binary`, what is no text is a text whose encoding nobody asks for.
+    """
+    try:
+        with open(path, "rb", buffering=0) as file:
+            found = recognise(path, file)
+    except OSError:  # reported by who reads it
+        kind, compression = of_name(path)
+        return Format(kind or "text", compression)
+    if binary and found.kind == "text" and (found.binary or found.encoding):
+        return found._replace(encoding="", problem="", binary="")
+    return found
 
 
 def starts_with(path: str, magic: bytes) -> bool:
@@ -185,19 +199,36 @@ def starts_with(path: str, magic: bytes) -> bool:
         raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
 
 
-def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs, selection: Selection) -> None:
-    for relative, ignored in sorted(_walk(directory, selection)):
+def _find_in_directory(
+    directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool
+) -> None:
+    entries = sorted(_walk(directory, selection))
+    belonging = _descriptions([relative for relative, ignored in entries if not ignored])
+    for relative, ignored in entries:
         path = os.path.join(directory, relative)
         if ignored == _EXCLUDED:
             found.excluded += 1
             continue
+        if relative in belonging:
+            found.companions.append((path, f"{name}/{relative}"))
+            ignored = "description of a dataset"
         if ignored:
             found.ignored.append(Ignored(path, ignored))
             continue
-        kind, compression = classify(relative)
-        found.sources.append(
-            Source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, compression, path, compression)
-        )
+        kind = format_of(path, binary)
+        if kind.binary:
+            found.ignored.append(Ignored(path, kind.binary))
+        else:
+            found.sources.append(_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
+
+
+def _descriptions(files: list[str]) -> set[str]:
+    """Return the files that describe Arrow files beside them, as ``save_to_disk`` of Hugging Face's ``datasets`` writes."""
+    datasets = {posixpath.dirname(file) for file in files if file.endswith(".arrow")}
+    splits = {posixpath.dirname(folder) for folder in datasets if folder}
+    found = {posixpath.join(folder, name) for folder in datasets for name in ("state.json", "dataset_info.json")}
+    found |= {posixpath.join(folder, "dataset_dict.json") for folder in splits}
+    return found & set(files)
 
 
 def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
@@ -287,7 +318,7 @@ def _parts(path: str) -> list[str]:
     if path == STDIN:
         return [STDIN_NAME]
     parts = [part for part in os.path.abspath(path).split(os.sep) if part] or ["root"]
-    if not os.path.isdir(path) and os.path.exists(path) and is_stream(path) and classify(path)[0] == "text":
+    if not os.path.isdir(path) and os.path.exists(path) and is_stream(path) and of_name(path)[0] in ("", "text"):
         parts[-1] += ".jsonl"
     return parts
 

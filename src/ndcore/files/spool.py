@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from ndcore.files.formats import COLUMNAR, recognise
 from ndcore.files.sources import STDIN, DocumentError, Source, is_stream
 
 _CHUNK = 1 << 20
@@ -39,32 +43,54 @@ class WorkDirectory:
 
 
 def spool(source: Source, work: WorkDirectory) -> None:
-    """Copy the stream of `source`, compressed, into `work`, and point ``source.location`` at the copy.
+    """Copy the stream of `source` into `work`, point ``source.location`` at the copy, and note what the stream is.
 
-    Sources that are files already are left alone. A stream whose name says that it is compressed is copied as it is.
+    Sources that are files already are left alone. A compressed stream is copied as it is; others are compressed, but for
+    Parquet and Arrow, which are read at any place.
 
     Raises
     ------
     DocumentError
-        The stream cannot be read, is a Parquet file (which needs seeking), or the copy cannot be written.
+        The stream cannot be read, is no document, or the copy cannot be written.
     """
-    if source.location:
+    if source.location or source.problem:
         return
-    if source.kind == "parquet":
-        raise DocumentError(source.path, None, "a Parquet file cannot be read from a stream; save it to a file first")
-    source.stored = source.compression or "gz"
-    location = work.new_file("." + source.stored)
     try:
-        with _open_stream(source.path) as stream, Path(location).open("wb") as target:
-            if source.compression:
-                shutil.copyfileobj(stream, target, _CHUNK)
-            else:
-                with gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as packed:
-                    shutil.copyfileobj(stream, packed, _CHUNK)
+        with _open_stream(source.path) as stream:
+            head = _beginning(stream)
+            found = recognise(source.name, io.BytesIO(head))
+            source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
+            if found.problem:
+                return
+            source.stored = found.compression or ("" if found.kind in COLUMNAR else "gz")
+            location = work.new_file("." + (source.stored or found.kind))
+            packed = bool(source.stored and not found.compression)
+            with Path(location).open("wb") as target, _packing(target, packed) as copy:
+                copy.write(head)
+                shutil.copyfileobj(stream, copy, _CHUNK)
     except OSError as error:
-        reason = f"cannot be copied to a temporary file: {error.strerror or error}; set TMPDIR to a directory with room"
-        raise DocumentError(source.path, None, reason) from error
+        reason = f"cannot be copied to a temporary file: {error.strerror or error}"
+        source.problem = f"{reason}; set TMPDIR to a directory with room"
+        raise DocumentError(source.path, None, source.problem) from error
     source.location = location
+
+
+def _beginning(stream: IO[bytes]) -> bytes:
+    """Enough of a stream to know what it is."""
+    head = b""
+    while len(head) < _CHUNK and (more := stream.read(_CHUNK - len(head))):
+        head += more
+    return head
+
+
+@contextlib.contextmanager
+def _packing(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
+    """`target`, or what compresses into it, fast."""
+    if packed:
+        with gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as file:
+            yield file  # type: ignore[misc]
+    else:
+        yield target
 
 
 def _open_stream(path: str) -> IO[bytes]:

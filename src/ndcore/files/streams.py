@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
-from typing import IO, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.sources import DocumentError, Source
 
+LONGEST = 1 << 30  # bytes that a compressed document may have
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
 
@@ -28,23 +29,45 @@ class _Counted(io.FileIO):
         return count
 
 
-def open_counted(source: Source) -> IO[bytes]:
+def open_counted(source: Source) -> io.BufferedReader:
     """Open the file of `source` as it is stored; ``source.seen`` counts what is read of it. Raises OSError."""
     return io.BufferedReader(_Counted(source), _PACKED if source.stored else _BUFFER)
 
 
 @contextlib.contextmanager
-def open_reader(source: Source) -> Iterator[IO[bytes]]:
+def open_reader(source: Source) -> Iterator[io.BufferedReader]:
     """The decompressed bytes of `source`, buffered. Raises OSError and DocumentError."""
     with open_counted(source) as file:
-        if source.stored:
-            yield decompressed(file, source.stored, source.path)
-        else:
-            yield file
+        yield decompressed(file, source.stored, source.path) if source.stored else file
+
+
+@contextlib.contextmanager
+def reading(source: Source, number: Callable[[], int] | None = None, what: str = "") -> Iterator[io.BufferedReader]:
+    """`open_reader`, with DocumentErrors for what goes wrong while its file is read.
+
+    Parameters
+    ----------
+    number : callable or None
+        Returns the number of the record that is being read; None for a file that is one document.
+    what : str
+        What cannot be read then.
+    """
+    rest = f"; {what} on cannot be read" if number else ""
+    try:
+        with open_reader(source) as stream:
+            yield stream
+    except EOFError as error:
+        reason = f"the compressed file is truncated{' here' if number else ''}{rest}"
+        raise DocumentError(source.path, number() if number else None, reason) from error
+    except Damaged as error:
+        reason = f"not valid {FORMATS[source.stored]} data ({error}){rest}"
+        raise DocumentError(source.path, number() if number else None, reason) from error
+    except OSError as error:
+        raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
 def lines(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
+    """Yield number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
 
     Raises
     ------
@@ -52,29 +75,19 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
         The file cannot be read, is truncated or damaged; `number` is the line that could not be read.
     """
     number = 0
-    try:
-        with open_reader(source) as stream:
-            for line in stream:
-                number += 1
-                yield number, line
-    except EOFError as error:
-        reason = "the compressed file is truncated here; the records from this line on cannot be read"
-        raise DocumentError(source.path, number + 1, reason) from error
-    except Damaged as error:
-        reason = f"not valid {FORMATS[source.stored]} data ({error}); the records from this line on cannot be read"
-        raise DocumentError(source.path, number + 1, reason) from error
-    except OSError as error:
-        raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+    with reading(source, lambda: number + 1, "the records from this line") as stream:
+        for line in stream:
+            number += 1
+            yield number, line
 
 
 def read_whole(source: Source) -> bytes:
-    """The decompressed bytes of a file that is one document. Raises DocumentError."""
-    try:
-        with open_reader(source) as stream:
+    """Return the decompressed bytes of a file that is one document. Raises DocumentError."""
+    with reading(source) as stream:
+        if not source.stored:
             return stream.read()
-    except EOFError as error:
-        raise DocumentError(source.path, None, "the compressed file is truncated") from error
-    except Damaged as error:
-        raise DocumentError(source.path, None, f"not valid {FORMATS[source.stored]} data ({error})") from error
-    except OSError as error:
-        raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+        data = stream.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        reason = f"more than {LONGEST >> 30} GiB when decompressed; decompress it, if it is one text"
+        raise DocumentError(source.path, None, reason)
+    return data

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -17,12 +19,14 @@ from ndcore.documents import Documents
 from ndcore.files import columnar
 from ndcore.files.archives import entries
 from ndcore.files.compression import open_writer, packed
+from ndcore.files.delimited import joined, raw_rows
+from ndcore.files.elements import Elements
+from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS
 from ndcore.files.outputs import check_output
 from ndcore.files.own import SUMMARY, is_output
 from ndcore.files.pages import Page, examine
-from ndcore.files.records import is_blank
+from ndcore.files.rawrecords import raw_records
 from ndcore.files.sources import WHOLE, DocumentError, Source, UsageError
-from ndcore.files.streams import lines
 from ndcore.files.tape import Tape
 from ndcore.files.verdicts import Verdicts
 from ndcore.progress import Progress
@@ -143,25 +147,81 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[
     for index, source in enumerate(documents.sources):
         span = documents.span(index)
         flags = kept[span.start : span.stop]
-        if documents.is_rejected(index, None) or (source.kind in WHOLE and not flags.all()):
+        if documents.is_left_out(index) or (source.kind in (*WHOLE, "object") and len(flags) and not flags.any()):
             continue
         documents.check_unchanged(index)
         target = output.below("kept", source.name)
         _, rejected, blank = documents.counts(index)
         if flags.all() and not rejected and not blank and source.stored == source.compression:
             shutil.copyfile(source.location, target)
-        elif source.kind == "parquet":
+        elif source.kind in COLUMNAR:
             wanted = {number for position, number in numbered(documents, index) if kept[position]}
             columnar.rewrite(source, target, wanted.__contains__, None)
         elif source.kind == "archive":
             _write_archive(documents, index, kept, target, report)
         else:
             with open_writer(target, source.compression) as file:
-                for position, line in raw_lines(documents, index, report):
-                    if kept[position]:
-                        file.write(line)
+                _write_records(file, documents, index, report, lambda position, raw: raw if kept[position] else None)
         documents.check_unchanged(index)
         report("writing", span.stop, len(documents.ids))
+    _copy_companions(output, documents, kept)
+
+
+def _write_records(
+    file: IO[bytes],
+    documents: Documents,
+    index: int,
+    report: Progress,
+    written: Callable[[int, bytes], bytes | None],
+    added: Sequence[str] = (),
+) -> None:
+    """Write what `written` makes of (position, record) of each document of a file of text, and what is not record in it.
+
+    That is the header of a table, with the columns `added`, and of JSON the brackets, commas and blanks, as they stand
+    before what is written.
+    """
+    source = documents.sources[index]
+    elements = Elements(source) if source.kind in ("json", "object") else None
+    if source.kind in DELIMITERS:
+        for _, header in itertools.islice(raw_rows(source), 1):
+            line = header if header.endswith(b"\n") else header + b"\n"
+            file.write(joined(line, DELIMITERS[source.kind], added) if added else line)
+    first = True
+    for position, before, raw in raw_documents(documents, index, report, elements):
+        record = written(position, raw)
+        if record is not None:
+            file.write((elements.opening if elements and first else before) + record)
+            first = False
+    if elements is not None:
+        file.write((elements.opening if first else b"") + elements.closing)
+
+
+def _copy_companions(output: OutputDirectory, documents: Documents, kept: npt.NDArray[np.bool_]) -> None:
+    """Copy what describes kept documents beside them.
+
+    The ``state.json`` of a dataset gets another fingerprint where documents were dropped (``datasets`` takes equal
+    fingerprints for equal data), and the names of the files that are there.
+    """
+    for path, name in documents.companions:
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
+        target = output.below("kept", name)
+        if target.name == "state.json" and not kept.all():
+            data = _changed_state(data, target.parent, kept)
+        target.write_bytes(data)
+
+
+def _changed_state(data: bytes, folder: Path, kept: npt.NDArray[np.bool_]) -> bytes:
+    try:
+        state = json.loads(data)
+        files = [item for item in state["_data_files"] if (folder / item["filename"]).is_file()]
+        old = str(state["_fingerprint"])
+    except (ValueError, LookupError, TypeError):  # of another version of datasets
+        return data
+    new = hashlib.blake2b(old.encode("utf-8", "replace") + np.packbits(kept).tobytes(), digest_size=8).hexdigest()
+    return to_json(state | {"_data_files": files, "_fingerprint": new}, indent=2) + b"\n"
 
 
 def _write_archive(documents: Documents, index: int, kept: npt.NDArray[np.bool_], target: Path, report: Progress) -> None:
@@ -213,16 +273,21 @@ def write_kept_ids(output: OutputDirectory, name: str, ids: Iterator[str | int])
 def write_annotated(output: OutputDirectory, documents: Documents, verdicts: Verdicts, report: Progress) -> None:
     """``annotated/``: every record of every input, with its verdict added."""
     for index, source in enumerate(documents.sources):
-        if documents.is_rejected(index, None):
+        if documents.is_left_out(index):
             continue
+        if source.kind not in RECORDS:  # of a stream, whose kind was not known before
+            raise DocumentError(source.path, None, "has no place for an annotation; --annotate needs records with fields")
         documents.check_unchanged(index)
         target = output.below("annotated", source.name)
-        if source.kind == "parquet":
+        if source.kind in COLUMNAR:
             _annotate_rows(documents, index, target, verdicts)
+        elif source.kind in DELIMITERS:
+            _annotate_table(documents, index, target, verdicts, report)
         else:
             with open_writer(target, source.compression) as file:
-                for position, line in raw_lines(documents, index, report):
-                    file.write(spliced(line, verdicts.describe(position)))
+                _write_records(
+                    file, documents, index, report, lambda position, line: spliced(line, verdicts.describe(position))
+                )
         documents.check_unchanged(index)
         report("writing", documents.span(index).stop, len(documents.ids))
 
@@ -237,13 +302,19 @@ def spliced(line: bytes, annotation: dict[str, Any]) -> bytes:
     return body[:-1] + b',"ndcore":' + to_json(annotation) + b"}" + line[len(body) :]
 
 
-def raw_lines(documents: Documents, index: int, report: Progress) -> Iterator[tuple[int, bytes]]:
-    """Position and line, as it stands in the file, of each document of a JSONL source."""
+def raw_documents(
+    documents: Documents, index: int, report: Progress, elements: Elements | None = None
+) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield position, what stands before it, and bytes of each document of a source that is split into records.
+
+    Only between `elements`, where they are given, something stands that belongs to none.
+    """
+    source = documents.sources[index]
     position = documents.span(index).start
     try:
-        for number, line in lines(documents.sources[index]):
-            if not is_blank(line) and not documents.is_rejected(index, number):
-                yield position, line
+        for number, before, raw in elements or ((number, b"", raw) for number, raw in raw_records(source) if raw):
+            if not documents.is_rejected(index, number):
+                yield position, before, raw
                 position += 1
                 if position % _REPORT_EVERY == 0:
                     report("writing", position, len(documents.ids))
@@ -253,13 +324,36 @@ def raw_lines(documents: Documents, index: int, report: Progress) -> Iterator[tu
 
 
 def numbered(documents: Documents, index: int) -> Iterator[tuple[int, int]]:
-    """Position and row number of each document of a Parquet source."""
+    """Position and row number of each document of a Parquet or Arrow source."""
     number = 0
     for position in documents.span(index):
         number += 1
         while documents.is_rejected(index, number):
             number += 1
         yield position, number
+
+
+def _columns(verdicts: Verdicts) -> dict[str, str]:
+    """Names of the columns that annotation adds, and the fields of a verdict that they hold."""
+    found = {f"ndcore_{name}": name for name in ("class", "representative", "resemblance")}
+    return found | {"ndcore_against": "against"} if verdicts.has_against else found
+
+
+def _annotate_table(documents: Documents, index: int, target: Path, verdicts: Verdicts, report: Progress) -> None:
+    source, columns = documents.sources[index], _columns(verdicts)
+    delimiter = DELIMITERS[source.kind]
+
+    def annotated(position: int, row: bytes) -> bytes:
+        verdict = verdicts.describe(position)
+        values = [verdict.get(name, False if name == "against" else None) for name in columns.values()]
+        return joined(row, delimiter, ["" if value is None else _shown(value) for value in values])
+
+    with open_writer(target, source.compression) as file:
+        _write_records(file, documents, index, report, annotated, list(columns))
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _annotate_rows(documents: Documents, index: int, target: Path, verdicts: Verdicts) -> None:

@@ -1,0 +1,154 @@
+"""A JSON array, or JSON objects one after another, cut into elements as they stand in the file."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+from ndcore.files.compression import Damaged
+from ndcore.files.errors import DocumentError
+from ndcore.files.sources import Source
+from ndcore.files.streams import reading
+
+LONGEST = 256 << 20  # bytes of an element, or between two, that are held in memory
+_CHUNK = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+_BLANKS = re.compile(rb"[ \t\r\n]*+")
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+[{}\[\]]', re.DOTALL)
+_SCALAR = re.compile(_STRING + rb"(?=[\s,\]])|[^\s,\]\[{}\"]++(?=[\s,\]])", re.DOTALL)
+
+
+class Elements:
+    """The elements of a file: its array, or its objects with blanks between them.
+
+    Brackets outside of strings are counted, nothing is parsed: an element may be no valid JSON, and what is kept can be
+    written without a change. Linear in the size of the file; memory is bounded by the longest element.
+
+    Attributes
+    ----------
+    opening : bytes
+        What stands before the first element, once it has been read.
+    closing : bytes
+        What follows the last one, once they have been read; what ends an array that is damaged.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.opening = self.closing = b""
+
+    def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """Yield (number from 1, bytes before the element, the element); the bytes between hold one comma in an array.
+
+        Raises
+        ------
+        DocumentError
+            The file cannot be read, is damaged, or is no such JSON; `number` is the element that could not be read.
+        """
+        self._number = 0
+        with reading(self._source, lambda: self._number + 1, "elements from this one") as stream:
+            tape = _Tape(stream, self._fail)
+            before = tape.take(_BOM) + tape.blanks()
+            is_array = tape.peek() == b"["
+            if is_array:
+                self.opening, self.closing = b"[", b"]\n"
+                before += tape.take(b"[") + tape.blanks()
+            while tape.peek() and not (is_array and tape.peek() == b"]"):
+                if is_array and self._number:
+                    before += tape.take(b",") or self._fail("no comma stands after the element before it")
+                    before += tape.blanks()
+                if not is_array and tape.peek() != b"{":
+                    self._fail("no JSON object begins here")
+                element = tape.value()
+                self._number += 1
+                self.opening = before if self._number == 1 else self.opening
+                yield self._number, before, element
+                before = tape.blanks()
+            if is_array:
+                before += tape.take(b"]") or self._fail("the file ends before the array does")
+                before += tape.blanks()
+                if tape.peek():
+                    self._fail("something follows the end of the array")
+            if not self._number:
+                self.opening = b""
+            self.closing = before
+
+    def _fail(self, reason: str) -> NoReturn:
+        rest = "the elements from this one on cannot be read"
+        raise DocumentError(self._source.path, self._number + 1, f"invalid JSON: {reason}; {rest}")
+
+
+class _Tape:
+    """A buffer over what has not been passed of a stream. `fail` raises."""
+
+    def __init__(self, stream: io.BufferedReader, fail: Callable[[str], NoReturn]) -> None:
+        self._stream, self._fail = stream, fail
+        self._buffer = bytearray()
+        self._error: Exception | None = None
+        self._at = 0
+
+    def _fill(self) -> bool:
+        """Read about as much again as is in the buffer, so that what is looked at again stays linear."""
+        del self._buffer[: self._at]
+        self._at = 0
+        if len(self._buffer) > LONGEST:
+            self._fail(f"an element is longer than {LONGEST >> 20} MiB")
+        before, wanted = len(self._buffer), 2 * len(self._buffer) + _CHUNK
+        try:
+            while self._error is None and len(self._buffer) < wanted and (more := self._stream.read1(_CHUNK)):
+                self._buffer += more
+        except (EOFError, Damaged) as error:  # once what came before it has been passed
+            self._error = error
+        if len(self._buffer) == before and self._error is not None:
+            raise self._error
+        return len(self._buffer) > before
+
+    def _pass(self, end: int) -> bytes:
+        passed = bytes(self._buffer[self._at : end])
+        self._at = end
+        return passed
+
+    def peek(self) -> bytes:
+        """The next byte, empty at the end."""
+        if self._at == len(self._buffer):
+            self._fill()
+        return bytes(self._buffer[self._at : self._at + 1])
+
+    def take(self, expected: bytes) -> bytes:
+        """Pass over `expected`, which is returned; nothing where something else stands."""
+        while len(self._buffer) - self._at < len(expected) and self._fill():
+            pass
+        found = self._buffer.startswith(expected, self._at)
+        return self._pass(self._at + len(expected)) if found else b""
+
+    def blanks(self) -> bytes:
+        """Pass over white space, which is returned."""
+        passed = b""
+        while True:
+            match = _BLANKS.match(self._buffer, self._at)
+            assert match is not None
+            passed += self._pass(match.end())
+            if self._at < len(self._buffer) or not self._fill():
+                return passed
+            if len(passed) > LONGEST:
+                self._fail(f"more than {LONGEST >> 20} MiB of white space")
+
+    def value(self) -> bytes:
+        """Pass over a value, which is returned: balanced brackets, or what ends before a comma or bracket."""
+        nested = self.peek() in (b"{", b"[")
+        depth, end = 0, 0
+        while True:
+            match = (_BRACKET if nested else _SCALAR).match(self._buffer, self._at + end)
+            if match is None:
+                if not self._fill():
+                    what = "the file ends within it" if nested else "no value stands here"
+                    self._fail(what)
+                continue
+            end = match.end() - self._at
+            if not nested:
+                return self._pass(match.end())
+            depth += 1 if self._buffer[match.end() - 1] in b"{[" else -1
+            if depth == 0:
+                return self._pass(match.end())

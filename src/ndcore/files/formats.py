@@ -1,0 +1,351 @@
+"""Formats of files, known by their first bytes, and by their names where the bytes leave it open."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+from pathlib import PurePosixPath
+from typing import IO, NamedTuple
+
+from ndcore.files.compression import FORMATS, Damaged, compression_of, decompressed
+from ndcore.files.errors import DocumentError
+
+HEAD = 1 << 13  # decompressed bytes that are looked at
+_LONGEST_HEAD = 1 << 20  # compressed bytes that may be needed for them (a block of bzip2 has 900,000); of a line of JSON
+_KINDS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".jl": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".warc": "archive",
+    ".arc": "archive",
+    ".wet": "archive",
+    ".wat": "archive",
+}
+WHOLE = ("text", "html")  # kinds of files that are one document
+COLUMNAR = ("parquet", "arrow")
+DELIMITERS = {"csv": b",", "tsv": b"\t"}
+RECORDS = ("jsonl", "json", "object", *DELIMITERS, *COLUMNAR)  # kinds of records with fields of any name
+
+_BOM = codecs.BOM_UTF8
+_ENCODINGS = (
+    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
+    (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
+    (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
+    (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
+)
+_CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  # of those that texts and terminals use
+_CONTROLS_AMONG = 32  # binary where more than one byte in so many is one of them
+_HTML = re.compile(rb"(?:<\?xml[^>]*>)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL)
+_ARRAY = re.compile(rb"\[\s*(?:[{\]]|\Z)")
+_WARC = re.compile(rb"[\r\n]*WARC/\d\.\d+\r?\n")
+_SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"\x7fELF", "ELF program or library"),
+    (0, b"\xfe\xed\xfa\xce", "Mach-O program or library"),
+    (0, b"\xfe\xed\xfa\xcf", "Mach-O program or library"),
+    (0, b"\xce\xfa\xed\xfe", "Mach-O program or library"),
+    (0, b"\xcf\xfa\xed\xfe", "Mach-O program or library"),
+    (0, b"\xca\xfe\xba\xbe", "Java class or Mach-O program"),
+    (0, b"\0asm", "WebAssembly module"),
+    (0, b"BC\xc0\xde", "LLVM bitcode"),
+    (0, b"!<arch>\n", "ar archive or Debian package"),
+    (0, b"%PDF-", "PDF document"),
+    (0, b"{\\rtf", "RTF document"),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Microsoft Office document"),
+    (0, b"AT&TFORM", "DjVu document"),
+    (0, b"\x89PNG\r\n\x1a\n", "PNG image"),
+    (0, b"\xff\xd8\xff", "JPEG image"),
+    (0, b"GIF87a", "GIF image"),
+    (0, b"GIF89a", "GIF image"),
+    (8, b"WEBP", "WebP image"),
+    (0, b"II*\0", "TIFF image"),
+    (0, b"MM\0*", "TIFF image"),
+    (0, b"8BPS\0", "Photoshop image"),
+    (0, b"\0\0\1\0", "icon"),
+    (0, b"\0\0\0\x0cjP  ", "JPEG 2000 image"),
+    (0, b"\0\0\0\x0cJXL ", "JPEG XL image"),
+    (4, b"ftypavif", "AVIF image"),
+    (4, b"ftyphei", "HEIC image"),
+    (4, b"ftypmif1", "HEIC image"),
+    (4, b"ftyp", "MP4 video or audio"),
+    (8, b"WAVE", "WAV audio"),
+    (8, b"AVI ", "AVI video"),
+    (0, b"fLaC", "FLAC audio"),
+    (0, b"OggS", "Ogg audio or video"),
+    (0, b"ID3", "MP3 audio"),
+    (0, b"MThd\0", "MIDI file"),
+    (0, b"FORM", "AIFF audio"),
+    (0, b"\x1aE\xdf\xa3", "Matroska or WebM video"),
+    (0, b"FLV\1", "Flash video"),
+    (0, b"\0\0\1\xba", "MPEG video"),
+    (0, b"PK\3\4", "ZIP archive"),
+    (0, b"PK\5\6", "ZIP archive"),
+    (257, b"ustar", "tar archive"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
+    (0, b"Rar!\x1a\x07", "RAR archive"),
+    (0, b"MSCF\0\0\0\0", "cabinet archive"),
+    (0, b"\xed\xab\xee\xdb", "RPM package"),
+    (0, b"xar!", "xar archive"),
+    (0, b"070701", "cpio archive"),
+    (0, b"\x1f\x9d", "data of compress"),
+    (0, b"\x1f\xa0", "data of compress"),
+    (0, b"LZIP", "data of lzip"),
+    (0, b"\x04\x22\x4d\x18", "data of LZ4"),
+    (0, b"]\0\0", "data of LZMA"),
+    (0, b"\x89LZO\0", "data of lzop"),
+    (0, b"\xff\x06\0\0sNaPpY", "data of Snappy"),
+    (0, b"SQLite format 3\0", "SQLite database"),
+    (0, b"\x93NUMPY", "NumPy array"),
+    (0, b"\x89HDF\r\n\x1a\n", "HDF5 file"),
+    (0, b"CDF\1", "NetCDF file"),
+    (0, b"CDF\2", "NetCDF file"),
+    (0, b"Obj\1", "Avro file"),
+    (0, b"ORC\n", "ORC file"),
+    (0, b"ORC\b", "ORC file"),
+    (0, b"GGUF", "GGUF model"),
+    (0, b"\0\1\0\0\0", "TrueType font"),
+    (0, b"OTTO\0", "OpenType font"),
+    (0, b"ttcf\0", "TrueType fonts"),
+    (0, b"wOFF", "WOFF font"),
+    (0, b"wOF2", "WOFF2 font"),
+    (0, b"\1fcp", "X11 font"),
+    (0, b"\xde\x12\x04\x95", "gettext catalogue"),
+    (0, b"\x95\x04\x12\xde", "gettext catalogue"),
+    (0, b"PACK\0\0\0", "Git pack"),
+    (0, b"DIRC\0\0\0", "Git index"),
+    (128, b"DICM", "DICOM image"),
+    (0, b"\x89NDCORE\n", "file of ndcore"),
+)
+_PROSE = set(b"ID3 FORM LZIP wOFF wOF2 GGUF 070701 WEBP WAVE fLaC xar!".split()) | {b"AVI "}  # a text may begin so
+UNKNOWN = "binary data"
+
+
+class Format(NamedTuple):
+    """What a file is.
+
+    Attributes
+    ----------
+    kind : str
+        ``text`` and ``html`` (one document), ``jsonl``, ``json`` (an array of objects, or what should be one), ``object``
+        (JSON objects that may span lines), ``csv``, ``tsv``, ``parquet``, ``arrow``, ``archive`` or ``sketches``.
+    compression : str
+        Empty or a key of `FORMATS`.
+    encoding : str
+        Of text, where a byte order mark tells another than UTF-8.
+    problem : str
+        Why it cannot be read, where the first bytes tell; else empty.
+    binary : str
+        What it seems to be, where that is no text; else empty.
+    """
+
+    kind: str
+    compression: str = ""
+    encoding: str = ""
+    problem: str = ""
+    binary: str = ""
+
+
+def of_name(name: str) -> tuple[str, str]:
+    """Return the kind (empty where the suffix tells none) and the compression that a file name stands for.
+
+    >>> of_name("a.JSONL.gz"), of_name("a.txt.xz"), of_name("README")
+    (('jsonl', 'gz'), ('', 'xz'), ('', ''))
+    """
+    stem, _, ending = name.lower().rpartition(".")
+    if stem and ending in FORMATS:
+        return _KINDS.get(PurePosixPath(stem).suffix, ""), ending
+    return _KINDS.get(PurePosixPath(name.lower()).suffix, ""), ""
+
+
+def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
+    """Return the format of a file called `name` by what it begins with.
+
+    A few KiB are read, up to 1 MiB of compressed data and of the first line of ``.json``. An empty file is what its name
+    says. What is said of damaged data is left to who reads them.
+
+    Parameters
+    ----------
+    file : binary file
+        At its beginning; it is sought.
+    default : str
+        The kind where neither name nor bytes tell one.
+    """
+    named, ending = of_name(name)
+    raw = file.read(HEAD)
+    if not raw:
+        return Format(named or default, ending)
+    compression = compression_of(raw)
+    if ending and compression != ending:
+        what = f"{FORMATS[compression]} data" if compression else _binary(raw) or "no compressed data"
+        reason = f"its name ends in .{ending}, but it does not hold {FORMATS[ending]} data ({what}); give it its right name"
+        return Format(named or default, "", "", reason)
+    head = _beginning(file, compression, HEAD) if compression else raw
+    if head is None:  # nothing can be decompressed
+        return Format(named or default, compression)
+    found = _content(name, head, default)
+    if found.kind == "object":
+        more = _beginning(file, compression, _LONGEST_HEAD) or head
+        found = found._replace(kind=_lines_or_object(more, named))
+    if compression:
+        found = found._replace(compression=compression)
+        if found.kind in COLUMNAR and not found.problem:
+            what = "Parquet" if found.kind == "parquet" else "Arrow"
+            found = found._replace(problem=f"{what} data in a {FORMATS[compression]} file; decompress it first")
+    return found
+
+
+def _beginning(file: IO[bytes], compression: str, count: int) -> bytes | None:
+    """Return the first decompressed bytes, as far as there are; None where there are none to be had."""
+    file.seek(0)
+    if not compression:
+        return file.read(count)
+    data = b""
+    stream = decompressed(io.BytesIO(file.read(_LONGEST_HEAD)), compression, "")
+    try:
+        while len(data) < count and (piece := stream.read1(count - len(data))):
+            data += piece
+    except (Damaged, EOFError, DocumentError):
+        return data or None
+    return data
+
+
+def _content(name: str, head: bytes, default: str) -> Format:
+    """The format of decompressed data; "object" where it takes more of them to tell lines of JSON from one object."""
+    kind, _ = of_name(name)
+    if head.startswith(b"PAR1"):
+        return Format("parquet")
+    if head.startswith(b"ARROW1\0\0") or _is_arrow_stream(head):
+        return Format("arrow")
+    if head.startswith(b"FEA1"):
+        return Format("arrow", "", "", "Feather of version 1; write it again with pyarrow.feather.write_feather, version 2")
+    if _WARC.match(head):
+        return Format("archive")
+    if head.startswith(b"version https://git-lfs.github.com/spec/"):
+        return Format(kind or default, "", "", "a pointer of Git LFS, not the file itself; get it with: git lfs pull")
+    if kind in ("archive", *COLUMNAR):
+        return Format(kind)
+    encoding, spoken = next(((code, spoken) for mark, code, spoken in _ENCODINGS if head.startswith(mark)), ("", ""))
+    if encoding and kind == "" and default == "text":
+        return Format("text", "", encoding)
+    if encoding and kind != "html":
+        return Format(kind or default, "", encoding, f"its encoding is {spoken}; convert it to UTF-8: iconv -t UTF-8")
+    binary = _binary(head) or ("" if kind in ("jsonl", "json", "html") or encoding else _unknown(head))
+    if binary:
+        return Format(kind or default, "", "", _refusal(binary), binary)
+    return Format(kind or default) if kind not in ("", "json", "jsonl") else _text(name, kind, head, default)
+
+
+def _text(name: str, kind: str, head: bytes, default: str) -> Format:
+    """Of text whose name says JSON or nothing. A name without a suffix leaves it to the bytes."""
+    body = head.removeprefix(_BOM).lstrip(b" \t\r\n")
+    if not kind and default == "text" and PurePosixPath(_stem(name)).suffix:
+        return Format("text")
+    if kind == "" and default == "text":
+        if _HTML.match(body):
+            return Format("html")
+        if not re.match(rb'(?:\[\s*)?\{\s*"', body):
+            return Format("text")
+    if body.startswith(b"[") and (kind == "json" or _ARRAY.match(body)):
+        return Format("json")
+    if kind == "jsonl" or (kind == "" and default != "text"):
+        return Format("jsonl")
+    if body.startswith(b"{"):
+        return Format("object")
+    if not body:
+        return Format("jsonl")
+    begins = body[:20].decode("utf-8", "replace")
+    return Format("json", "", "", f"no JSON: it begins with {begins!r}, not with {{ or [", "no JSON, whatever its name says")
+
+
+def _stem(name: str) -> str:
+    """`name` without the ending of a compression."""
+    stem, _, ending = name.rpartition(".")
+    return stem if stem and ending.lower() in FORMATS else name
+
+
+def _lines_or_object(head: bytes, named: str) -> str:
+    """Whether what begins with an object is JSONL, JSON that spans lines, or text (of a name that says nothing)."""
+    first, newline, rest = head.removeprefix(_BOM).lstrip(b" \t\r\n").partition(b"\n")
+    try:
+        whole = isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        whole = False
+    if named == "json":
+        return "jsonl" if whole and newline and rest.strip(b" \t\r\n") else "object"
+    return "jsonl" if whole else "text"
+
+
+def _is_arrow_stream(head: bytes) -> bool:
+    """Whether an Arrow IPC stream begins here: a continuation mark, a plausible length, and a flatbuffer."""
+    if head[:4] != b"\xff\xff\xff\xff" or len(head) < 16:
+        return False
+    length, root = int.from_bytes(head[4:8], "little"), int.from_bytes(head[8:12], "little")
+    return 16 <= length <= 1 << 28 and length % 8 == 0 and 4 <= root < length
+
+
+def _binary(head: bytes) -> str:
+    """What a file seems to be, if its first bytes are those of a known format that is no text; else empty."""
+    for offset, magic, name in _SIGNATURES:
+        if head.startswith(magic, offset) and (magic not in _PROSE or _unknown(head)):
+            return _zipped(head) if name == "ZIP archive" else name
+    if head[:2] == b"MZ" and _unknown(head):
+        return "Windows program or library"
+    if head[:2] == b"BM" and _unknown(head):
+        return "BMP image"
+    if head[:2] in (b"\xff\xfb", b"\xff\xf3", b"\xff\xf2") and _unknown(head):
+        return "MP3 audio"
+    if head[:1] == b"\x80" and head[1:2] in b"\2\3\4\5" and len(head) > 1:
+        return "Python pickle"
+    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= 100 << 20 and b"\0" in head[:8]:
+        return "safetensors model"
+    return ""
+
+
+_ZIPPED = (
+    (b"mimetypeapplication/epub+zip", "EPUB book"),
+    (b"mimetypeapplication/vnd.oasis.opendocument", "OpenDocument file"),
+    (b"word/", "Word document (.docx)"),
+    (b"xl/", "Excel workbook (.xlsx)"),
+    (b"ppt/", "PowerPoint presentation (.pptx)"),
+    (b"AndroidManifest.xml", "Android package"),
+    (b"META-INF/", "Java archive"),
+    (b".npy", "NumPy arrays (.npz)"),
+    (b"data.pkl", "PyTorch model"),
+)
+
+
+def _zipped(head: bytes) -> str:
+    return next((name for magic, name in _ZIPPED if magic in head), "ZIP archive")
+
+
+def _unknown(head: bytes) -> str:
+    """UNKNOWN where the bytes are not those of a text: a NUL, or many other control characters."""
+    part = head[:HEAD]
+    controls = len(part) - len(part.translate(None, _CONTROLS))
+    return UNKNOWN if b"\0" in part or controls * _CONTROLS_AMONG > len(part) else ""
+
+
+def _refusal(binary: str) -> str:
+    """The reason why a binary file is not read, and what to do."""
+    if binary == UNKNOWN:
+        return "not text: NUL bytes (as UTF-16 has), or many other control characters, begin it; convert it to UTF-8"
+    if "archive" in binary or "package" in binary:
+        return f"not text ({binary}), and ndcore does not look into archives; unpack it, and name the files in it"
+    if binary.startswith("data of"):
+        return f"not text ({binary}, which ndcore does not decompress); decompress it"
+    if binary == "file of ndcore":
+        return f"not text ({binary}: sketches, an index or weights); give it to the command that reads it"
+    return f"not text ({binary}); convert it to text or HTML"
