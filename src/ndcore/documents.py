@@ -27,7 +27,7 @@ from ndcore.files.streams import read_whole
 from ndcore.files.webtext import PARTS, html_reader
 from ndcore.texts import Extracted
 
-__all__ = ["DocumentError", "Documents", "Rejected"]
+__all__ = ["DocumentError", "Documents", "Rejected", "sizes"]
 
 BATCH_BYTES = 8 << 20
 BATCH_DOCUMENTS = 1 << 16
@@ -46,12 +46,13 @@ class Rejected(NamedTuple):
     reason: str
 
 
-def _size(source: Source) -> int:
-    """Bytes of a file as it is stored; 0 where it cannot be read, which reading it will tell."""
-    try:
-        return Path(source.location).stat().st_size
-    except OSError:
-        return 0
+def sizes(sources: Iterable[Source]) -> Iterator[int]:
+    """Yield the bytes of each file as it is stored; 0 where it cannot be read, which reading it will tell."""
+    for source in sources:
+        try:
+            yield Path(source.location).stat().st_size
+        except OSError:
+            yield 0
 
 
 class Documents:
@@ -207,8 +208,7 @@ class Documents:
         if self._ends is None:
             if not all(source.location for source in self.sources):
                 return None
-            sizes = [_size(source) for source in self.sources]
-            self._ends = np.cumsum([0, *sizes], dtype=np.int64)
+            self._ends = np.cumsum([0, *sizes(self.sources)], dtype=np.int64)
         at, total = self._at, int(self._ends[-1])
         if at >= len(self.sources):
             return total, total

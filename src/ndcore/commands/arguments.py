@@ -17,6 +17,7 @@ from ndcore.commands.shared_arguments import (
     OUTPUT,
     RUNNING,
     SHINGLES,
+    add_dry_run,
     add_fields,
     add_json,
     add_overwrite,
@@ -142,7 +143,7 @@ def _add_dedup(commands: _Commands) -> None:
     )
     add_shingling(p.add_argument_group(SHINGLES))
     add_fields(p.add_argument_group(INPUT))
-    add_running(p, "spill to disk past this, for instance 2G")
+    add_dry_run(add_running(p, "spill to disk past this, for instance 2G"))
 
 
 def _add_compare(commands: _Commands) -> None:

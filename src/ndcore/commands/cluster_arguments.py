@@ -11,6 +11,7 @@ from ndcore.commands.shared_arguments import (
     OUTPUT,
     RUNNING,
     SHINGLES,
+    add_dry_run,
     add_fields,
     add_json,
     add_overwrite,
@@ -94,7 +95,7 @@ def add_cluster(commands: Any) -> None:
         help="shingles that more documents hold propose no pairs (default 1000)",
     )
     add_fields(p.add_argument_group(INPUT))
-    add_running(p, "use about so much at a time, for instance 2G")
+    add_dry_run(add_running(p, "use about so much at a time, for instance 2G"))
 
 
 def add_clusters(commands: Any) -> None:

@@ -45,6 +45,8 @@ def cluster(args: argparse.Namespace) -> int:
     begun = time.monotonic()
     if args.report is not None:
         check_report(args, args.inputs)
+    if args.dry_run:
+        return _dry_run(args)
     made: Collection
     documents: Documents | Sketches | None
     with _telling_what_is_left(args):
@@ -64,6 +66,20 @@ def cluster(args: argparse.Namespace) -> int:
     if isinstance(documents, Documents):
         documents.close()
     return 0
+
+
+def _dry_run(args: argparse.Namespace) -> int:
+    """What a collection of these inputs would take."""
+    from ndcore.commands.dryrun import of_cluster
+
+    collection = next((path for path in args.inputs if is_collection(path)), None)
+    if collection is not None:
+        raise UsageError(f"--dry-run estimates what documents take, and {collection} is a collection")
+    found = _found(args)
+    method = args.method or "shingles"
+    sketcher = _sketcher(args, method)
+    assert sketcher is not None
+    return of_cluster(args, found, sketcher)
 
 
 # ---- making
@@ -127,13 +143,19 @@ def _how(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
+def _found(args: argparse.Namespace) -> Inputs:
+    """What the inputs stand for, once the output is known to be one that can be written."""
     if args.output is None:
         raise UsageError("name the directory of the new collection: -o COLLECTION")
     (found,) = find_inputs(args, (args.inputs, {SKETCHES, COLLECTION}))
     if not found.sources:
         raise summary.nothing_found(args.inputs[0], found.ignored)
     _check_output(args, found)
+    return found
+
+
+def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
+    found = _found(args)
     old = _extended(args, found)
     texts: Documents | Sketches
     if all_sketches(found.sources, "IN"):
@@ -229,7 +251,7 @@ def _check_output(args: argparse.Namespace, found: Inputs) -> None:
         if source.location and Path(source.location).resolve().is_relative_to(place.resolve()):
             raise UsageError(f"the input {source.path} lies in the output {args.output}; give another output name")
     check_output(args.output, "collection", overwrite=True, folder=True)  # what is unfinished goes on
-    if args.overwrite and is_collection(place):
+    if args.overwrite and is_collection(place) and not args.dry_run:
         shutil.rmtree(place)
 
 

@@ -54,6 +54,10 @@ def dedup(args: argparse.Namespace) -> int:
     if args.report is not None:
         check_report(args, [*args.inputs, *args.against])
     tables = _tables(args)
+    if args.dry_run:
+        from ndcore.commands.dryrun import of_dedup
+
+        return of_dedup(args, found, known)
     with contextlib.ExitStack() as stack:
         run = Run(args, found, known, stack)
         if output is not None:
@@ -115,12 +119,16 @@ _NEXT = {
 
 def sketch(args: argparse.Namespace) -> int:
     """``ndcore sketch``."""
-    from ndcore.commands.saving import sketch_documents
+    from ndcore.commands.saving import planned_sketcher, sketch_documents
 
     check_output(args.output, "file of sketches", overwrite=args.overwrite, ours=_is("sketches"), inputs=args.inputs)
     if args.learn is not None:
         _check_learned(args)
     (found,) = find_inputs(args, (args.inputs, {SKETCHES}))
+    if args.dry_run:
+        from ndcore.commands.dryrun import of_sketch
+
+        return of_sketch(args, found, planned_sketcher(args, found))
     documents, sketches = sketch_documents(args, found)
     args.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them

@@ -26,20 +26,31 @@ from ndcore.weighting import Idf
 THRESHOLD = 0.8
 
 
-def sketch_documents(args: argparse.Namespace, found: Inputs) -> tuple[Documents, Sketches]:
-    """Sketch what `found` names and save it under ``args.output``. The sketches of all documents are held in memory."""
-    saved = next((source.path for source in found.sources if source.kind == "sketches"), None)
-    if saved is not None:
-        raise UsageError(f"{saved} holds sketches already; ndcore dedup takes several such files at once")
+def planned_sketcher(args: argparse.Namespace, found: Inputs) -> Sketcher:
+    """The sketcher that the command line asks for; weights that would be learned are left out."""
+    _refuse_sketches(found)
     _refuse_options(args)
     weights = Idf.load(args.weights) if args.weights not in (None, "distinct") else args.weights
     shingling, numbers = settings(args, [weights] if isinstance(weights, Idf) else [], ("seed",))
+    return _sketcher(args, numbers.get("seed", 1), shingling, weights)
+
+
+def _refuse_sketches(found: Inputs) -> None:
+    saved = next((source.path for source in found.sources if source.kind == "sketches"), None)
+    if saved is not None:
+        raise UsageError(f"{saved} holds sketches already; ndcore dedup takes several such files at once")
+
+
+def sketch_documents(args: argparse.Namespace, found: Inputs) -> tuple[Documents, Sketches]:
+    """Sketch what `found` names and save it under ``args.output``. The sketches of all documents are held in memory."""
+    sketcher = planned_sketcher(args, found)
+    shingling = sketcher.shingling
     with open_documents(args, found) as documents, reporting(not args.quiet) as counting:
         report = by_position(counting, "sketching", documents.position)
         if args.learn is not None:
-            weights = Idf.learn(itertools.chain.from_iterable(documents.batches()), shingling, 1, args.threads, report)
+            weights: Idf = Idf.learn(itertools.chain.from_iterable(documents.batches()), shingling, 1, args.threads, report)
             weights.save(args.learn)
-        sketcher = _sketcher(args, numbers.get("seed", 1), shingling, weights)
+            sketcher = _sketcher(args, sketcher.recipe["seed"], shingling, weights)
         if isinstance(sketcher, MinHasher):
             sketches, _ = sketch_corpus(documents, sketcher, threads=args.threads, report=report)
         else:

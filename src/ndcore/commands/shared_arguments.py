@@ -102,6 +102,15 @@ def add_report(group: Group, what: str) -> None:
     group.add_argument("--report", metavar="FILE.html", help=f"write a page for a browser: {what}")
 
 
+def add_dry_run(group: Group) -> None:
+    """What a run would take."""
+    group.add_argument(
+        "--dry-run", action="store_true",
+        help="read a sample for some seconds, print how many documents there are and what time, memory and disk the run "
+        "would take, and write nothing",
+    )
+
+
 def add_json(group: Group, what: str = "print the account of the run as one JSON object") -> None:
     """What a program reads from standard output."""
     group.add_argument("--json", action="store_true", help=what)

@@ -10,6 +10,7 @@ from ndcore.commands.shared_arguments import (
     INPUTS,
     OUTPUT,
     SHINGLES,
+    add_dry_run,
     add_fields,
     add_json,
     add_overwrite,
@@ -75,4 +76,4 @@ def add_sketch(commands: Any) -> None:
         help="simhash: read the documents twice; rare shingles weigh more (idf), and FILE.ndw keeps the weights",
     )
     add_fields(p.add_argument_group(INPUT))
-    add_running(p)
+    add_dry_run(add_running(p))

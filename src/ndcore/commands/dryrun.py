@@ -1,0 +1,372 @@
+"""``--dry-run``: what a run would take, estimated from a sample of its inputs. Nothing is written.
+
+Files of a kind, and of a compression, make a stratum. Of each stratum some files are read, from their beginning, until the
+time that its share of the bytes is worth has passed; what they hold for each byte stands for the others (a ratio estimate).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TextIO
+
+from ndcore._pipeline import Batch
+from ndcore.commands.deduplicating import open_documents, settings
+from ndcore.commands.inputs import COLLECTION, SKETCHES
+from ndcore.commands.summary import plain, printable
+from ndcore.designing import design_filter
+from ndcore.documents import Rejected, sizes
+from ndcore.files.sources import WHOLE, Inputs, Source, UsageError
+from ndcore.human import counted, human_bytes
+from ndcore.progress import resolve
+from ndcore.reading import sketch_corpus
+from ndcore.sketches import Sketches
+from ndcore.sketching import MinHasher, Sketcher
+from ndcore.texts import thread_count
+from ndcore.verifying import TextCorpus
+
+__all__ = ["Costs", "Estimate", "dry_run"]
+
+SECONDS = 2.0  # to read and sketch the sample, about
+FILES = 24  # of a stratum, at most
+SORTED = 1.5e-7  # seconds to sort a feature and what follows of it
+BATCHES = 20 << 20  # batches of text on their way
+MARGIN = 64 << 20  # the shingle sets of candidates, until they are spooled
+
+
+class Range(NamedTuple):
+    """An estimate between two bounds; the bounds are equal where it is known."""
+
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """What a run would take.
+
+    Attributes
+    ----------
+    documents, text_bytes : Range
+    seconds : Range
+        On this machine, with the threads asked for.
+    memory : Range
+        Bytes, at most at a time.
+    disk : Range
+        Bytes of the output.
+    stored_bytes, files : int
+        Of all inputs.
+    sampled_bytes, sampled_files : int
+        What was read of them.
+    threads : int
+    rejected : list of Rejected
+        What could not be read in the sample.
+    """
+
+    documents: Range
+    text_bytes: Range
+    seconds: Range
+    memory: Range
+    disk: Range
+    stored_bytes: int
+    files: int
+    sampled_bytes: int
+    sampled_files: int
+    threads: int
+    rejected: list[Rejected]
+
+
+class Costs(NamedTuple):
+    """What a command does with documents besides sketching them once.
+
+    Parameters
+    ----------
+    memory, disk : callable
+        From (documents, stored bytes, bytes of sketches for each document) to bytes.
+    again : Range
+        How often the inputs are read and tokenised once more: where nothing is alike, and where all is.
+    entries : float
+        What is sorted for each document.
+    """
+
+    memory: Callable[[float, float, float], float]
+    disk: Callable[[float, float, float], Range]
+    again: Range
+    entries: float
+
+
+@dataclasses.dataclass
+class _Sample:
+    """What was read of a stratum, file by file: (stored bytes, documents, bytes of text)."""
+
+    read: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
+    reading: float = 0.0
+    sketching: float = 0.0
+    sketch_bytes: int = 0
+    rejected: list[Rejected] = dataclasses.field(default_factory=list)
+    complete: bool = True
+
+
+def dry_run(args: argparse.Namespace, found: Inputs, sketcher: Sketcher, costs: Costs) -> int:
+    """Estimate and print what a command would take. The exit code is 0 even where documents would be rejected."""
+    estimate = estimated(args, found, sketcher, costs)
+    if args.json:
+        print(json.dumps(plain(estimate), indent=2))
+    else:
+        _report(estimate, args, sys.stdout)
+    return 0
+
+
+def estimated(args: argparse.Namespace, found: Inputs, sketcher: Sketcher, costs: Costs) -> Estimate:
+    """Read a sample of the inputs, for about `SECONDS`, and scale it up."""
+    for source in found.sources:
+        if not source.location:
+            raise UsageError(f"--dry-run reads inputs that can be read again, and {source.path} is a stream; save it first")
+        if source.kind in (SKETCHES, COLLECTION):
+            what = "holds sketches" if source.kind == SKETCHES else "is a collection"
+            raise UsageError(f"--dry-run estimates what documents take, and {source.path} {what}")
+    process = _process_bytes() + BATCHES
+    strata: dict[tuple[str, str], list[tuple[Source, int]]] = {}
+    for source, size in zip(found.sources, sizes(found.sources), strict=True):
+        strata.setdefault((source.kind, source.compression), []).append((source, size))
+    total = sum(size for files in strata.values() for _, size in files)
+    samples = {
+        key: _sampled(args, files, sketcher, SECONDS * sum(size for _, size in files) / max(total, 1))
+        for key, files in strata.items()
+    }
+    return _scaled(strata, samples, costs, thread_count(args.threads), process)
+
+
+def _sampled(args: argparse.Namespace, files: list[tuple[Source, int]], sketcher: Sketcher, seconds: float) -> _Sample:
+    """What some files hold; the first of them is read, a batch at least, however long that takes."""
+    sample = _Sample()
+    chosen = random.Random(1).sample(files, min(FILES, len(files)))
+    sample.complete = len(chosen) == len(files)
+    share, begun = seconds / len(chosen), time.perf_counter()
+    for i, (source, size) in enumerate(chosen):
+        if i and time.perf_counter() - begun > seconds:
+            sample.complete = False
+            break
+        sample.complete &= _read(args, source, size, sketcher, share, sample)
+    return sample
+
+
+def _read(args: argparse.Namespace, source: Source, size: int, sketcher: Sketcher, seconds: float, sample: _Sample) -> bool:
+    """Add a file to a sample; whether it was read to its end."""
+    lenient = argparse.Namespace(**(vars(args) | {"on_error": "skip"}))
+    begun, documents_read, text_bytes = time.perf_counter(), 0, 0
+    with open_documents(lenient, Inputs([dataclasses.replace(source)])) as documents:
+        batches, ended = documents.batches(), False
+        while True:
+            start = time.perf_counter()
+            batch = next(batches, None)
+            between = time.perf_counter()
+            sample.reading += between - start
+            if batch is None:
+                ended = True
+                break
+            sketches = _sketched(batch, sketcher, args.threads)
+            sample.sketching += time.perf_counter() - between
+            sample.sketch_bytes += _nbytes(sketches)
+            documents_read += len(batch)
+            text_bytes += int(Batch(batch).lengths().sum())
+            if time.perf_counter() - begun > seconds:
+                break
+        place = documents.position()
+        seen = size if ended or place is None else place[0]
+        sample.rejected += documents.rejected
+        ended = ended or seen == size
+    sample.read.append((seen, documents_read, text_bytes))
+    return ended
+
+
+def _sketched(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | None) -> Sketches:
+    """Sketches of a batch; signatures with the digests that a run takes too."""
+    if isinstance(sketcher, MinHasher):
+        return sketch_corpus(TextCorpus(batch), sketcher, threads=threads, report=resolve(None))[0]
+    return sketcher.sketch_many(batch, threads=threads)
+
+
+def _nbytes(sketches: Sketches) -> int:
+    offsets = 0 if sketches.offsets is None else sketches.offsets.nbytes
+    return int(sketches.values.nbytes) + offsets
+
+
+def _scaled(
+    strata: dict[tuple[str, str], list[tuple[Source, int]]], samples: dict[tuple[str, str], _Sample], costs: Costs,
+    threads: int, process: int,
+) -> Estimate:
+    counts, text, once = (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)
+    sketch_bytes = sampled_documents = 0
+    for key, files in strata.items():
+        sample, stored = samples[key], sum(size for _, size in files)
+        seen = sum(read for read, _, _ in sample.read)
+        factor = stored / seen if seen else 1.0
+        if key[0] in WHOLE:  # files are counted, not estimated
+            rejected = len(sample.rejected) / max(1, len(sample.read))
+            documents = (len(files) * (1 - rejected),) * 2 if sample.rejected else (float(len(files)),) * 2
+        else:
+            documents = _total(sample, stored, 1)
+        counts, text = _sum(counts, documents), _sum(text, _total(sample, stored, 2))
+        slower, faster = sample.reading + sample.sketching, max(sample.reading, sample.sketching)
+        once = _sum(once, (factor * faster, factor * slower))
+        sketch_bytes += sample.sketch_bytes
+        sampled_documents += sum(number for _, number, _ in sample.read)
+    stored = sum(size for files in strata.values() for _, size in files)
+    each = sketch_bytes / max(1, sampled_documents)
+    sorting = SORTED * costs.entries * counts[1]
+    seconds = Range(once[0] * (1 + costs.again.low), once[1] * (1 + costs.again.high) + sorting)
+    held = [costs.memory(number, stored, each) for number in counts]
+    disk = [costs.disk(number, stored, each) for number in counts]
+    return Estimate(
+        documents=Range(*counts), text_bytes=Range(*text), seconds=seconds,
+        memory=Range(process + 0.8 * held[0], process + 1.25 * held[1] + MARGIN), disk=Range(disk[0].low, disk[1].high),
+        stored_bytes=stored, files=sum(map(len, strata.values())),
+        sampled_bytes=sum(read for sample in samples.values() for read, _, _ in sample.read),
+        sampled_files=sum(len(sample.read) for sample in samples.values()), threads=threads,
+        rejected=[item for sample in samples.values() for item in sample.rejected],
+    )
+
+
+def _sum(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
+    """A ratio estimate of a column for all stored bytes, two standard errors each way, and a tenth at least.
+
+    The standard error is that of a ratio of sums over files, with the correction for a finite number of bytes (Cochran,
+    Sampling Techniques, 1977, §6.5). It is known exactly where everything was read.
+    """
+    seen = sum(read for read, _, _ in sample.read)
+    amount = sum(part[column] for part in sample.read)
+    if sample.complete or not seen:
+        return float(amount), float(amount)
+    ratio = amount / seen
+    residuals = sum((part[column] - ratio * part[0]) ** 2 for part in sample.read)
+    k = len(sample.read)
+    error = math.sqrt(residuals * k / (k - 1) * max(0.0, 1 - seen / stored)) / seen if k > 1 else ratio
+    relative = min(0.9, max(0.1, 2 * error / ratio if ratio and k > 1 else 0.2))
+    return stored * ratio * (1 - relative), stored * ratio * (1 + relative)
+
+
+def _process_bytes() -> int:
+    """The most memory that this process has had: before anything is read, that of its modules."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 64 << 20
+    peak = int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+# ---- telling
+
+
+def _report(found: Estimate, args: argparse.Namespace, stream: TextIO) -> None:
+    whole = found.sampled_bytes >= found.stored_bytes
+    share = "all of it was read" if whole else f"{found.sampled_bytes / max(1, found.stored_bytes):.0%} of it was read"
+    rows = [
+        ("input", f"{human_bytes(found.stored_bytes)} in {counted(found.files, 'file')}; {share}"),
+        ("documents", _numbers(found.documents)),
+        ("text", _sizes_told(found.text_bytes)),
+        ("time", f"{_time(found.seconds)} with {counted(found.threads, 'thread')}"),
+        ("memory", _sizes_told(found.memory)),
+        ("disk", f"{_sizes_told(found.disk)} for {printable(str(args.output))}"),
+    ]
+    print("A dry run: nothing was written", file=stream)
+    for name, value in rows:
+        print(f"  {name:<10} {value}", file=stream)
+    for item in found.rejected[:3]:
+        place = item.path if item.number is None else f"{item.path}:{item.number}"
+        print(f"  note: cannot be read: {printable(place)}: {printable(item.reason)}", file=stream)
+    if len(found.rejected) > 3:
+        print(f"  note: nor can {counted(len(found.rejected) - 3, 'other document')} of the sample", file=stream)
+    if found.rejected and args.on_error == "stop":
+        print("  note: this would end the run; --on-error skip lists such documents and goes on", file=stream)
+    how = "Documents and text are counted" if whole else "Documents and text are right within the range if the rest is alike"
+    print(f"{how}; time and memory, of this machine, by rule of thumb.", file=stream)
+    if found.seconds.high > 2 * found.seconds.low:
+        print("How many near-duplicates there are, which are read once more, decides where in the range the time lies.",
+              file=stream)
+
+
+def _numbers(found: Range) -> str:
+    low, high = round(found.low), round(found.high)
+    return f"{high:,}" if low == high else f"{_rounded(low):,} to {_rounded(high):,}"
+
+
+def _rounded(number: float) -> int:
+    """Two digits: an estimate has no more."""
+    digits = max(0, len(str(round(number))) - 2)
+    return int(round(number, -digits))
+
+
+def _sizes_told(found: Range) -> str:
+    low, high = human_bytes(found.low), human_bytes(found.high)
+    return high if low == high else f"{low} to {high}" if round(found.low) else f"at most {high}"
+
+
+def _time(found: Range) -> str:
+    low, high = (_seconds(value) for value in found)
+    return f"about {high}" if low == high else f"{low} to {high}"
+
+
+def _seconds(value: float) -> str:
+    if value < 120:
+        return f"{max(1, round(value))} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+# ---- the commands
+
+
+def of_dedup(args: argparse.Namespace, found: Inputs, known: Inputs) -> int:
+    """``ndcore dedup --dry-run``: documents of --against are read too."""
+    shingling, numbers = settings(args, [])
+    try:
+        num_perm: int = design_filter(args.threshold, num_perm=numbers.get("num_perm", 84)).num_perm
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    sketcher = MinHasher(num_perm, 32, numbers.get("seed", 1), shingling)
+    limit = math.inf if args.memory_limit is None else args.memory_limit
+
+    def memory(documents: float, stored: float, each: float) -> float:
+        return min(documents * 4 * num_perm, limit) + 330 * documents
+
+    kept = sum(sizes(found.sources))
+    costs = Costs(memory, lambda *_: Range(0, kept), Range(0.3, 2.0), 20)
+    return dry_run(args, Inputs([*found.sources, *known.sources]), sketcher, costs)
+
+
+def of_sketch(args: argparse.Namespace, found: Inputs, sketcher: Sketcher) -> int:
+    """``ndcore sketch --dry-run``: the file has the sketches, ids and, of signatures, digests."""
+    fixed = 60 if isinstance(sketcher, MinHasher) else 26
+
+    def disk(documents: float, stored: float, each: float) -> Range:
+        return Range(documents * (each + fixed - 10), documents * (each + fixed + 40))
+
+    costs = Costs(
+        lambda documents, stored, each: documents * (3 * each + 700), disk,
+        Range(1.0, 1.3) if args.learn is not None else Range(0.0, 0.3), 0,
+    )
+    return dry_run(args, found, sketcher, costs)
+
+
+def of_cluster(args: argparse.Namespace, found: Inputs, sketcher: Sketcher) -> int:
+    """``ndcore cluster --dry-run``: of each document the sketch and as many sorted entries."""
+    limit = math.inf if args.memory_limit is None else args.memory_limit
+
+    def memory(documents: float, stored: float, each: float) -> float:
+        return min(documents * 5 * each, limit) + 100 * documents
+
+    def disk(documents: float, stored: float, each: float) -> Range:
+        return Range(documents * 2 * each, documents * (2.6 * each + 200))
+
+    return dry_run(args, found, sketcher, Costs(memory, disk, Range(0.1, 1.0), 75))
