@@ -7,6 +7,7 @@ time that its share of the bytes is worth has passed; what they hold for each by
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import math
@@ -14,6 +15,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from ndcore._pipeline import Batch
@@ -36,6 +38,7 @@ __all__ = ["Costs", "Estimate", "dry_run"]
 SECONDS = 2.0  # to read and sketch the sample, about
 FILES = 24  # of a stratum, at most
 SORTED = 1.5e-7  # seconds to sort a feature and what follows of it
+USUAL = 48 << 20  # a process, where the system does not tell
 BATCHES = 20 << 20  # batches of text on their way
 MARGIN = 64 << 20  # the shingle sets of candidates, until they are spooled
 
@@ -258,12 +261,11 @@ def _total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
 
 def _process_bytes() -> int:
     """The most memory that this process has had: before anything is read, that of its modules."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 64 << 20
-    peak = int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-    return peak if sys.platform == "darwin" else 1024 * peak
+    with contextlib.suppress(OSError), Path("/proc/self/status").open(encoding="ascii", errors="replace") as file:
+        for line in file:
+            if line.startswith("VmHWM:"):  # getrusage begins with what the process that started this one had
+                return 1024 * int(line.split()[1])
+    return USUAL
 
 
 # ---- telling

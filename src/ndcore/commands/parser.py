@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -38,13 +39,18 @@ OTHER_NAMES = {
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help text as it is written: `%` stands for itself, and a blank line begins a paragraph."""
+    """Help text as it is written: `%` stands for itself, options stay whole, and a blank line begins a paragraph."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         return None if action.help is None else action.help.replace("%", "%%")
 
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n\n".join(super(_Formatter, self)._fill_text(part, width, indent) for part in text.split("\n\n"))
+        parts = (" ".join(part.split()) for part in text.split("\n\n"))
+        how: dict[str, Any] = {"initial_indent": indent, "subsequent_indent": indent, "break_on_hyphens": False}
+        return "\n\n".join(textwrap.fill(part, width, **how) for part in parts)
 
 
 class Parser(argparse.ArgumentParser):
