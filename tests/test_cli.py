@@ -640,7 +640,7 @@ def test_input_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "5 other documents could not be read either" in message
     assert "no id field 'key'" in refused(capsys, 1, "dedup", corpus, "-o", out, "--id-field", "key")
     assert "no field 'rank'" in refused(capsys, 1, "dedup", corpus, "-o", out, "--keep", "rank:desc")
-    message = refused(capsys, 1, "dedup", corpus, "-o", out, "--keep", "é:asc")
+    message = refused(capsys, 1, "dedup", corpus, "-o", out, "--by", "é")
     assert message.startswith(f"{corpus}:2: no field 'é'")
     (tmp_path / "d").mkdir()
     assert "the directory holds no files" in refused(capsys, 1, "dedup", tmp_path / "d", "-o", out)

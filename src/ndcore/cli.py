@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from ndcore.commands.arguments import parser
 from ndcore.commands.summary import printable
-from ndcore.files.sources import UsageError
+from ndcore.files.errors import DocumentError, UsageError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,6 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(f"{place}{error.strerror or error}", 1, arguments)
     except MemoryError:
         return _failed("out of memory; give --memory, or make the inputs smaller", 1, arguments)
+    except DocumentError as error:
+        if error.number is not None and getattr(arguments, "on_error", None) == "stop" and not hasattr(arguments, "outcome"):
+            arguments.outcome = "with --on-error skip, what cannot be read is left out and listed"
+        return _failed(str(error), 1, arguments)
     except (ValueError, ImportError) as error:
         return _failed(str(error), 1, arguments)
 

@@ -64,8 +64,10 @@ class Documents:
     ----------
     inputs : sequence of str, or Inputs
         Files, directories, ``-`` for JSONL on standard input (DESIGN section 4).
-    text_field, id_field : str
-        Fields of JSONL records and columns of Parquet files.
+    text_field : str or sequence of str
+        Fields of JSONL records and columns of Parquet files: of several, the text is a line or more of each, in this order.
+        ``a.b`` is the field of that name, or else the field ``b`` of an object, or struct, ``a``; so in every field.
+    id_field : str
     require_id : bool
         Records without `id_field` are errors. Otherwise their id is ``<label>:<line>``.
     keep : Ranking or None
@@ -80,7 +82,6 @@ class Documents:
         The text of HTML: the whole page, or what is taken for its main content (the whole page where that has no word).
         Given, the texts of JSONL and Parquet are HTML too; None: they are not, and HTML files and archives are read as
         whole pages.
-
     include, exclude : sequences of str
         Patterns of files to read, and not to read, of directories (see `Selection`).
     hidden : bool
@@ -107,7 +108,7 @@ class Documents:
         self,
         inputs: Sequence[str] | Inputs,
         *,
-        text_field: str = "text",
+        text_field: str | Sequence[str] = "text",
         id_field: str = "id",
         require_id: bool = False,
         keep: Ranking | None = None,
@@ -137,7 +138,10 @@ class Documents:
         self._keep, self._by, self._skip, self._annotate = keep, by, on_error == "skip", annotate
         self._columns: list[Ranking | Grouping] = [column for column in (keep, by, one_per) if column is not None]
         fields = [column.field for column in self._columns]
-        self._parser = RecordParser(text_field, id_field, require_id, fields, ANNOTATION if annotate else None, fast)
+        optional = {column.field for column in self._columns if column.optional}
+        optional -= {column.field for column in self._columns if not column.optional}
+        forbidden = ANNOTATION if annotate else None
+        self._parser = RecordParser(text_field, id_field, require_id, fields, forbidden, fast, optional)
         self._work = WorkDirectory()
         self._complete = False
         self._ends: NDArray[np.int64] | None = None
@@ -458,7 +462,8 @@ class Documents:
     def _rows(self, source: Source, index: int, first: bool) -> Iterator[Record | tuple[int, str]]:
         parser = self._parser
         forbidden = ANNOTATION_COLUMNS if self._annotate else ()
-        items = columnar.rows(source, parser.text_field, parser.id_field, parser.require_id, parser.fields, forbidden)
+        items = columnar.rows(source, parser.text_fields, parser.id_field, parser.require_id, parser.fields, forbidden,
+                              parser.optional)
         if first:
             return items
         rejected = self._rejected_numbers.get(index, set())

@@ -20,7 +20,7 @@ from ndcore.clusterings import CLASSES, Clustering
 from ndcore.collection import Collection
 from ndcore.commands import summary
 from ndcore.commands.deduplicating import all_sketches, load_sketches, open_documents, repeated, settings
-from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs
+from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
 from ndcore.commands.running import check_report
 from ndcore.commands.saving import uniform
 from ndcore.commands.summary import printable
@@ -270,7 +270,7 @@ def _source(args: argparse.Namespace, old: Collection | None, found: Inputs) -> 
         else:
             with Path(source.location).open("rb") as file:
                 stamps.append([source.path, hashlib.file_digest(file, "blake2b").hexdigest()[:32]])
-    reading = {"text_field": args.text_field, "id_field": args.id_field, "html": args.html_part}
+    reading = {"text_field": text_field(args), "id_field": args.id_field, "html": args.html_part}
     options = ("threshold", "method", "max_holders", "run_length", "modulus", "seed", "width", "unit", "normalize",
                "stop_words")
     return {**known, "inputs": stamps, "reading": reading, "options": {name: getattr(args, name) for name in options}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -186,7 +186,9 @@ def shingling_of(args: argparse.Namespace) -> Shingling:
         raise UsageError(str(error)) from error
 
 
-def load(name: str, text_field: str, id_field: str | None, unit: str | None, html: str | None = None) -> Text:
+def load(
+    name: str, text_field: str | Sequence[str], id_field: str | None, unit: str | None, html: str | None = None
+) -> Text:
     """The document that `name` stands for: a file, ``-``, or ``FILE:LINE`` or ``FILE#ID`` for a record of a file.
 
     LINE is the number of a line, a row or a record, from 1 on.
@@ -241,7 +243,9 @@ def _refuse(name: str, problem: str, in_bytes: bool) -> None:
         raise DocumentError(name, None, problem if in_bytes else f"{problem}, or compare with --unit byte")
 
 
-def _find(path: str, wanted: str | int, text_field: str, id_field: str | None, html: str | None) -> Text:
+def _find(
+    path: str, wanted: str | int, text_field: str | Sequence[str], id_field: str | None, html: str | None
+) -> Text:
     """The document with this id (str), or at this line (int). DocumentError where there is none, or more than one."""
     found: list[tuple[Place, Text]] = []
     with Documents(

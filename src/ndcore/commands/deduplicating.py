@@ -14,7 +14,7 @@ from typing import IO, Any, TextIO, cast
 import numpy as np
 
 from ndcore.commands import summary
-from ndcore.commands.inputs import COLLECTION, SKETCHES
+from ndcore.commands.inputs import COLLECTION, SKETCHES, text_field
 from ndcore.designing import design_filter
 from ndcore.documents import Documents
 from ndcore.files import writing
@@ -248,6 +248,7 @@ class Run:
             "pages_without_main_content": texts.without_main if from_files else 0,
             "invalid_utf8_bytes": int(result.invalid_bytes),
             "blank_lines": texts.blank if from_files else 0,
+            "without_keep_field": self.ranking.missing if self.ranking is not None else 0,
             "repeated_ids": repeated(texts),
             **(summary.archive_counts(texts) if from_files else {}),
             "inputs": summary.input_counts(texts, self.verdicts) if from_files else _sketch_counts(self.sources, texts),
@@ -285,7 +286,7 @@ class Run:
             "keep": ":".join(filter(None, args.keep)),
             "by": args.by,
             "one_per": args.one_per,
-            "text_field": args.text_field,
+            "text_field": text_field(args),
             "id_field": args.id_field or "id",
             "include": args.include,
             "exclude": args.exclude,
@@ -327,7 +328,7 @@ def open_documents(args: argparse.Namespace, found: Inputs, **options: Any) -> D
     """Documents read as the command line says."""
     return Documents(
         found,
-        text_field=args.text_field,
+        text_field=text_field(args),
         id_field=args.id_field or "id",
         require_id=args.id_field is not None,
         on_error=args.on_error,

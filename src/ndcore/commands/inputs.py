@@ -11,7 +11,13 @@ from ndcore.files.own import COLLECTION, SKETCHES
 from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps
 
-__all__ = ["COLLECTION", "SKETCHES", "find_inputs"]
+__all__ = ["COLLECTION", "SKETCHES", "find_inputs", "text_field"]
+
+
+def text_field(args: argparse.Namespace) -> str | list[str]:
+    """Return the field that holds the text, or all of several."""
+    named: list[str] = args.text_field or ["text"]
+    return named[0] if len(named) == 1 else named
 
 
 def find_inputs(args: argparse.Namespace, *groups: tuple[Sequence[str], Collection[str]]) -> list[Inputs]:

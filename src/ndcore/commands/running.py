@@ -17,7 +17,7 @@ from typing import Any
 
 from ndcore.commands import comparing, showing, summary
 from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches
-from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs
+from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
 from ndcore.commands.summary import printable
 from ndcore.container import kind_of
 from ndcore.documents import Documents
@@ -190,7 +190,7 @@ def compare(args: argparse.Namespace) -> int:
     if args.report is not None:
         check_report(args, [name.partition("#")[0] for name in (args.a, args.b)])
     shingling = comparing.shingling_of(args)
-    a, b = (comparing.load(name, args.text_field, args.id_field, args.unit, args.html_part) for name in (args.a, args.b))
+    a, b = (comparing.load(name, text_field(args), args.id_field, args.unit, args.html_part) for name in (args.a, args.b))
     found = comparing.compare(a, b, (args.a, args.b), shingling, args.threshold)
     if args.report is not None:
         from ndcore.commands.comparepage import compare_page

@@ -47,7 +47,8 @@ def add_fields(group: Group) -> None:
     """Where the text and the id of a record are, and what happens to one that cannot be read."""
     add_record(
         group,
-        "field or column that holds the text (default text)",
+        "field or column that holds the text (default text); data.text is the field text of an object data; given several "
+        "times, the text is all of them, each on a line of its own",
         "field or column that holds the id; records must have it (default id, or file:line where there is none); in "
         "archives the id is the URL",
     )
@@ -76,11 +77,11 @@ def add_selection(group: Group) -> None:
 
 def add_record(
     group: Group,
-    text: str = "field of a record that holds the text (default text)",
+    text: str = "field of a record that holds the text (default text); repeatable: the text is all of them",
     ident: str = "field that holds the id (default id)",
 ) -> None:
     """Where the text and the id of a record are."""
-    group.add_argument("--text-field", default="text", metavar="FIELD", help=text)
+    group.add_argument("--text-field", action="append", metavar="FIELD", help=text)
     group.add_argument("--id-field", metavar="FIELD", help=ident)
     group.add_argument(
         "--html",

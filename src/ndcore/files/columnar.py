@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ndcore.files.ipc import ArrowFile, first_line
-from ndcore.files.records import MISSING, Record, RecordError, check_columns, check_id
+from ndcore.files.records import MISSING, Record, RecordError, check_columns, check_id, joined, splits
 from ndcore.files.sources import DocumentError, Source
 
 _BATCH_BYTES = 8 << 20
@@ -37,13 +37,17 @@ def open_file(source: Source) -> Any:
 
 def rows(
     source: Source,
-    text_field: str,
+    text_fields: Sequence[str],
     id_field: str,
     require_id: bool,
     fields: Sequence[str],
     forbidden: Sequence[str] = (),
+    optional: Collection[str] = (),
 ) -> Iterator[Record | tuple[int, str]]:
-    """Every row as a Record, or as (row number, reason) where it cannot be a document. Rows count from 1.
+    """Yield every row as a Record, or as (row number, reason) where it cannot be a document. Rows count from 1.
+
+    A field is the column of its name, or else ``a.b`` the field ``b`` of a column ``a`` of structs. A column of an
+    `optional` field may be missing: its values are None then.
 
     Raises
     ------
@@ -51,27 +55,49 @@ def rows(
         A column is missing or of a type that cannot be used, or the file is damaged.
     """
     with open_file(source) as file:
-        _check_columns(source, file.schema_arrow, text_field, id_field, require_id, fields, forbidden)
-        has_id = id_field in file.schema_arrow.names
-        wanted = list(dict.fromkeys([text_field, *([id_field] if has_id else []), *fields]))
-        number = 0
-        for batch in batches(source, file, wanted):
-            columns = [column_values(batch, name) for name in (text_field, *fields)]
+        required = [name for name in fields if name not in optional]
+        _check_columns(source, file.schema_arrow, text_fields, id_field, require_id, required, forbidden)
+        has_id = column_path(file.schema_arrow, id_field) is not None
+        paths = {name: column_path(file.schema_arrow, name) for name in (*text_fields, id_field, *fields)}
+        there = {name: path[0] if source.kind == "arrow" else name for name, path in paths.items() if path is not None}
+        count, number = len(text_fields), 0
+        for batch in batches(source, file, list(dict.fromkeys(there.values()))):
+            columns = [
+                column_values(batch, name) if name in there else [None] * len(batch) for name in (*text_fields, *fields)
+            ]
             idents = column_values(batch, id_field) if has_id else [MISSING] * len(batch)
-            for text, ident, *values in zip(columns[0], idents, *columns[1:], strict=True):
+            for ident, *values in zip(idents, *columns, strict=True):
                 number += 1
                 try:
-                    yield _record(
-                        number, text, check_id(_valid(ident), id_field, require_id), tuple(values), text_field
-                    )
+                    text = _text(values[:count], text_fields)
+                    ident = check_id(_valid(ident), id_field, require_id)
+                    yield Record(number, text, ident, tuple([_valid(v) for v in values[count:]]), len(text))
                 except RecordError as error:
                     yield number, str(error)
 
 
-def _record(number: int, text: Any, ident: str | int | None, values: tuple[Any, ...], field: str) -> Record:
-    if text is None:
-        raise RecordError(f"the text column {field!r} is null")
-    return Record(number, _valid(text), ident, tuple([_valid(v) for v in values]), len(text))
+def _text(texts: Sequence[Any], fields: Sequence[str]) -> str | bytes:
+    for text, field in zip(texts, fields, strict=True):
+        if text is None:
+            raise RecordError(f"the text column {field!r} is null")
+        _valid(text)
+    return joined(texts)
+
+
+def column_path(schema: Any, field: str) -> list[str] | None:
+    """Return the names that lead to a field, of a column and of structs in it, or None: as `records.lookup`, in a schema."""
+    from pyarrow import types
+
+    names = [schema.field(i).name for i in range(schema.num_fields)] if hasattr(schema, "num_fields") else schema.names
+    if field in names:
+        return [field]
+    for first, rest in splits(field):
+        if first in names:
+            kind = schema.field(names.index(first)).type
+            below = column_path(kind, rest) if types.is_struct(kind) else None
+            if below is not None:
+                return [first, *below]
+    return None
 
 
 class _NotUtf8(bytes):
@@ -85,8 +111,13 @@ def _valid(value: Any) -> Any:
 
 
 def column_values(batch: Any, name: str) -> list[Any]:
-    """Python values of a column, one by one where a string of it is not UTF-8."""
-    column = batch.column(batch.schema.get_field_index(name))
+    """Return the Python values of a field, one by one where a string of it is not UTF-8."""
+    import pyarrow.compute
+
+    first, *below = column_path(batch.schema, name) or [name]
+    column = batch.column(batch.schema.get_field_index(first))
+    if below:
+        column = pyarrow.compute.struct_field(column, below)
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:
@@ -129,16 +160,22 @@ def batches(source: Source, file: Any, columns: list[str] | None = None, group: 
 def _check_columns(
     source: Source,
     schema: Any,
-    text_field: str,
+    text_fields: Sequence[str],
     id_field: str,
     require_id: bool,
     fields: Sequence[str],
     forbidden: Sequence[str],
 ) -> None:
-    check_columns(source.path, list(schema.names), text_field, id_field, require_id, fields, forbidden)
-    kind = schema.field(text_field).type
-    if not _is_text(kind):
-        raise DocumentError(source.path, None, f"the text column {text_field!r} holds {kind}, not strings or binary")
+    paths = {name: column_path(schema, name) for name in (*text_fields, id_field, *fields)}
+    tops = {name: path[0] for name, path in paths.items() if path is not None}
+    check_columns(source.path, list(schema.names), tops, text_fields, id_field, require_id, fields, forbidden)
+    for name in text_fields:
+        first, *below = paths[name] or [name]
+        kind = schema.field(first).type
+        for inner in below:
+            kind = kind.field(inner).type
+        if not _is_text(kind):
+            raise DocumentError(source.path, None, f"the text column {name!r} holds {kind}, not strings or binary")
 
 
 def _is_text(kind: Any) -> bool:

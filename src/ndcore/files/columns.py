@@ -59,8 +59,15 @@ class Ids:
 class Ranking:
     """Values of the field that decides which document of a cluster is kept (``--keep FIELD:desc``).
 
-    Numbers, strings or dates, all of one kind.
+    Numbers, strings or dates, all of one kind. Documents without the field, or where it is null, come last.
+
+    Attributes
+    ----------
+    missing : int
+        How many documents have no value.
     """
+
+    optional = True
 
     def __init__(self, field: str, descending: bool) -> None:
         self.field, self.descending = field, descending
@@ -70,9 +77,12 @@ class Ranking:
         """Forget all values."""
         self._values: list[Any] = []
         self._kind = ""
+        self.missing = 0
 
     def check(self, value: Any) -> None:
-        """Raise RecordError where `value` cannot be ordered among those before it."""
+        """Raise RecordError where `value` (None: there is none) cannot be ordered among those before it."""
+        if value is None:
+            return
         kind = _kind(value)
         if not kind:
             raise RecordError(f"the field {self.field!r} is {describe(value)}; --keep needs numbers, strings or dates")
@@ -84,13 +94,20 @@ class Ranking:
 
     def append(self, value: Any) -> None:
         """Add one value, which `check` has passed."""
-        self._kind = _kind(value)
+        self._kind = self._kind if value is None else _kind(value)
+        self.missing += value is None
         self._values.append(value)
 
     def priorities(self) -> Int64:
-        """Shape (n,): the smallest is kept first; equal values have equal priorities. O(n log n)."""
-        rank = {value: i for i, value in enumerate(sorted(set(self._values), reverse=self.descending))}
-        return np.fromiter((rank[value] for value in self._values), np.int64, len(self._values))
+        """Return the rank of every document, shape (n,): the smallest is kept first, equal values have equal ones.
+
+        O(n log n). ValueError where no document has a value: there is no such field.
+        """
+        if self._values and self.missing == len(self._values):
+            raise ValueError(f"no field {self.field!r} to keep documents by: of {len(self._values):,} none has it, but for "
+                             "nulls")
+        rank = {value: i for i, value in enumerate(sorted(set(self._values) - {None}, reverse=self.descending))}
+        return np.fromiter((rank.get(value, len(rank)) for value in self._values), np.int64, len(self._values))
 
 
 def _kind(value: Any) -> str:
@@ -104,7 +121,12 @@ def _kind(value: Any) -> str:
 
 
 class Grouping:
-    """Values of a field that groups documents: strings, integers, truth values or dates. `option`: who asks for it."""
+    """Values of a field that groups documents: strings, integers, truth values or dates. `option`: who asks for it.
+
+    A document without it is none: it would be in no group.
+    """
+
+    optional = False
 
     def __init__(self, field: str, option: str = "--by") -> None:
         self.field, self.option = field, option

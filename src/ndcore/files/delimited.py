@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Record, RecordError, RecordParser, check_columns, check_id
+from ndcore.files.records import joined as merged
 from ndcore.files.sources import Source
 from ndcore.files.streams import lines
 
@@ -122,7 +123,7 @@ class Table:
     ----------
     source : Source
     parser : RecordParser
-        Which columns are the text, the id and the others; none may be missing.
+        Which columns are the text, the id and the others; only optional ones may be missing, or empty.
     forbidden : sequence of str
         Columns that the file may not have (those that annotation adds).
 
@@ -135,11 +136,14 @@ class Table:
     def __init__(self, source: Source, parser: RecordParser, forbidden: Sequence[str] = ()) -> None:
         self._delimiter, self._parser = DELIMITERS[source.kind], parser
         names = header(source)
-        check_columns(source.path, names, parser.text_field, parser.id_field, parser.require_id, parser.fields, forbidden)
+        required = [field for field in parser.fields if field not in parser.optional]
+        check_columns(source.path, names, {name: name for name in names}, parser.text_fields, parser.id_field,
+                      parser.require_id, required, forbidden)
         self._count = len(names)
-        self._text = names.index(parser.text_field)
+        self._texts = [names.index(field) for field in parser.text_fields]
         self._id = names.index(parser.id_field) if parser.id_field in names else None
-        self._others = [names.index(field) for field in parser.fields]
+        self._others = [names.index(field) if field in names else None for field in parser.fields]
+        self._optional = [field in parser.optional for field in parser.fields]
 
     def parse(self, number: int, row: bytes) -> Record:
         """Return the record of a row. Raises RecordError where it has not as many fields as the header, or is not UTF-8."""
@@ -147,9 +151,12 @@ class Table:
         if len(found) != self._count:
             raise RecordError(f"{len(found)} fields, where the header has {self._count}")
         try:
-            text = found[self._text].decode()
+            text = merged([found[i].decode() for i in self._texts])
             ident = MISSING if self._id is None else found[self._id].decode()
-            values = tuple([_value(found[i].decode()) for i in self._others])
+            values = tuple([
+                None if i is None or (optional and not found[i]) else _value(found[i].decode())
+                for i, optional in zip(self._others, self._optional, strict=True)
+            ])
         except UnicodeDecodeError:
             raise RecordError("the row is not UTF-8; convert the file: iconv -t UTF-8") from None
         return Record(number, text, check_id(ident, self._parser.id_field, self._parser.require_id), values, len(row))

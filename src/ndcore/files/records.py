@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ndcore.files.errors import DocumentError
@@ -77,36 +77,85 @@ def describe(value: Any) -> str:
 def check_columns(
     path: str,
     names: Sequence[str],
-    text_field: str,
+    tops: Mapping[str, str],
+    text_fields: Sequence[str],
     id_field: str,
     require_id: bool,
     fields: Sequence[str],
     forbidden: Sequence[str],
 ) -> None:
-    """Raise DocumentError where a table called `path` lacks a column, has one twice, or has a forbidden one."""
+    """Raise DocumentError where a table called `path` lacks a column, has one twice, or has a forbidden one.
+
+    `tops` has the column that each field is in, where there is one.
+    """
     present = f"the file has: {', '.join(names)}"
-    for name in dict.fromkeys([text_field, *([id_field] if require_id or id_field in names else []), *fields]):
-        if name not in names:
-            option = "--text-field " if name == text_field else "--id-field " if name == id_field else ""
+    for name in dict.fromkeys([*text_fields, *([id_field] if require_id or id_field in tops else []), *fields]):
+        if name not in tops:
+            option = "--text-field " if name in text_fields else "--id-field " if name == id_field else ""
             hint = f"; name the right one with {option.strip()}" if option else ""
             raise DocumentError(path, None, f"no column {name!r} ({present}){hint}")
-        if names.count(name) > 1:
-            raise DocumentError(path, None, f"{names.count(name)} columns are called {name!r}")
+        if names.count(tops[name]) > 1:
+            raise DocumentError(path, None, f"{names.count(tops[name])} columns are called {tops[name]!r}")
     for name in forbidden:
         if name in names:
             raise DocumentError(path, None, f"has a column {name!r} already; rename it, or leave out --annotate")
 
 
+def lookup(record: Any, field: str) -> Any:
+    """Return the value of a field, or MISSING; ``a.b`` is the field of that name, or else ``b`` of an object ``a``.
+
+    >>> lookup({"a": {"b": "inside"}}, "a.b"), lookup({"a": {"b": "inside"}, "a.b": "of that name"}, "a.b")
+    ('inside', 'of that name')
+    """
+    if not isinstance(record, dict):
+        return MISSING
+    if field in record:
+        return record[field]
+    for first, rest in splits(field):
+        if first in record and (found := lookup(record[first], rest)) is not MISSING:
+            return found
+    return MISSING
+
+
+def splits(field: str) -> Iterator[tuple[str, str]]:
+    """Yield the ways to cut a field at one of its dots, the longest first part first."""
+    at = field.rfind(".")
+    while at >= 0:
+        yield field[:at], field[at + 1 :]
+        at = field.rfind(".", 0, at)
+
+
+def joined(texts: Sequence[str | bytes]) -> str | bytes:
+    """Return the texts of several fields as one: each on a line of its own; bytes where one of them is."""
+    if len(texts) == 1:
+        return texts[0]
+    if all(isinstance(text, str) for text in texts):
+        return "\n".join(texts)  # type: ignore[arg-type]
+    return b"\n".join([text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts])
+
+
+def text_fields(fields: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the fields that hold the text, of one name or several; ValueError where there is none."""
+    names = (fields,) if isinstance(fields, str) else tuple(fields)
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"text_field is one field or several different ones, got {fields!r}")
+    return names
+
+
 class RecordParser:
     """Lines of JSON to records.
 
+    A field is looked up as `lookup` does. One text field of a plain name is decoded fastest.
+
     Parameters
     ----------
-    text_field, id_field : str
+    text_field : str or sequence of str
+        Several make one text, each of them a line or more, in this order; a record must have all of them.
+    id_field : str
     require_id : bool
         Whether a record without `id_field` is an error.
     fields : sequence of str
-        Other fields to return; each must be there.
+        Other fields to return; each must be there, unless it is among the `optional` ones: None stands for it then.
     forbidden : str or None
         A field that no record may have (the one that annotation adds).
     fast : bool
@@ -115,15 +164,16 @@ class RecordParser:
 
     def __init__(
         self,
-        text_field: str,
+        text_field: str | Sequence[str],
         id_field: str,
         require_id: bool = False,
         fields: Sequence[str] = (),
         forbidden: str | None = None,
         fast: bool = True,
+        optional: Collection[str] = (),
     ) -> None:
-        self.text_field, self.id_field, self.require_id = text_field, id_field, require_id
-        self.fields, self.forbidden = tuple(fields), forbidden
+        self.text_fields, self.id_field, self.require_id = text_fields(text_field), id_field, require_id
+        self.fields, self.forbidden, self.optional = tuple(fields), forbidden, frozenset(optional)
         self._names = list(dict.fromkeys([id_field, *fields, *([forbidden] if forbidden else [])]))
         self._decode = self._fast_decoder() if fast else None
 
@@ -150,38 +200,52 @@ class RecordParser:
     def _value(self, others: dict[str, Any], field: str) -> Any:
         value = others[field]
         if value is MISSING:
+            if field in self.optional:
+                return None
             raise RecordError(f"no field {field!r}")
         return value
 
     def _hint(self, body: bytes) -> str:
         return f" ({_fields_of(_load(body))})"
 
-    def _slow(self, body: bytes) -> tuple[str, dict[str, Any]]:
+    def _slow(self, body: bytes) -> tuple[str | bytes, dict[str, Any]]:
         record = _load(body)
         if not isinstance(record, dict):
             raise RecordError(f"{describe(record)}, not a JSON object; one object per line is expected")
-        text = record.get(self.text_field, MISSING)
-        if text is MISSING:
-            raise RecordError(f"no text field {self.text_field!r} ({_fields_of(record)}){_suggestion(record)}")
-        if not isinstance(text, str):
-            raise RecordError(f"the text field {self.text_field!r} is {describe(text)}, not a string")
-        return text, {name: record.get(name, MISSING) for name in self._names}
+        return self._chosen(record)
 
-    def _fast_decoder(self) -> Callable[[bytes], tuple[str, dict[str, Any]] | None] | None:
+    def _chosen(self, record: dict[str, Any]) -> tuple[str | bytes, dict[str, Any]]:
+        texts = []
+        for field in self.text_fields:
+            text = lookup(record, field)
+            if text is MISSING:
+                raise RecordError(f"no text field {field!r} ({_fields_of(record)}){_suggestion(record)}")
+            if not isinstance(text, str):
+                raise RecordError(f"the text field {field!r} is {describe(text)}, not a string")
+            texts.append(text)
+        return joined(texts), {name: lookup(record, name) for name in self._names}
+
+    def _fast_decoder(self) -> Callable[[bytes], tuple[str | bytes, dict[str, Any]] | None] | None:
         try:
             import msgspec
         except ImportError:
             return None
-        names = [name for name in self._names if name != self.text_field]
+        every = (*self.text_fields, *self._names)
+        if any(character in name for name in every for character in ('"', "\\")):  # which msgspec does not rename to
+            return None
+        if len(self.text_fields) > 1 or any("." in name for name in every):
+            return self._fast_lookup(msgspec)
+        (text_field,) = self.text_fields
+        names = [name for name in self._names if name != text_field]
         attributes = [f"f{i}" for i in range(len(names))]
         layout: list[Any] = [("text", str), *((name, Any, MISSING) for name in attributes)]
-        rename = {"text": self.text_field, **dict(zip(attributes, names, strict=True))}
+        rename = {"text": text_field, **dict(zip(attributes, names, strict=True))}
         struct = msgspec.defstruct("Line", layout, rename=rename, gc=False)
         decode = msgspec.json.Decoder(struct).decode
         pairs = tuple(zip(names, attributes, strict=True))
-        same = self.text_field if self.text_field in self._names else None
+        same = text_field if text_field in self._names else None
 
-        def fast(body: bytes) -> tuple[str, dict[str, Any]] | None:
+        def fast(body: bytes) -> tuple[str | bytes, dict[str, Any]] | None:
             try:
                 if not body.isascii():
                     body.decode()
@@ -192,6 +256,27 @@ class RecordParser:
             if same is not None:
                 others[same] = line.text
             return line.text, others
+
+        return fast
+
+    def _fast_lookup(self, msgspec: Any) -> Callable[[bytes], tuple[str | bytes, dict[str, Any]] | None]:
+        """Return a decoder of the fields that a record is looked into for, alone; what it refuses is for `_slow`."""
+        wanted = (*self.text_fields, *self._names)
+        names = list(dict.fromkeys([*wanted, *(first for name in wanted for first, _ in splits(name))]))
+        attributes = [f"f{i}" for i in range(len(names))]
+        struct = msgspec.defstruct("Line", [(name, Any, MISSING) for name in attributes],
+                                   rename=dict(zip(attributes, names, strict=True)), gc=False)
+        decode = msgspec.json.Decoder(struct).decode
+
+        def fast(body: bytes) -> tuple[str | bytes, dict[str, Any]] | None:
+            try:
+                if not body.isascii():
+                    body.decode()
+                line: Any = decode(body)
+                values = ((name, getattr(line, attribute)) for name, attribute in zip(names, attributes, strict=True))
+                return self._chosen({name: value for name, value in values if value is not MISSING})
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, RecordError):
+                return None
 
         return fast
 
@@ -234,6 +319,15 @@ def _fields_of(record: Any) -> str:
 
 
 def _suggestion(record: dict[str, Any]) -> str:
-    """The longest string of a record is most likely its text, if it is more than a word."""
-    strings = [(len(value), name) for name, value in record.items() if isinstance(value, str) and " " in value.strip()]
+    """Suggest the longest string of a record, which is most likely its text, if it is more than a word."""
+    strings = [(len(value), name) for name, value in _strings(record, "", 3) if " " in value.strip()]
     return f"; use --text-field {max(strings)[1]}" if strings else ""
+
+
+def _strings(record: dict[str, Any], before: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Yield (field, value) of the strings of a record, and of objects in it, so deep at most."""
+    for name, value in record.items():
+        if isinstance(value, str):
+            yield f"{before}{name}", value
+        elif isinstance(value, dict) and depth > 1:
+            yield from _strings(value, f"{before}{name}.", depth - 1)
