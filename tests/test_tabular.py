@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_archives import html, response, save
 from test_cli import ROWS, jsonl, run, text
@@ -131,6 +132,84 @@ def test_clusters_of_a_collection(tmp_path: Path, corpus: Path, capsys: pytest.C
     empty = nd.Collection.build(tmp_path / "empty", [])
     assert run("clusters", empty.path) == 0 and capsys.readouterr().out == ""
     assert run("clusters", corpus) == 1
+
+
+COLUMNS = ["id", "file", "line", "cluster", "representative", "representative_file", "representative_line", "class",
+           "resemblance", "cluster_size"]  # fmt: skip
+
+
+def test_collections_know_where_their_documents_stand(
+    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that extends another knows both, one of its sketches too; and one that saved sketches extend, what it knew."""
+
+    def table(*words: object) -> list[dict[str, Any]]:
+        assert run("cluster", *words, "-q", "--threshold", "0.8") == 0
+        capsys.readouterr()
+        assert run("clusters", words[words.index("-o") + 1]) == 0
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "empty.jsonl").write_text("\n")
+    (tmp_path / "in" / "one.txt").write_text(text(3))
+    rows = table(corpus, "-o", tmp_path / "c.ndc", "--on-error", "skip")
+    assert list(rows[0]) == COLUMNS
+    assert [(row["file"], row["line"], row["representative_line"]) for row in rows] == [
+        (str(corpus), i + 1, line) for i, line in enumerate([1, 2, 1, 1, 2, 6])
+    ]
+    again = table(tmp_path / "c.ndc", "-o", tmp_path / "d.ndc")
+    assert again == rows
+    more = table(tmp_path / "c.ndc", tmp_path / "in", "-o", tmp_path / "e.ndc")
+    assert more[:5] == rows[:5] and [row["cluster_size"] for row in more[5:]] == [2, 2]
+    assert (more[6]["file"], more[6]["line"]) == (str(tmp_path / "in" / "one.txt"), None)
+    assert (more[6]["representative_file"], more[6]["representative_line"]) == (str(corpus), 6)
+    sketches = nd.ModSketcher("adaptive").sketch_many([text(9)])
+    sketches.ids = ["s"]
+    sketches.save(tmp_path / "s.nds")
+    rest = table(tmp_path / "c.ndc", tmp_path / "s.nds", "-o", tmp_path / "f.ndc")
+    assert [row["file"] for row in rest] == [str(corpus)] * 6 + [None] and rest[6]["line"] is None
+    alone = table(tmp_path / "s.nds", "-o", tmp_path / "g.ndc")
+    assert "file" not in alone[0]
+    nd.Collection.build(tmp_path / "h.ndc", [text(1)], ["x"])  # of Python: no files
+    both = table(tmp_path / "h.ndc", corpus, "-o", tmp_path / "i.ndc")
+    assert [row["line"] for row in both] == [None, 1, 2, 3, 4, 5, 6] and both[1]["representative_file"] is None
+
+
+def test_collections_of_archives_have_offsets_and_dates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("fastwarc")
+    save(tmp_path / "a.warc", [response(1), response(1).replace(b"2024-05-01", b"2025-05-01")])
+    (tmp_path / "b.txt").write_text("other words")
+    given = [tmp_path / "b.txt", tmp_path / "a.warc", tmp_path / "t.jsonl"]
+    (tmp_path / "t.jsonl").write_bytes(jsonl([{"text": "one more"}]))
+    assert run("cluster", *given, "-o", tmp_path / "c.ndc", "-q") == 0
+    capsys.readouterr()
+    assert run("clusters", tmp_path / "c.ndc") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["line"], row["offset"], row["date"]) for row in rows] == [
+        (None, None, None), (1, 0, "2024-05-01T10:00:00Z"), (2, len(response(1)), "2025-05-01T10:00:00Z"), (1, None, None)
+    ]
+    assert rows[2]["representative_date"] == "2024-05-01T10:00:00Z" and rows[2]["class"] == "identical"
+
+
+def test_forged_places_are_refused(tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("cluster", corpus, "-o", tmp_path / "c.ndc", "-q") == 0
+    made = nd.Collection.open(tmp_path / "c.ndc")
+    assert made.places is not None
+    header, arrays = made.places
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    for wrong, message in (
+        ({"file": np.array([0, 0, 0, 0, 0, 1], np.uint32)}, "in file 1 of 1"),
+        ({"line": arrays["line"][:5]}, "have no line for each"),
+        ({"line": arrays["line"].astype(np.float64)}, "have no line for each"),
+        ({"date": np.full(6, 2**62)}, "microseconds since 1970"),
+    ):
+        made.keep_places(header, {**arrays, **wrong})
+        assert run("clusters", tmp_path / "c.ndc") == 1
+        assert message in capsys.readouterr().err
+    for files in (None, "a", [1]):
+        made.keep_places({"files": files}, arrays)
+        assert run("clusters", tmp_path / "c.ndc") == 1
+        assert "without a list of files" in capsys.readouterr().err
 
 
 def test_where_tables_may_be(

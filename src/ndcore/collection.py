@@ -314,6 +314,16 @@ class Collection:
 
     # ---- asking
 
+    @property
+    def places(self) -> tuple[dict[str, Any], Arrays] | None:
+        """Header and arrays that `keep_places` was given; None without."""
+        return self._shelf.get("places") if self._shelf.has("places") else None
+
+    def keep_places(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        """Keep where the documents stand in files of theirs, beside what the collection is made of."""
+        self._shelf.put("places", header, arrays)
+        self._shelf.sync()
+
     def __len__(self) -> int:
         return len(self.clustering)
 

@@ -17,7 +17,7 @@ from ndcore.files import columnar, pages
 from ndcore.files.columns import Grouping, Ids, Ranking
 from ndcore.files.delimited import Table
 from ndcore.files.formats import COLUMNAR, DELIMITERS
-from ndcore.files.places import Place, Places
+from ndcore.files.places import Place, Places, SavedPlaces
 from ndcore.files.rawrecords import SPLIT, raw_records
 from ndcore.files.records import Record, RecordError, RecordParser
 from ndcore.files.selection import Selection
@@ -239,6 +239,12 @@ class Documents:
     def place(self, position: int) -> Place:
         """Return where a document stands. O(log files)."""
         return self._places.place(position, self._source(position).path)
+
+    def saved_places(self) -> SavedPlaces:
+        """Return where all documents stand, to be kept. Reads everything where no pass has been made yet."""
+        self.scan()
+        counts = np.array([len(self.span(index)) for index in range(len(self.sources))], np.int64)
+        return self._places.saved([source.path for source in self.sources], counts)
 
     def own_id(self, position: int) -> str | int | None:
         """Return the id of a document, None where it was made of the file and the line. O(log files)."""

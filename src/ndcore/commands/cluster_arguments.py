@@ -104,7 +104,8 @@ def add_clusters(commands: Any) -> None:
         "clusters",
         help="the clusters of a collection as a table",
         description="Write a row for each document of a collection: id, cluster (the position of the document that stands "
-        "for it), representative (the id of that one), class, resemblance to it, and cluster_size.",
+        "for it), representative (the id of that one), class, resemblance to it, and cluster_size; and where document and "
+        "representative stand: file and line (row, or record), of archives the offset and the date.",
     )
     p.set_defaults(run=_clusters)
     p.add_argument("collection", metavar="COLLECTION", help="the directory that ndcore cluster made")

@@ -27,6 +27,7 @@ from ndcore.commands.summary import printable
 from ndcore.description import DESCRIPTION, described, is_collection
 from ndcore.documents import Documents
 from ndcore.files.outputs import check_output
+from ndcore.files.places import SavedPlaces
 from ndcore.files.sources import DocumentError, Inputs, UsageError
 from ndcore.human import counted, human_bytes
 from ndcore.modsketching import ModSketcher
@@ -93,11 +94,29 @@ def _again(args: argparse.Namespace) -> Collection:
     _check_output(args, Inputs([]))
     settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
     with _refusing(args):
-        return Collection.build(
+        made = Collection.build(
             args.output, old, method=args.method or old.parameters["method"],
             source={"collection": [str(old.path), *_stamp(old.path / DESCRIPTION)]},
             **_how(args),
         )
+    if old.places is not None:
+        made.keep_places(*old.places)
+    return made
+
+
+def places_of(made: Collection) -> SavedPlaces | None:
+    """Return where the documents of a collection stand, as far as ndcore cluster has kept that. CorruptFile."""
+    return None if made.places is None else SavedPlaces(*made.places, len(made))
+
+
+def _with_places(made: Collection, old: Collection | None, texts: Documents | Sketches) -> Collection:
+    """Keep where the documents stand: those of an old collection, and new ones after them."""
+    places = texts.saved_places() if isinstance(texts, Documents) else SavedPlaces.unknown(len(texts))
+    if old is not None:
+        places = (places_of(old) or SavedPlaces.unknown(len(old))).followed_by(places)
+    if places.header["files"]:
+        made.keep_places(places.header, places.arrays)
+    return made
 
 
 @contextlib.contextmanager
@@ -170,16 +189,17 @@ def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
     known: dict[str, Any] = {"source": source, "text_bytes": _text_bytes(found)}
     made = _finished(args, old, texts, source)
     if made is not None:
-        return made, texts
+        return _with_places(made, old, texts), texts
     with _refusing(args), reporting(not args.quiet) as counting:
         how = _how(args)
         if isinstance(texts, Documents):
             how["progress"] = by_position(counting, "sketching", texts.position)
         if old is not None:
-            return _extend(args, old, texts, ids, {**known, **how}), texts
+            return _with_places(_extend(args, old, texts, ids, {**known, **how}), old, texts), texts
         method = args.method or _method_of(texts)
         sketcher = None if isinstance(texts, Sketches) else _sketcher(args, method)
-        return Collection.build(args.output, texts, ids, sketcher=sketcher, method=method, **known, **how), texts
+        made = Collection.build(args.output, texts, ids, sketcher=sketcher, method=method, **known, **how)
+        return _with_places(made, old, texts), texts
 
 
 def _extended(args: argparse.Namespace, found: Inputs) -> Collection | None:

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ndcore.clusterings import CLASSES
 from ndcore.collection import Collection
+from ndcore.commands.clustering import places_of
 from ndcore.commands.deduplicating import Run, binary
 from ndcore.commands.summary import printable
 from ndcore.documents import Documents
 from ndcore.files.outputs import STDOUT
+from ndcore.files.places import SavedPlaces
 from ndcore.files.sources import UsageError
 from ndcore.files.tabular import Column, Table, TableFile, write_json_lines
 from ndcore.files.verdicts import finite
@@ -121,16 +124,26 @@ def _all_numbers(ids: Iterable[Any]) -> bool:
 
 def _collection(made: Collection) -> Table:
     """A row for each document of a collection."""
-    columns = [Column("id", "id"), Column("cluster", "integer"), Column("representative", "id"), *_ASSIGNED]
-    return Table(columns, _members(made), len(made) == 0 or isinstance(made.names[0], int))
+    places = places_of(made)
+    kinds: list[tuple[str, Any]] = [] if places is None else [("file", "string"), ("line", "integer")]
+    kinds += [("offset", "integer"), ("date", "time")] if places is not None and places.of_archives else []
+    own, others = ([Column(prefix + name, kind) for name, kind in kinds] for prefix in ("", "representative_"))
+    columns = [Column("id", "id"), *own, Column("cluster", "integer"), Column("representative", "id"), *others, *_ASSIGNED]
+    return Table(columns, _members(made, places, len(kinds)), len(made) == 0 or isinstance(made.names[0], int))
 
 
-def _members(made: Collection) -> Iterator[tuple[Any, ...]]:
+def _members(made: Collection, places: SavedPlaces | None, width: int) -> Iterator[tuple[Any, ...]]:
     found, names = made.clustering, made.names
     sizes = found.cluster_sizes
+
+    def standing(position: int) -> tuple[Any, ...]:
+        place: tuple[Any, ...] | None = None if places is None else places.place(position)
+        return ((None,) * 4 if place is None else place)[:width]
+
     for start in range(0, len(found), 1 << 16):
         part = slice(start, start + (1 << 16))
-        labels, classes = found.labels[part].tolist(), found.classes[part].tolist()
+        labels, classes = found.labels[part].tolist(), np.array(CLASSES)[found.codes[part]].tolist()
         rest = zip(labels, classes, np.asarray(found.resemblance[part]).tolist(), sizes[part].tolist(), strict=True)
         for position, (label, verdict, resemblance, size) in enumerate(rest, start):
-            yield names[position], label, names[label], verdict, finite(resemblance), size
+            own, others = standing(position), standing(label)
+            yield names[position], *own, label, names[label], *others, verdict, finite(resemblance), size

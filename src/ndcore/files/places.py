@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import datetime
 from array import array
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.container import CorruptFile
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _NONE = -(2**63)
+_NOWHERE = 2**32 - 1
 
 
 class Place(NamedTuple):
@@ -67,6 +74,87 @@ class Places:
             file, _at(self._lines, position), _at(self._offsets, position),
             None if date is None else _EPOCH + date * _MICROSECOND,
         )
+
+
+    def saved(self, files: Sequence[str], counts: NDArray[np.int64]) -> SavedPlaces:
+        """Return the places as they can be stored, `counts` documents of each of the files after one another."""
+        n = len(self._lines)
+        arrays: dict[str, NDArray[Any]] = {
+            "file": np.repeat(np.arange(len(files), dtype=np.uint32), counts), "line": np.array(self._lines, np.int64),
+        }
+        for name, column in (("offset", self._offsets), ("date", self._dates)):
+            if column:
+                arrays[name] = np.concatenate([np.array(column, np.int64), np.full(n - len(column), _NONE)])
+        return SavedPlaces({"files": list(files)}, arrays, n)
+
+
+class SavedPlaces:
+    """Places of n documents in the files of a collection.
+
+    Parameters
+    ----------
+    header : dict
+        ``files``, a list of str.
+    arrays : dict of arrays
+        ``file``, uint32 (n,): positions in `files`, or 2^32 − 1 for a document whose place is not known. ``line``, and where
+        there are archives ``offset`` and ``date`` (microseconds since 1970), int64 (n,): −2^63 stands for none.
+
+    Raises
+    ------
+    CorruptFile
+        They do not fit together.
+    """
+
+    def __init__(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n: int) -> None:
+        files = header.get("files")
+        if not isinstance(files, list) or not all(isinstance(file, str) for file in files):
+            raise CorruptFile("places without a list of files")
+        for name, dtype in (("file", "uint32"), ("line", "int64"), ("offset", "int64"), ("date", "int64")):
+            column = arrays.get(name)
+            if (name in ("file", "line") or column is not None) and (
+                column is None or column.shape != (n,) or column.dtype != dtype
+            ):
+                raise CorruptFile(f"the places of {n} documents have no {name} for each")
+        file = arrays["file"]
+        if n and int(np.where(file == _NOWHERE, 0, file).max()) >= max(1, len(files)):
+            raise CorruptFile(f"a place is in file {int(file.max())} of {len(files)}")
+        self.header, self.arrays, self.n = {"files": files}, dict(arrays), n
+
+    @property
+    def of_archives(self) -> bool:
+        """Whether some have an offset or a date."""
+        return "date" in self.arrays
+
+    @classmethod
+    def unknown(cls, n: int) -> SavedPlaces:
+        """Return those of n documents whose places are not known."""
+        return cls({"files": []}, {"file": np.full(n, _NOWHERE, np.uint32), "line": np.full(n, _NONE)}, n)
+
+    def followed_by(self, others: SavedPlaces) -> SavedPlaces:
+        """Return these places and others after them."""
+        later, shift = others.arrays["file"], len(self.header["files"])
+        shifted = np.where(later == _NOWHERE, np.uint32(_NOWHERE), later + np.uint32(shift)).astype(np.uint32)
+        arrays = {"file": np.concatenate([self.arrays["file"], shifted])}
+        for name in ("line", "offset", "date"):
+            parts = [side.arrays.get(name, np.full(side.n, _NONE)) for side in (self, others)]
+            if name in self.arrays or name in others.arrays:
+                arrays[name] = np.concatenate(parts)
+        return SavedPlaces({"files": self.header["files"] + others.header["files"]}, arrays, self.n + others.n)
+
+    def place(self, position: int) -> Place | None:
+        """Return where a document stands, None where that is not known. CorruptFile for a date that is none."""
+        file = int(self.arrays["file"][position])
+        if file == _NOWHERE:
+            return None
+        line, offset, date = (
+            None if name not in self.arrays or self.arrays[name][position] == _NONE else int(self.arrays[name][position])
+            for name in ("line", "offset", "date")
+        )
+        try:
+            when = None if date is None else _EPOCH + date * _MICROSECOND
+        except OverflowError:
+            raise CorruptFile(f"the date of document {position} is {date} microseconds since 1970") from None
+        return Place(self.header["files"][file], line, offset, when)
 
 
 def _at(column: array[int], position: int) -> int | None:
