@@ -182,11 +182,11 @@ class Bench:
     def bottom(self, n: int, size: int = 200) -> Kernel:
         """MIN_s of n fingerprints."""
         key, _, _ = native.coefficients(self.c, 1, 1)
-        members, table = np.empty(size, np.uint64), np.empty(1 << (4 * size - 1).bit_length(), np.uint64)
+        members, table = np.empty(size, np.uint64), np.empty(native.table_room(size), np.uint64)
         early_size = max(EARLY, 2 * size)
         early = np.empty(3 * early_size, np.uint64)
         fingerprints = self.words64(n)
-        state = native.Bottom(size=size, table_size=len(table), early_size=early_size, key=key,
+        state = native.Bottom(size=size, room=len(table), early_size=early_size, key=key, table_key=native.TABLE_KEY,
                               members=self.at(members), table=self.at(table), early=self.at(early))
 
         to, at = self.of(state), self.at(fingerprints)
@@ -270,8 +270,8 @@ class Bench:
         if weights == "equal":
             to = self.of(native.Simhash(mix=mix, key=key))
         else:
-            mixed, size = np.array(reference_minhash.permute(fingerprints.tolist()), np.uint64), 2 << (2 * n).bit_length()
-            table = native.Weights(slots=self.at(np.zeros(2 * size, np.uint64)), size=size, missing=0)
+            mixed, room = np.array(reference_minhash.permute(fingerprints.tolist()), np.uint64), native.table_room(n)
+            table = native.Weights(slots=self.at(np.zeros(2 * room, np.uint64)), room=room, key=native.TABLE_KEY, missing=0)
             self.c.nd_weights_fill(self.of(table), self.at(mixed), with_them, n)
             to = self.of(native.SimhashWeighted(mix=mix, key=key, table=self.of(table)))
 

@@ -31,12 +31,27 @@ class Minima(Structure):
     _fields_ = (("k", c_size_t), ("key", c_uint64), ("a", c_void_p), ("b", c_void_p), ("minima", c_void_p))
 
 
+class TableKey(Structure):
+    """nd_table_key of table.h; any numbers do, for nobody attacks here."""
+
+    _fields_ = (("a", c_uint64 * 2), ("b", c_uint64), ("second", c_uint64))
+
+
+TABLE_KEY = TableKey((0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7), 0xABC98388FB8FAC03, 0x49858ABBA1C34A05)
+
+
+def table_room(n: int) -> int:
+    """nd_table_room of table.h."""
+    return 3 * n + 1
+
+
 class Bottom(Structure):
     """nd_bottom of minhash.h."""
 
     _fields_ = (
-        ("size", c_size_t), ("count", c_size_t), ("table_size", c_size_t), ("early_size", c_size_t),
-        ("early_count", c_size_t), ("key", c_uint64), ("shift", ctypes.c_uint), ("in_heap", c_int), ("has_zero", c_int),
+        ("size", c_size_t), ("count", c_size_t), ("room", c_size_t), ("early_size", c_size_t),
+        ("early_count", c_size_t), ("key", c_uint64), ("table_key", TableKey), ("shift", ctypes.c_uint), ("in_heap", c_int),
+        ("has_zero", c_int),
         ("members", c_void_p), ("table", c_void_p), ("early", c_void_p),
     )
 
@@ -52,7 +67,7 @@ class Simhash(Structure):
 class Weights(Structure):
     """nd_weights of weights.h; a slot is 16 bytes."""
 
-    _fields_ = (("slots", c_void_p), ("size", c_size_t), ("missing", c_int32))
+    _fields_ = (("slots", c_void_p), ("room", c_size_t), ("key", TableKey), ("missing", c_int32))
 
 
 class SimhashWeighted(Structure):

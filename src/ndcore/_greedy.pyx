@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 import numpy as np
 
 from ndcore._signals cimport STRIDE, check_signals
+from ndcore._table cimport nd_table_key, random_table_key
 
 
 cdef extern from "greedy.h" nogil:
@@ -19,6 +20,7 @@ cdef extern from "greedy.h" nogil:
         double threshold
         uint32_t max_holders
         int popular
+        nd_table_key key
         nd_greedy_slot *slots
         uint32_t room
         uint32_t index_room
@@ -54,6 +56,7 @@ cdef class Greedy:
         cdef size_t n = masks.shape[0], total = values.shape[0], room = total + total // 2 + 1
         self.values, self.offsets, self.masks = values, offsets, masks
         self.memory = []
+        self.state.key = random_table_key()
         self.state.threshold, self.state.max_holders, self.state.popular = threshold, max_holders, popular
         self.state.slots = <nd_greedy_slot *> self.given(np.zeros(room * sizeof(nd_greedy_slot), np.uint8))
         self.state.room = self.state.index_room = <uint32_t> room

@@ -1,5 +1,7 @@
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
+from ndcore._table cimport nd_table_key
+
 
 cdef extern from "minhash.h" nogil:
     ctypedef struct nd_minima32:
@@ -17,9 +19,10 @@ cdef extern from "minhash.h" nogil:
     ctypedef struct nd_bottom:
         size_t size
         size_t count
-        size_t table_size
+        size_t room
         size_t early_size
         uint64_t key
+        nd_table_key table_key
         unsigned shift
         uint64_t *members
         uint64_t *table

@@ -7,6 +7,7 @@ import numpy as np
 
 from ndcore cimport _cpu
 from ndcore._signals cimport check_signals, stride
+from ndcore._table cimport nd_table_room, random_table_key
 
 
 cdef extern from "minhash.h" nogil:
@@ -182,15 +183,14 @@ cdef class Bottoms(Sink):
 
     def __init__(self, n: int, size: int, bits: int, seed: int):
         key, _, _ = coefficients(seed, 0)
-        cdef size_t table_size = 1 << (4 * size - 1).bit_length()
         cdef size_t early_size = max(EARLY, 2 * size)
-        self.table = np.empty(table_size, np.uint64)
+        self.table = np.empty(nd_table_room(size), np.uint64)
         self.early = np.empty(3 * early_size, np.uint64)
         self.members = np.empty(n * size, np.uint64)
         self.end = 0
         self.counts = np.zeros(n, np.int64)
         self.filled = self.counts
-        self.state.size, self.state.table_size = size, table_size
+        self.state.size, self.state.room, self.state.table_key = size, nd_table_room(size), random_table_key()
         self.state.key, self.state.shift = key, 64 - bits
         self.state.table, self.state.early, self.state.early_size = &self.table[0], &self.early[0], early_size
         self.take = nd_bottom_take

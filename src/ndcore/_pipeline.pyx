@@ -12,6 +12,7 @@ from ndcore._arrow cimport ArrowTexts
 from ndcore._minhash cimport Sink
 from ndcore._rabin cimport nd_rabin, nd_rabin_byte_window, nd_rabin_symbol_window
 from ndcore._signals cimport STRIDE, check_signals, stride
+from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
 from ndcore._text cimport (
     ND_BYTE, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_table, nd_text_tape_size, nd_unit)
 
@@ -46,8 +47,8 @@ cdef extern from "stops.h" nogil:
         pass
     ctypedef struct nd_stops:
         nd_stop *slots
-        size_t count
-    size_t nd_stops_size(size_t n)
+        size_t room
+        nd_table_key key
     void nd_stops_fill(nd_stops *s, const uint8_t *tape, const uint64_t *symbols, size_t n)
 
 
@@ -87,7 +88,9 @@ cdef extern from "pipeline.h" nogil:
     bint nd_shingle_next(nd_shingle_reading *r, nd_sink take, void *to)
     size_t nd_shingle_taped(const nd_shingle_reading *r)
     void nd_collect(void *to, const uint64_t *fingerprints, size_t n) noexcept
-    void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size)
+    ctypedef struct nd_label_slot:
+        pass
+    void nd_label(uint64_t *f, size_t n, const nd_table_key *key, nd_label_slot *slots)
 
 
 UNITS = {
@@ -297,8 +300,8 @@ cdef class Shingler:
         self.stop_words = stop_words
         self.how.run.open(&reading, ND_TOKENS, &self.how.token_table, tape, <size_t> len(stop_words), NULL)
         n = self.how.run.symbols(&reading, &symbols[0], room)
-        self.how.stops.count = nd_stops_size(n)
-        self.how.stops.slots = <nd_stop *> allocate(self.how.stops.count * sizeof(nd_stop))
+        self.how.stops.room, self.how.stops.key = nd_table_room(n), random_table_key()
+        self.how.stops.slots = <nd_stop *> allocate(self.how.stops.room * sizeof(nd_stop))
         nd_stops_fill(&self.how.stops, tape, &symbols[0], n)
 
     cdef size_t _most(self, size_t size) noexcept nogil:
@@ -383,26 +386,24 @@ cdef class Work:
     cdef Batch batch
     cdef uint64_t *scratch
     cdef uint64_t *unlabelled
-    cdef uint64_t (*table)[2]
-    cdef size_t table_size
+    cdef nd_label_slot *slots
+    cdef nd_table_key key
     cdef uint8_t *tape
     cdef size_t taped
 
     def __cinit__(self, Shingler shingler, Batch batch):
         self.shingler, self.batch = shingler, batch
         self.scratch = <uint64_t *> allocate(nd_shingle_scratch_size(shingler.how.width) * sizeof(uint64_t))
-        if shingler.how.stops.count:
+        if shingler.how.stops.room:
             self.begin_tape()
         if shingler.labelled:
-            self.table_size = 1
-            while self.table_size < 2 * shingler._most(batch.longest):
-                self.table_size *= 2
-            self.table = <uint64_t (*)[2]> allocate(self.table_size * 2 * sizeof(uint64_t))
+            self.key = random_table_key()
+            self.slots = <nd_label_slot *> allocate(nd_table_room(shingler._most(batch.longest)) * sizeof(nd_label_slot))
             self.unlabelled = <uint64_t *> allocate(shingler._most(batch.longest) * sizeof(uint64_t))
 
     def __dealloc__(self):
         free(self.scratch)
-        free(self.table)
+        free(self.slots)
         free(self.unlabelled)
         free(self.tape)
 
@@ -419,14 +420,12 @@ cdef class Work:
     cdef int one(self, size_t i, nd_sink take, void *to) except -1 nogil:
         """Give the shingles of document i to a sink."""
         cdef nd_collected all
-        cdef size_t at = 0, table_size = 1
+        cdef size_t at = 0
         if not self.shingler.labelled:
             return self.read(i, take, to)
         all.values, all.n = self.unlabelled, 0
         self.read(i, nd_collect, &all)
-        while table_size < 2 * all.n:
-            table_size *= 2
-        nd_label(all.values, all.n, self.table, table_size)
+        nd_label(all.values, all.n, &self.key, self.slots)
         while at < all.n:
             take(to, all.values + at, stride(at, all.n, BLOCK))
             at += BLOCK

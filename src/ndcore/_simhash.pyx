@@ -8,6 +8,7 @@ import numpy as np
 from ndcore cimport _cpu, _minhash
 from ndcore._minhash cimport Sink
 from ndcore._signals cimport STRIDE, check_signals, stride
+from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
 
 from ndcore._minhash import coefficients
 
@@ -17,7 +18,8 @@ cdef extern from "weights.h" nogil:
         pass
     ctypedef struct nd_weights:
         nd_weight *slots
-        size_t size
+        size_t room
+        nd_table_key key
         int32_t missing
     void nd_weights_fill(nd_weights *t, const uint64_t *z, const int32_t *weights, size_t n)
     size_t nd_weights_count(uint64_t *values, uint64_t *scratch, size_t n, uint32_t *counts)
@@ -34,6 +36,7 @@ cdef extern from "simhash.h" nogil:
         uint64_t features
     ctypedef struct nd_simhash_set:
         nd_simhash once
+        nd_table_key table_key
         uint64_t *values
         size_t room
     ctypedef struct nd_simhash_weighted:
@@ -84,8 +87,8 @@ cdef class WeightTable:
         cdef size_t n = fingerprints.shape[0]
         cdef uint64_t key = coefficients(seed, 0)[0]
         cdef uint64_t[::1] mixed = np.empty(n, np.uint64)
-        self.table.size = 1 << max(1, (2 * n - 1 if n else 0).bit_length())
-        self.slots = np.empty(self.table.size * sizeof(nd_weight) // 8, np.uint64)
+        self.table.room, self.table.key = nd_table_room(n), random_table_key()
+        self.slots = np.empty(self.table.room * sizeof(nd_weight) // 8, np.uint64)
         self.table.slots, self.table.missing = <nd_weight *> &self.slots[0], missing
         with nogil:
             if n:
@@ -134,12 +137,13 @@ cdef class DistinctSums(Sums):
         self.distinct = np.zeros(n, np.int64)
         self.counted = self.distinct
         self.state.once.mix, self.state.once.key = _minhash.mix, coefficients(seed, 0)[0]
+        self.state.table_key = random_table_key()
         self.take = nd_simhash_set_take
         self.to = &self.state
 
     cdef prepare(self, size_t most, size_t total):
-        self.kept = np.empty(5 * max(most, 1), np.uint64)
-        self.state.values, self.state.room = &self.kept[0], max(most, 1)
+        self.kept = np.empty(most + nd_table_room(most), np.uint64)
+        self.state.values, self.state.room = &self.kept[0], most
 
     cdef void start(self, size_t row) noexcept nogil:
         nd_simhash_set_open(&self.state)

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 core=src/ndcore/core
-strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror "-I$core")
+strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror -DND_COUNT_STEPS "-I$core")
 sanitizers=(-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -17,7 +17,10 @@
 #include "pipeline.h"
 #include "probes.h"
 #include "simhash.h"
+#include "table.h"
 #include "utf8.h"
+
+size_t nd_table_steps;                   /* slots that searches passed; counted by what is built with -DND_COUNT_STEPS */
 
 static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 
@@ -55,6 +58,178 @@ static void test_mixers(void)
     CHECK(nd_fmix64(0) == 0, "fmix64(0)");
     CHECK(nd_fmix64(1) == UINT64_C(0xB456BCFC34C2CB2C), "fmix64(1)");
     CHECK(naive_unmix(UINT64_C(0xB456BCFC34C2CB2C)) == 1, "its inverse");
+}
+
+/* ---- tables */
+
+/* Keys of which none may change a result: the one that puts all values in one slot, one that everybody knows, random ones. */
+static nd_table_key table_key(int which)
+{
+    const nd_table_key random = {{random64(), random64()}, random64(), random64()};
+    return which == 0 ? (nd_table_key){{0, 0}, 0, 0} : which == 1 ? (nd_table_key){{0, 1}, 0, 0} : random;
+}
+
+static int descending(const void *x, const void *y)
+{
+    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a < b) - (a > b);
+}
+
+/* n values, descending, that all begin at slot 0 under the known key, where h is x itself: the rest of the hash is undone. */
+static void fill_crowded(uint64_t *values, size_t n)
+{
+    uint64_t inverse = 1;
+    for (int step = 0; step < 6; step++)
+        inverse *= 2 - inverse * UINT64_C(0x9E3779B97F4A7C15);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t mixed = (1 + i) * inverse;
+        values[i] = mixed ^ mixed >> 32;
+    }
+    qsort(values, n, sizeof *values, descending);
+}
+
+static void test_table(void)
+{
+    CHECK(nd_table_high(UINT64_MAX, UINT64_MAX) == UINT64_MAX - 1, "the high word of a product");
+    for (int i = 0; i < 2000; i++) {         /* the product by halves of words: x = x1·2^32 + x0 */
+        const uint64_t x = random64() >> random_below(64), y = random64() >> random_below(64), mask = UINT32_MAX;
+        const uint64_t low = (x & mask) * (y & mask), first = (x >> 32) * (y & mask), second = (x & mask) * (y >> 32);
+        const uint64_t carry = (low >> 32) + (first & mask) + (second & mask);
+        CHECK(nd_table_high(x, y) == (x >> 32) * (y >> 32) + (first >> 32) + (second >> 32) + (carry >> 32), "high word");
+    }
+    for (size_t room = 1; room <= 40; room++) {
+        size_t taken[41] = {0};
+        const nd_table_key key = table_key(2);
+        for (size_t i = 0; i < 1000 * room; i++) {
+            const size_t home = nd_table_home(&key, i << 20, room);
+            CHECK(home < room, "home %zu of %zu slots", home, room);
+            taken[home % room]++;
+        }
+        for (size_t at = 0; at < room; at++)
+            CHECK(taken[at] > 500 && taken[at] < 2000, "%zu of %zu values in slot %zu of %zu", taken[at], 1000 * room, at, room);
+        for (size_t from = 0; from < room; from++)
+            for (size_t steps = 0, at = from; steps < room; steps++, at = nd_table_next(at, room))
+                CHECK(nd_table_distance(from, at, room) == steps, "%zu steps from %zu to %zu", steps, from, at);
+    }
+}
+
+/* Values that crowd tables under a known key, in every table of the core: searches pass as many slots as there are pairs of
+ * values, few under a random key, and the result is the same. */
+enum { CROWD = 4000 };      /* simhash sorts more than 4096 */
+
+static size_t steps_of_labels(const nd_table_key *key, uint64_t *out)
+{
+    static nd_label_slot slots[3 * CROWD + 1];
+    fill_crowded(out, CROWD);
+    out[CROWD - 1] = out[0];
+    const size_t before = nd_table_steps;
+    nd_label(out, CROWD, key, slots);
+    return nd_table_steps - before;
+}
+
+static size_t steps_of_stops(const nd_table_key *key, uint64_t *out)
+{
+    static nd_stop slots[3 * CROWD + 1];
+    static uint8_t tape[9 * CROWD], *end;
+    nd_stops s = {.slots = slots, .room = nd_table_room(CROWD), .key = *key};
+    for (size_t i = 0; i < CROWD; i++) {
+        nd_store_be64(tape + 9 * i, 1);
+        tape[9 * i + 8] = (uint8_t)i;
+    }
+    fill_crowded(out, CROWD);
+    const size_t before = nd_table_steps;
+    nd_stops_fill(&s, tape, out, CROWD);
+    CHECK(nd_stops_leave_out(&s, out, CROWD, tape, &end) == 0, "stop words are left out");
+    memset(out, 0, 8 * CROWD);
+    return nd_table_steps - before;
+}
+
+static size_t steps_of_weights(const nd_table_key *key, uint64_t *out)
+{
+    static nd_weight slots[3 * CROWD + 1];
+    static int32_t weights[CROWD], found[CROWD];
+    nd_weights t = {.slots = slots, .room = nd_table_room(CROWD), .key = *key};
+    fill_crowded(out, CROWD);
+    for (size_t i = 0; i < CROWD; i++)
+        weights[i] = (int32_t)i + 1;
+    const size_t before = nd_table_steps;
+    nd_weights_fill(&t, out, weights, CROWD);
+    nd_weights_find(&t, out, CROWD, found);
+    const size_t steps = nd_table_steps - before;
+    for (size_t i = 0; i < CROWD; i++)
+        out[i] = (uint64_t)found[i];
+    return steps;
+}
+
+static size_t steps_of_distinct(const nd_table_key *key, uint64_t *out)
+{
+    static uint64_t values[CROWD + 3 * CROWD + 1], f[CROWD];
+    nd_simhash_set s = {.once.mix = nd_minhash_mix, .table_key = *key, .values = values, .room = CROWD};
+    fill_crowded(f, CROWD);
+    for (size_t i = 0; i < CROWD; i++)
+        f[i] = naive_unmix(f[i]);
+    const size_t before = nd_table_steps;
+    nd_simhash_set_open(&s);
+    nd_simhash_set_take(&s, f, CROWD);
+    memset(out, 0, 8 * CROWD);
+    out[0] = nd_simhash_set_value(&s);
+    return nd_table_steps - before;
+}
+
+static size_t steps_of_bottom(const nd_table_key *key, uint64_t *out)
+{
+    static uint64_t table[3 * CROWD + 1], early[3 * CROWD], f[2 * CROWD];
+    nd_bottom b = {.size = CROWD, .room = nd_table_room(CROWD), .early_size = CROWD, .table_key = *key, .members = out,
+                   .table = table, .early = early};
+    fill_crowded(f, 2 * CROWD);              /* descending, so that each takes the place of a member */
+    for (size_t i = 0; i < 2 * CROWD; i++)
+        f[i] = naive_unmix(f[i]);
+    const size_t before = nd_table_steps;
+    nd_bottom_open(&b);
+    nd_bottom_take(&b, f, 2 * CROWD);
+    nd_bottom_close(&b);
+    CHECK(b.count == CROWD, "a full sketch");
+    return nd_table_steps - before;
+}
+
+static size_t steps_of_greedy(const nd_table_key *key, uint64_t *out)
+{
+    enum { VALUES = 2 * CROWD, ROOM = 3 * CROWD + 1 };
+    static nd_greedy_slot slots[ROOM];
+    static nd_greedy_membership memberships[VALUES];
+    static nd_greedy_cluster clusters[2];
+    static uint32_t shared[2], touched[2], found[CROWD], heap[VALUES], index[ROOM];
+    static uint64_t values[CROWD];
+    nd_greedy g = {.threshold = 0.5, .max_holders = 2, .popular = 1, .key = *key, .slots = slots, .room = ROOM,
+                   .index_room = ROOM, .memberships = memberships, .heap = heap, .index = index, .clusters = clusters,
+                   .shared = shared, .touched = touched, .found = found};
+    memset(slots, 0, sizeof slots);
+    memset(index, 0xFF, sizeof index);
+    fill_crowded(values, CROWD);
+    const size_t before = nd_table_steps;
+    for (int i = 0; i < 2; i++)
+        nd_greedy_hold(&g, values, CROWD);
+    memset(out, 0, 8 * CROWD);
+    for (int i = 0; i < 2; i++)
+        out[i] = nd_greedy_place(&g, values, CROWD, 0);
+    return nd_table_steps - before;
+}
+
+static void test_crowded_tables(void)
+{
+    static size_t (*const steps_of[])(const nd_table_key *, uint64_t *) = {
+        steps_of_labels, steps_of_stops, steps_of_weights, steps_of_distinct, steps_of_bottom, steps_of_greedy};
+    static uint64_t expected[CROWD], found[CROWD];
+    for (size_t t = 0; t < sizeof steps_of / sizeof *steps_of; t++) {
+        const nd_table_key known = table_key(1);
+        CHECK(steps_of[t](&known, expected) > (size_t)CROWD * CROWD / 3, "table %zu is crowded where the hash is known", t);
+        for (int i = 0; i < 20; i++) {
+            const nd_table_key key = table_key(2);
+            const size_t steps = steps_of[t](&key, found);
+            CHECK(steps < 20 * CROWD, "table %zu: %zu steps for %d values", t, steps, CROWD);
+            CHECK(memcmp(found, expected, sizeof found) == 0, "table %zu: one result under all keys", t);
+        }
+    }
 }
 
 /* ---- gf2 */
@@ -755,12 +930,10 @@ static void test_bottom(void)
                 for (int order = 0; order < 4; order++) {
                     const size_t size = sizes[q], n = LENGTHS[l];
                     const uint64_t key = UINT64_C(0x123456789ABCDEF) * (1 + size);
-                    size_t table_size = 1;
-                    while (table_size < 4 * size)
-                        table_size *= 2;
-                    const size_t early = size + (size_t)l % 5 * size / 2;
-                    nd_bottom b = {.size = size, .table_size = table_size, .early_size = early, .key = key, .shift = shifts[h],
-                                   .members = guarded(0, l % 2, 8 * size, 0), .table = guarded(1, BACK, 8 * table_size, 0),
+                    const size_t early = size + (size_t)l % 5 * size / 2, room = nd_table_room(size);
+                    nd_bottom b = {.size = size, .room = room, .early_size = early, .key = key, .shift = shifts[h],
+                                   .table_key = table_key(order),
+                                   .members = guarded(0, l % 2, 8 * size, 0), .table = guarded(1, BACK, 8 * room, 0),
                                    .early = guarded(3, l % 3 % 2, 24 * early, 0)};
                     uint64_t *f = guarded(2, BACK, 8 * n, 0);
                     for (size_t i = 0; i < n; i++)          /* repeats; key itself, whose permuted value is 0 */
@@ -910,7 +1083,8 @@ static nd_simhash_set *simhash_set(size_t room)
     s.once.mix = nd_minhash_mix;
     s.once.key = SIMHASH_KEY;
     s.room = room;
-    s.values = guarded(3, BACK, 40 * room, 0);
+    s.table_key = table_key((int)random_below(4));
+    s.values = guarded(3, BACK, 8 * (room + nd_table_room(room)), 0);
     nd_simhash_set_open(&s);
     return &s;
 }
@@ -1020,19 +1194,16 @@ static void test_weight_table(void)
 {
     for (int l = 0; l < LENGTH_COUNT; l++)
         for (int32_t missing = -5; missing <= 5; missing += 5) {
-            const size_t n = LENGTHS[l];
-            size_t size = 2;
-            while (size < 2 * n)
-                size *= 2;
+            const size_t n = LENGTHS[l], room = nd_table_room(n);
             uint64_t *z = guarded(0, BACK, 16 * n + 8, 0);
             int32_t *w = guarded(1, BACK, 4 * n, 0), *out = guarded(2, BACK, 8 * n + 4, 0);
             for (size_t i = 0; i < n; i++) {
-                z[i] = l % 2 ? random64() : i << (i % 2 ? 40 : 0);   /* also many of one home */
+                z[i] = l % 2 ? random64() : i << (i % 2 ? 40 : 0);
                 w[i] = (int32_t)random64() | 1;
             }
             for (size_t i = n; i < 2 * n + 1; i++)
                 z[i] = l % 2 ? random64() : UINT64_C(1) << 63 | i << 40;
-            nd_weights t = {guarded(3, FRONT, size * sizeof(nd_weight), 0), size, missing};
+            nd_weights t = {guarded(3, FRONT, room * sizeof(nd_weight), 0), room, table_key(l % 4), missing};
             nd_weights_fill(&t, z, w, n);
             nd_weights_find(&t, z, 2 * n + 1, out);
             CHECK(n == 0 || memcmp(out, w, 4 * n) == 0, "%zu weights", n);
@@ -1680,7 +1851,7 @@ static void test_greedy(void)
         const size_t total = offsets[n], room = total + total / 2 + 1;
         values = memmove(guarded(1, BACK, 8 * total, 0), values, 8 * total);
         nd_greedy g = {.threshold = thresholds[random_below(4)], .max_holders = random_below(3) ? 40 : 4, .popular = round & 1,
-                       .room = (uint32_t)room, .index_room = (uint32_t)room};
+                       .room = (uint32_t)room, .index_room = (uint32_t)room, .key = table_key(round % 4)};
         g.slots = guarded(2, BACK, room * sizeof *g.slots, 0);
         memset(g.slots, 0, room * sizeof *g.slots);
         g.memberships = guarded(3, BACK, total * sizeof *g.memberships, 0);
@@ -2139,10 +2310,10 @@ static void test_shingles(void)
 
 static nd_stops stops_of(const naive_text *words, uint64_t symbol, int same)   /* same: all have this symbol */
 {
-    nd_stops s = {.count = nd_stops_size(words->count)};
+    nd_stops s = {.room = nd_table_room(words->count), .key = table_key((int)random_below(4))};
     uint8_t *tape = guarded(4, BACK, words->taped, 0);
     uint64_t *symbols = guarded(5, BACK, 8 * words->count, 0);
-    s.slots = guarded(6, BACK, s.count * sizeof *s.slots, 0);
+    s.slots = guarded(6, BACK, s.room * sizeof *s.slots, 0);
     memcpy(tape, words->tape, words->taped);
     for (size_t i = 0; i < words->count; i++)
         symbols[i] = same ? symbol : words->symbols[i];
@@ -2204,14 +2375,12 @@ static void test_labels(void)
 {
     for (int l = 0; l < LENGTH_COUNT && LENGTHS[l] <= 513; l++) {
         const size_t n = LENGTHS[l];
-        size_t table_size = 1;
-        while (table_size < 2 * n)
-            table_size *= 2;
+        const nd_table_key key = table_key(l % 4);
         uint64_t *f = guarded(0, BACK, 8 * n, 0), *before = guarded(1, BACK, 8 * n, 0);
-        uint64_t (*table)[2] = guarded(2, BACK, 16 * table_size, 0);
+        nd_label_slot *slots = guarded(2, BACK, nd_table_room(n) * sizeof *slots, 0);
         for (size_t i = 0; i < n; i++)
             f[i] = before[i] = random_below(1 + n / 3);
-        nd_label(f, n, table, table_size);
+        nd_label(f, n, &key, slots);
         for (size_t i = 0; i < n; i++) {
             uint64_t occurrence = 0;
             for (size_t j = 0; j <= i; j++)
@@ -2327,6 +2496,8 @@ int main(void)
     fill_pattern(input[0], sizeof input[0]);
     fill_random(input[1], sizeof input[1]);
     test_mixers();
+    test_table();
+    test_crowded_tables();
     test_gf2();
     each_variant("rabin", nd_rabin_variants, nd_rabin_use, nd_rabin_chosen, test_rabin_variant);
     each_variant("text", nd_text_variants, nd_text_use, nd_text_chosen, test_text_variant);

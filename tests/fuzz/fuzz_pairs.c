@@ -14,12 +14,9 @@ static int by_key(const void *a, const void *b)
 
 static void check_bottom(const uint64_t *values, size_t n, size_t size, unsigned shift, size_t cut)
 {
-    size_t table_size = 1;
-    while (table_size < 4 * size)
-        table_size *= 2;
-    const size_t early = size + cut % 7;
-    nd_bottom b = {.size = size, .table_size = table_size, .early_size = early, .key = 12345, .shift = shift,
-                   .members = malloc(8 * size), .table = malloc(8 * table_size), .early = malloc(24 * early)};
+    const size_t early = size + cut % 7, room = nd_table_room(size);
+    nd_bottom b = {.size = size, .room = room, .table_key = {{cut, n}, 3, 5}, .early_size = early, .key = 12345, .shift = shift,
+                   .members = malloc(8 * size), .table = malloc(8 * room), .early = malloc(24 * early)};
     uint64_t *expected = malloc(8 * n + 8);
     for (size_t i = 0; i < n; i++)
         expected[i] = nd_fmix64(values[i] ^ b.key) >> shift;

@@ -34,8 +34,8 @@ static void compare(nd_unit unit, const uint8_t *text, size_t n, size_t cap, con
 static void check_stops(const naive_text *all, size_t k)
 {
     naive_text words = naive_some(all, k), left = naive_without(all, &words);
-    nd_stops s = {.count = nd_stops_size(words.count)};
-    s.slots = malloc(s.count * sizeof *s.slots);
+    nd_stops s = {.room = nd_table_room(words.count), .key = {{all->count, words.count}, 3, 5}};
+    s.slots = malloc(s.room * sizeof *s.slots);
     nd_stops_fill(&s, words.tape, words.symbols, words.count);
     uint64_t *symbols = malloc(8 * all->count + 1);
     uint8_t *tape = malloc(all->taped + 1), *end = tape + all->taped;

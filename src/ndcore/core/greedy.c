@@ -5,11 +5,6 @@
 
 enum { AHEAD = 8 };                 /* values between a prefetch and its use */
 
-#define GOLDEN UINT64_C(0x9E3779B97F4A7C15)     /* 2^64 / the golden ratio: spreads what is spread in any bits */
-
-/* A place for x in a table of `room` < 2^32. */
-static uint32_t home(uint64_t x, uint32_t room) { return (uint32_t)((x * GOLDEN >> 32) * room >> 32); }
-
 int nd_greedy_is_sketch(const uint64_t *a, size_t n, uint64_t mask)
 {
     uint64_t bits = 0;
@@ -21,26 +16,37 @@ int nd_greedy_is_sketch(const uint64_t *a, size_t n, uint64_t mask)
     return ascend && (bits & mask) == 0;
 }
 
-/* The slot of a value, or the free one where it belongs. */
-static uint32_t slot_of(const nd_greedy *g, uint64_t key)
+/* found[i] ← where the search for a[i] begins, if there is an a[i]. */
+static void aim(const nd_greedy *g, const uint64_t *a, size_t n, size_t i)
 {
-    uint32_t at = home(key, g->room);
-    while (g->slots[at].holders && g->slots[at].key != key)
-        at = at + 1 == g->room ? 0 : at + 1;
-    return at;
+    if (i < n) {
+        const size_t home = nd_table_home(&g->key, a[i], g->room);
+        ND_PREFETCH(&g->slots[home]);
+        g->found[i] = (uint32_t)home;
+    }
 }
 
-static void prefetch_slot(const nd_greedy *g, const uint64_t *a, size_t n, size_t i)
+static void aim_first(const nd_greedy *g, const uint64_t *a, size_t n)
 {
-    if (i + AHEAD < n)
-        ND_PREFETCH(&g->slots[home(a[i + AHEAD], g->room)]);
+    for (size_t i = 0; i < AHEAD; i++)
+        aim(g, a, n, i);
+}
+
+/* found[i] ← the slot of a[i], or the free one where it belongs; for i = 0, 1, … after aim_first. */
+static nd_greedy_slot *find(const nd_greedy *g, const uint64_t *a, size_t n, size_t i)
+{
+    size_t at;
+    aim(g, a, n, i + AHEAD);
+    ND_TABLE_SEEK(at, g->found[i], g->room, g->slots[at].holders == 0 || g->slots[at].key == a[i]);
+    g->found[i] = (uint32_t)at;
+    return &g->slots[at];
 }
 
 void nd_greedy_hold(nd_greedy *g, const uint64_t *a, size_t n)
 {
+    aim_first(g, a, n);
     for (size_t i = 0; i < n; i++) {
-        prefetch_slot(g, a, n, i);
-        nd_greedy_slot *s = &g->slots[slot_of(g, a[i])];
+        nd_greedy_slot *s = find(g, a, n, i);
         if (s->holders++ == 0) {
             s->key = a[i];
             s->first = ND_GREEDY_NONE;
@@ -54,10 +60,9 @@ static int counts(const nd_greedy *g, const nd_greedy_slot *s) { return s->holde
 static size_t meet(nd_greedy *g, const uint64_t *a, size_t n)
 {
     size_t touched = 0;
+    aim_first(g, a, n);
     for (size_t i = 0; i < n; i++) {
-        prefetch_slot(g, a, n, i);
-        g->found[i] = slot_of(g, a[i]);
-        const uint32_t first = g->slots[g->found[i]].first;
+        const uint32_t first = find(g, a, n, i)->first;
         if (first != ND_GREEDY_NONE)
             ND_PREFETCH(&g->memberships[first]);
     }
@@ -133,28 +138,33 @@ static void sink(nd_greedy *g, uint32_t *heap, size_t n, size_t place, uint32_t 
     g->memberships[x].place = (uint32_t)place;
 }
 
-/* Where the membership of a fingerprint in cluster c would stand in the index if no other did. */
-static uint32_t home_of(const nd_greedy *g, uint64_t key, uint32_t c)
+static int is_membership(const nd_greedy_membership *m, uint64_t value, uint32_t c)
 {
-    return home((key ^ key >> 32) + c * UINT64_C(0xC2B2AE3D27D4EB4F), g->index_room);
+    return m->key == value && m->cluster == c;
 }
 
-/* Where it stands, or belongs. */
-static uint32_t *index_of(const nd_greedy *g, uint64_t key, uint32_t c)
+/* Where the search for the membership of a[i] in cluster c begins, if there is an a[i]; kept at i mod AHEAD. */
+static void aim_index(const nd_greedy *g, const uint64_t *a, size_t n, size_t i, uint32_t c, size_t *homes)
 {
-    uint32_t at = home_of(g, key, c);
-    for (; g->index[at] != ND_GREEDY_NONE; at = at + 1 == g->index_room ? 0 : at + 1) {
-        const nd_greedy_membership *m = &g->memberships[g->index[at]];
-        if (m->key == key && m->cluster == c)
-            break;
+    if (i < n) {
+        homes[i % AHEAD] = nd_table_home(&g->key, nd_table_pair(&g->key, a[i], c), g->index_room);
+        ND_PREFETCH(&g->index[homes[i % AHEAD]]);
     }
-    return &g->index[at];
 }
 
-static void prefetch_index(const nd_greedy *g, const uint64_t *a, size_t n, size_t i, uint32_t c)
+static void aim_first_index(const nd_greedy *g, const uint64_t *a, size_t n, uint32_t c, size_t *homes)
 {
-    if (i + AHEAD < n)
-        ND_PREFETCH(&g->index[home_of(g, a[i + AHEAD], c)]);
+    for (size_t i = 0; i < AHEAD; i++)
+        aim_index(g, a, n, i, c, homes);
+}
+
+/* Where the membership stands in the index, or belongs. */
+static uint32_t *index_of(const nd_greedy *g, uint64_t value, uint32_t c, size_t home)
+{
+    size_t at;
+    ND_TABLE_SEEK(at, home, g->index_room,
+                  g->index[at] == ND_GREEDY_NONE || is_membership(&g->memberships[g->index[at]], value, c));
+    return &g->index[at];
 }
 
 /* ---- clusters */
@@ -171,12 +181,16 @@ static uint32_t found_cluster(nd_greedy *g, const uint64_t *a, size_t n, uint64_
 {
     const uint32_t c = g->count++;
     g->clusters[c] = (nd_greedy_cluster){a, n, mask, g->heaped};
+    size_t homes[AHEAD];
+    if (g->popular)
+        aim_first_index(g, a, n, c, homes);
     for (size_t i = 0; i < n; i++) {
         const uint32_t slot = g->found[i];
         if (g->popular) {           /* the largest, least popular as yet, on top */
             const size_t place = n - 1 - i;
-            prefetch_index(g, a, n, i, c);
-            g->heap[g->heaped + place] = *index_of(g, a[i], c) = enroll(g, slot, c, 1, (uint32_t)place);
+            uint32_t *const at = index_of(g, a[i], c, homes[i % AHEAD]);
+            aim_index(g, a, n, i + AHEAD, c, homes);
+            g->heap[g->heaped + place] = *at = enroll(g, slot, c, 1, (uint32_t)place);
         } else if (counts(g, &g->slots[slot])) {
             enroll(g, slot, c, 1, 0);
         }
@@ -189,11 +203,14 @@ static void count_member(nd_greedy *g, uint32_t cluster, const uint64_t *a, size
 {
     const nd_greedy_cluster *c = &g->clusters[cluster];
     uint32_t *const heap = g->heap + c->heap;
+    size_t homes[AHEAD];
+    aim_first_index(g, a, n, cluster, homes);
     for (size_t i = 0; i < n; i++) {
-        prefetch_index(g, a, n, i, cluster);
+        const size_t home = homes[i % AHEAD];
+        aim_index(g, a, n, i + AHEAD, cluster, homes);
         if (a[i] & c->mask)
             continue;
-        uint32_t *const at = index_of(g, a[i], cluster);
+        uint32_t *const at = index_of(g, a[i], cluster, home);
         if (*at == ND_GREEDY_NONE)
             *at = enroll(g, g->found[i], cluster, 0, ND_GREEDY_NONE);
         nd_greedy_membership *const m = &g->memberships[*at];

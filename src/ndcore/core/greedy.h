@@ -3,7 +3,7 @@
 #ifndef ND_GREEDY_H
 #define ND_GREEDY_H
 
-#include "nd.h"
+#include "table.h"
 
 /* A fingerprint: how many sketches hold it (0: the slot is free), and the first of its memberships. */
 typedef struct { uint64_t key; uint32_t holders, first; } nd_greedy_slot;
@@ -24,7 +24,8 @@ typedef struct {
     double threshold;
     uint32_t max_holders;
     int popular;
-    nd_greedy_slot *slots;
+    nd_table_key key;
+    nd_greedy_slot *slots;          /* a table by value, and one by value and cluster (table.h), which is `index` */
     uint32_t room, index_room;
     nd_greedy_membership *memberships;
     uint32_t used;                  /* memberships */

@@ -108,23 +108,22 @@ void nd_minima64_take(void *to, const uint64_t *f, size_t n)
     }
 }
 
-/* The table holds the heap's members by linear probing, 0 marking a free place; whether 0 itself is a member is told
- * apart. The values are mixed, so their low bits are their hash. */
+/* The table holds the heap's members, 0 marking a free slot; whether 0 itself is a member is told apart. */
+static size_t home(const nd_bottom *b, uint64_t value) { return nd_table_home(&b->table_key, value, b->room); }
+
 static size_t place(const nd_bottom *b, uint64_t value)   /* where value is, or where it would go */
 {
-    size_t at = value & (b->table_size - 1);
-    while (b->table[at] && b->table[at] != value)
-        at = (at + 1) & (b->table_size - 1);
+    size_t at;
+    ND_TABLE_SEEK(at, home(b, value), b->room, b->table[at] == 0 || b->table[at] == value);
     return at;
 }
 
 static void forget(nd_bottom *b, uint64_t value)   /* close the gap: what probed past it moves back */
 {
-    const size_t mask = b->table_size - 1;
     size_t gap = place(b, value);
-    for (size_t at = (gap + 1) & mask; b->table[at]; at = (at + 1) & mask) {
-        const size_t home = b->table[at] & mask;
-        if (((at - home) & mask) >= ((at - gap) & mask)) {
+    for (size_t at = nd_table_next(gap, b->room); b->table[at]; at = nd_table_next(at, b->room)) {
+        ND_TABLE_STEP();
+        if (nd_table_distance(home(b, b->table[at]), at, b->room) >= nd_table_distance(gap, at, b->room)) {
             b->table[gap] = b->table[at];
             gap = at;
         }
@@ -269,7 +268,7 @@ static void select_early(nd_bottom *b)
 
 static void begin_heap(nd_bottom *b)   /* descending values are a heap */
 {
-    memset(b->table, 0, b->table_size * sizeof *b->table);
+    memset(b->table, 0, b->room * sizeof *b->table);
     for (size_t i = 0, j = b->count; i < j; i++) {
         const uint64_t value = b->members[i];
         if (i < --j) {

@@ -2,7 +2,7 @@
 #ifndef ND_MINHASH_H
 #define ND_MINHASH_H
 
-#include "nd.h"
+#include "table.h"
 
 /* key, a_0, b_0, a_1, b_1, … from SplitMix64(seed); every a is odd. a, b: k words each, reduced by the caller. */
 void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b);
@@ -21,11 +21,12 @@ void nd_minima64_take(void *to, const uint64_t *f, size_t n);
 
 /* MIN_s (Broder 1997 §3, §4.1): the `size` smallest distinct π(f) >> shift. The first values are collected and selected
  * from at once; those after them meet a heap whose root is the largest, with a hash table against repeats.
- * members: size words, the result; table: table_size = a power of two >= 4·size words; early: 3·early_size words,
+ * members: size words, the result; table: room = nd_table_room(size) words (table.h); early: 3·early_size words,
  * early_size >= size. */
 typedef struct {
-    size_t size, count, table_size, early_size, early_count;
+    size_t size, count, room, early_size, early_count;
     uint64_t key;
+    nd_table_key table_key;
     unsigned shift;
     int in_heap, has_zero;
     uint64_t *members, *table, *early;

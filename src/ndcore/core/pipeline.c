@@ -34,7 +34,7 @@ static int next_symbols(nd_shingle_reading *r, nd_sink *take, void *to)
         r->done.invalid = r->tokens.invalid;
         return 0;
     }
-    if (s->stops.count)
+    if (s->stops.room)
         got = nd_stops_leave_out(&s->stops, symbols + r->held, got, tape, &r->tokens.tape);
     r->held += got;
     r->done.tokens += got;
@@ -96,15 +96,15 @@ void nd_collect(void *to, const uint64_t *fingerprints, size_t n)
     c->n += n;
 }
 
-void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size)
+void nd_label(uint64_t *f, size_t n, const nd_table_key *key, nd_label_slot *slots)
 {
-    memset(table, 0, table_size * sizeof *table);
+    const size_t room = nd_table_room(n);
+    memset(slots, 0, room * sizeof *slots);
     for (size_t i = 0; i < n; i++) {
-        size_t at = nd_fmix64(f[i]) & (table_size - 1);
-        while (table[at][1] && table[at][0] != f[i])
-            at = (at + 1) & (table_size - 1);
-        table[at][0] = f[i];
-        const uint64_t occurrence = ++table[at][1];
+        size_t at;
+        ND_TABLE_SEEK(at, nd_table_home(key, f[i], room), room, slots[at].count == 0 || slots[at].value == f[i]);
+        slots[at].value = f[i];
+        const uint64_t occurrence = ++slots[at].count;
         if (occurrence > 1)
             f[i] = nd_fmix64(f[i] + occurrence * UINT64_C(0x9E3779B97F4A7C15));
     }

@@ -66,7 +66,8 @@ typedef struct { uint64_t *values; size_t n; } nd_collected;
 void nd_collect(void *to, const uint64_t *fingerprints, size_t n);
 
 /* Option A (Broder 1997 §2): occurrence 1 of a fingerprint keeps f, occurrence k > 1 becomes
- * fmix64(f + k·0x9E3779B97F4A7C15). table: size a power of two >= 2n, of pairs of words. Expected O(n). */
-void nd_label(uint64_t *f, size_t n, uint64_t (*table)[2], size_t table_size);
+ * fmix64(f + k·0x9E3779B97F4A7C15). slots: nd_table_room(n) of them, in which nothing need be set. Expected O(n). */
+typedef struct { uint64_t value, count; } nd_label_slot;
+void nd_label(uint64_t *f, size_t n, const nd_table_key *key, nd_label_slot *slots);
 
 #endif

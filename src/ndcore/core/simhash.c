@@ -191,19 +191,17 @@ enum { SOME = 4096 };
 
 ND_SORT(static, sort_words, uint64_t, ND_KEY_ITSELF)
 
-/* By a hash table of the values themselves, which are mixed; 0 marks a free place and is told apart. */
-static size_t distinct_of_some(uint64_t *v, size_t n, uint64_t *table)
+/* By a table, where 0 marks a free slot and is told apart. */
+static size_t distinct_of_some(uint64_t *v, size_t n, const nd_table_key *key, uint64_t *table)
 {
-    size_t size = 1, m = 0;
+    const size_t room = nd_table_room(n);
+    size_t m = 0;
     int has_zero = 0;
-    while (size < 2 * n)
-        size *= 2;
-    memset(table, 0, size * sizeof *table);
+    memset(table, 0, room * sizeof *table);
     for (size_t i = 0; i < n; i++) {
         const uint64_t value = v[i];
-        size_t at = value & (size - 1);
-        while (table[at] && table[at] != value)
-            at = (at + 1) & (size - 1);
+        size_t at;
+        ND_TABLE_SEEK(at, nd_table_home(key, value, room), room, table[at] == 0 || table[at] == value);
         const int is_new = value ? table[at] == 0 : !has_zero;
         has_zero |= value == 0;
         table[at] = value;
@@ -213,11 +211,11 @@ static size_t distinct_of_some(uint64_t *v, size_t n, uint64_t *table)
     return m;
 }
 
-/* Leaves each value once and returns how many there are. Past SOME values a sort, whose cost nobody can drive up. */
-static size_t make_distinct(uint64_t *v, size_t n, uint64_t *scratch)
+/* Leaves each value once and returns how many there are. Past SOME values a sort, which is as fast and needs less memory. */
+static size_t make_distinct(uint64_t *v, size_t n, const nd_table_key *key, uint64_t *scratch)
 {
     if (n <= SOME)
-        return distinct_of_some(v, n, scratch);
+        return distinct_of_some(v, n, key, scratch);
     sort_words(v, scratch, n);
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
@@ -242,7 +240,7 @@ void nd_simhash_set_take(void *to, const uint64_t *f, size_t n)
 uint64_t nd_simhash_set_value(nd_simhash_set *s)
 {
     if (s->n)
-        count_words(&s->once, s->values, make_distinct(s->values, s->n, s->values + s->room));
+        count_words(&s->once, s->values, make_distinct(s->values, s->n, &s->table_key, s->values + s->room));
     return nd_simhash_value(&s->once);
 }
 

@@ -1,34 +1,37 @@
-/* An open-addressing table: the values are mixed, so their low bits are their hash, and one slot in two is free. A slot holds
- * value and weight together, for a look-up in a large table costs one cache miss; those of the values ahead overlap. */
+/* A slot holds value and weight together, for a look-up in a large table costs one cache miss; those of the values ahead
+ * overlap. */
 #include "weights.h"
 #include "sort.h"
 
-static size_t place(const nd_weights *t, uint64_t z)   /* where z is, or where it would go */
+static size_t home(const nd_weights *t, uint64_t z) { return nd_table_home(&t->key, z, t->room); }
+
+static size_t place(const nd_weights *t, uint64_t z, size_t from)   /* where z is, or where it would go */
 {
-    size_t at = z & (t->size - 1);
-    while (t->slots[at].weight != ND_NO_WEIGHT && t->slots[at].z != z)
-        at = (at + 1) & (t->size - 1);
+    size_t at;
+    ND_TABLE_SEEK(at, from, t->room, t->slots[at].weight == ND_NO_WEIGHT || t->slots[at].z == z);
     return at;
 }
 
 void nd_weights_fill(nd_weights *t, const uint64_t *z, const int32_t *weights, size_t n)
 {
-    for (size_t at = 0; at < t->size; at++)
+    for (size_t at = 0; at < t->room; at++)
         t->slots[at] = (nd_weight){0, ND_NO_WEIGHT};
     for (size_t i = 0; i < n; i++)
-        t->slots[place(t, z[i])] = (nd_weight){z[i], weights[i]};
+        t->slots[place(t, z[i], home(t, z[i]))] = (nd_weight){z[i], weights[i]};
 }
 
 enum { AHEAD = 16 };
 
 void nd_weights_find(const nd_weights *t, const uint64_t *z, size_t n, int32_t *out)
 {
+    size_t homes[AHEAD];                       /* of the values i … i + AHEAD − 1, that of i at i mod AHEAD */
     for (size_t i = 0; i < n && i < AHEAD; i++)
-        ND_PREFETCH(t->slots + (z[i] & (t->size - 1)));
+        ND_PREFETCH(t->slots + (homes[i] = home(t, z[i])));
     for (size_t i = 0; i < n; i++) {
+        const size_t from = homes[i % AHEAD];
         if (i + AHEAD < n)
-            ND_PREFETCH(t->slots + (z[i + AHEAD] & (t->size - 1)));
-        const int32_t weight = t->slots[place(t, z[i])].weight;
+            ND_PREFETCH(t->slots + (homes[i % AHEAD] = home(t, z[i + AHEAD])));
+        const int32_t weight = t->slots[place(t, z[i], from)].weight;
         out[i] = weight == ND_NO_WEIGHT ? t->missing : weight;
     }
 }

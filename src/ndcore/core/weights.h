@@ -2,16 +2,16 @@
 #ifndef ND_WEIGHTS_H
 #define ND_WEIGHTS_H
 
-#include "nd.h"
+#include "table.h"
 
 #define ND_NO_WEIGHT INT32_MIN   /* marks a free slot; no weight is that */
 
 typedef struct { uint64_t z; int32_t weight; } nd_weight;
 
-/* size slots, a power of two >= 2·n and >= 2, of n features; `missing` is the weight of all others. */
-typedef struct { nd_weight *slots; size_t size; int32_t missing; } nd_weights;
+/* A table by z (table.h): room = nd_table_room(n) slots for n features; `missing` is the weight of all others. */
+typedef struct { nd_weight *slots; size_t room; nd_table_key key; int32_t missing; } nd_weights;
 
-/* The z are mixed and all different. Expected O(size). */
+/* The z are all different. Expected O(n). */
 void nd_weights_fill(nd_weights *t, const uint64_t *z, const int32_t *weights, size_t n);
 /* out[i] ← the weight of z[i]. Expected O(n). */
 void nd_weights_find(const nd_weights *t, const uint64_t *z, size_t n, int32_t *out);
