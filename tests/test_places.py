@@ -110,6 +110,14 @@ def test_rows_and_what_the_example_needs(tmp_path: Path, capsys: pytest.CaptureF
     assert found["a"]["length"] < len(rows[1]["page"])
 
 
+def test_the_example_names_every_text_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_bytes(jsonl([{"t": text(1), "a": {"b": text(2)}}] * 2))
+    assert run("dedup", tmp_path / "a.jsonl", "-o", tmp_path / "out", "--text-field", "t", "--text-field", "a.b") == 0
+    given = example(capsys.readouterr().out)
+    assert given[2:] == ["--text-field", "t", "--text-field", "a.b"]
+    assert compared(capsys, *given)["a"]["length"] > len(text(1) + text(2))
+
+
 def test_against_and_standard_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

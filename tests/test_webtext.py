@@ -246,6 +246,14 @@ def test_pages_without_text_compared(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert json.loads(capsys.readouterr().out)["verdict"] == verdict
 
 
+def test_texts_without_words_in_two_encodings(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name, data in (("a.txt", b"..."), ("b.txt", "\ufeff...".encode("utf-16-le")), ("c.txt", b"...")):
+        (tmp_path / "in" / name).write_bytes(data)
+    assert run("dedup", tmp_path / "in", "-o", tmp_path / "out", "-q") == 0
+    assert sorted(path.name for path in (tmp_path / "out" / "kept" / "in").iterdir()) == ["a.txt", "b.txt"]
+
+
 def test_a_page_whose_bytes_are_a_text_is_not_that_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The page has no text; the text, the same bytes, has words."""
     (tmp_path / "in").mkdir()

@@ -480,7 +480,7 @@ class Documents:
             return None, f"a {source.kind} file has no field {self._columns[0].field!r}; --keep FIELD and --by need records"
         try:
             data = read_whole(source)
-            text: str | bytes = data.decode(source.encoding) if source.encoding else data
+            text: str | bytes = Extracted.of(data.decode(source.encoding), data) if source.encoding else data
         except DocumentError as error:
             return None, error.reason
         except UnicodeDecodeError as error:

@@ -162,9 +162,11 @@ class Run:
         if None in places:
             return "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
         args, options = self.args, []
+        for field in args.text_field or ():
+            options += ["--text-field", field]
         for option, value, default in (
-            ("--text-field", args.text_field, "text"), ("--html", args.html_part, None), ("--unit", args.unit, None),
-            ("--width", args.width, None), ("--normalize", args.normalize, None), ("--threshold", args.threshold, 0.8),
+            ("--html", args.html_part, None), ("--unit", args.unit, None), ("--width", args.width, None),
+            ("--normalize", args.normalize, None), ("--threshold", args.threshold, 0.8),
         ):
             options += [option, str(value)] if value != default else []
         return f"Look at a pair with: ndcore compare {shlex.join([*map(str, places), *options])}"

@@ -162,7 +162,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
         (summary["without_keep_field"], "document", "without the field of --keep, last in the order of keeping"),
         (sum(others.values()), "record", f"of archives kept untouched, not being a document ({kinds})"),
         (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
-        (summary["repeated_ids"], "document", "with the id of an earlier one, ambiguous in clusters.jsonl"),
+        (summary["repeated_ids"], "document", "with the id of an earlier one; file and line tell them apart"),
         *left_out(summary["excluded"], ignored, "summary.json lists"),
         (len(common), "feature", "so common that documents holding it were compared with representatives only"),
         (cut, "document", "not compared with all of these; see common in summary.json"),
