@@ -27,7 +27,7 @@ from ndcore.commands.summary import printable
 from ndcore.description import DESCRIPTION, described, is_collection
 from ndcore.documents import Documents
 from ndcore.files.outputs import check_output
-from ndcore.files.places import SavedPlaces
+from ndcore.files.places import Place, SavedPlaces
 from ndcore.files.sources import DocumentError, Inputs, UsageError
 from ndcore.human import counted, human_bytes
 from ndcore.modsketching import ModSketcher
@@ -421,6 +421,7 @@ def _largest(made: Collection, stream: TextIO) -> None:
     largest = [label for label in np.argsort(-sizes, kind="stable")[:SHOWN].tolist() if sizes[label] > 1]
     if not largest:
         return
+    places = places_of(made)
     total = int(np.count_nonzero(sizes > 1))
     print("The only cluster" if total == 1 else f"Largest of {total:,} clusters", file=stream)
     for label in largest:
@@ -428,10 +429,17 @@ def _largest(made: Collection, stream: TextIO) -> None:
         members = members[members != label]
         classes = Counter(CLASSES[code] for code in found.codes[members].tolist())
         told = ", ".join(f"{classes[name]:,} {name}" for name in CLASSES if classes[name])
-        name = printable(str(made.names[label]), 60)
+        name = _told(str(made.names[label]), None if places is None else places.place(label))
         known = found.resemblance[members][~np.isnan(found.resemblance[members])]  # nan: without shingles
         lowest = f"; lowest {known.min():.3f}" if len(known) else ""
         print(f"  {int(sizes[label]):>6,} with {name}: {told}{lowest}", file=stream)
+
+
+def _told(ident: str, place: Place | None) -> str:
+    """What people are told of a document: where it stands, and its id where that says something else."""
+    if place is None or str(place).endswith(ident):
+        return printable(ident if place is None else str(place))
+    return f"{printable(str(place))} ({printable(ident, 60)})"
 
 
 def _write_report(args: argparse.Namespace, made: Collection, documents: Documents | Sketches | None) -> None:
