@@ -35,6 +35,7 @@ from ndcore.commands.values import (
     resemblance_and_probability,
     seconds,
     threshold,
+    thresholds,
 )
 
 
@@ -103,10 +104,12 @@ def _add_dedup(commands: _Commands) -> None:
     found = p.add_argument_group(DUPLICATES)
     found.add_argument(
         "--threshold",
-        type=threshold,
-        default=0.8,
-        metavar="T",
-        help="resemblance (Jaccard similarity) from which documents are duplicates (default 0.8)",
+        dest="thresholds",
+        type=thresholds,
+        default=(0.8,),
+        metavar="T[,T]",
+        help="resemblance (Jaccard similarity) from which documents are duplicates (default 0.8). Several, as 0.7,0.8,0.9: "
+        "the inputs are read once, and OUTDIR gets a folder for each",
     )
     found.add_argument(
         "--against", action="append", default=[], metavar="IN",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import shlex
 import sys
@@ -25,6 +26,7 @@ from ndcore.files.outputs import STDOUT
 from ndcore.files.places import Place
 from ndcore.files.sources import WHOLE, DocumentError, Inputs, Source, UsageError, is_stream
 from ndcore.files.verdicts import Verdicts
+from ndcore.filtering import FilterDesign
 from ndcore.human import counted
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.recipe import Recipe
@@ -101,6 +103,22 @@ class Run:
         with reporting(not args.quiet) as report:
             self.result = self._found(by_position(report, "sketching", self._position), permutations)
         self._refuse_nothing_read()
+        self._lowest = self.result
+        self.select(args.threshold)
+
+    def select(self, threshold: float) -> None:
+        """Make `result` and `verdicts` those of a threshold, which is the lowest of the run or a higher one.
+
+        The pairs that were verified for the lowest threshold answer for the higher ones.
+        """
+        self.args.threshold = threshold
+        lowest, self.result = self._lowest, self._lowest
+        if threshold > lowest.threshold:
+            design = FilterDesign.of(
+                lowest.filter.groups, lowest.filter.group_size, lowest.filter.need, threshold=threshold,
+                num_perm=lowest.filter.num_perm, documents=lowest.filter.documents,
+            )
+            self.result = dataclasses.replace(lowest.rethreshold(threshold), filter=design)
         self.verdicts = Verdicts(
             self.result,
             ids_of(self.texts),
@@ -246,6 +264,7 @@ class Run:
             "expected_spurious": result.expected_spurious,
             "filter": summary.plain(result.filter),
             "common": summary.plain(result.common),
+            "pairs_verified_at": self._lowest.threshold,
             "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),
             "pages_without_main_content": texts.without_main if from_files else 0,
             "invalid_utf8_bytes": int(result.invalid_bytes),

@@ -19,7 +19,10 @@ def dedup_page(run: Run, account: dict[str, Any]) -> str:
         name=lambda position: str(run.verdicts.name(position)),
         rejected=account["counts"]["rejected"],
         notes=[f"{note}." for note in summary.notes({**account, "without_shingles": 0})],  # the result tells these
-        tables=[_inputs("Inputs", account["inputs"]), *_against(account["against"]), *_rejected(account["rejected"])],
+        tables=[
+            *_thresholds(account), _inputs("Inputs", account["inputs"]), *_against(account["against"]),
+            *_rejected(account["rejected"]),
+        ],
         parameters=[(name, value) for name, value in parameters if name != "threshold"],
         command=run.args.command_line,
     )
@@ -28,6 +31,20 @@ def dedup_page(run: Run, account: dict[str, Any]) -> str:
 
 def _shown(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _thresholds(account: dict[str, Any]) -> list[Table]:
+    """What each threshold keeps and drops, where there are several; the rest of the page is of the lowest."""
+    lines = account.get("thresholds", [])
+    if not lines:
+        return []
+    columns = ("kept", "dropped", "clusters")
+    rows: tuple[tuple[str | int | float, ...], ...] = tuple(
+        (f"{line['threshold']:g}", *(int(line[column]) for column in columns)) for line in lines
+    )
+    heads = ("Threshold", *(column.capitalize() for column in columns))
+    return [Table("Thresholds", "What is kept and dropped at each; all else on this page is of the lowest.", heads, rows,
+                  len(rows))]
 
 
 def _inputs(title: str, inputs: list[dict[str, Any]]) -> Table:

@@ -343,7 +343,8 @@ def of_dedup(args: argparse.Namespace, found: Inputs, known: Inputs) -> int:
         return min(documents * 4 * num_perm, limit) + 330 * documents
 
     kept = sum(sizes(found.sources))
-    costs = Costs(memory, lambda *_: Range(0, kept), Range(0.3, 2.0), 20)
+    several = len(args.thresholds)
+    costs = Costs(memory, lambda *_: Range(0, several * kept), Range(0.3 * several, 1.5 + 0.5 * several), 20)
     return dry_run(args, Inputs([*found.sources, *known.sources]), sketcher, costs)
 
 

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ndcore.commands import comparing, showing, summary
+from ndcore.commands import comparing, showing, summary, thresholds
 from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches
 from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
 from ndcore.commands.summary import printable
@@ -43,6 +43,9 @@ EXTRAS = {
 def dedup(args: argparse.Namespace) -> int:
     """``ndcore dedup``."""
     begun = time.monotonic()
+    args.threshold = args.thresholds[0]  # the others follow from what is found for the lowest
+    if len(args.thresholds) > 1:
+        _refuse_several(args)
     if args.output == STDOUT and args.json:
         raise UsageError("--json and -o - both write to standard output; give a directory, or leave --json out")
     if args.output == STDOUT:
@@ -66,7 +69,7 @@ def dedup(args: argparse.Namespace) -> int:
             stack.enter_context(table)
         run.find_duplicates()
         _write_tables(run, tables)
-        account = run.print() if output is None else run.write(output)
+        account = _write(run, output)
         page = _report(run, account) if args.report is not None else None
         if output is not None:
             output.commit()
@@ -79,7 +82,10 @@ def dedup(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(account, indent=2))
     elif not args.quiet:
-        summary.report(account, run.verdicts, args.output, stream, run.shown, run.example())
+        if len(args.thresholds) > 1:
+            thresholds.print_table(account, summary.notes(account), args.output, stream)
+        else:
+            summary.report(account, run.verdicts, args.output, stream, run.shown, run.example())
         if page is not None:
             print(f"The report for a browser is {printable(args.report)}", file=stream)
         for table in tables:
@@ -87,6 +93,21 @@ def dedup(args: argparse.Namespace) -> int:
         if sys.stderr.isatty():
             print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
     return 0
+
+
+def _refuse_several(args: argparse.Namespace) -> None:
+    """UsageError for outputs that hold the result of one threshold."""
+    for option, given in (("-o -", args.output == STDOUT), ("--table", args.table), ("--pairs", args.pairs)):
+        if given:
+            raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
+
+
+def _write(run: Run, output: writing.OutputDirectory | None) -> dict[str, Any]:
+    """Write the result to standard output, or below a directory; of several thresholds, to a folder each."""
+    if output is None:
+        return run.print()
+    several = run.args.thresholds
+    return thresholds.write_each(run, output, several) if len(several) > 1 else run.write(output)
 
 
 def _tables(args: argparse.Namespace) -> list[TableFile]:

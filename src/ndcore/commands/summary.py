@@ -166,8 +166,20 @@ def notes(summary: dict[str, Any]) -> list[str]:
         *left_out(summary["excluded"], ignored, "summary.json lists"),
         (len(common), "feature", "so common that documents holding it were compared with representatives only"),
         (cut, "document", "not compared with all of these; see common in summary.json"),
+        *_approximate(summary),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
+
+
+def _approximate(summary: dict[str, Any]) -> list[tuple[int, str, str]]:
+    """What thresholds above the one that pairs were verified at may miss: see `NearDuplicates.rethreshold`."""
+    lowest, common = summary["pairs_verified_at"], summary["common"]
+    highest = max((line["threshold"] for line in summary.get("thresholds", ())), default=summary["parameters"]["threshold"])
+    if not common or highest <= lowest:
+        return []
+    what = (f"so common that at thresholds above {lowest:g} a few near-duplicates among the documents holding it may be "
+            "kept; a run for that threshold alone finds them")
+    return [(len(common), "feature", what)]
 
 
 def left_out(excluded: int, ignored: Mapping[str, int], lists: str) -> list[tuple[int, str, str]]:

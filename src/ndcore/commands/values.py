@@ -22,6 +22,14 @@ def threshold(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and at most 1")
 
 
+def thresholds(text: str) -> tuple[float, ...]:
+    """Resemblances with commas between them, ascending: 0.7,0.8,0.9."""
+    found = [threshold(part) for part in text.split(",")]
+    if len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"{text!r} names a threshold twice")
+    return tuple(sorted(found))
+
+
 def probability(text: str) -> float:
     """Above 0 and below 1."""
     with contextlib.suppress(ValueError):

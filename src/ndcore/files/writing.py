@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -54,6 +55,7 @@ class OutputDirectory:
         self._overwrite = overwrite
         self._target = Path(path).resolve()
         self._building: Path | None = None
+        self.inside: tuple[str, ...] = ()
         self._check()
 
     def _check(self) -> None:
@@ -108,9 +110,18 @@ class OutputDirectory:
 
     def below(self, *names: str) -> Path:
         """Path of a file to be written, its directories made."""
-        path = self.building.joinpath(*names)
+        path = self.building.joinpath(*self.inside, *names)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
+
+    @contextlib.contextmanager
+    def within(self, *names: str) -> Iterator[None]:
+        """In the block, files are written below this folder of the output."""
+        self.inside = names
+        try:
+            yield
+        finally:
+            self.inside = ()
 
 
 def to_json(value: Any, **options: Any) -> bytes:

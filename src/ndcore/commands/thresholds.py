@@ -1,0 +1,56 @@
+"""Several thresholds in one run of ``ndcore dedup``: a folder for each, and a table of what they keep and drop."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from ndcore.commands.deduplicating import Run
+from ndcore.commands.summary import printable
+from ndcore.files.verdicts import CLASSES
+from ndcore.files.writing import OutputDirectory, write_summary
+
+__all__ = ["print_table", "write_each"]
+
+
+def write_each(run: Run, output: OutputDirectory, thresholds: tuple[float, ...]) -> dict[str, Any]:
+    """Write a folder for each threshold, and ``summary.json`` beside them, which is returned.
+
+    The run is left at the lowest threshold.
+    """
+    lines = []
+    for threshold in thresholds:
+        run.select(threshold)
+        with output.within(repr(threshold)):
+            account = run.write(output)
+        counts = account["counts"]
+        lines.append({
+            "threshold": threshold, "folder": repr(threshold), **counts, "clusters": account["clusters"],
+            "miss": account["filter"]["miss"],
+        })
+    run.select(thresholds[0])
+    summary = run.account() | {"thresholds": lines}
+    write_summary(output, summary)
+    return summary
+
+
+def print_table(summary: dict[str, Any], notes: list[str], output: str, stream: TextIO) -> None:
+    """Print what each threshold keeps and drops."""
+    parameters, lines = summary["parameters"], summary["thresholds"]
+    kind = "estimated from sketches" if summary["estimated"] else "exact"
+    print(f"Near-duplicates of {summary['counts']['read']:,} documents at {len(lines)} thresholds ({parameters['unit']} "
+          f"shingles of {parameters['width']}, {kind})", file=stream)
+    dropped = [name for name in lines[0]["dropped_by_class"] if name in CLASSES or any(
+        line["dropped_by_class"][name] for line in lines)]
+    heads = ["threshold", "kept", "dropped", *dropped, "clusters"]
+    rows = [
+        [f"{line['threshold']:g}", *(f"{line[name]:,}" for name in ("kept", "dropped")),
+         *(f"{line['dropped_by_class'][name]:,}" for name in dropped), f"{line['clusters']:,}"]
+        for line in lines
+    ]
+    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+    for row in [heads, *rows]:
+        print("  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)), file=stream)
+    for note in notes:
+        print(f"  note: {note}", file=stream)
+    folders = ", ".join(f"{line['folder']}/" for line in lines)
+    print(f"Output in {printable(output)}: {folders} each as of one threshold, and summary.json", file=stream)

@@ -1,0 +1,125 @@
+"""Several thresholds in one run of ``ndcore dedup``: each as a run of its own, and the inputs read once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ndcore.cli import main
+from ndcore.documents import Documents
+
+
+def corpus(path: Path, families: int = 60) -> None:
+    """Families of documents that resemble their first one more or less."""
+    rng = np.random.default_rng(11)
+    words = np.array([f"w{i}" for i in range(4000)])
+    rows = []
+    for family in range(families):
+        base = words[rng.integers(0, 4000, 120)]
+        for changes in (0, 0, 1, 2, 3, 5, 8):
+            text = base.copy()
+            text[rng.choice(120, changes, replace=False)] = "changed"
+            rows.append({"id": len(rows), "text": " ".join(text), "url": f"u{family % 40}", "group": family % 3})
+    path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    corpus(Path("a.jsonl"))
+
+
+def tree(path: str) -> dict[str, bytes]:
+    return {str(p.relative_to(path)): p.read_bytes() for p in sorted(Path(path).rglob("*")) if p.is_file()}
+
+
+def summary(path: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(path, "summary.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize("options", [
+    [], ["--clustering", "components"], ["--keep", "longest"], ["--by", "group"], ["--one-per", "url"], ["--annotate"],
+    ["--against", "b.jsonl"],
+], ids=" ".join)
+def test_each_folder_is_that_of_a_run_of_its_own(options: list[str]) -> None:
+    corpus(Path("b.jsonl"), 20)
+    levels = ["0.6", "0.75", "0.9"]
+    assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.9,0.6,0.75", "-q", *options]) == 0
+    assert sorted(entry.name for entry in Path("all").iterdir()) == [*levels, "summary.json"]
+    kept = []
+    for level in levels:
+        assert main(["dedup", "a.jsonl", "-o", level, "--threshold", level, "-q", *options]) == 0
+        alone, among = tree(level), tree(f"all/{level}")
+        ours, theirs = (json.loads(files.pop("summary.json")) for files in (among, alone))
+        assert among == alone
+        for name in ("counts", "clusters", "inputs", "against"):
+            assert ours[name] == theirs[name]
+        assert ours["parameters"]["threshold"] == float(level)
+        assert ours["filter"]["threshold"] == float(level)
+        assert ours["filter"]["miss"] <= theirs["filter"]["miss"]  # the filter is that of the lowest threshold
+        assert (ours["pairs_verified_at"], theirs["pairs_verified_at"]) == (0.6, float(level))
+        kept.append(ours["counts"]["kept"])
+    assert kept == sorted(kept)
+    assert kept[0] < kept[2] or "--one-per" in options  # which drops versions whatever their texts
+    lines = summary("all")["thresholds"]
+    assert [(line["threshold"], line["folder"], line["kept"]) for line in lines] == list(
+        zip([0.6, 0.75, 0.9], levels, kept, strict=True)
+    )
+
+
+def test_the_inputs_are_sketched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = []
+    real = Documents.batches
+
+    def counted(self: Documents) -> Any:
+        passes.append(self)
+        return real(self)
+
+    monkeypatch.setattr(Documents, "batches", counted)
+    assert main(["dedup", "a.jsonl", "-o", "one", "--threshold", "0.6", "-q"]) == 0
+    once = len(passes)
+    passes.clear()
+    assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.7,0.8,0.9", "-q"]) == 0
+    assert len(passes) == once
+
+
+def test_what_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", "--report", "r.html"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "Near-duplicates of 420 documents at 2 thresholds (word shingles of 5, exact)"
+    assert told[1].split() == ["threshold", "kept", "dropped", "identical", "lexical", "shingle", "near", "clusters"]
+    assert [line.split()[0] for line in told[2:4]] == ["0.6", "0.9"]
+    assert "Output in all: 0.6/, 0.9/ each as of one threshold, and summary.json" in told
+    assert "What is kept and dropped at each; all else on this page is of the lowest." in Path("r.html").read_text("utf-8")
+    assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", "--json", "--overwrite"]) == 0
+    assert json.loads(capsys.readouterr().out) == summary("all")
+
+
+def test_common_features_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Documents that were compared with representatives only are not compared again."""
+    assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", "--max-holders", "2"]) == 0
+    assert "so common that at thresholds above 0.6 a few near-duplicates" in capsys.readouterr().out
+    assert main(["dedup", "a.jsonl", "-o", "one", "--threshold", "0.6", "--max-holders", "2"]) == 0
+    assert "at thresholds above" not in capsys.readouterr().out
+
+
+def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
+    for options, message in (
+        (["-o", "-"], "-o - is of one threshold"), (["-o", "x", "--table", "t.csv"], "--table is of one threshold"),
+        (["-o", "x", "--pairs", "p.csv"], "--pairs is of one threshold"),
+    ):
+        assert main(["dedup", "a.jsonl", "--threshold", "0.6,0.9", *options]) == 2
+        assert message in capsys.readouterr().err
+    for wrong, message in (
+        ("0.6,1.5", "'1.5' is not a number above 0"), ("0.6,,0.7", "'' is not a number"),
+        ("0.6,0.60", "names a threshold twice"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["dedup", "a.jsonl", "-o", "x", "--threshold", wrong])
+        assert message in capsys.readouterr().err
+    assert not Path("x").exists()
