@@ -21,6 +21,7 @@ from typing import NoReturn
 from ndcore.commands.arguments import parser
 from ndcore.commands.summary import printable
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.room import FULL
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
+        if not error.filename and error.errno in FULL:
+            error.filename = "standard output"  # every other place is named where it is written
         place = f"{error.filename}: " if error.filename else ""
         return _failed(f"{place}{error.strerror or error}", 1, arguments)
     except MemoryError:

@@ -41,7 +41,9 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Contents", "CorruptFile", "peek", "read", "sync", "write"]
+from ndcore.room import name_place
+
+__all__ = ["Contents", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 Arrays: TypeAlias = dict[str, NDArray[Any]]
@@ -111,7 +113,7 @@ def write(
     data_start = _aligned(_START + len(text))
     size = max([_START + len(text), *(data_start + offset + array.nbytes for offset, array in _placed(stored))])
     preamble = _PREAMBLE.pack(MAGIC, VERSION, 0, len(text), size)
-    with _replacing(path, durable) as file:
+    with replacing(path, durable, size) as file:
         file.write(preamble + hashlib.blake2b(preamble + text, digest_size=32).digest() + text)
         for offset, array in _placed(stored):
             file.write(bytes(data_start + offset - file.tell()))
@@ -236,8 +238,11 @@ def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 
 @contextlib.contextmanager
-def _replacing(path: AnyPath, durable: bool) -> Iterator[BinaryIO]:
-    """A new file that takes the place of `path` on success, and vanishes on any exception."""
+def replacing(path: AnyPath, durable: bool, need: int = 0) -> Iterator[BinaryIO]:
+    """Open a new file that takes the place of `path` on success, and vanishes on any exception.
+
+    OSError names `path`, and where the disk is full, the `need` bytes that the file takes.
+    """
     target = Path(path).resolve()
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
     try:
@@ -250,9 +255,8 @@ def _replacing(path: AnyPath, durable: bool) -> Iterator[BinaryIO]:
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        if isinstance(error, OSError) and error.filename == str(temporary):
-            error.filename = os.fspath(path)  # which the caller knows
-            error.filename2 = None
+        if isinstance(error, OSError):
+            name_place(error, path, inside=temporary, need=need)
         raise
     if durable:
         sync(target.parent)  # the renaming itself

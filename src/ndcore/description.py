@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ndcore.container import CorruptFile
+from ndcore.room import naming
 
 __all__ = ["DESCRIPTION", "begin", "describe", "described", "is_collection"]
 
@@ -49,8 +50,9 @@ def describe(place: Path, parameters: dict[str, Any], source: Any, *, finished: 
         {"ndcore.collection": FORMAT, "finished": finished, "parameters": parameters, "source": source}, indent=1
     )
     new = place / (DESCRIPTION + NEW)
-    new.write_text(text + "\n", encoding="utf-8")
-    new.replace(place / DESCRIPTION)
+    with naming(place / DESCRIPTION, inside=new):
+        new.write_text(text + "\n", encoding="utf-8")
+        new.replace(place / DESCRIPTION)
 
 
 def begin(place: Path, parameters: dict[str, Any], source: Any) -> None:

@@ -16,7 +16,7 @@ from ndcore.progress import Progress
 from ndcore.shingling import FEATURE_POLYNOMIAL, Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher
-from ndcore.spooled import SpooledArray, temporary_file
+from ndcore.spooled import SpooledArray, temporary_file, writing_temporary
 from ndcore.texts import Text, as_bytes, as_texts, digest, map_pieces, original_digest, pieces
 from ndcore.verifying import BATCH, Corpus, TextCorpus, indexed_pieces
 
@@ -54,13 +54,15 @@ class SpooledCorpus:
             source, self._source = self._source, None
             for batch in _filled(source):
                 self._write(batch)
-        self._file.seek(0)
+        with writing_temporary():
+            self._file.seek(0)
         while head := self._file.read(8):
             yield _unpacked(zlib.decompress(self._file.read(int.from_bytes(head, "little"))))
 
     def _write(self, batch: Sequence[Text]) -> None:
         packed = zlib.compress(_packed(batch), 1)
-        self._file.write(len(packed).to_bytes(8, "little") + packed)
+        with writing_temporary():
+            self._file.write(len(packed).to_bytes(8, "little") + packed)
 
 
 def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import weakref
 from typing import IO, Any
@@ -9,14 +10,27 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["SpooledArray", "SpooledSets", "temporary_file"]
+from ndcore.room import TEMPORARY, naming
+
+__all__ = ["SpooledArray", "SpooledSets", "temporary_file", "writing_temporary"]
 
 
 def temporary_file(owner: object) -> IO[bytes]:
-    """An unnamed temporary file that is closed when its owner goes."""
-    file = tempfile.TemporaryFile(prefix="ndcore-")
-    weakref.finalize(owner, file.close)
+    """Open an unnamed temporary file that is closed when its owner goes; write to it within `writing_temporary`."""
+    with writing_temporary():
+        file = tempfile.TemporaryFile(prefix="ndcore-")
+    weakref.finalize(owner, _close, file)
     return file
+
+
+def _close(file: IO[bytes]) -> None:
+    with contextlib.suppress(OSError):  # of what could not be written
+        file.close()
+
+
+def writing_temporary() -> contextlib.AbstractContextManager[None]:
+    """Let OSError name the directory of temporary files, and say what to do."""
+    return naming(tempfile.gettempdir(), hint=TEMPORARY)
 
 
 class SpooledArray:
@@ -52,15 +66,17 @@ class SpooledArray:
     def _spill(self) -> None:
         if self._file is None:
             self._file = temporary_file(self)
-        for chunk in self._chunks:
-            self._file.write(memoryview(chunk).cast("B") if chunk.size else b"")
+        with writing_temporary():
+            for chunk in self._chunks:
+                self._file.write(memoryview(chunk).cast("B") if chunk.size else b"")
         self._chunks.clear()
 
     def array(self) -> NDArray[Any]:
         """All rows as one array (a memory map of the file, where there is one). Nothing can be appended afterwards."""
         shape = (self._rows, *self._shape)
         if self._file is not None and self.nbytes:
-            self._file.flush()
+            with writing_temporary():
+                self._file.flush()
             return np.memmap(self._file, self.dtype, "r", shape=shape)
         whole = np.empty(shape, self.dtype)
         at = 0
@@ -85,13 +101,15 @@ class SpooledSets:
         self._ends.extend((offsets[1:] + self._ends[-1]).tolist())
         if self._file is None and 8 * self._ends[-1] > self.limit:
             self._file = temporary_file(self)
-            for chunk in self._chunks:
-                self._file.write(memoryview(chunk).cast("B"))
+            with writing_temporary():
+                for chunk in self._chunks:
+                    self._file.write(memoryview(chunk).cast("B"))
             self._chunks.clear()
         if self._file is None:
             self._chunks.append(values)
         elif len(values):
-            self._file.write(memoryview(values).cast("B"))
+            with writing_temporary():
+                self._file.write(memoryview(values).cast("B"))
 
     def sizes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Elements of these sets."""
@@ -114,5 +132,6 @@ class SpooledSets:
             assert self._joined is not None
             into[:] = self._joined[start : start + len(into)]
         elif len(into):
-            self._file.seek(8 * start)
+            with writing_temporary():  # of what is still in memory
+                self._file.seek(8 * start)
             self._file.readinto(memoryview(into).cast("B"))  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ from ndcore.collection import Collection
 from ndcore.commands import summary
 from ndcore.commands.deduplicating import all_sketches, load_sketches, open_documents, repeated, settings
 from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
-from ndcore.commands.running import check_report
+from ndcore.commands.running import check_report, write_page
 from ndcore.commands.saving import uniform
 from ndcore.commands.summary import printable
 from ndcore.description import DESCRIPTION, described, is_collection
@@ -455,6 +455,6 @@ def _write_report(args: argparse.Namespace, made: Collection, documents: Documen
         name=lambda position: str(made.names[position]), rejected=account["counts"]["rejected"],
         notes=notes, command=args.command_line,
     ))
-    Path(args.report).write_text(page, encoding="utf-8")
+    write_page(args.report, page)
     if not args.quiet and not args.json:
         print(f"The report for a browser is {printable(args.report)}")

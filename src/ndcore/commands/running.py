@@ -19,7 +19,7 @@ from ndcore.commands import comparing, showing, summary, thresholds
 from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches
 from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
 from ndcore.commands.summary import printable
-from ndcore.container import kind_of
+from ndcore.container import kind_of, replacing
 from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.outputs import STDOUT, check_output
@@ -77,7 +77,7 @@ def dedup(args: argparse.Namespace) -> int:
             table.commit()
         args.written = True
     if page is not None:
-        Path(args.report).write_text(page, encoding="utf-8")
+        write_page(args.report, page)
     stream = sys.stderr if output is None else sys.stdout
     if args.json:
         print(json.dumps(account, indent=2))
@@ -216,7 +216,7 @@ def compare(args: argparse.Namespace) -> int:
     if args.report is not None:
         from ndcore.commands.comparepage import compare_page
 
-        Path(args.report).write_text(compare_page(found), encoding="utf-8")
+        write_page(args.report, compare_page(found))
         args.written = True
     if args.json:
         print(json.dumps(comparing.as_json(found), indent=2))
@@ -225,6 +225,13 @@ def compare(args: argparse.Namespace) -> int:
     else:
         showing.report(found, sys.stdout, args.all)
     return 0
+
+
+def write_page(path: str, page: str) -> None:
+    """Write a page as a whole, or not at all."""
+    data = page.encode()
+    with replacing(path, durable=False, need=len(data)) as file:
+        file.write(data)
 
 
 def check_report(args: argparse.Namespace, inputs: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from typing import IO
 
 from ndcore.files.formats import COLUMNAR, recognise
 from ndcore.files.sources import STDIN, DocumentError, Source, is_stream
+from ndcore.room import FULL, TEMPORARY, name_place
 
 _CHUNK = 1 << 20
 
@@ -69,8 +70,12 @@ def spool(source: Source, work: WorkDirectory) -> None:
                 copy.write(head)
                 shutil.copyfileobj(stream, copy, _CHUNK)
     except OSError as error:
-        reason = f"cannot be copied to a temporary file: {error.strerror or error}"
-        source.problem = f"{reason}; set TMPDIR to a directory with room"
+        if error.errno in FULL:
+            name_place(error, tempfile.gettempdir(), inside=Path(tempfile.gettempdir()), hint=TEMPORARY)
+            source.problem = f"cannot be copied to {error.filename}: {error.strerror}"
+        else:
+            reason = f"cannot be copied to a temporary file: {error.strerror or error}"
+            source.problem = f"{reason}; set TMPDIR to a directory that can be written to"
         raise DocumentError(source.path, None, source.problem) from error
     source.location = location
 

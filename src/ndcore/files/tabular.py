@@ -15,6 +15,7 @@ from typing import IO, Any, Literal
 from ndcore.files.outputs import STDOUT, check_output
 from ndcore.files.sources import UsageError
 from ndcore.files.writing import to_json
+from ndcore.room import naming
 
 __all__ = ["Column", "Table", "TableFile", "check_apart", "write_json_lines"]
 
@@ -78,6 +79,10 @@ class TableFile:
 
     def write(self, table: Table) -> int:
         """Write all rows beside the final name, and return how many. Memory: 2^15 rows."""
+        with naming(self.path, inside=self._new):
+            return self._write(table)
+
+    def _write(self, table: Table) -> int:
         if self._format == ".parquet":
             return _write_parquet(self._new, table)
         if self._format == ".csv":

@@ -31,6 +31,7 @@ from ndcore.files.sources import WHOLE, DocumentError, Source, UsageError
 from ndcore.files.tape import Tape
 from ndcore.files.verdicts import Verdicts
 from ndcore.progress import Progress
+from ndcore.room import name_place
 
 CLUSTERS = "clusters.jsonl"
 _REPORT_EVERY = 1024
@@ -80,6 +81,8 @@ class OutputDirectory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._building is not None:
+            if isinstance(error, OSError):
+                name_place(error, self.path, inside=self._building)
             shutil.rmtree(self._building, ignore_errors=True)
             self._building = None
 
