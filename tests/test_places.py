@@ -43,7 +43,9 @@ def test_one_url_captured_twice(tmp_path: Path, capsys: pytest.CaptureFixture[st
     records = [INFO, response(1), response(2), response(1).replace(b"2024-05-01", b"2024-06-02")]
     path = tmp_path / f"a b.warc{'.gz' if compress else ''}"
     save(path, records, compress)
-    assert run("dedup", path, "-o", tmp_path / "out") == 0
+    assert run("dedup", path, "-o", tmp_path / "out", "--report", tmp_path / "r.html") == 0
+    report = (tmp_path / "r.html").read_text()
+    assert f"{path}:2 (" in report and f"{path}:4 (" in report  # not one URL twice
     said = capsys.readouterr().out
     [line] = clusters(tmp_path / "out")
     url = "http://example.org/1"

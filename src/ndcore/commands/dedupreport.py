@@ -16,7 +16,7 @@ def dedup_page(run: Run, account: dict[str, Any]) -> str:
     parameters = [(name, _shown(value)) for name, value in account["parameters"].items() if value not in (None, [], False)]
     report = from_near_duplicates(
         run.result,
-        name=lambda position: str(run.verdicts.name(position)),
+        name=run.shown if account["repeated_ids"] else lambda position: str(run.verdicts.name(position)),
         rejected=account["counts"]["rejected"],
         notes=[f"{note}." for note in summary.notes({**account, "without_shingles": 0})],  # the result tells these
         tables=[
