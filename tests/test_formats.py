@@ -9,6 +9,8 @@ import json
 import lzma
 import os
 import re
+import threading
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from ndcore.files import elements as elements_module
 from ndcore.files.compression import decompressed
 from ndcore.files.delimited import cells, raw_rows
 from ndcore.files.elements import Elements
+from ndcore.files.formats import recognise
+from ndcore.files.ipc import ArrowFile
 from ndcore.files.sources import Source
 
 WORDS = re.findall(r"\w+", "the quick brown fox jumps over the lazy dog while seven wizards quietly boil a large pot")
@@ -363,3 +367,230 @@ def test_numbers_of_a_table_are_ordered_as_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", b"text,n\n" + b"".join(b"%s,%d\n" % (text(1).encode(), n) for n in (9, 10, 2)))
     dedup(tmp_path, path, "--keep", "n:desc")
     assert (tmp_path / "out" / "kept" / "a.csv").read_bytes().endswith(b",10\n")
+
+
+# ---- Arrow
+
+
+def write_arrow(path: Path, form: str, codec: str | None = None, rows: list[dict[str, Any]] = ROWS) -> str:
+    pa = pytest.importorskip("pyarrow")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = pa.Table.from_pylist(rows).replace_schema_metadata({"made by": "a test"})
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with (pa.ipc.new_file if form == "file" else pa.ipc.new_stream)(str(path), table.schema, options=options) as writer:
+        for batch in table.to_batches(max_chunksize=2):
+            writer.write_batch(batch)
+    return str(path)
+
+
+FORMS = [("a.arrow", "file"), ("a.feather", "file"), ("a.arrow", "stream"), ("a", "stream")]
+
+
+@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
+@pytest.mark.parametrize(("name", "form"), FORMS)
+def test_arrow_is_read_and_kept(tmp_path: Path, name: str, form: str, codec: str | None) -> None:
+    pa = pytest.importorskip("pyarrow")
+    path = write_arrow(tmp_path / name, form, codec)
+    assert read(path) == (TEXTS, [row["id"] for row in ROWS])
+    assert dedup(tmp_path, path)["counts"]["kept"] == 3
+    kept = tmp_path / "out" / "kept" / name
+    opened = (pa.ipc.open_file if form == "file" else pa.ipc.open_stream)(pa.memory_map(str(kept)))
+    table = opened.read_all()
+    assert table.to_pylist() == [ROWS[i] for i in KEPT]
+    assert table.schema.metadata == {b"made by": b"a test"}
+    with ArrowFile(source(kept, "arrow")) as file:
+        assert file._codec() == codec
+
+
+def test_arrow_that_is_damaged_forged_or_old(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    path = Path(write_arrow(tmp_path / "a.arrow", "stream"))
+    data = path.read_bytes()
+    for cut in (20, 200, len(data) // 2, len(data) - 20):
+        path.write_bytes(data[:cut])
+        assert "Arrow file" in refusal(path).reason
+    strings = pa.array(["ab", "cd"])
+    offsets = pa.py_buffer(b"\0\0\0\0\xff\xff\xff\x7f\4\0\0\0")
+    forged = pa.Array.from_buffers(pa.string(), 2, [None, offsets, strings.buffers()[2]])
+    batch = pa.record_batch([forged], ["text"])
+    with pa.ipc.new_stream(str(path), batch.schema) as writer:
+        writer.write_batch(batch)
+    assert "damaged Arrow file" in refusal(path).reason
+    path.write_bytes(b"FEA1" + bytes(60) + b"FEA1")
+    assert "Feather of version 1" in refusal(path).reason
+    packed = write(tmp_path / "b.arrow.gz", gzip.compress(data))
+    assert "Arrow data in a gzip file; decompress it first" in refusal(packed).reason
+
+
+def test_a_dataset_saved_to_disk(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    folder = tmp_path / "ds"
+    for split in ("train", "test"):
+        write_arrow(folder / split / "data-00000-of-00001.arrow", "stream")
+        files = [{"filename": "data-00000-of-00001.arrow"}]
+        state = {"_data_files": files, "_fingerprint": "0123456789abcdef", "_split": split}
+        write(folder / split / "state.json", json.dumps(state).encode())
+        write(folder / split / "dataset_info.json", b'{"features": {}}')
+    write(folder / "dataset_dict.json", b'{"splits": ["train", "test"]}')
+    summary = dedup(tmp_path, folder)
+    assert (summary["counts"]["read"], summary["counts"]["kept"]) == (10, 3)
+    assert {item["kind"] for item in summary["ignored"]} == {"description of a dataset"}
+    kept = tmp_path / "out" / "kept" / "ds"
+    assert sorted(str(path.relative_to(kept)) for path in kept.rglob("*.*")) == sorted(
+        str(path.relative_to(folder)) for path in folder.rglob("*.*"))
+    assert (kept / "dataset_dict.json").read_bytes() == (folder / "dataset_dict.json").read_bytes()
+    state = json.loads((kept / "train" / "state.json").read_bytes())
+    assert (state["_split"], len(state["_fingerprint"])) == ("train", 16)
+    assert state["_fingerprint"] != "0123456789abcdef"
+
+
+# ---- what is no text
+
+
+def zipped(*names: str) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as file:
+        for name in names:
+            file.writestr(name, "application/epub+zip" if name == "mimetype" else "x")
+    return target.getvalue()
+
+
+BINARY: dict[str, bytes] = {
+    "ELF program or library": b"\x7fELF\2\1\1" + bytes(100),
+    "Windows program or library": b"MZ\x90\0\3\0\0\0" + bytes(60),
+    "Mach-O program or library": b"\xcf\xfa\xed\xfe\7\0\0\1",
+    "PDF document": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n",
+    "PNG image": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    "JPEG image": b"\xff\xd8\xff\xe0\0\x10JFIF\0",
+    "GIF image": b"GIF89a\1\0\1\0",
+    "WebP image": b"RIFF\x24\0\0\0WEBPVP8 ",
+    "WAV audio": b"RIFF\x24\0\0\0WAVEfmt ",
+    "MP4 video or audio": b"\0\0\0\x20ftypisom",
+    "ZIP archive": zipped("a.txt"),
+    "Word document (.docx)": zipped("[Content_Types].xml", "word/document.xml"),
+    "Excel workbook (.xlsx)": zipped("[Content_Types].xml", "xl/workbook.xml"),
+    "EPUB book": zipped("mimetype"),
+    "Java archive": zipped("META-INF/MANIFEST.MF"),
+    "NumPy arrays (.npz)": zipped("a.npy"),
+    "7-Zip archive": b"7z\xbc\xaf\x27\x1c\0\4",
+    "tar archive": b"a.txt" + bytes(252) + b"ustar\x0000" + bytes(300),
+    "SQLite database": b"SQLite format 3\0" + bytes(20),
+    "Microsoft Office document": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(20),
+    "Python pickle": b"\x80\4\x95\n\0\0\0\0\0\0\0K\1.",
+    "NumPy array": b"\x93NUMPY\1\0v\0{'descr'",
+    "safetensors model": b"\x40\0\0\0\0\0\0\0{\"a\":{}}",
+    "TrueType font": b"\0\1\0\0\0\x10\1\0",
+    "WOFF2 font": b"wOF2\0\1\0\0",
+    "data of LZ4": b"\x04\x22\x4d\x18abc",
+    "data of compress": b"\x1f\x9d\x90abc",
+    "Avro file": b"Obj\1\4\x16avro.schema",
+    "binary data": b"some words, and then\0a NUL",
+}
+
+
+@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize("kind", BINARY)
+def test_what_is_no_text_is_known(kind: str, ending: str) -> None:
+    for name in ("a", "a.txt", "a.html" if kind != "binary data" else "a.md"):
+        found = recognise(name + ending, io.BytesIO(PACK[ending](BINARY[kind])))
+        assert (found.binary, found.compression) == (kind, ending[1:])
+        assert kind in found.problem or kind == "binary data"
+
+
+def test_binary_files_in_directories_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "d" / "a.txt", text(1).encode())
+    write(tmp_path / "d" / "picture", BINARY["PNG image"])
+    write(tmp_path / "d" / "manual.pdf.gz", gzip.compress(BINARY["PDF document"]))
+    write(tmp_path / "d" / "b.jsonl", BINARY["ELF program or library"])
+    summary = dedup(tmp_path, tmp_path / "d")
+    assert (summary["counts"]["read"], summary["counts"]["rejected"]) == (1, 0)
+    assert [(Path(item["path"]).name, item["kind"]) for item in summary["ignored"]] == [
+        ("b.jsonl", "ELF program or library"), ("manual.pdf.gz", "PDF document"), ("picture", "PNG image")
+    ]
+    assert [path.name for path in (tmp_path / "out" / "kept" / "d").iterdir()] == ["a.txt"]
+    (tmp_path / "d" / "a.txt").unlink()
+    assert main(["dedup", str(tmp_path / "d"), "-o", str(tmp_path / "no")]) == 1
+    assert "no documents among 3 paths (1 ELF program or library, 1 PDF document, 1 PNG image)" in capsys.readouterr().err
+
+
+def test_binary_files_that_are_named_are_refused_or_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = write(tmp_path / "a.txt", text(1).encode()), write(tmp_path / "b.png", BINARY["PNG image"])
+    assert main(["dedup", good, bad, "-o", str(tmp_path / "no")]) == 1
+    message = capsys.readouterr().err
+    assert "b.png: not text (PNG image); convert it to text or HTML; or leave it out: --exclude, or --on-error" in message
+    summary = dedup(tmp_path, good, bad, "--on-error", "skip")
+    assert summary["counts"]["read"] == 2
+    assert [(Path(item["path"]).name, item["reason"]) for item in summary["rejected"]] == [
+        ("b.png", "not text (PNG image); convert it to text or HTML")
+    ]
+    for command in (["sketch", good, bad, "-o"], ["cluster", good, bad, "-o"], ["dedup", good, "--against", bad, "-o"]):
+        assert main([*command, str(tmp_path / "no")]) == 1
+        assert "not text (PNG image)" in capsys.readouterr().err
+    assert main(["compare", good, bad]) == 1
+    assert "not text (PNG image); convert it to text or HTML, or compare with --unit byte" in capsys.readouterr().err
+    assert main(["compare", good, bad, "--unit", "byte"]) == 0
+    assert dedup(tmp_path, bad, good, "--unit", "byte", "--overwrite")["counts"]["kept"] == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+def test_texts_with_a_byte_order_mark_are_decoded(tmp_path: Path, encoding: str) -> None:
+    data = (("\ufeff" if encoding.endswith("be") else "") + text(3)).encode(encoding)
+    path = write(tmp_path / "a.txt", data)
+    assert read(path)[0] == [text(3)]
+    dedup(tmp_path, path, write(tmp_path / "b.txt", text(3).upper().encode()))
+    assert (tmp_path / "out" / "kept" / "a.txt").read_bytes() == data
+    assert f"its encoding is UTF-{encoding[4:6]}" in refusal(write(tmp_path / "a.csv", data)).reason
+    assert "is not" in refusal(write(tmp_path / "c.txt", data + b"\xd8")).reason
+
+
+def test_text_in_other_encodings_stays_text(tmp_path: Path) -> None:
+    for data in ("Straße, déjà vu".encode("latin-1"), "Привет мир".encode("koi8-r"), b"\x1b[31mred\x1b[0m\x0c", b"\xff\xfb"):
+        assert read(write(tmp_path / "a.txt", data))[0] == [data]
+    assert read(write(tmp_path / "a.txt", b"word " * 2000 + b"\0"))[0] == [b"word " * 2000 + b"\0"]
+
+
+def test_html_and_records_without_a_suffix(tmp_path: Path) -> None:
+    pytest.importorskip("resiliparse")
+    page = b"<!-- x -->\n<!DOCTYPE html><html><body><p>some words</p></body></html>"
+    assert read(write(tmp_path / "index", page))[0] == ["some words"]
+    assert read(write(tmp_path / "page.php", page))[0] == [page]
+    assert read(write(tmp_path / "README", b"{braces} are text"))[0] == [b"{braces} are text"]
+    assert read(write(tmp_path / "notes", b"[1] a reference"))[0] == [b"[1] a reference"]
+
+
+# ---- streams
+
+
+@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize("make", [lines, compact, pretty])
+def test_standard_input_is_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[list[dict[str, Any]]], bytes], ending: str
+) -> None:
+    with (tmp_path / "in").open("wb+") as stdin:
+        stdin.write(PACK[ending](make(ROWS)))
+        stdin.seek(0)
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert dedup(tmp_path, "-")["counts"]["kept"] == 3
+    name = "stdin.jsonl" if make is lines else "stdin.json"
+    assert (tmp_path / "out" / "kept" / name).read_bytes() == make([ROWS[i] for i in KEPT])
+
+
+def test_binary_on_standard_input_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["dedup", "-", "-o", str(tmp_path / "out")], ["compare", "-", str(tmp_path / "in")]):
+        with (tmp_path / "in").open("wb+") as stdin:
+            stdin.write(gzip.compress(BINARY["PDF document"]))
+            stdin.seek(0)
+            monkeypatch.setattr("sys.stdin", stdin)
+            assert main(command) == 1
+        assert "not text (PDF document)" in capsys.readouterr().err
+
+
+def test_a_fifo_by_its_name_and_bytes(tmp_path: Path) -> None:
+    for name, data in (("a.csv", csv(ROWS)), ("b.csv.xz", lzma.compress(csv(ROWS))), ("c", gzip.compress(pretty(ROWS)))):
+        os.mkfifo(tmp_path / name)
+        writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(data,))
+        writer.start()
+        assert read(tmp_path / name)[0] == TEXTS
+        writer.join()
