@@ -21,12 +21,9 @@ _KINDS = {
     ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
-    ".tab": "tsv",
     ".parquet": "parquet",
     ".arrow": "arrow",
-    ".arrows": "arrow",
     ".feather": "arrow",
-    ".ipc": "arrow",
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
@@ -258,6 +255,8 @@ def _text(name: str, kind: str, head: bytes, default: str) -> Format:
             return Format("html")
         if not re.match(rb'(?:\[\s*)?\{\s*"', body):
             return Format("text")
+    if kind == "jsonl" and not body.startswith((b"{", b"[")) and body and _stem(name).lower().endswith(".jl"):
+        return Format("text")  # Julia
     if body.startswith(b"[") and (kind == "json" or _ARRAY.match(body)):
         return Format("json")
     if kind == "jsonl" or (kind == "" and default != "text"):
