@@ -18,7 +18,7 @@ from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.formats import recognise
 from ndcore.files.own import refuse_own
 from ndcore.files.places import Place
-from ndcore.files.sources import STDIN, WHOLE, DocumentError, UsageError, find, format_of, is_stream
+from ndcore.files.sources import STDIN, WHOLE, DocumentError, UsageError, find, format_of, is_stream, is_url
 from ndcore.files.spool import read_whole
 from ndcore.modsketching import ModSketcher
 from ndcore.shingling import Shingling
@@ -200,7 +200,7 @@ def load(
     UsageError
         The name is that of a file of many records.
     """
-    if name == STDIN or Path(name).exists():
+    if name == STDIN or Path(name).exists() or (is_url(name) and "#" not in name):
         return _whole(name, unit, html)
     for at in [i for i, character in enumerate(name) if character == "#"]:
         path, ident = name[:at], name[at + 1 :]
@@ -216,7 +216,7 @@ def load(
 def _whole(name: str, unit: str | None, html: str | None) -> Text:
     """The document that a file or a stream is as a whole; a stream is text, whatever it holds."""
     in_bytes = unit == "byte"
-    if name != STDIN and not is_stream(name):
+    if is_url(name) or (name != STDIN and not is_stream(name)):
         refuse_own(name)
         if Path(name).is_dir():
             raise DocumentError(name, None, "is a directory; name one document")

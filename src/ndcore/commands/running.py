@@ -35,6 +35,7 @@ EXTRAS = {
     "zstandard": "cli",
     "pyarrow": "parquet",
     "matplotlib": "plot",
+    "fsspec": "remote",
     "fastwarc": "web",
     "resiliparse": "web",
 }

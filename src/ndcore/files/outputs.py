@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ndcore.files.remote import is_remote
 from ndcore.files.sources import STDIN, UsageError
 
 __all__ = ["STDOUT", "check_output"]
@@ -47,6 +48,8 @@ def check_output(
     if path == STDOUT:
         raise UsageError(f"the output -: {_article(what)} {what} cannot be written to standard output; name a "
                          f"{'directory' if folder else 'file'} (a file called - is ./-)")
+    if is_remote(path):
+        raise UsageError(f"the output {path} is a URL; ndcore writes to local disks: name a path, and copy it afterwards")
     place = Path(path)
     parent = place.resolve().parent
     if not parent.is_dir():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ndcore.files.errors import UsageError
+from ndcore.files.remote import is_remote
 
 
 class Selection:
@@ -55,7 +56,7 @@ class Selection:
 
         UsageError where a pattern of `include` did not, or where no input is a directory.
         """
-        if (self._include or self._exclude) and not any(Path(path).is_dir() for path in inputs):
+        if (self._include or self._exclude) and not any(Path(path).is_dir() or is_remote(path) for path in inputs):
             raise UsageError("--include and --exclude choose among the files of directories, and no input is a directory")
         for text in self._include:
             if text not in self._used:

@@ -9,13 +9,15 @@ Every source has a name, which is its path below ``kept/`` in the output of ``nd
 
 from __future__ import annotations
 
+import io
 import os
 import posixpath
+import re
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from ndcore.description import DESCRIPTION
 from ndcore.files.errors import DocumentError as DocumentError
@@ -23,6 +25,7 @@ from ndcore.files.errors import UsageError as UsageError
 from ndcore.files.formats import WHOLE as WHOLE
 from ndcore.files.formats import Format, of_name, recognise
 from ndcore.files.own import COLLECTION, OUTPUT, SUMMARY, is_own_file, own_directory, refuse_own
+from ndcore.files.remote import beginnings, expanded, is_remote, listed
 from ndcore.files.selection import Selection
 
 STDIN = "-"
@@ -113,7 +116,8 @@ def find(
     """Find the sources that `inputs` name, in the order given; directories are walked and sorted by path.
 
     Symbolic links to files are followed, links to directories are not (they are listed as ignored). The format of a file
-    is that of its first bytes (`recognise`); in directories what is no text is ignored.
+    is that of its first bytes (`recognise`); in directories what is no text is ignored. URLs are read through fsspec:
+    files, directories, and patterns.
 
     Parameters
     ----------
@@ -134,13 +138,17 @@ def find(
         An input is given twice, or lies inside another one; it is of ndcore's own and not accepted.
     """
     selection = Selection() if selection is None else selection
+    inputs = [item for path in inputs for item in (expanded(path) if is_url(path) else [path])]
     for path in inputs:
-        if path != STDIN and not os.path.exists(path):
+        if path != STDIN and not is_url(path) and not os.path.exists(path):
             raise DocumentError(path, None, _missing(path))
     refuse_overlaps(inputs)
     names = distinct_names(inputs)
     found = Inputs([])
     for path, name in zip(inputs, names, strict=True):
+        if is_url(path):
+            _find_remote(path, name, f"{name}/" if len(inputs) > 1 else "", found, selection, binary)
+            continue
         own = None if path == STDIN else refuse_own(path, accept)
         if own is not None:
             found.sources.append(Source(path, name, name, own, "", path, ""))
@@ -179,10 +187,14 @@ def format_of(path: str, binary: bool = False) -> Format:
     """
     try:
         with open(path, "rb", buffering=0) as file:
-            found = recognise(path, file)
+            return _recognised(path, file, binary)
     except OSError:  # reported by who reads it
         kind, compression = of_name(path)
         return Format(kind or "text", compression)
+
+
+def _recognised(name: str, file: IO[bytes], binary: bool) -> Format:
+    found = recognise(name, file)
     if binary and found.kind == "text" and (found.binary or found.encoding):
         return found._replace(encoding="", problem="", binary="")
     return found
@@ -197,6 +209,50 @@ def starts_with(path: str, magic: bytes) -> bool:
             return file.read(len(magic)) == magic
     except OSError as error:
         raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
+
+
+def is_url(path: str) -> bool:
+    """Whether an input is a URL, and no file that happens to be called so."""
+    return is_remote(path) and not os.path.lexists(path)
+
+
+def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool) -> None:
+    """Find the files of a URL. They are streams: the first pass copies them."""
+    below = listed(url)
+    chosen: list[tuple[str, str]] = []
+    for path, relative in below or ():
+        ignored = _passed_over(relative, selection)
+        if ignored == _EXCLUDED:
+            found.excluded += 1
+        elif ignored:
+            found.ignored.append(Ignored(path, ignored))
+        else:
+            chosen.append((path, relative))
+    descriptions = _descriptions([relative for _, relative in chosen])
+    for path, relative in chosen:
+        if relative in descriptions:
+            found.companions.append((path, f"{name}/{relative}"))
+            found.ignored.append(Ignored(path, "description of a dataset"))
+    files = [(path, f"/{relative}") for path, relative in chosen if relative not in descriptions]
+    files = [(url, "")] if below is None else files
+    for (path, relative), head in zip(files, beginnings([path for path, _ in files]), strict=True):
+        kind = _recognised(posixpath.basename(path), io.BytesIO(head), binary)
+        if kind.binary and below is not None:
+            found.ignored.append(Ignored(path, kind.binary))
+        else:
+            label = f"{prefix}{relative[1:]}" if relative else name
+            source = _source(path, f"{name}{relative}", label, kind, below is None)
+            source.location = ""
+            found.sources.append(source)
+
+
+def _passed_over(relative: str, selection: Selection) -> str:
+    """Why a file of a directory is not read, by its path alone; else empty."""
+    parts = relative.split("/")
+    if not selection.hidden and any(part.startswith(".") for part in parts):
+        return "hidden file"
+    entered = all(selection.enters("/".join(parts[:depth])) for depth in range(1, len(parts)))
+    return "" if entered and selection.reads(relative) else _EXCLUDED
 
 
 def _find_in_directory(
@@ -317,6 +373,8 @@ def distinct_names(inputs: Sequence[str]) -> list[str]:
 def _parts(path: str) -> list[str]:
     if path == STDIN:
         return [STDIN_NAME]
+    if is_url(path):
+        path = re.sub(r"^.*://|[?#].*$", "/", path)
     parts = [part for part in os.path.abspath(path).split(os.sep) if part] or ["root"]
     if not os.path.isdir(path) and os.path.exists(path) and is_stream(path) and of_name(path)[0] in ("", "text"):
         parts[-1] += ".jsonl"

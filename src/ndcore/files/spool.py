@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO
 
 from ndcore.files.formats import COLUMNAR, recognise
-from ndcore.files.sources import STDIN, DocumentError, Source, is_stream
+from ndcore.files.remote import open_remote
+from ndcore.files.sources import STDIN, DocumentError, Source, is_stream, is_url
 from ndcore.room import FULL, TEMPORARY, name_place
 
 _CHUNK = 1 << 20
@@ -44,7 +45,9 @@ class WorkDirectory:
 
 
 def spool(source: Source, work: WorkDirectory) -> None:
-    """Copy the stream of `source` into `work`, point ``source.location`` at the copy, and note what the stream is.
+    """Copy the stream or the remote file of `source` into `work`, and point ``source.location`` at the copy.
+
+    What a stream is, is noted: of remote files it is known before.
 
     Sources that are files already are left alone. A compressed stream is copied as it is; others are compressed, but for
     Parquet and Arrow, which are read at any place.
@@ -57,15 +60,17 @@ def spool(source: Source, work: WorkDirectory) -> None:
     if source.location or source.problem:
         return
     try:
-        with _open_stream(source.path) as stream:
+        with open_stream(source.path) as stream:
             head = _beginning(stream)
-            found = recognise(source.name, io.BytesIO(head))
-            source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
-            if found.problem:
+            if not is_url(source.path):
+                found = recognise(source.name, io.BytesIO(head))
+                source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
+                source.stored = found.compression
+            if source.problem:
                 return
-            source.stored = found.compression or ("" if found.kind in COLUMNAR else "gz")
-            location = work.new_file("." + (source.stored or found.kind))
-            packed = bool(source.stored and not found.compression)
+            packed = not source.stored and source.kind not in COLUMNAR
+            source.stored = "gz" if packed else source.stored
+            location = work.new_file("." + (source.stored or source.kind))
             with Path(location).open("wb") as target, _packing(target, packed) as copy:
                 copy.write(head)
                 shutil.copyfileobj(stream, copy, _CHUNK)
@@ -76,6 +81,11 @@ def spool(source: Source, work: WorkDirectory) -> None:
         else:
             reason = f"cannot be copied to a temporary file: {error.strerror or error}"
             source.problem = f"{reason}; set TMPDIR to a directory that can be written to"
+        raise DocumentError(source.path, None, source.problem) from error
+    except Exception as error:  # of the packages below fsspec
+        if isinstance(error, DocumentError) or not is_url(source.path):
+            raise
+        source.problem = f"cannot be read: {error}"
         raise DocumentError(source.path, None, source.problem) from error
     source.location = location
 
@@ -98,7 +108,10 @@ def _packing(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
         yield target
 
 
-def _open_stream(path: str) -> IO[bytes]:
+def open_stream(path: str) -> IO[bytes]:
+    """Open standard input, a FIFO, a URL or a file."""
+    if is_url(path):
+        return open_remote(path)
     if path == STDIN:
         return open(sys.stdin.fileno(), "rb", closefd=False) if _has_fileno() else sys.stdin.buffer
     return Path(path).open("rb")
@@ -124,7 +137,7 @@ def read_whole(path: str) -> bytes:
         if path != STDIN and Path(path).is_dir():
             raise DocumentError(path, None, "is a directory; name one document")
         if path == STDIN or is_stream(path):
-            with _open_stream(path) as stream:
+            with open_stream(path) as stream:
                 return stream.read()
         return Path(path).read_bytes()
     except OSError as error:

@@ -28,6 +28,8 @@ from ndcore.files.own import SUMMARY, is_output
 from ndcore.files.pages import Page, examine
 from ndcore.files.rawrecords import raw_records
 from ndcore.files.sources import WHOLE, DocumentError, Source, UsageError
+from ndcore.files.spool import open_stream
+from ndcore.files.streams import open_reader
 from ndcore.files.tape import Tape
 from ndcore.files.verdicts import Verdicts
 from ndcore.progress import Progress
@@ -168,6 +170,9 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[
         _, rejected, blank = documents.counts(index)
         if flags.all() and not rejected and not blank and source.stored == source.compression:
             shutil.copyfile(source.location, target)
+        elif source.kind in WHOLE:
+            with open_writer(target, source.compression) as file, open_reader(source) as stream:
+                shutil.copyfileobj(stream, file, _COPY)
         elif source.kind in COLUMNAR:
             wanted = {number for position, number in numbered(documents, index) if kept[position]}
             columnar.rewrite(source, target, wanted.__contains__, None)
@@ -218,7 +223,8 @@ def _copy_companions(output: OutputDirectory, documents: Documents, kept: npt.ND
     """
     for path, name in documents.companions:
         try:
-            data = Path(path).read_bytes()
+            with open_stream(path) as file:
+                data = file.read()
         except OSError as error:
             raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
         target = output.below("kept", name)

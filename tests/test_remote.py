@@ -1,0 +1,127 @@
+"""Inputs named by URLs: read through fsspec, listed, matched by patterns, refused where something is missing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ndcore.cli import main
+from ndcore.documents import DocumentError, Documents
+from ndcore.files.selection import Selection
+from ndcore.files.sources import UsageError, find
+
+fsspec = pytest.importorskip("fsspec")
+
+ROWS = [{"id": f"r{i}", "text": f"some words of the document of number {i // 2} and of no other"} for i in range(6)]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+KEPT = "".join(json.dumps(row) + "\n" for row in ROWS[::2]).encode()
+
+
+@pytest.fixture
+def store() -> Iterator[Any]:
+    files = fsspec.filesystem("memory")
+    files.store.clear()
+    files.pseudo_dirs[:] = [""]
+    yield files
+    files.store.clear()
+    files.pseudo_dirs[:] = [""]
+
+
+def dedup(tmp_path: Path, *arguments: object) -> dict[str, Any]:
+    assert main(["dedup", *map(str, arguments), "-o", str(tmp_path / "out"), "-q"]) == 0
+    summary: dict[str, Any] = json.loads((tmp_path / "out" / "summary.json").read_bytes())
+    return summary
+
+
+@pytest.mark.parametrize(("name", "pack"), [("a.jsonl", bytes), ("a.jsonl.gz", gzip.compress), ("a.jsonl", gzip.compress)])
+def test_a_file(tmp_path: Path, store: Any, name: str, pack: Any) -> None:
+    store.pipe(f"/bucket/{name}", pack(LINES))
+    assert dedup(tmp_path, f"memory://bucket/{name}")["counts"]["kept"] == 3
+    kept = (tmp_path / "out" / "kept" / name).read_bytes()
+    assert (kept if pack is bytes else gzip.decompress(kept)) == KEPT
+
+
+def test_a_directory_with_all_kinds_of_files(tmp_path: Path, store: Any) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "p")
+    files = {
+        "a.jsonl": LINES, "deep/b.json": json.dumps(ROWS).encode(), "deep/c.parquet": (tmp_path / "p").read_bytes(),
+        "d.txt": b"a text", "picture.png": b"\x89PNG\r\n\x1a\n\0\0\0", ".hidden": b"x", "old/e.txt": b"old",
+    }
+    store.pipe({f"/data/{name}": data for name, data in files.items()})
+    summary = dedup(tmp_path, "memory://data", "--exclude", "old/")
+    assert (summary["counts"]["read"], summary["counts"]["kept"]) == (19, 4)
+    assert {(item["path"], item["kind"]) for item in summary["ignored"]} == {
+        ("memory:///data/picture.png", "PNG image"), ("memory:///data/.hidden", "hidden file")
+    }
+    assert summary["excluded"] == 1
+    kept = tmp_path / "out" / "kept"
+    assert sorted(str(path.relative_to(kept)) for path in kept.rglob("*.*")) == [
+        "data/a.jsonl", "data/d.txt", "data/deep/b.json", "data/deep/c.parquet"
+    ]
+    assert (kept / "data" / "a.jsonl").read_bytes() == KEPT
+
+
+def test_patterns_and_names(tmp_path: Path, store: Any) -> None:
+    for year in (2024, 2025):
+        store.pipe(f"/crawl/{year}/a.jsonl", LINES)
+        store.pipe(f"/crawl/{year}/b.csv", b"id,text\n1,x\n")
+    found = find(["memory://crawl/*/a.jsonl"])
+    assert [source.name for source in found.sources] == ["2024/a.jsonl", "2025/a.jsonl"]
+    with Documents(found) as documents:
+        assert sum(map(len, documents.batches())) == sum(map(len, documents.batches())) == 12
+    assert [source.name for source in find(["memory://crawl"], (), Selection(["*.csv"])).sources] == [
+        "crawl/2024/b.csv", "crawl/2025/b.csv"
+    ]
+
+
+def test_files_of_the_file_protocol_and_sketches_and_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_bytes(LINES)
+    (tmp_path / "a.txt").write_text(ROWS[0]["text"])
+    url = f"file://{tmp_path}/a.jsonl"
+    assert dedup(tmp_path, url)["counts"]["kept"] == 3
+    assert main(["sketch", url, "-o", str(tmp_path / "s.nds"), "-q"]) == 0
+    assert main(["cluster", url, "-o", str(tmp_path / "c.ndc"), "-q"]) == 0
+    assert main(["query", str(tmp_path / "c.ndc"), f"file://{tmp_path}/a.txt"]) == 0
+    assert "r0" in capsys.readouterr().out
+    assert main(["dedup", url, "--against", url, "-o", str(tmp_path / "no")]) == 2
+    assert "given twice" in capsys.readouterr().err
+
+
+def test_refusals(tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.pipe("/bucket/a.png", b"\x89PNG\r\n\x1a\n\0\0\0")
+    for url, reason in (
+        ("memory://bucket/none.jsonl", "no such file or directory"),
+        ("memory://bucket/*.jsonl", "no file matches"),
+        ("nothing://bucket/a.jsonl", "fsspec knows no protocol nothing"),
+    ):
+        with pytest.raises(DocumentError) as caught:
+            find([url])
+        assert caught.value.reason.startswith(reason), caught.value.reason
+        assert caught.value.path == url
+    with Documents(["memory://bucket/a.png"]) as documents, pytest.raises(DocumentError, match="PNG image"):
+        documents.scan()
+    store.pipe("/bucket/x/../../escape.txt", b"x")
+    if any(".." in name for name in store.find("/bucket")):
+        with pytest.raises(UsageError, match="is not one of a file below"):
+            find(["memory://bucket"])
+    assert main(["dedup", "memory://bucket/a.png", "-o", "memory://bucket/out"]) == 2
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(DocumentError, match=r"needs fsspec: pip install 'ndcore\[remote\]'"):
+        find(["memory://bucket/a.jsonl"])
+
+
+def test_a_protocol_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(DocumentError, match=r"the protocol s3 needs a package that is not installed: .*s3fs"):
+        find(["s3://bucket/a.jsonl"])
