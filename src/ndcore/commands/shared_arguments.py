@@ -11,9 +11,11 @@ from ndcore.files.webtext import PARTS
 UNITS = ("word", "char", "grapheme", "byte", "line")
 
 INPUTS = (
-    "Inputs: directories, text files (any other suffix), .jsonl or .ndjson, .html, .htm or .xhtml, the web archives .warc, "
-    ".wet and .arc (all of these also .gz, .zst), .parquet, - for JSONL on standard input, and files written by ndcore "
-    "sketch."
+    "Inputs: texts, .jsonl, .ndjson or .jl, .json (an array, lines, or one object), .csv and .tsv with a header, "
+    ".html, .htm or .xhtml, the web archives .warc, .wet and .arc (all of these also compressed by gzip, zstd, "
+    "bzip2 or xz), Parquet, Arrow and Feather, - for JSON on standard input, directories, URLs such as "
+    "s3://BUCKET/FOLDER (extra remote), and files written by ndcore sketch. Files are known by their first bytes; "
+    "what is no text is refused, in directories passed over and listed."
 )
 # Titles of groups: every command that has such options shows them under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
