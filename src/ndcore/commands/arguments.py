@@ -79,8 +79,8 @@ def _add_dedup(commands: _Commands) -> None:
         epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Every dropped document resembles "
         "the one that stands for it at or above the threshold, computed from the texts. (With saved sketches it is an "
         "estimate; with --clustering components the two may be linked by others only.)\n\n"
-        "With -o - the kept records go to standard output as JSON lines, and the report to standard error: lines of "
-        ".jsonl as they are, a row as an object of its columns, a text, a page or a document of an archive as "
+        "With -o - the kept records go to standard output as JSON lines, and the report to standard error: records of JSON "
+        "as they are, a row of a table as an object of its columns, a text, a page or a document of an archive as "
         '{"id": ..., "text": ...}.',
     )
     p.set_defaults(run=dedup)

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 __all__ = ["Parser", "commands_of", "nearest"]
 
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 an input or an output is at fault; 2 the command line is at fault, and nothing was read; "
-    "128 + N ended by signal N (130: Ctrl-C)."
+    "Exit codes: 0 done; 1 an input or an output is at fault; 2 the command line is at fault; 128 + N ended by signal N "
+    "(130: Ctrl-C)."
 )
 
 # What an option was called before, or is called in other tools -> its name here.
