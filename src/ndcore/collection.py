@@ -321,6 +321,7 @@ class Collection:
 
     def keep_places(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         """Keep where the documents stand in files of theirs, beside what the collection is made of."""
+        self._shelf.sweep()  # of a run that was killed here
         self._shelf.put("places", header, arrays)
         self._shelf.sync()
 

@@ -186,6 +186,10 @@ class DirectoryShelf:
                 container.read(file, mmap=True)
             except container.CorruptFile:
                 file.unlink()
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Take away what was never finished."""
         for file in self.path.rglob(".*.ndc.*.tmp"):
             file.unlink()
 
