@@ -219,6 +219,34 @@ def test_a_finished_collection_is_taken_for_the_same_command_only(records, tmp_p
         assert "--overwrite" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("at", ["_finished", "_write_report"])
+def test_copies_of_streams_are_removed(tmp_path, monkeypatch, at):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(sys, "stdin", Repeated(jsonl_of(texts_of(1))))
+    monkeypatch.setattr(f"ndcore.commands.clustering.{at}", lambda *_: interrupted())
+    assert command(["-"], tmp_path, "-q", "--report", str(tmp_path / "page.html")) == 130
+    assert [*(tmp_path / "temporary").iterdir()] == []
+
+
+def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
+    """--overwrite takes the place of other collections, and not of what the same command left."""
+    assert command(records, tmp_path, "-q", "--threshold", "0.9") == 0
+    with monkeypatch.context() as patch:
+        stopped_after_sketching(patch)
+        assert command(records, tmp_path, "-q", "--overwrite") == 130
+    with monkeypatch.context() as patch:
+        patch.setattr(fourphase, "_read", None)  # nothing is sketched again
+        assert command(records, tmp_path, "-q", "--overwrite") == 0
+    assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.5
+    with monkeypatch.context() as patch:
+        stopped_after_sketching(patch)
+        assert command(records, tmp_path, "-q", "--overwrite") == 130
+    assert command(records, tmp_path, "-q", "--overwrite", "--threshold", "0.8") == 0
+    (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
+    assert command(records, tmp_path, "-q", "--overwrite") == 0
+
+
 def test_other_documents_on_standard_input_are_refused(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Repeated(jsonl_of(texts_of(1))))
     with pytest.MonkeyPatch.context() as patch:

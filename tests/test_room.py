@@ -58,9 +58,6 @@ def test_commands_name_the_path(tmp_path, texts, command, named):
     (tmp_path / "tmp").mkdir()
     names = {"in": texts, "out": tmp_path / "out", "tmp": tmp_path / "tmp", "t": tmp_path / "t"}
     arguments = [argument.format(**names) for argument in command]
-    if "--table" in arguments and "--table" not in subprocess.run(
-            [sys.executable, "-m", "ndcore", "dedup", "--help"], capture_output=True, text=True, check=True).stdout:
-        pytest.skip("there is no --table")
     options = {"input": texts.read_text()} if "-" in arguments else {}
     done = limited(*arguments, env={**os.environ, "TMPDIR": str(tmp_path / "tmp")}, **options)
     assert done.returncode == 1, done.stderr

@@ -14,7 +14,7 @@ from ndcore.human import human_bytes
 __all__ = ["FULL", "TEMPORARY", "name_place", "naming"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-TEMPORARY = "a temporary file, of which there are more; set TMPDIR to a directory with room"
+TEMPORARY = "temporary files; set TMPDIR to a directory with room"
 
 
 def name_place(

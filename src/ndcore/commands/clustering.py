@@ -50,11 +50,11 @@ def cluster(args: argparse.Namespace) -> int:
         return _dry_run(args)
     made: Collection
     documents: Documents | Sketches | None
-    with _telling_what_is_left(args):
+    with contextlib.ExitStack() as stack, _telling_what_is_left(args):
         if len(args.inputs) == 1 and is_collection(args.inputs[0]):
             made, documents = _again(args), None
         else:
-            made, documents = _build(args)
+            made, documents = _build(args, stack)
         if args.report is not None:
             _write_report(args, made, documents)
     args.written = True
@@ -64,8 +64,6 @@ def cluster(args: argparse.Namespace) -> int:
         _report(made, documents, sys.stdout)
         if sys.stderr.isatty():
             print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
-    if isinstance(documents, Documents):
-        documents.close()
     return 0
 
 
@@ -93,11 +91,11 @@ def _again(args: argparse.Namespace) -> Collection:
         return old.rethreshold(args.threshold, args.policy, args.cluster, args.guard, threads=args.threads)
     _check_output(args, Inputs([]))
     settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
+    source = _source(args, old, Inputs([]))
+    _make_way(args, source)
     with _refusing(args):
         made = Collection.build(
-            args.output, old, method=args.method or old.parameters["method"],
-            source={"collection": [str(old.path), *_stamp(old.path / DESCRIPTION)]},
-            **_how(args),
+            args.output, old, method=args.method or old.parameters["method"], source=source, **_how(args)
         )
     if old.places is not None:
         made.keep_places(*old.places)
@@ -134,7 +132,8 @@ def _left(args: argparse.Namespace, error: BaseException) -> str | None:
     """Return what to say of the collection that is there; one without a single document is taken away."""
     place = Path(args.output)
     if described(place)["finished"]:
-        complete = f"the collection {place} is complete; the same command tells what is in it"
+        same = "the same command without --overwrite" if args.overwrite else "the same command"
+        complete = f"the collection {place} is complete; {same} tells what is in it"
         return complete if isinstance(error, KeyboardInterrupt) else None
     if not any(place.rglob("*.ndc")):
         shutil.rmtree(place)
@@ -173,7 +172,8 @@ def _found(args: argparse.Namespace) -> Inputs:
     return found
 
 
-def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
+def _build(args: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[Collection, Documents | Sketches]:
+    """Build a collection, or go on with one; `stack` closes what is read."""
     found = _found(args)
     old = _extended(args, found)
     texts: Documents | Sketches
@@ -182,10 +182,11 @@ def _build(args: argparse.Namespace) -> tuple[Collection, Documents | Sketches]:
         settings(args, [texts], ("modulus", "seed"))
         ids: Any = texts.ids
     else:
-        texts = open_documents(args, found)
+        texts = stack.enter_context(open_documents(args, found))
         texts.spool()
         ids = _Later(texts, args.output)
     source = _source(args, old, found)
+    _make_way(args, source)
     known: dict[str, Any] = {"source": source, "text_bytes": _text_bytes(found)}
     made = _finished(args, old, texts, source)
     if made is not None:
@@ -271,8 +272,19 @@ def _check_output(args: argparse.Namespace, found: Inputs) -> None:
         if source.location and Path(source.location).resolve().is_relative_to(place.resolve()):
             raise UsageError(f"the input {source.path} lies in the output {args.output}; give another output name")
     check_output(args.output, "collection", overwrite=True, folder=True)  # what is unfinished goes on
-    if args.overwrite and is_collection(place) and not args.dry_run:
-        shutil.rmtree(place)
+
+
+def _make_way(args: argparse.Namespace, source: dict[str, Any]) -> None:
+    """With ``--overwrite``, remove the collection in the output, unless it is what this command left when interrupted."""
+    place = Path(args.output)
+    if args.overwrite and is_collection(place):
+        try:
+            there = described(place)
+            left = not there["finished"] and there["source"] == source
+        except ValueError:  # damaged, or of a newer format
+            left = False
+        if not left:
+            shutil.rmtree(place)
 
 
 def _source(args: argparse.Namespace, old: Collection | None, found: Inputs) -> dict[str, Any]:
