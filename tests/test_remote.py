@@ -125,3 +125,20 @@ def test_a_protocol_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(DocumentError, match=r"the protocol s3 needs a package that is not installed: .*s3fs"):
         find(["s3://bucket/a.jsonl"])
+
+
+def test_what_is_printed_of_urls_can_be_compared(
+    tmp_path: Path, store: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.pipe({"/bucket/a.jsonl": LINES, "/bucket/b.txt": ROWS[0]["text"].encode()})
+    assert main(["dedup", "memory://bucket/a.jsonl", "memory://bucket/b.txt", "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "2 dropped for memory://bucket/a.jsonl:1 (r0)" in said
+    [line] = [line for line in said.splitlines() if line.startswith("Look at a pair with: ndcore compare ")]
+    assert line.split()[-2:] == ["memory://bucket/a.jsonl:1", "memory://bucket/a.jsonl:2"]
+    for pair in (line.split()[-2:], ["memory://bucket/a.jsonl#r0", "memory://bucket/b.txt"]):
+        assert main(["compare", *pair, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["verdict"] == "identical"
+    assert main(["compare", "memory://bucket/a.jsonl:99", "memory://bucket/b.txt"]) == 1
+    assert "no document is at line, row or record 99" in capsys.readouterr().err
+    assert main(["compare", "memory://bucket/none.jsonl:1", "memory://bucket/b.txt"]) == 1

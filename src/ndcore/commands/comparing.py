@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,7 @@ _SKETCHES: dict[str, Callable[..., MinHasher | BottomSketcher | ModSketcher]] = 
     "200 smallest": functools.partial(BottomSketcher, size=200),
     "adaptive sample": functools.partial(ModSketcher, modulus="adaptive"),
 }
+_HOST = re.compile(r"\w+://[^/]*:\d+")  # a URL that ends with a port
 _SENTENCES = {
     "identical": "identical, byte for byte",
     "lexical": "lexically equivalent: the same tokens in the same order",
@@ -200,17 +203,35 @@ def load(
     UsageError
         The name is that of a file of many records.
     """
-    if name == STDIN or Path(name).exists() or (is_url(name) and "#" not in name):
+    if name == STDIN or Path(name).exists():
         return _whole(name, unit, html)
-    for at in [i for i, character in enumerate(name) if character == "#"]:
-        path, ident = name[:at], name[at + 1 :]
-        if Path(path).is_file() and format_of(path).kind not in WHOLE:
-            return _find(path, ident, text_field, id_field, html)
-    path, _, line = name.rpartition(":")
-    if line.isascii() and line.isdigit() and Path(path).is_file() and format_of(path).kind not in WHOLE:
-        return _find(path, int(line), text_field, id_field, html)
+    record = _record(name)
+    if record is not None:
+        return _find(*record, text_field, id_field, html)
+    if is_url(name):
+        return _whole(name, unit, html)
     reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
     raise DocumentError(name, None, reason)
+
+
+def _record(name: str) -> tuple[str, str | int] | None:
+    """Return the file and the id, or the line, that ``FILE#ID`` or ``FILE:LINE`` stands for; None where it is neither."""
+    for at in [i for i, character in enumerate(name) if character == "#"]:
+        if _holds_records(name[:at]):
+            return name[:at], name[at + 1 :]
+    path, _, line = name.rpartition(":")
+    if line.isascii() and line.isdigit() and not _HOST.fullmatch(name) and _holds_records(path):
+        return path, int(line)
+    return None
+
+
+def _holds_records(path: str) -> bool:
+    """Whether a file, or one that a URL names, is made of records."""
+    if not is_url(path):
+        return Path(path).is_file() and format_of(path).kind not in WHOLE
+    with contextlib.suppress(DocumentError):
+        return all(source.kind not in WHOLE for source in find([path]).sources)
+    return False
 
 
 def _whole(name: str, unit: str | None, html: str | None) -> Text:

@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 import numpy as np
@@ -24,7 +25,7 @@ from ndcore.files.formats import RECORDS
 from ndcore.files.json_lines import write_ids, write_lines
 from ndcore.files.outputs import STDOUT
 from ndcore.files.places import Place
-from ndcore.files.sources import WHOLE, DocumentError, Inputs, Source, UsageError, is_stream
+from ndcore.files.sources import STDIN, WHOLE, DocumentError, Inputs, Source, UsageError, is_stream, is_url
 from ndcore.files.verdicts import Verdicts
 from ndcore.filtering import FilterDesign
 from ndcore.human import counted
@@ -193,7 +194,8 @@ class Run:
         """Where a document of the inputs or of --against stands; None in a stream, which cannot be read again."""
         n = len(self.verdicts)
         place: Place = self.texts.place(position) if position < n else self.known.place(position - n)  # type: ignore[union-attr]
-        return None if is_stream(place.file) else place
+        lasting = is_url(place.file) or (place.file != STDIN and not (Path(place.file).exists() and is_stream(place.file)))
+        return place if lasting else None
 
     def _keep(self) -> str | Callable[[], Any]:
         return self.ranking.priorities if self.ranking is not None else self.args.keep[0]
