@@ -44,6 +44,8 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
         ("Collection.build", "method"): lambda **x: nd.Collection.build(place, TEXTS, **x),
         ("Collection.build", "policy"): lambda **x: nd.Collection.build(place, TEXTS, **x),
         ("Collection.build", "cluster"): lambda **x: nd.Collection.build(place, TEXTS, **x),
+        ("Collection.extend", "policy"): lambda **x: made.extend(place, TEXTS, ["d", "e", "f"], **x),
+        ("Collection.extend", "cluster"): lambda **x: made.extend(place, TEXTS, ["d", "e", "f"], **x),
         ("Collection.query", "policy"): lambda **x: made.query(TEXTS[0], **x),
         ("Collection.resembling", "policy"): lambda **x: made.resembling("a", **x),
         ("Collection.rethreshold", "policy"): made.rethreshold,

@@ -138,7 +138,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     nd.MinHasher(84).sketch_many(["a b c"]).save("s.nds")
     assert main(["cluster", "a.jsonl", "-o", "c.ndc", "-q"]) == 0
     for words, message in (
-        (["dedup", "-", "-o", "out"], "- is a stream; save it first"),
+        (["dedup", "-", "-o", "out"], "- would be copied as a whole; save it first"),
         (["dedup", "s.nds", "-o", "out"], "s.nds holds sketches"),
         (["sketch", "s.nds", "-o", "out"], "s.nds holds sketches already"),
         (["cluster", "c.ndc"], "c.ndc is a collection"),

@@ -212,7 +212,8 @@ class Collection:
         self.recipe.check(settings.recipe)
         return self._made(
             path, given, Before(found.segments, found.leaders, found.same), settings, packed, None, source, text_bytes,
-            progress, policy=policy or found.policy, cluster=cluster or found.cluster,
+            progress, policy=found.policy if policy is None else policy,
+            cluster=found.cluster if cluster is None else cluster,
             guard=found.guard if guard is None else guard, least=found.least if least is None else least,
             tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
         )

@@ -130,7 +130,8 @@ def estimated(args: argparse.Namespace, found: Inputs, sketcher: Sketcher, costs
     """Read a sample of the inputs, for about `SECONDS`, and scale it up."""
     for source in found.sources:
         if not source.location:
-            raise UsageError(f"--dry-run reads inputs that can be read again, and {source.path} is a stream; save it first")
+            whole = f"{source.path} would be copied as a whole; save it first"
+            raise UsageError(f"--dry-run reads a sample of files, and {whole}")
         if source.kind in (SKETCHES, COLLECTION):
             what = "holds sketches" if source.kind == SKETCHES else "is a collection"
             raise UsageError(f"--dry-run estimates what documents take, and {source.path} {what}")
