@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -322,3 +323,21 @@ def test_from_recipe():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_bottom_sketches_of_short_texts_reserve_what_they_can_hold(threads):
+    texts = [f"a few words of text, number {i}" for i in range(2000)]
+    sketcher = nd.BottomSketcher(65536)
+    values, offsets = np.arange(4000, dtype=np.uint64), np.arange(0, 4001, 2)
+    tracemalloc.start()
+    try:
+        sketches = sketcher.sketch_many(texts, threads=threads)
+        sets = sketcher.sketch_hashes(values, offsets)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 5_000_000  # of 2000 sketches of 65,536 members: a gigabyte
+    assert np.diff(sketches.offsets).tolist() == [3] * 2000
+    assert np.diff(sets.offsets).tolist() == [2] * 2000
+    assert sketches.values.tolist() == nd.BottomSketcher(200).sketch_many(texts).values.tolist()

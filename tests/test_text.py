@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -240,3 +242,26 @@ def test_documents_of_a_batch_do_not_touch(variant):
     assert invalid == 2
     expected = [shingling.of_tokens([token], 1)[0] for token in (b"a", b"b", b"c", b"d")]
     np.testing.assert_array_equal(values, np.array(expected, np.uint64))
+
+
+@pytest.mark.parametrize("unit", [
+    "\u304b\u3099", "\u1112\u1161\u11ab\u304b\u3099\u3042", "\u4e00\u0301\u0323\ufdfa", "\uac00\u11a8",
+])
+@pytest.mark.parametrize("before", ["", "\u4e00", "\u00e9"])
+def test_nfkc_of_long_text_without_ascii_is_that_of_its_parts(unit, before):
+    times = 300_000 // len(unit.encode())
+    whole = _text.normalize((before + unit * times).encode(), True)
+    assert whole == _text.normalize(before.encode(), True) + _text.normalize(unit.encode(), True) * times
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of address space are tested on Linux")
+def test_nfkc_of_long_text_without_ascii_reserves_little():
+    script = (
+        "import resource\n"
+        "from ndcore._text import normalize\n"
+        "text = '\\u4e00\\u4e8c'.encode() * 2_000_000\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 200_000_000,) * 2)\n"
+        "assert normalize(text, True) == text\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

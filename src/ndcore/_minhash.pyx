@@ -177,24 +177,27 @@ cdef class Bottoms(Sink):
     """values uint64: MIN_s of one document after another, each ascending, end to end; counts int64 (n,) of each."""
     cdef nd_bottom state
     cdef uint64_t[::1] members, table, early
-    cdef size_t end
+    cdef size_t n, size, end
     cdef int64_t[::1] filled
-    cdef readonly object counts
+    cdef readonly object counts, values
 
     def __init__(self, n: int, size: int, bits: int, seed: int):
         key, _, _ = coefficients(seed, 0)
-        cdef size_t early_size = max(EARLY, 2 * size)
-        self.table = np.empty(nd_table_room(size), np.uint64)
-        self.early = np.empty(3 * early_size, np.uint64)
-        self.members = np.empty(n * size, np.uint64)
-        self.end = 0
-        self.counts = np.zeros(n, np.int64)
+        self.n, self.size, self.end = n, size, 0
+        self.values, self.counts = np.empty(0, np.uint64), np.zeros(n, np.int64)
         self.filled = self.counts
-        self.state.size, self.state.room, self.state.table_key = size, nd_table_room(size), random_table_key()
-        self.state.key, self.state.shift = key, 64 - bits
-        self.state.table, self.state.early, self.state.early_size = &self.table[0], &self.early[0], early_size
+        self.state.table_key, self.state.key, self.state.shift = random_table_key(), key, 64 - bits
         self.take = nd_bottom_take
         self.to = &self.state
+
+    cdef prepare(self, size_t most, size_t total):
+        # A document of few shingles has few members, whatever the size of a sketch.
+        cdef size_t size = min(self.size, max(most, 1)), early_size = min(max(EARLY, 2 * size), max(most, 1))
+        self.table = np.empty(nd_table_room(size), np.uint64)
+        self.early = np.empty(3 * early_size, np.uint64)
+        self.members = np.empty(min(<object> self.n * size, total) + 1, np.uint64)
+        self.state.size, self.state.room, self.state.early_size = size, nd_table_room(size), early_size
+        self.state.table, self.state.early = &self.table[0], &self.early[0]
 
     cdef void start(self, size_t row) noexcept nogil:
         self.state.members = &self.members[self.end]
@@ -205,6 +208,6 @@ cdef class Bottoms(Sink):
         self.filled[row] = <int64_t> self.state.count
         self.end += self.state.count
 
-    @property
-    def values(self):
-        return np.asarray(self.members)[:self.end]
+    cdef complete(self):
+        self.values = np.array(self.members[:self.end])
+        self.members = self.table = self.early = None

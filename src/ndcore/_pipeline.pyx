@@ -72,6 +72,7 @@ cdef extern from "pipeline.h" nogil:
         nd_rabin rabin
         nd_rabin_symbol_window symbol_window
         nd_rabin_byte_window byte_window
+        uint64_t lead
     ctypedef struct nd_shingled:
         size_t tokens
         size_t shingles
@@ -82,7 +83,8 @@ cdef extern from "pipeline.h" nogil:
     ctypedef void (*nd_sink)(void *, const uint64_t *, size_t) noexcept
     ctypedef struct nd_shingle_reading:
         nd_shingled done
-    size_t nd_shingle_scratch_size(size_t width)
+    size_t nd_shingle_most(nd_unit unit, size_t n)
+    size_t nd_shingle_scratch_size(nd_unit unit, size_t width, size_t n)
     void nd_shingle_open(
         nd_shingle_reading *r, const nd_shingling *s, const uint8_t *text, size_t n, uint64_t *scratch, uint8_t *tape)
     bint nd_shingle_next(nd_shingle_reading *r, nd_sink take, void *to)
@@ -286,6 +288,7 @@ cdef class Shingler:
         self._leave_out(stop_words)
         _rabin.rabin_symbol_window_init(&self.how.symbol_window, &self.how.rabin, width)
         _rabin.rabin_byte_window_init(&self.how.byte_window, &self.how.rabin, width)
+        self.how.lead = _rabin.rabin_shift(&self.how.rabin, _rabin.rabin_bytes(&self.how.rabin, 0, b"\x01", 1), width)
 
     def __dealloc__(self):
         free(self.how.stops.slots)
@@ -305,8 +308,8 @@ cdef class Shingler:
         nd_stops_fill(&self.how.stops, tape, &symbols[0], n)
 
     cdef size_t _most(self, size_t size) noexcept nogil:
-        """The most shingles that a document of so many bytes can have: two words of a byte each have one between."""
-        return size // 2 + 1 if self.how.unit == ND_WORD else size + 1
+        """The most shingles that a document of so many bytes can have."""
+        return nd_shingle_most(self.how.unit, size)
 
     def batch(self, documents) -> Batch:
         return Batch(documents, normal=self.normal, remove=self.remove)
@@ -393,7 +396,8 @@ cdef class Work:
 
     def __cinit__(self, Shingler shingler, Batch batch):
         self.shingler, self.batch = shingler, batch
-        self.scratch = <uint64_t *> allocate(nd_shingle_scratch_size(shingler.how.width) * sizeof(uint64_t))
+        self.scratch = <uint64_t *> allocate(
+            nd_shingle_scratch_size(shingler.how.unit, shingler.how.width, batch.longest) * sizeof(uint64_t))
         if shingler.how.stops.room:
             self.begin_tape()
         if shingler.labelled:

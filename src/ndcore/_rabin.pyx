@@ -50,6 +50,9 @@ cdef void rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r,
 cdef uint64_t rabin_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n) noexcept nogil:
     return nd_rabin_bytes(r, state, b, n)
 
+cdef uint64_t rabin_shift(const nd_rabin *r, uint64_t value, uint64_t n) noexcept nogil:
+    return nd_rabin_shift(r, value, n)
+
 cdef uint64_t rabin_words(const nd_rabin *r, const uint64_t *words, size_t n) noexcept nogil:
     return nd_rabin_words(r, words, n)
 

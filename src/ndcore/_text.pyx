@@ -19,6 +19,7 @@ cdef extern from "text.h" nogil:
     size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
     uint64_t nd_text_symbol(const nd_text_table *table, const uint8_t *token, size_t n)
     int nd_text_kind(uint32_t code_point)
+    size_t nd_text_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point)
     size_t nd_text_variants(const char **names, int *runnable, size_t room, uint32_t features)
     int nd_text_use(const char *name, uint32_t features)
     int nd_text_chosen()
@@ -87,9 +88,12 @@ def is_boundary(point: int) -> bool:
 
 
 cdef size_t _cut(const uint8_t *text, size_t n, size_t at) noexcept nogil:
-    """Where the piece that begins at `at` ends: before an ASCII byte, or at the end."""
+    """Find where the piece that begins at `at` ends: before a code point that text may be cut before, or at the end."""
     cdef size_t end = at + PIECE
+    cdef uint32_t point
     while end < n and text[end] >= 0x80:
+        if text[end] & 0x40 and nd_text_decode(text + end, text + n, &point) and nd_nfkc_is_boundary(point):
+            break
         end += 1
     return min(end, n)
 

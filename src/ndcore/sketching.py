@@ -279,7 +279,7 @@ class BottomSketcher(Sketcher):
         counts = end_to_end([piece.sink.counts for piece in done])
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
-        values = np.concatenate([piece.sink.values for piece in done])  # never the sink's own, which have room for more
+        values = end_to_end([piece.sink.values for piece in done])
         sizes = partial(bottom_sizes, values, offsets, self.size, self.bits)
         exact = (counts < self.size) & ((self.bits == 64) | ~valid)  # fewer bits may have made two shingles one
         return Sketches(values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=exact, valid=valid)

@@ -2254,6 +2254,81 @@ static void test_hostile_blocks(void)
 
 /* ---- pipeline */
 
+static void set_width(nd_shingling *s, size_t width)
+{
+    const uint8_t one = 1;
+    s->width = width;
+    nd_rabin_symbol_window_init(&s->symbol_window, &s->rabin, width);
+    nd_rabin_byte_window_init(&s->byte_window, &s->rabin, width);
+    s->lead = nd_rabin_shift(&s->rabin, nd_rabin_bytes(&s->rabin, 0, &one, 1), width);
+}
+
+static size_t units_taken;    /* by the kernels of windows, again and again where a window begins anew */
+
+static void counted_windows(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window, const uint64_t *s, size_t n,
+                            uint64_t *out)
+{
+    units_taken += n;
+    nd_rabin_symbols(r, w, window, s, n, out);
+}
+
+static void counted_sliding(const nd_rabin *r, const nd_rabin_byte_window *w, size_t window, const uint8_t *b, size_t n,
+                            uint64_t *out)
+{
+    units_taken += n;
+    nd_rabin_sliding(r, w, window, b, n, out);
+}
+
+static uint64_t counted_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n)
+{
+    units_taken += n;
+    return nd_rabin_bytes(r, state, b, n);
+}
+
+/* A token costs the same for every width, and a short document its own length. */
+static void test_cost_of_widths(void)
+{
+    enum { TOKENS = 300000 };
+    static const size_t widths[] = {1, 4, 64, 1000, 4096};
+    static nd_shingling s;
+    static uint8_t text[2 * TOKENS];
+    static uint64_t values[2 * TOKENS], symbols[TOKENS];
+    s.run = (nd_kernels){nd_text_open, nd_text_symbols, counted_windows, counted_sliding, counted_bytes, nd_rabin_words};
+    s.short_whole = 1;
+    nd_text_table_init(&s.token_table, NAIVE_Q);
+    nd_rabin_init(&s.rabin, NAIVE_P, 64);
+    for (size_t i = 0; i < TOKENS; i++) {
+        symbols[i] = text[2 * i] = (uint8_t)('a' + random_below(26));
+        text[2 * i + 1] = ' ';
+    }
+    for (size_t q = 0; q < 2 * sizeof widths / sizeof *widths; q++) {
+        const size_t width = widths[q / 2], n = q % 2 ? sizeof text : TOKENS;
+        s.unit = q % 2 ? ND_BYTE : ND_WORD;
+        set_width(&s, width);
+        uint64_t *const scratch = malloc(8 * nd_shingle_scratch_size(s.unit, width, sizeof text));
+        nd_collected all = {values, 0};
+        size_t taped;
+        units_taken = 0;
+        const nd_shingled done = nd_shingle(&s, text, sizeof text, nd_collect, &all, scratch, NULL, &taped);
+        CHECK(done.tokens == n && all.n == n - width + 1 && done.shingles == all.n, "width %zu: %zu shingles", width, all.n);
+        CHECK(units_taken <= n + n / 15 + width, "width %zu: %zu units taken of %zu", width, units_taken, n);
+        for (size_t sample = 0; sample < 40; sample++) {
+            const size_t at = sample < 2 ? sample * (all.n - 1) : random_below(all.n);
+            const uint64_t expected = q % 2 ? naive_mod(NAIVE_P, 64, text + at, width, 64)
+                                            : naive_words(NAIVE_P, symbols + at, width);
+            CHECK(values[at] == expected, "width %zu: shingle %zu", width, at);
+        }
+        free(scratch);
+        if (q % 2) {
+            all.n = units_taken = 0;
+            uint64_t few[2 * 1024];
+            CHECK(nd_shingle_scratch_size(ND_BYTE, 65536, 3) <= 2048, "scratch for a short document");
+            nd_shingle(&s, text, width < 5 ? width - 1 : 5, nd_collect, &all, few, NULL, &taped);
+            CHECK(units_taken <= 5, "width %zu: %zu bytes taken of a short document", width, units_taken);
+        }
+    }
+}
+
 static void test_shingles(void)
 {
     static const size_t widths[] = {1, 2, 5, 64, 1024, 1500};
@@ -2264,9 +2339,7 @@ static void test_shingles(void)
     nd_rabin_init(&s.rabin, NAIVE_P, 64);
     for (size_t q = 0; q < 6; q++) {
         const size_t width = widths[q];
-        s.width = width;
-        nd_rabin_symbol_window_init(&s.symbol_window, &s.rabin, width);
-        nd_rabin_byte_window_init(&s.byte_window, &s.rabin, width);
+        set_width(&s, width);
         for (size_t u = 0; u < UNIT_COUNT; u++)
             for (int l = 0; l < LENGTH_COUNT; l++) {
                 const size_t n = LENGTHS[l];
@@ -2281,7 +2354,7 @@ static void test_shingles(void)
                 const size_t tokens = expected.count, full = tokens >= width ? tokens - width + 1 : 0;
                 const size_t shingles = full ? full : s.short_whole && tokens;
                 uint8_t *given = guarded(0, BACK, n, 0), *tape = guarded(1, BACK, nd_text_tape_size(n), 0);
-                uint64_t *scratch = guarded(2, BACK, 8 * nd_shingle_scratch_size(width), 0);
+                uint64_t *scratch = guarded(2, BACK, 8 * nd_shingle_scratch_size(s.unit, width, n), 0);
                 nd_collected all = {guarded(3, BACK, 8 * shingles, 0), 0};
                 size_t taped;
                 memcpy(given, text, n);
@@ -2351,11 +2424,10 @@ static void test_stop_words(void)
                 CHECK(same || !kept || memcmp(symbols, left.symbols, 8 * kept) == 0, "symbols of what is left");
             }
             s.stops = stops_of(&words, 0, 0);
-            s.width = k;
-            nd_rabin_symbol_window_init(&s.symbol_window, &s.rabin, s.width);
+            set_width(&s, k);
             const size_t shingles = left.count >= k ? left.count - k + 1 : left.count > 0;
             uint8_t *given = guarded(0, BACK, n, 0), *tape = guarded(1, BACK, nd_text_tape_size(n), 0);
-            uint64_t *scratch = guarded(2, BACK, 8 * nd_shingle_scratch_size(k), 0);
+            uint64_t *scratch = guarded(2, BACK, 8 * nd_shingle_scratch_size(ND_WORD, k, n), 0);
             nd_collected found = {guarded(3, BACK, 8 * shingles, 0), 0};
             size_t taped;
             memcpy(given, text, n);
@@ -2523,6 +2595,7 @@ int main(void)
     each_variant("hamming", nd_hamming_variants, nd_hamming_use, nd_hamming_chosen, test_tables);
     test_hostile_blocks();
     test_shingles();
+    test_cost_of_widths();
     test_stop_words();
     test_labels();
     test_features();

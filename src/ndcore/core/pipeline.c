@@ -1,14 +1,44 @@
-/* A block of symbols keeps the last width − 1 of the block before it, so that no window is lost at a seam. */
+/* The naive way asks for the fingerprints of 1024 windows at a time. Each call then takes in width − 1 units before the first
+ * window is full, in each of four chains (rabin_slide.h), so that a window of 65,536 units costs as much as 256 of them.
+ * Here a call has at least 16 · width windows, if the document has: what the chains take in first is at most a quarter of
+ * that, for every width. They are handed on by 1024, so that whoever takes them stays in the cache, and is asked whether to
+ * go on. A block of symbols keeps the last width − 1 of the block before it, so that no window is lost at a seam. */
 #include "pipeline.h"
 
-enum { BLOCK = 1024 };
+enum { BLOCK = 1024, WIDTHS = 16, FEW = 64 };
 
-size_t nd_shingle_scratch_size(size_t width) { return 2 * (BLOCK + width); }
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+size_t nd_shingle_most(nd_unit unit, size_t n)
+{
+    return unit == ND_WORD ? n / 2 + 1 : unit == ND_TOKENS ? n / 8 : n;
+}
+
+/* Windows at once, of a document of at most so many tokens. */
+static size_t windows_at_once(size_t width, size_t most)
+{
+    const size_t some = smaller(WIDTHS * width, most);
+    return some < BLOCK ? BLOCK : some;
+}
+
+/* Symbols at once: those of the windows, and one more than there are, to see the end. */
+static size_t symbols_at_once(size_t width, size_t most)
+{
+    return smaller(windows_at_once(width, most) + width - 1, most + 1);
+}
+
+size_t nd_shingle_scratch_size(nd_unit unit, size_t width, size_t n)
+{
+    const size_t most = nd_shingle_most(unit, n);
+    return windows_at_once(width, most) + (unit == ND_BYTE ? 0 : symbols_at_once(width, most));
+}
 
 void nd_shingle_open(nd_shingle_reading *r, const nd_shingling *s, const uint8_t *text, size_t n, uint64_t *scratch,
                      uint8_t *tape)
 {
-    *r = (nd_shingle_reading){.how = s, .text = text, .n = n, .scratch = scratch, .tape = tape};
+    const size_t most = nd_shingle_most(s->unit, n), block = windows_at_once(s->width, most);
+    *r = (nd_shingle_reading){.how = s, .text = text, .n = n, .block = block, .fingerprints = scratch, .symbols = scratch + block,
+                              .room = symbols_at_once(s->width, most), .tape = tape};
     s->run.open(&r->tokens, s->unit, &s->token_table, text, n, tape);
 }
 
@@ -21,56 +51,77 @@ static void whole(nd_shingle_reading *r, uint64_t fingerprint, nd_sink *take, vo
     r->done.shingles = 1;
 }
 
+/* Hands on some of the fingerprints that are ready; 0 where none are. */
+static int hand_on(nd_shingle_reading *r, nd_sink *take, void *to)
+{
+    const size_t n = smaller(r->ready - r->handed, BLOCK);
+    if (n)
+        take(to, r->fingerprints + r->handed, n);
+    r->handed += n;
+    return n != 0;
+}
+
+/* So many fingerprints are ready. */
+static void make_ready(nd_shingle_reading *r, size_t windows)
+{
+    r->ready = windows;
+    r->handed = 0;
+    r->done.shingles += windows;
+}
+
+/* Reads symbols until there is room for few more of them, which would be read one by one, or none are left. */
+static void read_symbols(nd_shingle_reading *r)
+{
+    const nd_shingling *s = r->how;
+    for (size_t got = 1; got && (r->held < s->width || r->room - r->held > FEW);) {
+        uint64_t *const symbols = r->symbols + r->held;
+        uint8_t *const tape = r->tokens.tape;
+        got = s->run.symbols(&r->tokens, symbols, smaller(r->room - r->held, BLOCK));
+        size_t kept = got;
+        if (s->stops.room)
+            kept = nd_stops_leave_out(&s->stops, symbols, got, tape, &r->tokens.tape);
+        r->held += kept;
+        r->done.tokens += kept;
+    }
+}
+
 static int next_symbols(nd_shingle_reading *r, nd_sink *take, void *to)
 {
     const nd_shingling *s = r->how;
-    const size_t width = s->width, room = BLOCK + width - 1;
-    uint64_t *symbols = r->scratch, *fingerprints = r->scratch + BLOCK + width;
-    uint8_t *const tape = r->tokens.tape;
-    size_t got = s->run.symbols(&r->tokens, symbols + r->held, room - r->held);
-    if (!got) {
-        if (s->short_whole && r->done.tokens && r->done.tokens < width)
-            whole(r, s->run.words(&s->rabin, symbols, r->done.tokens), take, to);
-        r->done.invalid = r->tokens.invalid;
-        return 0;
+    if (hand_on(r, take, to))
+        return 1;
+    read_symbols(r);
+    if (r->held >= s->width) {
+        const size_t windows = r->held - s->width + 1;
+        s->run.windows(&s->rabin, &s->symbol_window, s->width, r->symbols, r->held, r->fingerprints);
+        r->held = s->width - 1;
+        memmove(r->symbols, r->symbols + windows, r->held * sizeof *r->symbols);
+        make_ready(r, windows);
+        return hand_on(r, take, to);
     }
-    if (s->stops.room)
-        got = nd_stops_leave_out(&s->stops, symbols + r->held, got, tape, &r->tokens.tape);
-    r->held += got;
-    r->done.tokens += got;
-    if (got && r->held >= width) {
-        const size_t windows = r->held - width + 1;
-        s->run.windows(&s->rabin, &s->symbol_window, width, symbols, r->held, fingerprints);
-        take(to, fingerprints, windows);
-        r->done.shingles += windows;
-        r->held = width - 1;
-        memmove(symbols, symbols + windows, r->held * sizeof *symbols);
-    }
-    return 1;
+    if (s->short_whole && r->done.tokens && r->done.tokens < s->width)
+        whole(r, s->run.words(&s->rabin, r->symbols, r->done.tokens), take, to);
+    r->done.invalid = r->tokens.invalid;
+    return 0;
 }
 
 static int next_bytes(nd_shingle_reading *r, nd_sink *take, void *to)
 {
-    static const uint8_t one = 1, zeros[256];
     const nd_shingling *s = r->how;
+    if (hand_on(r, take, to))
+        return 1;
     r->done.tokens = r->n;
-    if (r->tape && s->run.symbols(&r->tokens, r->scratch, BLOCK))
+    if (r->tape && s->run.symbols(&r->tokens, r->fingerprints, BLOCK))
         return 1;
     if (r->done.shingles + s->width <= r->n) {
-        const size_t left = r->n - s->width + 1 - r->done.shingles, windows = left < BLOCK ? left : BLOCK;
-        s->run.sliding(&s->rabin, &s->byte_window, s->width, r->text + r->done.shingles, windows + s->width - 1, r->scratch);
-        take(to, r->scratch, windows);
-        r->done.shingles += windows;
-        return 1;
+        const size_t windows = smaller(r->n - s->width + 1 - r->done.shingles, r->block);
+        const uint8_t *const text = r->text + r->done.shingles;
+        s->run.sliding(&s->rabin, &s->byte_window, s->width, text, windows + s->width - 1, r->fingerprints);
+        make_ready(r, windows);
+        return hand_on(r, take, to);
     }
-    if (s->short_whole && r->n && r->n < s->width) {
-        uint64_t f = s->run.bytes(&s->rabin, 0, &one, 1);
-        for (size_t left = s->width, step; left; left -= step) {
-            step = left < sizeof zeros ? left : sizeof zeros;
-            f = s->run.bytes(&s->rabin, f, zeros, step);
-        }
-        whole(r, s->run.bytes(&s->rabin, f, r->text, r->n), take, to);
-    }
+    if (s->short_whole && r->n && r->n < s->width)
+        whole(r, s->run.bytes(&s->rabin, s->lead, r->text, r->n), take, to);
     return 0;
 }
 

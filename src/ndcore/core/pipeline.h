@@ -27,6 +27,7 @@ typedef struct {
     nd_rabin rabin;             /* degree 64 */
     nd_rabin_symbol_window symbol_window;
     nd_rabin_byte_window byte_window;
+    uint64_t lead;              /* for bytes: the state after 0x01 and width zero bytes, which a short document follows */
 } nd_shingling;
 
 /* What became of one document. */
@@ -38,21 +39,26 @@ typedef void nd_sink(void *to, const uint64_t *fingerprints, size_t n);
 typedef struct {
     const nd_shingling *how;
     const uint8_t *text;
-    size_t n, held;              /* bytes; symbols of the last block that the next windows begin with */
-    uint64_t *scratch;
+    size_t n, block, room;       /* bytes; windows and symbols at once */
+    size_t held, ready, handed;  /* symbols that no window has begun with; fingerprints, and how many were handed on */
+    uint64_t *symbols, *fingerprints;
     uint8_t *tape;
     nd_text tokens;
     nd_shingled done;
 } nd_shingle_reading;
 
-/* Words of scratch that a reading needs. */
-size_t nd_shingle_scratch_size(size_t width);
+/* Tokens, and so shingles, that a document of n bytes can have: two words of a byte each have one between, and a token of
+ * ND_TOKENS follows its length. A document of one token is a shingle too. */
+size_t nd_shingle_most(nd_unit unit, size_t n);
+
+/* Words of scratch that a reading of at most n bytes needs: below 34 · width + 2048. */
+size_t nd_shingle_scratch_size(nd_unit unit, size_t width, size_t n);
 
 /* Begins to read a document. tape: NULL, or room for the canonical bytes (text.h). All of them stay while it is read. */
 void nd_shingle_open(nd_shingle_reading *r, const nd_shingling *s, const uint8_t *text, size_t n, uint64_t *scratch,
                      uint8_t *tape);
-/* Reads one more block: hands the fingerprints of its shingles, in order and with repeats, to take(to, …). 0 where the document
- * is at its end, and r->done complete. */
+/* Hands the fingerprints of the next shingles, in order and with repeats, to take(to, …), at most 1024 of them. 0 where the
+ * document is at its end, and r->done complete. O(1) a token, for every width. */
 int nd_shingle_next(nd_shingle_reading *r, nd_sink *take, void *to);
 /* Bytes on the tape. */
 size_t nd_shingle_taped(const nd_shingle_reading *r);
