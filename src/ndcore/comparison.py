@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -93,9 +94,11 @@ class Comparison:
         Notes
         -----
         Minima agree independently of each other: binomial. Samples of sets take no element twice: hypergeometric, of
-        |A| + |B| − K elements of which K are common, or of |A|, as `sizes` has them. "exact" believes only sizes that are
-        exact, and is binomial, which is wider, where one is estimated. The containment of signatures supposes
-        the sizes to be right.
+        |A| + |B| − K elements of which K are common, or of |A|. "exact" believes only sizes that are exact, and is
+        binomial, which is wider, where one is estimated; "midp" takes an estimated size one standard error larger, for the
+        larger the set, the less a sample says. The containment of signatures is made of the resemblance and the sizes:
+        errors of estimated sizes, which come from the same minima, widen the interval (Zou and Donner 2008, MOVER), at
+        both methods, so that "exact" promises to cover by exact sizes only. DESIGN.md §5 has the formulas.
         """
         checked_interval(confidence, method)
         if quantity not in ("resemblance", "containment"):
@@ -103,7 +106,7 @@ class Comparison:
         if self.signatures:
             low, high = _binomial(self.common, self.total, confidence, method)
             if quantity == "containment":
-                low, high = self._contained(low), self._contained(high)
+                low, high = self._contained_between(low, high, confidence)
         else:
             low, high = self._of_samples(confidence, method, quantity == "resemblance")
         return np.where(self.valid, low, np.nan), np.where(self.valid, high, np.nan)
@@ -116,9 +119,11 @@ class Comparison:
         sure = self.whole.ravel() & (trials > 0)
         low[sure] = high[sure] = common[sure] / trials[sure]
         both = known_a & known_b
-        whole = size_a
+        error_a, error_b = (_size_error(*size, self.total.ravel()) for size in ((size_a, known_a), (size_b, known_b)))
+        whole = size_a + error_a
         if of_union:  # of an estimate an even number, so that all may be common
-            whole = np.where(both, size_a + size_b, 2.0 * np.ceil((size_a + size_b) / 2.0))
+            error = np.sqrt(error_a**2 + error_b**2 + 2.0 * error_a * error_b * common / np.maximum(1, self.total.ravel()))
+            whole = np.where(both, size_a + size_b, 2.0 * np.ceil((size_a + size_b + error) / 2.0))
         finite = ~sure & (trials > 0) & ((both if of_union else known_a) | (method == "midp"))
         low[finite], high[finite] = finite_intervals(
             common[finite], trials[finite], whole[finite], np.where(both, np.minimum(size_a, size_b), np.inf)[finite],
@@ -129,8 +134,51 @@ class Comparison:
         return low.reshape(self.common.shape), high.reshape(self.common.shape)
 
     def _contained(self, resemblance: Float64) -> Float64:
+        return np.minimum(1.0, self._share(resemblance))
+
+    def _share(self, resemblance: Float64) -> Float64:
+        """|A∩B| / |A| of sets of these resemblances and sizes, above 1 where there are none."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.minimum(1.0, resemblance * (self.size_a + self.size_b) / ((1.0 + resemblance) * self.size_a))
+            return resemblance * (self.size_a + self.size_b) / ((1.0 + resemblance) * self.size_a)
+
+    def _contained_between(self, low: Float64, high: Float64, confidence: float) -> tuple[Float64, Float64]:
+        """The interval of the containment, from that of the resemblance and the errors of the sizes."""
+        r = self.resemblance
+        middle, least, most = self._share(r), self._share(low), self._share(high)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weight = self.size_b / (self.size_a + self.size_b)
+            sizes, together = _ratio_error(r, weight, self.known_a, self.known_b)
+            error = NormalDist().inv_cdf((1.0 + confidence) / 2.0) * weight * sizes / np.sqrt(np.maximum(1, self.total - 2))
+            down, up = middle * -np.expm1(-error), middle * np.expm1(error)
+            least = middle - _combined(middle - least, down, together)
+            most = middle + _combined(most - middle, up, together)
+        return np.clip(least, 0.0, 1.0), np.minimum(1.0, most)
+
+
+def _ratio_error(
+    r: Float64, weight: Float64, known_a: NDArray[np.bool_], known_b: NDArray[np.bool_]
+) -> tuple[Float64, Float64]:
+    """√k times the standard error of log(|B| / |A|) as estimated from k minima, and its correlation with the resemblance.
+
+    The sums of the exponential minima of A and B have relative variance 1/k and correlation r; that of A has the covariance
+    r·(|A| / |A∪B| − 1) / k with the resemblance (Marshall and Olkin 1967), where |A| / |A∪B| = (1 + r)·(1 − weight).
+    """
+    by_a, by_b = np.where(known_a, 0.0, 1.0), np.where(known_b, 0.0, 1.0)
+    variance = by_a + by_b - 2.0 * by_a * by_b * r
+    covariance = r * (by_a * ((1.0 + r) * (1.0 - weight) - 1.0) - by_b * ((1.0 + r) * weight - 1.0))
+    correlation = covariance / np.sqrt(variance * r * (1.0 - r))
+    return np.sqrt(variance), np.where(np.isfinite(correlation), np.clip(correlation, -1.0, 1.0), 0.0)
+
+
+def _combined(first: Float64, second: Float64, correlation: Float64) -> Float64:
+    """The deviation of a sum, from those of its terms."""
+    return np.sqrt(np.maximum(0.0, first**2 + second**2 + 2.0 * correlation * first * second))
+
+
+def _size_error(size: Float64, known: NDArray[np.bool_], total: NDArray[np.int64]) -> Float64:
+    """One standard error of a size estimated from `total` members; 0 where it is known. One element at least."""
+    unseen = np.maximum(1.0, size - total + 1.0)
+    return np.where(known, 0.0, np.maximum(1.0, np.sqrt(size * unseen / np.maximum(1, total - 2))))
 
 
 def _ratio(numerator: NDArray[np.int64], denominator: NDArray[np.int64]) -> Float64:

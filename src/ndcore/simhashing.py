@@ -102,6 +102,10 @@ class SimHasher(Sketcher):
     Sums are exact: of weights, up to 2^32 occurrences in a document, and more are refused. Where V_b = 0, a tie, the bit is
     0. A callable is called for every occurrence, under the GIL; all else runs without it.
 
+    Where a few shingles make up most of a document, as in tables, logs and other repetitive files, weights=None tells what
+    is repeated and hides the rest: two such files may have distance 0 at a resemblance of 0.01. weights="distinct" counts
+    each shingle once, as resemblance does.
+
     Stable: a recipe and a text always give the same values.
 
     >>> sk = SimHasher(shingling=Shingling(width=2)).sketch_many(["to be or not to be", "To be, or not to be!", "be"])
