@@ -143,11 +143,10 @@ class Comparison:
 
     def _contained_between(self, low: Float64, high: Float64, confidence: float) -> tuple[Float64, Float64]:
         """The interval of the containment, from that of the resemblance and the errors of the sizes."""
-        r = self.resemblance
-        middle, least, most = self._share(r), self._share(low), self._share(high)
+        middle, least, most = self._share(self.resemblance), self._share(low), self._share(high)
         with np.errstate(invalid="ignore", divide="ignore"):
             weight = self.size_b / (self.size_a + self.size_b)
-            sizes, together = _ratio_error(r, weight, self.known_a, self.known_b)
+            sizes, together = _ratio_error((self.resemblance + low) / 2.0, weight, self.known_a, self.known_b)
             error = NormalDist().inv_cdf((1.0 + confidence) / 2.0) * weight * sizes / np.sqrt(np.maximum(1, self.total - 2))
             down, up = middle * -np.expm1(-error), middle * np.expm1(error)
             least = middle - _combined(middle - least, down, together)
@@ -161,7 +160,8 @@ def _ratio_error(
     """√k times the standard error of log(|B| / |A|) as estimated from k minima, and its correlation with the resemblance.
 
     The sums of the exponential minima of A and B have relative variance 1/k and correlation r; that of A has the covariance
-    r·(|A| / |A∪B| − 1) / k with the resemblance (Marshall and Olkin 1967), where |A| / |A∪B| = (1 + r)·(1 − weight).
+    r·(|A| / |A∪B| − 1) / k with the resemblance (Marshall and Olkin 1967), where |A| / |A∪B| = (1 + r)·(1 − weight). r is taken
+    between the estimate and the low end of its interval: where nearly all minima agree, few tell how much the sizes differ.
     """
     by_a, by_b = np.where(known_a, 0.0, 1.0), np.where(known_b, 0.0, 1.0)
     variance = by_a + by_b - 2.0 * by_a * by_b * r
