@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.checks import imported
 from ndcore.human import counted
 from ndcore.sidebyside import elided, visible
 
-__all__ = ["Assignments", "as_column", "imported", "sizes_of"]
+__all__ = ["Assignments", "as_column", "sizes_of"]
 
 SHOWN = 5  # clusters in a notebook
 LONG = 60  # characters of an id there
@@ -101,11 +101,3 @@ def as_column(arrow: Any, values: Any) -> Any:
         return arrow.array(values)
     except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError):
         return arrow.array([None if value is None else str(value) for value in values])
-
-
-def imported(module: str, purpose: str, package: str) -> Any:
-    """Import an optional package for `purpose`. ImportError names what to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(f"{purpose} needs {module}: pip install '{package}'") from error

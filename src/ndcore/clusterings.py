@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ndcore import _pairs
 from ndcore.assignments import Assignments
 from ndcore.chains import Chains, chains, guarded
+from ndcore.checks import checked_threshold
 from ndcore.greedy import greedy_clusters
 from ndcore.names import Names
 from ndcore.phases import CountedPairs, counted_pairs, unmarked
@@ -201,8 +202,7 @@ class Clustering(Assignments):
 
 
 def _check_threshold(threshold: float, floor: float) -> None:
-    if not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
-        raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
+    checked_threshold(threshold)
     if threshold < floor:
         raise ValueError(f"pairs were counted from {floor:g} on, a threshold of {threshold:g} needs more of them: "
                          f"cluster again with threshold={threshold:g}")

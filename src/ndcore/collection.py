@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore.chains import Chains
+from ndcore.checks import check_ids, checked_threshold
 from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, check_policy
 from ndcore.container import CorruptFile
 from ndcore.description import begin, describe, described
 from ndcore.filtering import FilterDesign
 from ndcore.fourphase import LEAST, Before, check_run, cluster_on_shelf, common_values, length, readable
-from ndcore.names import Names, check_ids
+from ndcore.names import Names
 from ndcore.pairing import Method, Settings, marks_of, needed, sketcher_of
 from ndcore.phases import unmarked
 from ndcore.progress import Progress, reporting
@@ -105,7 +106,7 @@ class Collection:
         run: int = RUN,
         filter: FilterDesign | None = None,
         tell_apart: bool = True,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         threads: int | None = None,
         progress: bool | Progress | None = None,
         source: Mapping[str, Any] | None = None,
@@ -169,7 +170,7 @@ class Collection:
         max_holders: int | None = None,
         run: int | None = None,
         tell_apart: bool = True,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         threads: int | None = None,
         progress: bool | Progress | None = None,
         source: Mapping[str, Any] | None = None,
@@ -223,7 +224,7 @@ class Collection:
         cls, path: str | os.PathLike[str], given: Corpus | Sketches | Segments, before: Before | None, settings: Settings,
         packed: Callable[[int], Arrays], documents: tuple[dict[str, Any], Arrays] | None, source: Mapping[str, Any] | None,
         text_bytes: int, progress: bool | Progress | None, *, policy: str, cluster: str, guard: float | None, least: int,
-        tell_apart: bool, memory_limit: int | None, threads: int | None,
+        tell_apart: bool, memory_limit: int | str | None, threads: int | None,
     ) -> Collection:
         """Build or go on with a collection; `documents`: leaders that are known, `packed`: ids of so many documents."""
         check_run(settings, policy, cluster, guard, least, memory_limit, threads)
@@ -405,9 +406,7 @@ class Collection:
     def _resembling(
         self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None
     ) -> list[Resembling]:
-        threshold = self.clustering.threshold if threshold is None else threshold
-        if not 0 < threshold <= 1:
-            raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
+        threshold = self.clustering.threshold if threshold is None else checked_threshold(threshold)
         if limit is not None and limit < 1:
             raise ValueError(f"limit is at least 1, got {limit!r}")
         check_policy(policy)

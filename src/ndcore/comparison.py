@@ -160,8 +160,9 @@ def _ratio_error(
     """√k times the standard error of log(|B| / |A|) as estimated from k minima, and its correlation with the resemblance.
 
     The sums of the exponential minima of A and B have relative variance 1/k and correlation r; that of A has the covariance
-    r·(|A| / |A∪B| − 1) / k with the resemblance (Marshall and Olkin 1967), where |A| / |A∪B| = (1 + r)·(1 − weight). r is taken
-    between the estimate and the low end of its interval: where nearly all minima agree, few tell how much the sizes differ.
+    r·(|A| / |A∪B| − 1) / k with the resemblance (Marshall and Olkin 1967), where |A| / |A∪B| = (1 + r)·(1 − weight). r is
+    taken between the estimate and the low end of its interval: where nearly all minima agree, few tell how much the sizes
+    differ.
     """
     by_a, by_b = np.where(known_a, 0.0, 1.0), np.where(known_b, 0.0, 1.0)
     variance = by_a + by_b - 2.0 * by_a * by_b * r

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore.candidates import Candidates, find_candidates
+from ndcore.checks import check_documents, check_ids, checked_memory_limit, checked_threshold
 from ndcore.clustering import CLUSTERINGS, represent
 from ndcore.designing import design_filter
 from ndcore.filtering import FilterDesign, least_equal_minima
@@ -17,7 +19,7 @@ from ndcore.reading import Reading, alike, as_corpus, read_corpus, read_digests
 from ndcore.result import NearDuplicates, Pairs, Sources, conclude
 from ndcore.runs import settle_runs
 from ndcore.shingling import Shingling
-from ndcore.sketches import Sketches
+from ndcore.sketches import Sketches, load
 from ndcore.sketching import MinHasher
 from ndcore.verifying import Corpus, ShingleSets, indexed_pieces
 
@@ -35,12 +37,12 @@ def near_duplicates(
     num_perm: int = 84,
     seed: int = 1,
     filter: Literal["auto"] | FilterDesign = "auto",
-    against: Iterable[str | bytes] | Corpus | Sketches | None = None,
+    against: Iterable[str | bytes] | Corpus | Sketches | str | os.PathLike[str] | None = None,
     keep: Literal["first", "longest"] | Priorities = "first",
     cluster: Literal["star", "greedy", "components"] = "star",
     max_holders: int = 1000,
     verify: Literal["fingerprints", "tokens"] = "fingerprints",
-    memory_limit: int | None = None,
+    memory_limit: int | str | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
     by: ArrayLike | Callable[[], ArrayLike] | None = None,
@@ -68,7 +70,7 @@ def near_duplicates(
         Of the signatures. filter="auto" raises num_perm where it must. Where sketches are given, theirs count.
     filter : "auto" or FilterDesign
         "auto": design_filter(threshold) with a miss of at most 0.001 at the threshold.
-    against : as texts, optional
+    against : as texts, or path of saved sketches, optional
         An existing collection: its documents come first in keep order and are never dropped.
     keep : "first", "longest" (in bytes), or priorities
         Keep order: of near-duplicates the first is kept. Priorities: one per document, smallest first, ties by position;
@@ -79,9 +81,9 @@ def near_duplicates(
         A feature that more documents share is not expanded to pairs; see `NearDuplicates.common`.
     verify : "fingerprints" or "tokens"
         Compare shingles as fingerprints, or as tuples of tokens (for documents by an adversary).
-    memory_limit : int, optional
-        Bytes for signatures and sort entries; beyond it they go to temporary files and are sorted in parts. The result
-        is the same.
+    memory_limit : int or str, optional
+        Bytes, or a size as "2G", for signatures and sort entries; beyond it they go to temporary files and are sorted in
+        parts. The result is the same.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
@@ -114,44 +116,51 @@ def near_duplicates(
     >>> res.labels.tolist(), res.classes.tolist()
     ([0, 0, 2], ['kept', 'lexical', 'kept'])
     """
-    _check(threshold, cluster, max_holders, verify, memory_limit)
+    _check(threshold, cluster, max_holders, verify, ids)
+    share = _share(memory_limit)
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
-    new, old = _Side(texts), None if against is None else _Side(against)
+    new, old = _Side(texts), None if against is None else _Side(_loaded(against), "against")
     sketcher, design = _plan([new] if old is None else [new, old], threshold, shingling, num_perm, seed, filter)
     with reporting(progress) as report:
         readings = [
-            side.read(sketcher, threads=threads, memory_limit=_share(memory_limit), report=report)
+            side.read(sketcher, threads=threads, memory_limit=share, report=report)
             for side in (new, old) if side is not None
         ]
         job = _Job(new, old, readings, sketcher, design, keep, by, one_per, cluster, threads, report)
         if ids is not None and len(ids) != job.n:
             raise ValueError(f"there are {len(ids)} ids and {job.n} documents")
-        return job.run(threshold, ids, max_holders, verify == "tokens", _share(memory_limit), threads, report)
+        return job.run(threshold, ids, max_holders, verify == "tokens", share, threads, report)
 
 
-def _check(threshold: float, cluster: str, max_holders: int, verify: str, memory_limit: int | None) -> None:
-    if not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
-        raise ValueError(f"threshold is a resemblance above 0 and at most 1, got {threshold!r}")
+def _check(threshold: float, cluster: str, max_holders: int, verify: str, ids: Any) -> None:
+    checked_threshold(threshold)
     if cluster not in CLUSTERINGS:
         raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")
     if verify not in ("fingerprints", "tokens"):
         raise ValueError(f"verify must be 'fingerprints' or 'tokens', got {verify!r}")
     if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 2:
         raise ValueError(f"max_holders must be an int of at least 2, got {max_holders!r}")
-    if memory_limit is not None and memory_limit < 1:
-        raise ValueError(f"memory_limit is a number of bytes, got {memory_limit!r}")
+    if ids is not None:
+        check_ids(ids, None)
 
 
-def _share(memory_limit: int | None) -> int | None:
+def _share(memory_limit: int | str | None) -> int | None:
     """Half of the limit is for signatures, half for what is sorted."""
-    return None if memory_limit is None else max(1, memory_limit // 2)
+    limit = checked_memory_limit(memory_limit)
+    return None if limit is None else max(1, limit // 2)
+
+
+def _loaded(against: Any) -> Any:
+    """Sketches that `against` is the path of; ValueError or OSError as of `load`."""
+    return load(against) if isinstance(against, (str, os.PathLike)) else against
 
 
 class _Side:
     """The documents, or those of `against`: texts that can be read again, or sketches."""
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: Any, name: str = "texts") -> None:
+        check_documents(given, name)
         self.sketches = given if isinstance(given, Sketches) else None
         self.corpus = None if self.sketches is not None else as_corpus(given)
 

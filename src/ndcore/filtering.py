@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ndcore.checks import checked_threshold
 from ndcore.intervals import lower_tail, upper_tail
 from ndcore.passing import (
     checked_positive,
@@ -171,8 +172,7 @@ class FilterDesign:
 
 
 def checked_setting(threshold: float, background: float, documents: int) -> tuple[float, float, int]:
-    if not 0.0 < threshold <= 1.0:
-        raise ValueError(f"threshold is {threshold}; it must be above 0 and at most 1")
+    threshold = checked_threshold(threshold)
     if not 0.0 < background <= 1.0:
         raise ValueError(f"background is {background}; it is the mean resemblance of unrelated documents, "
                          "above 0 and at most 1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.checks import check_ids, checked_memory_limit
 from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
 from ndcore.filtering import FilterDesign
-from ndcore.names import check_ids
 from ndcore.pairing import Method, Settings, marks_of, needed
 from ndcore.phases import (
     IDENTICAL,
@@ -60,7 +59,7 @@ def cluster(
     run: int = RUN,
     filter: FilterDesign | None = None,
     tell_apart: bool = True,
-    memory_limit: int | None = None,
+    memory_limit: int | str | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Clustering:
@@ -109,9 +108,9 @@ def cluster(
     tell_apart : bool
         Read documents with equal sketches again to tell identical, lexically equivalent and others apart. False: all are
         "shingle", and those without a sample alone.
-    memory_limit : int, optional
-        Bytes; about so much is used, plus 100 bytes a document. What is more goes to temporary files. The clusters are the
-        same.
+    memory_limit : int or str, optional
+        Bytes, or a size as "2G"; about so much is used, plus 100 bytes a document. What is more goes to temporary files. The
+        clusters are the same.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
@@ -166,7 +165,7 @@ def length(given: Corpus | Sketches | Segments) -> int | None:
 
 
 def check_run(
-    settings: Settings, policy: str, cluster: str, guard: float | None, least: int, memory_limit: int | None,
+    settings: Settings, policy: str, cluster: str, guard: float | None, least: int, memory_limit: int | str | None,
     threads: int | None,
 ) -> None:
     """Check what `cluster_on_shelf` is to do, before it begins: TypeError or ValueError as of `cluster`."""
@@ -181,7 +180,7 @@ def check_run(
 
 def cluster_on_shelf(
     shelf: Shelf, given: Corpus | Sketches | Segments, settings: Settings, *, policy: str, cluster: str,
-    guard: float | None, least: int, tell_apart: bool, memory_limit: int | None, threads: int | None, report: Progress,
+    guard: float | None, least: int, tell_apart: bool, memory_limit: int | str | None, threads: int | None, report: Progress,
     keep_entries: bool, before: Before | None = None,
 ) -> Clustering:
     """Cluster as `cluster` does, after `check_run`, with intermediate results on this shelf: what is there already is not
@@ -208,11 +207,10 @@ def cluster_on_shelf(
     return found
 
 
-def _half(memory_limit: int | None) -> int | None:
+def _half(memory_limit: int | str | None) -> int | None:
     """Half is for what is kept, half for what is worked with."""
-    if memory_limit is not None and not 1 <= memory_limit < math.inf:
-        raise ValueError(f"memory_limit is a number of bytes, got {memory_limit!r}")
-    return None if memory_limit is None else max(1, int(memory_limit) // 2)
+    limit = checked_memory_limit(memory_limit)
+    return None if limit is None else max(1, limit // 2)
 
 
 # ---- phase one

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore._greedy import MOST_VALUES, Greedy
+from ndcore.checks import checked_threshold
 from ndcore.sketching import checked_sets
 
 __all__ = ["greedy_clusters"]
@@ -79,8 +80,7 @@ def greedy_clusters(
     """
     hashes, ends = checked_sets(values, offsets)
     n = len(ends) - 1
-    if not 0 < threshold <= 1:
-        raise ValueError(f"threshold must be above 0 and at most 1, got {threshold!r}")
+    threshold = checked_threshold(threshold)
     if representative not in ("first", "popular"):
         raise ValueError(f'representative is "first" or "popular", not {representative!r}')
     if max_holders is not None and max_holders < 1:

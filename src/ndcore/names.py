@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,27 +12,10 @@ from ndcore.container import CorruptFile
 from ndcore.shingling import Shingling
 from ndcore.stored import packed_ids
 
-__all__ = ["Names", "check_ids"]
+__all__ = ["Names"]
 
 Ints = NDArray[np.int64]
 LONGEST = 1 << 16  # bytes of an id
-
-
-def check_ids(ids: Any, n: int | None) -> None:
-    """Check, before documents are read, that these can be the ids of `n` documents (None: not known yet).
-
-    Raises
-    ------
-    TypeError
-        One str or bytes, a mapping or a set: none of them lists an id for each document.
-    ValueError
-        There are more or fewer of them.
-    """
-    if isinstance(ids, (str, bytes, bytearray, Mapping, Set)) or not isinstance(ids, Iterable):
-        raise TypeError(f"ids are a list, or another iterable, of an id for each document; got {ids!r:.40} of type "
-                        f"{type(ids).__name__}")
-    if n is not None and isinstance(ids, Sized) and len(ids) != n:
-        raise ValueError(f"there are {len(ids)} ids and {n} documents; give one for each")
 
 
 class Names:

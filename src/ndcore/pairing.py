@@ -9,6 +9,7 @@ import numpy as np
 
 from ndcore import _pairs
 from ndcore.candidates import features
+from ndcore.checks import checked_threshold
 from ndcore.designing import design_filter
 from ndcore.filtering import FilterDesign
 from ndcore.modsketching import ModSketcher
@@ -47,8 +48,7 @@ class Settings:
         """Checked: TypeError or ValueError as of `cluster`."""
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-        if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
-            raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
+        threshold = checked_threshold(threshold)
         if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 1:
             raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
         checked_run(run)

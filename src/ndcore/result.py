@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore.assignments import Assignments
+from ndcore.checks import position_of
 from ndcore.clustering import represent
 from ndcore.estimating import Overlap, overlap, ratio, sizes_of_rows
 from ndcore.filtering import FilterDesign, expected_spurious
@@ -217,15 +218,23 @@ class NearDuplicates(Assignments):
         texts_of_new, texts_of_old = (corpus is not None for corpus in self.sources.corpora)
         return (0.0 if texts_of_new else within_new) + (0.0 if texts_of_new and texts_of_old else between)
 
-    def explain(self, i: int, j: int) -> Explanation:
-        """Why documents i and j (positions; n + k is document k of `against`) are or are not near-duplicates.
+    def explain(self, i: int | str | bytes, j: int | str | bytes) -> Explanation:
+        """Explain why documents i and j are or are not near-duplicates. Reads the two again.
 
-        Reads the two documents again. IndexError where there is no such document.
+        Parameters
+        ----------
+        i, j : int, str or bytes
+            An int is a position, whatever the ids are, and n + k is document k of `against`. A str or bytes is the id of
+            one of the n documents.
+
+        Raises
+        ------
+        IndexError, KeyError
+            There is no document at this position, or with this id.
+        TypeError, ValueError
+            Several documents have the id; no ids were given; or it is neither.
         """
-        total = len(self.sources.rows)
-        for position in (i, j):
-            if not 0 <= position < total:
-                raise IndexError(f"there is no document {position}; positions are 0 to {total - 1}")
+        i, j = (position_of(document, self.ids, len(self.sources.rows)) for document in (i, j))
         texts = self._texts(i, j)
         exact = overlap(texts[i], texts[j], self.sources.shingling) if len(texts) == len({i, j}) else None
         row_i, row_j = self.sources.rows[i], self.sources.rows[j]

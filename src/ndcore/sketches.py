@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ndcore import container
 from ndcore._pairs import equal_items, overlaps
+from ndcore.checks import imported
 from ndcore.comparison import Comparison, Method, Quantity
 from ndcore.estimating import sample_sizes, signature_sizes
 from ndcore.recipe import Recipe
@@ -303,9 +304,8 @@ class Sketches:
 
     def to_arrow(self) -> Any:
         """A pyarrow Table: id (where there are), sketch, size, size_exact, valid, modulus (of adaptive mod sketches); the
-        recipe is in its metadata."""
-        import pyarrow as pa
-
+        recipe is in its metadata. ImportError without pyarrow."""
+        pa = imported("pyarrow", "to_arrow", "ndcore[parquet]")
         if self.values.ndim == 1 and self.offsets is None:
             column = pa.array(self.values)
         elif self.offsets is None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._pipeline import text_lengths
 from ndcore._signals import Stop
+from ndcore.checks import check_documents
 
 __all__ = [
     "Extracted", "Text", "as_bytes", "as_texts", "digest", "lengths", "map_pieces", "original_digest", "pieces", "take",
@@ -85,14 +86,14 @@ def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:
     Raises
     ------
     TypeError
-        A single str or bytes, a table, or an element that is neither str nor bytes; its position is named.
+        A single str or bytes, a path, a mapping, a set, a table, or an element that is neither str nor bytes; its position
+        is named.
     ValueError
         A column breaks the rules of Arrow.
     """
     if isinstance(texts, ArrowTexts):
         return texts
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(f"texts is one {type(texts).__name__}; give a list of documents, [text] for a single one")
+    check_documents(texts)
     if _has_arrow_buffers(texts):
         return read_arrow(texts)
     listed = _listed(texts)

@@ -69,8 +69,8 @@ def add_sketch(commands: Any) -> None:
     )
     kinds.add_argument(
         "--weights", metavar="WEIGHTS",
-        help="simhash: distinct, each shingle once, which repetitive files need; or a file of weights (default: as often as it "
-             "occurs)",
+        help="simhash: distinct, each shingle once, which repetitive files need; or a file of weights (default: as often as "
+             "it occurs)",
     )
     kinds.add_argument(
         "--learn", metavar="FILE.ndw",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import re
 from collections.abc import Callable
 from pathlib import Path
 
+from ndcore.checks import parsed_size
 from ndcore.files.webtext import PARTS
-
-_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 def threshold(text: str) -> float:
@@ -82,11 +80,10 @@ def lines(text: str) -> list[str]:
 
 def memory(text: str) -> int:
     """Bytes: 512M, 2G."""
-    match = _MEMORY.fullmatch(text.strip())
-    size = int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
-    if size <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write for instance 512M or 2G")
-    return size
+    try:
+        return parsed_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def keep(text: str) -> tuple[str, str]:

@@ -1,0 +1,124 @@
+"""Checks of arguments that several functions take, so that each has one wording. Imports nothing else of ndcore."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "check_documents", "check_ids", "checked_memory_limit", "checked_threshold", "imported", "parsed_size", "position_of",
+]
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+
+
+def checked_threshold(threshold: float) -> float:
+    """Return the threshold; ValueError unless it is a number above 0 and at most 1."""
+    if isinstance(threshold, (bool, np.bool_)) or not isinstance(threshold, (int, float, np.integer, np.floating)) \
+            or not 0 < threshold <= 1:
+        raise ValueError(f"threshold is a resemblance above 0 and at most 1, got {threshold!r:.80}")
+    return float(threshold)
+
+
+def parsed_size(text: str) -> int:
+    """Return the bytes that a size says, as 512M or 2G, in powers of 1024; ValueError where it is none."""
+    match = _SIZE.fullmatch(text.strip())
+    size = int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
+    if size <= 0:
+        raise ValueError(f"{text!r:.80} is not a size; write for instance 512M or 2G")
+    return size
+
+
+def checked_memory_limit(limit: int | str | None) -> int | None:
+    """Return a limit of memory in bytes, given as a number or as a size (`parsed_size`).
+
+    ValueError for what is below one byte or no size, TypeError for other types.
+    """
+    if limit is None:
+        return None
+    if isinstance(limit, str):
+        try:
+            return parsed_size(limit)
+        except ValueError as error:
+            raise ValueError(f"memory_limit: {error}") from None
+    if isinstance(limit, (bool, np.bool_)) or not isinstance(limit, (int, float, np.integer, np.floating)):
+        raise TypeError(f"memory_limit is a number of bytes or a size as '2G', got {limit!r:.80}")
+    if not 1 <= limit < float("inf"):
+        raise ValueError(f"memory_limit is a number of bytes from 1 on, or a size as '2G', got {limit!r}")
+    return int(limit)
+
+
+def check_ids(ids: Any, n: int | None) -> None:
+    """Check, before documents are read, that these can be the ids of `n` documents (None: not known yet).
+
+    Raises
+    ------
+    TypeError
+        A number, one str or bytes, a mapping or a set: none of them lists an id for each document.
+    ValueError
+        There are more or fewer of them.
+    """
+    if isinstance(ids, (str, bytes, bytearray, Mapping, AbstractSet)) or not isinstance(ids, Iterable):
+        meant = f"; did you mean threshold={float(ids)!r}?" if isinstance(ids, (float, np.floating)) and 0 < ids <= 1 else ""
+        raise TypeError(f"ids are a list, or another iterable, of an id for each document; got {ids!r:.40} of type "
+                        f"{type(ids).__name__}{meant}")
+    if n is not None and isinstance(ids, Sized) and len(ids) != n:
+        raise ValueError(f"there are {len(ids)} ids and {n} documents; give one for each")
+
+
+def check_documents(texts: Any, name: str = "texts") -> None:
+    """TypeError where an iterable holds no documents in an order: a str or a path, a mapping, a set, a table."""
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"{name} is one {type(texts).__name__}; give a list of documents, [text] for a single one, "
+                        "ndcore.load(path) for saved sketches; the ndcore command reads files of documents")
+    if isinstance(texts, os.PathLike):
+        raise TypeError(f"{name} is the path {os.fsdecode(texts)!r:.80}; give the documents, or sketches by "
+                        "ndcore.load(path); files of documents are read by the ndcore command")
+    if isinstance(texts, Mapping):
+        raise TypeError(f"{name} is a {type(texts).__name__}, whose keys would be taken for documents; give "
+                        "list(d.values()), and list(d) as ids where a function takes ids")
+    if isinstance(texts, AbstractSet):
+        raise TypeError(f"{name} is a {type(texts).__name__}, which has no order to tell its documents apart by; give "
+                        "sorted(…), a list")
+    if getattr(texts, "ndim", 1) == 2 and hasattr(texts, "columns"):
+        raise TypeError(f"{name} is a table with the columns {', '.join(map(repr, list(texts.columns)[:5]))}; give the "
+                        "column of the texts, as table['text']")
+
+
+def position_of(document: Any, ids: Sequence[Any] | None, total: int) -> int:
+    """Return the position of a document: an int is one, whatever the ids are; a str or bytes is looked up among them.
+
+    IndexError for a position outside 0 … total − 1, KeyError for an id that no document has, ValueError for one that several
+    have, TypeError for other types, and for ids where none were given.
+    """
+    if isinstance(document, (int, np.integer)) and not isinstance(document, bool):
+        if not 0 <= document < total:
+            raise IndexError(f"there is no document {document}; positions are 0 to {total - 1}")
+        return int(document)
+    if not isinstance(document, (str, bytes)):
+        raise TypeError("a document is named by its position or, where ids are str or bytes, by its id; "
+                        f"got {document!r:.80}")
+    if ids is None:
+        raise TypeError(f"the document is named {document!r:.80}, but no ids were given: name it by its position")
+    found = [i for i, name in enumerate(ids) if type(name) is not int and name == document]
+    if not found:
+        raise KeyError(f"no document has the id {document!r:.80}; ids are as {ids[0]!r:.80}" if len(ids) else
+                       f"no document has the id {document!r:.80}; there are none")
+    if len(found) > 1:
+        raise ValueError(f"{len(found)} documents have the id {document!r:.80}, at positions {found[0]}, {found[1]}"
+                         f"{', …' if len(found) > 2 else ''}: name one by its position")
+    return found[0]
+
+
+def imported(module: str, purpose: str, package: str) -> Any:
+    """Import an optional package for `purpose`. ImportError names what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs {module}: pip install '{package}'") from error
