@@ -324,7 +324,7 @@ def test_no_threshold_below_the_floor():
         with pytest.raises(ValueError, match=r"pairs were counted from 0\.5 on, a threshold of 0\.4 needs more"):
             ask(0.4)
         for wrong in (0, -1, 1.5, float("nan"), "0.8", None if ask == found.contained else "x"):
-            with pytest.raises(ValueError, match="threshold is above 0 and at most 1"):
+            with pytest.raises(ValueError, match="threshold is a resemblance above 0 and at most 1"):
                 ask(wrong)
 
 
@@ -539,20 +539,20 @@ def test_no_room_for_the_entries_is_said_each_time(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"threshold": 0}, ValueError, "threshold is above 0 and at most 1, got 0"),
-        ({"threshold": float("nan")}, ValueError, "threshold is above 0 and at most 1, got nan"),
-        ({"threshold": 1.01}, ValueError, "threshold is above 0"),
-        ({"threshold": "0.5"}, ValueError, "threshold is above 0"),
-        ({"threshold": None}, ValueError, "threshold is above 0"),
-        ({"threshold": True}, ValueError, "threshold is above 0"),
+        ({"threshold": 0}, ValueError, "threshold is a resemblance above 0 and at most 1, got 0"),
+        ({"threshold": float("nan")}, ValueError, "threshold is a resemblance above 0 and at most 1, got nan"),
+        ({"threshold": 1.01}, ValueError, "threshold is a resemblance above 0"),
+        ({"threshold": "0.5"}, ValueError, "threshold is a resemblance above 0"),
+        ({"threshold": None}, ValueError, "threshold is a resemblance above 0"),
+        ({"threshold": True}, ValueError, "threshold is a resemblance above 0"),
         ({"least": 0}, ValueError, "least must be an int of at least 1, got 0"),
         ({"cluster": "popular", "policy": "containment"}, ValueError, "'popular' clusters by resemblance"),
         ({"cluster": "popular", "method": "features"}, ValueError, "'popular' is made of mod sketches"),
         ({"max_holders": 0}, ValueError, "max_holders must be an int of at least 1, got 0"),
         ({"max_holders": True}, ValueError, "max_holders must be an int of at least 1, got True"),
         ({"max_holders": 2.0}, ValueError, "max_holders must be an int"),
-        ({"memory_limit": 0}, ValueError, "memory_limit is a number of bytes, got 0"),
-        ({"memory_limit": float("nan")}, ValueError, "memory_limit is a number of bytes, got nan"),
+        ({"memory_limit": 0}, ValueError, "memory_limit is a number of bytes from 1 on, or a size as .2G., got 0"),
+        ({"memory_limit": float("nan")}, ValueError, "memory_limit is a number of bytes from 1 on, or a size as .2G., got nan"),
         ({"threads": 0}, ValueError, "threads must be None or an int of at least 1"),
         ({"method": "shingle"}, ValueError, "method must be one of shingles, super-shingles, features, got 'shingle'"),
         ({"policy": "both"}, ValueError, "policy must be one of resemblance, containment, got 'both'"),

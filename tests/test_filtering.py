@@ -320,8 +320,8 @@ def test_impossible_designs_say_what_would_do():
 
 
 @pytest.mark.parametrize("options, error, message", [
-    ({"threshold": 0.0}, ValueError, "threshold is 0.0; it must be above 0 and at most 1"),
-    ({"threshold": 80}, ValueError, "threshold is 80"), ({"threshold": math.nan}, ValueError, "threshold is nan"),
+    ({"threshold": 0.0}, ValueError, "threshold is a resemblance above 0 and at most 1, got 0.0"),
+    ({"threshold": 80}, ValueError, "at most 1, got 80"), ({"threshold": math.nan}, ValueError, "at most 1, got nan"),
     ({"miss": 0.0}, ValueError, "miss is 0.0"), ({"miss": 1}, ValueError, "miss is 1"),
     ({"background": 0}, ValueError, "background is 0"), ({"background": 1.1}, ValueError, "background is 1.1"),
     ({"documents": 0}, ValueError, "documents is 0"), ({"num_perm": 0}, ValueError, "num_perm is 0"),
@@ -368,7 +368,7 @@ def test_of_checks():
         FilterDesign.of(6, 14, 2, threshold=0.8, num_perm=80)
     with pytest.raises(ValueError, match="need=3 of groups=2"):
         FilterDesign.of(2, 14, 3, threshold=0.8)
-    with pytest.raises(ValueError, match=r"threshold is 1.5"):
+    with pytest.raises(ValueError, match=r"at most 1, got 1\.5"):
         FilterDesign.of(2, 14, 1, threshold=1.5)
 
 

@@ -154,7 +154,7 @@ def test_nothing_and_empty_sketches(representative):
 @pytest.mark.parametrize(
     ("error", "message", "change"),
     [
-        (ValueError, "threshold must be above 0 and at most 1, got 0", {"threshold": 0}),
+        (ValueError, "threshold is a resemblance above 0 and at most 1, got 0", {"threshold": 0}),
         (ValueError, "got nan", {"threshold": float("nan")}),
         (ValueError, 'representative is "first" or "popular", not \'median\'', {"representative": "median"}),
         (ValueError, "max_holders must be an int >= 1, or None for no limit, got 0", {"max_holders": 0}),
