@@ -13,6 +13,7 @@ import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from ndcore.cli import main
 from ndcore.documents import DocumentError, Documents
 from ndcore.files import elements as elements_module
+from ndcore.files.columnar import rewrite
 from ndcore.files.compression import decompressed
 from ndcore.files.delimited import cells, raw_rows
 from ndcore.files.elements import Elements
@@ -420,6 +422,28 @@ def test_arrow_that_is_damaged_forged_or_old(tmp_path: Path) -> None:
     assert "Feather of version 1" in refusal(path).reason
     packed = write(tmp_path / "b.arrow.gz", gzip.compress(data))
     assert "Arrow data in a gzip file; decompress it first" in refusal(packed).reason
+
+
+def test_arrow_with_changed_bytes_is_read_or_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    random = Random(7)
+    originals = [Path(write_arrow(tmp_path / "o", form, codec)).read_bytes() for form, codec in (
+        ("file", None), ("stream", None), ("stream", "lz4"))]
+    refused = 0
+    for _ in range(150):
+        data = bytearray(random.choice(originals))
+        for _ in range(random.choice([1, 2, 8])):
+            data[random.randrange(len(data))] = random.choice([0, 1, 0x7F, 0x80, 0xFF])
+        path = tmp_path / "a.arrow"
+        path.write_bytes(data)
+        (tmp_path / "kept").unlink(missing_ok=True)
+        try:
+            with Documents([str(path)], on_error="skip") as documents:
+                documents.scan()
+                rewrite(documents.sources[0], tmp_path / "kept", lambda number: number % 2 == 0, None)
+        except DocumentError:
+            refused += 1
+    assert 0 < refused < 150
 
 
 def test_a_dataset_saved_to_disk(tmp_path: Path) -> None:

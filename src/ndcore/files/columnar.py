@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ndcore.files.ipc import ArrowFile, first_line
+from ndcore.files.ipc import ArrowFile, check_names, first_line
 from ndcore.files.records import MISSING, Record, RecordError, check_columns, check_id, joined, splits
 from ndcore.files.sources import DocumentError, Source
 
@@ -30,8 +30,10 @@ def open_file(source: Source) -> Any:
             source.path, None, "reading .parquet needs pyarrow: pip install 'ndcore[parquet]'"
         ) from error
     try:
-        return pq.ParquetFile(source.location)
-    except (pa.ArrowException, OSError) as error:
+        file = pq.ParquetFile(source.location)
+        check_names(file.schema_arrow)
+        return file
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DocumentError(source.path, None, f"not a readable Parquet file: {first_line(error)}") from error
 
 

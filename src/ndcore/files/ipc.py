@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -42,7 +42,8 @@ class ArrowFile:
             self._map = pa.memory_map(source.location)
             self._is_file = self._map.read(len(_FILE)) == _FILE
             self.schema_arrow = self._reader().schema
-        except (pa.ArrowException, OSError) as error:
+            check_names(self.schema_arrow)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DocumentError(source.path, None, f"not a readable Arrow file: {first_line(error)}") from error
 
     def __enter__(self) -> ArrowFile:
@@ -120,6 +121,13 @@ def _compression(metadata: bytes) -> tuple[int, str | None]:
         return number, None
     codec = field(follow(compression), 0)
     return number, _CODECS[metadata[codec] if codec else 0]
+
+
+def check_names(fields: Iterable[Any]) -> None:
+    """Raise UnicodeDecodeError where the name of a field, or of one inside of it, is not UTF-8: Arrow does not check."""
+    for field in fields:
+        field.name  # noqa: B018
+        check_names([field.type.field(i) for i in range(field.type.num_fields)])
 
 
 def first_line(error: BaseException) -> str:
