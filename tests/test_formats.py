@@ -344,6 +344,14 @@ def test_tables_that_are_none(tmp_path: Path, data: bytes, number: int | None, r
     assert (error.number, reason in error.reason) == (number, True), error.reason
 
 
+@pytest.mark.parametrize("data", [b'"a"b,text\n1,x\n', b'id,"text\n1,x\n', gzip.compress(csv(ROWS))[:-4] + b"xxxx"])
+def test_a_table_without_a_header_is_rejected_as_a_whole(tmp_path: Path, data: bytes) -> None:
+    paths = write(tmp_path / "a.csv", data), write(tmp_path / "b.txt", b"words")
+    summary = dedup(tmp_path, *paths, "--on-error", "skip")
+    assert [(item["path"], item["line"]) for item in summary["rejected"]] == [(paths[0], None)]
+    assert [path.name for path in (tmp_path / "out" / "kept").iterdir()] == ["b.txt"]
+
+
 def test_rejected_rows_are_left_out(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", b"id,text\n1,one\n2\n\n3,three\n")
     summary = dedup(tmp_path, path, "--on-error", "skip")

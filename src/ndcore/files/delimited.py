@@ -104,11 +104,14 @@ def cells(row: bytes, delimiter: bytes) -> list[bytes]:
 
 def header(source: Source) -> list[str]:
     """Return the names of the columns. Raises DocumentError where there is no header that can be read."""
-    number, row = next(raw_rows(source), (1, b""))
+    try:
+        _, row = next(raw_rows(source), (1, b""))
+    except DocumentError as error:  # without it the file has no records
+        raise DocumentError(source.path, None, error.reason) from error
     try:
         names = [name.decode() for name in cells(row.removeprefix(_BOM), DELIMITERS[source.kind])]
     except RecordError as error:
-        raise DocumentError(source.path, number, f"the header cannot be read: {error}") from error
+        raise DocumentError(source.path, None, f"the header cannot be read: {error}") from error
     except UnicodeDecodeError as error:
         raise DocumentError(source.path, None, "the header is not UTF-8; convert the file: iconv -t UTF-8") from error
     if any("\r" in name for name in names):
