@@ -113,7 +113,8 @@ def _add_dedup(commands: _Commands) -> None:
     )
     found.add_argument(
         "--against", action="append", default=[], metavar="IN",
-        help="drop what is in this file or directory already, which stays as it is; give it once for each",
+        help="drop what is in this file, directory, file of signatures or collection of signatures (ndcore cluster --method "
+        "features) already, which stays as it is; give it once for each",
     )
     found.add_argument(
         "--keep",

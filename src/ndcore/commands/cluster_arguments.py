@@ -53,10 +53,11 @@ def add_cluster(commands: Any) -> None:
         + INPUTS,
         epilog="What is interrupted goes on where it was when the same command is given again. With a collection as the "
         "only input, and without -o, other clusters are made of it, from the pairs that were counted; with -o, another "
-        "collection of its sketches.",
+        "collection of its sketches. With a collection and documents, -o is a collection of both: the documents come last, "
+        "and are sketched and clustered as those of the collection were, but for the options that are given.",
     )
     p.set_defaults(run=_cluster)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="what to cluster, or a collection")
+    p.add_argument("inputs", nargs="+", metavar="IN", help="what to cluster; a collection; or both")
     output = p.add_argument_group(OUTPUT)
     output.add_argument("-o", "--output", metavar="COLLECTION", help="directory to make, or to go on with")
     add_overwrite(output, "COLLECTION if it is one, and the page of --report")

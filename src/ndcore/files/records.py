@@ -263,20 +263,32 @@ class RecordParser:
         """Return a decoder of the fields that a record is looked into for, alone; what it refuses is for `_slow`."""
         wanted = (*self.text_fields, *self._names)
         names = list(dict.fromkeys([*wanted, *(first for name in wanted for first, _ in splits(name))]))
-        attributes = [f"f{i}" for i in range(len(names))]
-        struct = msgspec.defstruct("Line", [(name, Any, MISSING) for name in attributes],
-                                   rename=dict(zip(attributes, names, strict=True)), gc=False)
+        attributes = {name: f"f{i}" for i, name in enumerate(names)}
+        struct = msgspec.defstruct("Line", [(attribute, Any, MISSING) for attribute in attributes.values()],
+                                   rename={attribute: name for name, attribute in attributes.items()}, gc=False)
         decode = msgspec.json.Decoder(struct).decode
+        ways = {name: (attributes[name], [(attributes[first], rest) for first, rest in splits(name)]) for name in wanted}
+        texts, others = [ways[name] for name in self.text_fields], [(name, *ways[name]) for name in self._names]
+
+        def get(line: Any, attribute: str, inner: list[tuple[str, str]]) -> Any:  # as `lookup`
+            value = getattr(line, attribute)
+            for top, rest in inner if value is MISSING else ():
+                value = lookup(getattr(line, top), rest)
+                if value is not MISSING:
+                    break
+            return value
 
         def fast(body: bytes) -> tuple[str | bytes, dict[str, Any]] | None:
             try:
                 if not body.isascii():
                     body.decode()
                 line: Any = decode(body)
-                values = ((name, getattr(line, attribute)) for name, attribute in zip(names, attributes, strict=True))
-                return self._chosen({name: value for name, value in values if value is not MISSING})
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, RecordError):
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 return None
+            found = [get(line, attribute, inner) for attribute, inner in texts]
+            if not all(isinstance(text, str) for text in found):
+                return None
+            return joined(found), {name: get(line, attribute, inner) for name, attribute, inner in others}
 
         return fast
 
