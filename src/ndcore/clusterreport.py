@@ -107,7 +107,7 @@ def from_clustering(
         notes=(*notes, *_notes(found, corpora is not None)),
         sizes=sizes,
         resemblances=pairs.counts,
-        pairs=_about_pairs(found),
+        pairs="Of documents with equal sketches the first alone is in pairs.",
         threshold=found.threshold,
         clusters=seen.clusters,
         nearest=seen.nearest,
@@ -167,13 +167,6 @@ def _notes(found: Clustering, has_texts: bool) -> list[str]:
     if not has_texts:
         notes.append("The texts are not at hand: nothing of them can be shown.")
     return notes
-
-
-def _about_pairs(found: Clustering) -> str:
-    text = "Of documents with equal sketches the first alone is in pairs."
-    if found.parameters["method"] == "shingles" and len(found.common.value):
-        text += " Common shingles are not counted as held in common, so some pairs look less alike than they are."
-    return text
 
 
 def _parameters(found: Clustering) -> list[tuple[str, str]]:
