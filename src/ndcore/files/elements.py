@@ -18,6 +18,9 @@ _BOM = b"\xef\xbb\xbf"
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BRACKET = re.compile(rb'[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+[{}\[\]]', re.DOTALL)
+_NEXT_FLAT = re.compile(  # a comma between blanks, and an object without others in it
+    rb'([ \t\r\n]*+,[ \t\r\n]*+)(\{[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+\})', re.DOTALL
+)
 _SCALAR = re.compile(_STRING + rb"(?=[\s,\]])|[^\s,\]\[{}\"]++(?=[\s,\]])", re.DOTALL)
 
 
@@ -65,6 +68,9 @@ class Elements:
                 self._number += 1
                 self.opening = before if self._number == 1 else self.opening
                 yield self._number, before, element
+                while is_array and (flat := tape.flat()):  # most elements, by one match each
+                    self._number += 1
+                    yield self._number, *flat
                 before = tape.blanks()
             if is_array:
                 before += tape.take(b"]") or self._fail("the file ends before the array does")
@@ -134,6 +140,14 @@ class _Tape:
                 return passed
             if len(passed) > LONGEST:
                 self._fail(f"more than {LONGEST >> 20} MiB of white space")
+
+    def flat(self) -> tuple[bytes, bytes] | None:
+        """Pass over a comma and an object without brackets in it, which are returned, where all of both is at hand."""
+        match = _NEXT_FLAT.match(self._buffer, self._at)
+        if match is None:
+            return None
+        self._at = match.end()
+        return match[1], match[2]
 
     def value(self) -> bytes:
         """Pass over a value, which is returned: balanced brackets, or what ends before a comma or bracket."""
