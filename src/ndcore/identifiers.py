@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.strings import Strings
+from ndcore.strings import Strings, hashes_of
 
 __all__ = ["Identifiers", "as_ids"]
 
@@ -90,6 +89,10 @@ class Identifiers:
         if (ids is None and following is None and count) or not 0 <= count <= counted < 1 << 62:
             raise ValueError(f"it has {count} fingerprints, and the next id is {following}")
         return cls.of(ids, count, following)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is found again where it is needed: hashes differ between processes."""
+        return {**self.__dict__, "_order": np.empty(0, np.int64), "_hashes": np.empty(0, np.int64)}
 
     @property
     def kind(self) -> str:
@@ -193,7 +196,7 @@ class Identifiers:
         tail: dict[bytes, list[int]] = {}
         for row, name in enumerate(held.encoded(len(self._order)), len(self._order)):
             tail.setdefault(name, []).append(row)
-        hashes = np.fromiter(map(zlib.crc32, names), np.int64, len(names))
+        hashes = hashes_of(names, len(names))
         first, last = (np.searchsorted(self._hashes, hashes, side).tolist() for side in ("left", "right"))
         rows: list[int] = []
         for name, a, b in zip(names, first, last, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -83,8 +82,8 @@ class Strings:
         return encoded.decode("utf-8", "surrogatepass") if self.text else encoded
 
     def hashes(self) -> Ints:
-        """32 bits of each, the same in every process."""
-        return np.fromiter(map(zlib.crc32, self.encoded()), np.int64, self.count)
+        """Return a hash of each, as `hashes_of` does."""
+        return hashes_of(self.encoded(), self.count)
 
     def trimmed(self) -> Strings:
         """The same without room."""
@@ -111,6 +110,11 @@ class Strings:
             inside = np.arange(ends[at], ends[last]) + np.repeat(self.ends[some] - ends[at:last], sizes[at:last])
             data[ends[at]:ends[last]] = self.data[inside]
         return Strings(self.text, data, ends, len(rows))
+
+
+def hashes_of(names: Iterable[bytes], n: int) -> Ints:
+    """Hash n names by Python's keyed hash: names that share one cannot be made on purpose. It differs between processes."""
+    return np.fromiter(map(hash, names), np.int64, n)
 
 
 def _with_room(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
