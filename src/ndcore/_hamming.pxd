@@ -100,7 +100,7 @@ cdef extern from "compressed.h" nogil:
     size_t nd_compressed_blocks(const uint64_t *keys, size_t n, const uint8_t *lengths)
     void nd_compressed_encode(
         const uint64_t *keys, size_t n, const uint8_t *lengths, uint8_t *blocks, uint64_t *last, uint32_t *first)
-    void nd_compressed_decode(const nd_compressed_table *t, size_t begin, size_t end, uint64_t *out)
+    size_t nd_compressed_decode(const nd_compressed_table *t, size_t begin, size_t end, uint64_t *out, size_t room)
     size_t nd_compressed_find(const nd_compressed_table *t, size_t from_, uint64_t key)
     void nd_compressed_ranks(const nd_compressed_table *t, const uint64_t *keys, size_t n, int64_t *out)
     size_t nd_compressed_probe(

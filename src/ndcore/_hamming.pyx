@@ -102,7 +102,7 @@ def gather(
 
 def directory(const uint64_t[::1] keys not None, unsigned bits, unsigned directory_bits):
     """Where each value of the leading bits begins in the ascending keys; uint32 (2^directory_bits + 1,)."""
-    cdef uint32_t[::1] out = np.empty((1 << directory_bits) + 1, np.uint32)
+    cdef uint32_t[::1] out = np.empty((<size_t> 1 << directory_bits) + 1, np.uint32)
     cdef size_t n = keys.shape[0]
     with nogil:
         nd_probes_directory(&keys[0] if n else NULL, n, bits, directory_bits, &out[0])
@@ -112,7 +112,7 @@ def directory(const uint64_t[::1] keys not None, unsigned bits, unsigned directo
 def presence(const uint64_t[::1] keys not None, unsigned bits, unsigned presence_bits):
     """Of each value of the leading bits whether one of the keys has it; uint8, eight values a byte, bit 0 first.
     presence_bits >= 3."""
-    cdef uint8_t[::1] out = np.empty((1 << presence_bits) // 8, np.uint8)
+    cdef uint8_t[::1] out = np.empty((<size_t> 1 << presence_bits) // 8, np.uint8)
     cdef size_t n = keys.shape[0]
     with nogil:
         nd_probes_presence(&keys[0] if n else NULL, n, bits, presence_bits, &out[0])
@@ -410,16 +410,15 @@ cdef class CompressedSearcher(Orders):
     def keys(self, size_t t, size_t begin, size_t end):
         """Keys of blocks [begin, end) of table t; uint64."""
         cdef nd_compressed_table *table = &self.table[t]
-        cdef size_t here, at = begin, n = table.first[end] - table.first[begin]
+        cdef size_t here, at = begin, written = 0, n = table.first[end] - table.first[begin]
         cdef uint64_t[::1] out = np.empty(n, np.uint64)
         with nogil:
-            while n and at < end:
+            while written < n and at < end:
                 check_signals()
                 here = stride(at, end, 256)
-                if table.first[at] < table.first[at + here]:
-                    nd_compressed_decode(table, at, at + here, &out[table.first[at] - table.first[begin]])
+                written += nd_compressed_decode(table, at, at + here, &out[written], n - written)
                 at += here
-        return np.asarray(out)
+        return np.asarray(out)[:written]
 
     def keys_between(self, size_t t, uint64_t low, uint64_t high):
         """Keys of table t from low to high; uint64."""

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 core=src/ndcore/core
-strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror -DND_COUNT_STEPS "-I$core")
+strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror -pthread -DND_COUNT_STEPS "-I$core")
 sanitizers=(-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -31,6 +31,16 @@ else
 fi
 [ ${#compilers[@]} -gt 0 ] || { echo "no C compiler: install gcc or clang" >&2; exit 2; }
 
+# refused compiler sentence option ...: nd.h must not compile, and say so.
+refused() {
+    local compiler=$1 sentence=$2
+    shift 2
+    if "$compiler" "-I$core" -w "$@" -E -x c - > /dev/null 2> "$work/said" || ! grep -q "error.*$sentence" "$work/said"; then
+        echo "not refused: $sentence"
+        return 1
+    fi
+}
+
 for compiler in "${compilers[@]}"; do
     echo "== $compiler: $("$compiler" --version | head -n 1)"
     root=$PWD
@@ -38,6 +48,8 @@ for compiler in "${compilers[@]}"; do
     nm -g "$work"/*.o | awk 'NF == 3 && $2 ~ /^[A-TV-Z]$/ { sub(/^_/, "", $3); if ($3 !~ /^nd_/) { print "exported without nd_: " $3; bad = 1 } else n++ }
         END { if (bad || !n) exit 1; print n " exported symbols, all nd_*" }'
     rm -f "$work"/*.o
+    refused "$compiler" "big-endian" -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ <<< '#include "nd.h"'
+    refused "$compiler" "64-bit system" <<< $'#include <stdint.h>\n#undef SIZE_MAX\n#define SIZE_MAX 0xFFFFFFFF\n#include "nd.h"'
     echo "-- -O3"
     "$compiler" -O3 "${strict[@]}" tests/c/test_core.c "$core"/*.c -o "$work/optimised"
     "$work/optimised"

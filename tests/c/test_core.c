@@ -20,9 +20,46 @@
 #include "table.h"
 #include "utf8.h"
 
+#include <pthread.h>
+
 size_t nd_table_steps;                   /* slots that searches passed; counted by what is built with -DND_COUNT_STEPS */
 
 static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
+
+/* ---- memory that another thread writes to, as to a mutable buffer of Arrow or to a mapped file */
+
+/* `words` 64-bit words at `at`, changed at random until `stop`: to one of `count` values, or to any. */
+typedef struct { uint64_t *at; size_t words; const uint64_t *values; size_t count; } changing;
+static volatile int stop_changing;
+
+static void *change(void *what)
+{
+    const changing *c = what;
+    uint64_t state = 12;
+    while (!stop_changing)
+        for (int i = 0; i < 256; i++) {
+            const uint64_t r = nd_splitmix64(&state);
+            ((volatile uint64_t *)c->at)[(size_t)(r >> 32) % c->words] = c->count ? c->values[r % c->count] : r << r % 64;
+        }
+    return NULL;
+}
+
+static pthread_t begin_changing(const changing *c)
+{
+    pthread_t thread;
+    stop_changing = 0;
+    if (pthread_create(&thread, NULL, change, (void *)(uintptr_t)c)) {
+        perror("pthread_create");
+        exit(2);
+    }
+    return thread;
+}
+
+static void end_changing(pthread_t thread)
+{
+    stop_changing = 1;
+    pthread_join(thread, NULL);
+}
 
 /* ---- nd.h */
 
@@ -621,10 +658,50 @@ static void test_damage(const char *variant)
     CHECK(checks_failed == failed, "the checks above failed under text=%s", variant);
 }
 
+/* Text that is changed while it is read: any symbols, but no more of them than bytes, none read from outside of the text, and
+ * no more on the tape than its bound. */
+static void test_changing_text(const char *variant)
+{
+    static const char *const pool[] = {"abcdefgh", "a b c d ", "\0\0\0\0\0\0\0\0", "ABC\xC3\xA9xyz", "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9",
+                                       "\xE6\xBC\xA2\xE5\xAD\x97 a", "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "\xEA\xAF\xA3\xC3\x89\xEF\xBD\xA1",
+                                       "\xF0\x9F\x98\x80\xC3\x80\r\n", "\xE0\xA4\x95\xE0\xA5\x8D\xC2\xAD"};
+    enum { POOL = sizeof pool / sizeof *pool, ROUNDS = 1500 };
+    static const size_t lengths[] = {72, 136, 1024};
+    uint64_t values[POOL];
+    for (int i = 0; i < POOL; i++)
+        memcpy(&values[i], pool[i], 8);
+    for (int l = 0; l < 3; l++)
+        for (int unit = 0; unit < 5; unit++)
+            for (int few = 0; few < 2; few++) {
+                const size_t n = lengths[l];
+                uint8_t *text = guarded(0, BACK, n, 0), *tape = guarded(1, BACK, nd_text_tape_size(n), 0);
+                uint64_t *out = guarded(2, BACK, 8 * n, 0);
+                for (size_t i = 0; i < n; i += 8)
+                    memcpy(text + i, pool[0], 8);
+                const changing c = {(uint64_t *)(void *)(few ? text + n - 8 : text), few ? 1 : n / 8, values, POOL};
+                const pthread_t thread = begin_changing(&c);
+                size_t most = 0, longest = 0;
+                for (int round = 0; round < ROUNDS; round++) {
+                    nd_text t;
+                    size_t total = 0, got;
+                    nd_text_open(&t, UNITS[unit], naive_tokens(), text, n, round & 1 ? tape : NULL);
+                    while (total < n && (got = nd_text_symbols(&t, out + total, n - total)))
+                        total += got;
+                    most = total > most ? total : most;
+                    if (round & 1 && (size_t)(t.tape - tape) > longest)
+                        longest = (size_t)(t.tape - tape);
+                }
+                end_changing(thread);
+                CHECK(most <= n && longest <= nd_text_tape_size(n), "%s: changing text", variant);
+                CHECK(untouched_around(1, tape, nd_text_tape_size(n)) && untouched_around(2, out, 8 * n), "%s: around it", variant);
+            }
+}
+
 static void test_text_variant(const char *variant)
 {
     test_reading(variant);
     test_damage(variant);
+    test_changing_text(variant);
 }
 
 /* Strings in units of 1, 2 and 4 bytes, between guard pages: the bytes of the naive encoder and no others. */
@@ -1976,7 +2053,7 @@ static void test_coding(void)
                         }
                     }
                 }
-                nd_compressed_decode(&t, 0, t.count, out);
+                CHECK(nd_compressed_decode(&t, 0, t.count, out, n) == n, "%zu keys", n);
                 CHECK(n == 0 || memcmp(keys, out, 8 * n) == 0, "decoding %zu keys of kind %d", n, kind);
                 CHECK(untouched_around(5, out, 8 * n), "decoding keeps to its array");
                 for (size_t step = 1; step < n; step = 3 * step + 1) {
@@ -2233,8 +2310,11 @@ static void test_hostile_blocks(void)
         const size_t n = first[count];
         uint64_t *out = guarded(4, BACK, 8 * n, 0), key = random64();
         const nd_compressed_table t = {blocks, last, first, codes, count};
-        nd_compressed_decode(&t, 0, count, out);
+        CHECK(nd_compressed_decode(&t, 0, count, out, n) == n, "%zu keys of hostile blocks", n);
         CHECK(untouched_around(4, out, 8 * n), "%zu keys of hostile blocks", n);
+        const size_t room = random_below(n + 1);
+        out = guarded(4, BACK, 8 * room, 0);
+        CHECK(nd_compressed_decode(&t, 0, count, out, room) == room && untouched_around(4, out, 8 * room), "keys in less room");
         CHECK(nd_compressed_find(&t, 0, key) <= count, "search among hostile keys");
         int64_t rank;
         nd_compressed_ranks(&t, &key, 1, &rank);
@@ -2250,6 +2330,114 @@ static void test_hostile_blocks(void)
             (void)nd_compressed_probe(&h, queries, 3, asked, &c, matches, ND_COMPRESSED_PIECE);
         CHECK(c.table == 1, "probes of hostile blocks come to an end");
     }
+}
+
+/* An index whose file is changed while it is searched, and queries that are: nothing is read or written around. */
+static void test_changing_blocks(void)
+{
+    enum { COUNT = 4, N = COUNT * 100, SYMBOLS = 72 };
+    static const uint8_t low = 0, width = 64;
+    uint8_t *blocks = guarded(0, BACK, COUNT * ND_COMPRESSED_BLOCK, 0), *lengths = guarded(5, BACK, SYMBOLS, 0);
+    uint64_t *last = guarded(1, BACK, 8 * COUNT, 0), *queries = guarded(6, BACK, 8 * 3, 0);
+    uint32_t *first = guarded(2, BACK, 4 * (COUNT + 2), 0), *codes = guarded(3, BACK, 4 * ND_COMPRESSED_CODES, 0);
+    const uint64_t few[] = {0, 1, 1ull << 32, 100ull << 32 | 200, ~UINT64_C(0)};
+    const uint64_t sound[] = {UINT64_C(0x0706050403020100), UINT64_C(0x0B0B0B0B0B0B0B0B), 0, UINT64_C(0x0808080808080808)};
+    const changing changes[] = {{(void *)blocks, COUNT * ND_COMPRESSED_BLOCK / 8, NULL, 0}, {last, COUNT, NULL, 0},
+                                {(void *)first, COUNT / 2 + 1, few, 5}, {queries, 3, NULL, 0}, {(void *)lengths, SYMBOLS / 8, sound, 4}};
+    fill_random(blocks, COUNT * ND_COMPRESSED_BLOCK);
+    memset(lengths, 0, SYMBOLS);
+    for (int s = 0; s < ND_COMPRESSED_SYMBOLS; s++)
+        lengths[s] = s < 63 ? 7 : 8;
+    CHECK(nd_compressed_codes(lengths, codes), "a prefix code");
+    for (int what = 0; what < 5; what++) {
+        for (uint32_t b = 0; b <= COUNT; b++)
+            first[b] = b * (N / COUNT);
+        for (int b = 0; b < COUNT; b++)
+            last[b] = (uint64_t)(b + 1) << 62;
+        const nd_hamming_order order = {&low, &width, 1, 10, ~UINT64_C(0) << 54};
+        const nd_compressed_table t = {blocks, last, first, codes, COUNT};
+        const nd_compressed h = {{&order, 1, 64, 10}, &t};
+        const pthread_t thread = begin_changing(&changes[what]);
+        for (int round = 0; round < 3000; round++) {
+            uint32_t *other = guarded(7, BACK, 4 * ND_COMPRESSED_CODES, 0);
+            if (what == 4) {
+                (void)nd_compressed_codes(lengths, other);
+                continue;
+            }
+            uint64_t *out = guarded(4, BACK, 8 * N, 0), key = random64();
+            const size_t written = nd_compressed_decode(&t, 0, COUNT, out, N);
+            if (written > N || nd_compressed_find(&t, 0, key) > COUNT)
+                CHECK(0, "%zu keys of changing blocks", written);
+            if (what == 2)
+                continue;      /* a block then has up to 2^32 keys, which take long */
+            int64_t rank;
+            nd_compressed_ranks(&t, &key, 1, &rank);
+            nd_compressed_asked asked[6];
+            nd_compressed_match matches[ND_COMPRESSED_PIECE];
+            nd_compressed_cursor c = {0};
+            for (size_t calls = 0; c.table < 1 && calls < 3 * N + 3; calls++)
+                (void)nd_compressed_probe(&h, queries, 3, asked, &c, matches, ND_COMPRESSED_PIECE);
+        }
+        end_changing(thread);
+        CHECK(1, "changing blocks");
+    }
+}
+
+/* The same of sorted tables with a directory and presence, of 20 bits. */
+static void test_changing_tables(void)
+{
+    enum { N = 256, BITS = 20, LISTED = 5, PRESENT = 8 };
+    static const uint8_t low[2][2] = {{0, 0}, {0, 10}}, width[2][2] = {{20, 0}, {10, 10}};
+    uint64_t *keys = guarded(0, BACK, 8 * N, 0), *queries = guarded(1, BACK, 8 * 8, 0);
+    uint32_t *directory = guarded(2, BACK, 4 * ((1 << LISTED) + 2), 0);
+    uint8_t *presence = guarded(3, BACK, (1 << PRESENT) / 8, 0);
+    const changing changes[] = {{keys, N, NULL, 0}, {queries, 8, NULL, 0}, {(void *)directory, (1 << LISTED) / 2 + 1, NULL, 0},
+                                {(void *)presence, (1 << PRESENT) / 64, NULL, 0}};
+    for (int what = 0; what < 4; what++) {
+        for (size_t i = 0; i < N; i++)
+            keys[i] = i << 12 | random_below(1 << 12);
+        for (size_t i = 0; i < 8; i++)
+            queries[i] = random64();        /* more bits than the plan has */
+        nd_probes_directory(keys, N, BITS, LISTED, directory);
+        nd_probes_presence(keys, N, BITS, PRESENT, presence);
+        const nd_hamming_order order[2] = {{low[0], width[0], 1, 10, 0xFFC00}, {low[1], width[1], 2, 10, 0x3FF}};
+        const nd_probes_table table[2] = {{keys, directory, presence, LISTED, PRESENT}, {keys, directory, presence, LISTED, PRESENT}};
+        const nd_probes h = {{order, 2, BITS, 3}, table, N};
+        const pthread_t thread = begin_changing(&changes[what]);
+        for (int round = 0; round < 3000; round++) {
+            nd_probes_match *out = guarded(4, BACK, sizeof *out * ND_HAMMING_ROOM, 0);
+            nd_probes_cursor c = {0};
+            size_t wrong = 0;
+            for (int calls = 0; c.table < 2 && calls < 100; calls++) {
+                const size_t written = nd_probes_search(&h, queries, 8, &c, out, ND_HAMMING_ROOM);
+                for (size_t i = 0; i < written; i++)
+                    wrong += out[i].rank > N || out[i].query >= 8;
+            }
+            if (wrong || nd_probes_rank(&h, random64()) > N)
+                CHECK(0, "%zu matches in changing tables are of no fingerprint", wrong);
+        }
+        end_changing(thread);
+        CHECK(1, "changing tables");
+    }
+}
+
+/* Keys of more bits than a table is for: the directory and the bits of presence end where they end. */
+static void test_long_keys(void)
+{
+    for (unsigned bits = 3; bits <= 64; bits++)
+        for (unsigned listed = 0; listed <= 8 && listed <= bits; listed++) {
+            uint64_t *keys = guarded(0, BACK, 8 * 9, 0);
+            for (int i = 0; i < 9; i++)
+                keys[i] = random64() >> (8 - i) * 7;
+            uint32_t *directory = guarded(1, BACK, 4 * ((1u << listed) + 1), 0);
+            nd_probes_directory(keys, 9, bits, listed, directory);
+            CHECK(directory[1u << listed] == 9 && untouched_around(1, directory, 4 * ((1u << listed) + 1)), "a directory of long keys");
+            if (listed < 3)
+                continue;
+            uint8_t *presence = guarded(2, BACK, (1u << listed) / 8, 0);
+            nd_probes_presence(keys, 9, bits, listed, presence);
+            CHECK(untouched_around(2, presence, (1u << listed) / 8), "bits of presence of long keys");
+        }
 }
 
 /* ---- pipeline */
@@ -2594,6 +2782,9 @@ int main(void)
     test_coding();
     each_variant("hamming", nd_hamming_variants, nd_hamming_use, nd_hamming_chosen, test_tables);
     test_hostile_blocks();
+    test_changing_blocks();
+    test_changing_tables();
+    test_long_keys();
     test_shingles();
     test_cost_of_widths();
     test_stop_words();

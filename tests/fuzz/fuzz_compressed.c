@@ -40,7 +40,7 @@ static void check_hostile(const uint8_t *choice, const uint8_t *data, size_t n)
         const nd_compressed_table t = {blocks, last, first, codes, BLOCKS};
         uint64_t *out = malloc(8 * first[BLOCKS] + 8);
         int64_t ranks[BLOCKS];
-        nd_compressed_decode(&t, 0, BLOCKS, out);
+        REQUIRE(nd_compressed_decode(&t, 0, BLOCKS, out, first[BLOCKS]) == first[BLOCKS]);
         nd_compressed_ranks(&t, last, BLOCKS, ranks);
         REQUIRE(nd_compressed_find(&t, 0, data[0]) <= BLOCKS);
         probe_all(&t, choice[3] % 65, last, BLOCKS, first[BLOCKS]);
@@ -77,7 +77,7 @@ static void check_coding(const uint8_t *choice, const uint8_t *data, size_t n)
     t.first = first;
     t.codes = codes;
     REQUIRE(first[blocks] == n && last[blocks - 1] == keys[n - 1]);
-    nd_compressed_decode(&t, 0, blocks, out);
+    REQUIRE(nd_compressed_decode(&t, 0, blocks, out, n) == n);
     REQUIRE(memcmp(keys, out, 8 * n) == 0);
     nd_compressed_ranks(&t, keys, n, ranks);
     for (size_t i = 0; i < n; i++)

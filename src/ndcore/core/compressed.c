@@ -43,8 +43,10 @@ static size_t canonical(const uint8_t *lengths, uint32_t *start)
     return at;
 }
 
-int nd_compressed_codes(const uint8_t *lengths, uint32_t *codes)
+int nd_compressed_codes(const uint8_t *given, uint32_t *codes)
 {
+    uint8_t lengths[ND_COMPRESSED_SYMBOLS];     /* of a mapped file, which may be changed: read once */
+    memcpy(lengths, given, sizeof lengths);
     uint32_t start[ND_COMPRESSED_SYMBOLS];
     const size_t end = canonical(lengths, start);
     if (end > ND_COMPRESSED_CODES)
@@ -234,20 +236,22 @@ static size_t read_keys(const nd_compressed_table *t, nd_compressed_reader *r, u
 
 static void open_block(const nd_compressed_table *t, nd_compressed_reader *r, size_t block)
 {
+    const uint32_t first = t->first[block], end = t->first[block + 1];
     *r = (nd_compressed_reader){.block = t->blocks + block * ND_COMPRESSED_BLOCK, .key = block ? t->last[block - 1] : 0,
-                                .rest = BITS};
-    r->left = t->first[block + 1] > t->first[block] ? t->first[block + 1] - t->first[block] : 0;
+                                .rest = BITS, .left = end > first ? end - first : 0};
 }
 
-void nd_compressed_decode(const nd_compressed_table *t, size_t begin, size_t end, uint64_t *out)
+size_t nd_compressed_decode(const nd_compressed_table *t, size_t begin, size_t end, uint64_t *out, size_t room)
 {
     nd_compressed_reader r;
+    size_t written = 0;
     for (; begin < end; begin++) {
         open_block(t, &r, begin);
         for (size_t i = 0; begin + 1 < end && i < ND_COMPRESSED_BLOCK; i += 64)   /* the next block, read from both ends */
             ND_PREFETCH(t->blocks + (begin + 1) * ND_COMPRESSED_BLOCK + i);
-        out += read_keys(t, &r, out, r.left);
+        written += read_keys(t, &r, out + written, room - written);
     }
+    return written;
 }
 
 /* ---- searching */
@@ -256,21 +260,26 @@ size_t nd_compressed_find(const nd_compressed_table *t, size_t from, uint64_t ke
 {
     const uint64_t *last = t->last;
     size_t begin = from, end = t->count;
-    if (begin >= end || last[begin] >= key)
-        return least(begin, end);
-    if (last[--end] < key)
-        return t->count;
-    uint64_t below = last[begin++], above = last[end];     /* below < key <= above, and the block is in [begin, end] */
-    int upwards = 1;
+    if (begin >= end)
+        return end;
+    uint64_t below = last[begin], above = last[end - 1];   /* each is read once: the file they lie in may be changed */
+    if (below >= key)
+        return begin;
+    if (above < key)
+        return end;
+    begin++;
+    end--;
+    int upwards = 1;                                       /* below < key <= above, and the block is in [begin, end] */
     for (int i = 0; i < INTERPOLATIONS && begin < end; i++) {
         const double part = (double)(key - below) / (double)(above - below);
         const size_t at = begin + least((size_t)(part * (double)(end - begin)), end - begin - 1);
-        upwards = last[at] < key;
+        const uint64_t here = last[at];
+        upwards = here < key;
         if (upwards) {
-            below = last[at];
+            below = here;
             begin = at + 1;
         } else {
-            above = last[at];
+            above = here;
             end = at;
         }
     }
@@ -335,15 +344,17 @@ static void arrange(const nd_hamming_order *o, const uint64_t *q, size_t n, nd_c
     *c = (nd_compressed_cursor){.table = c->table, .arranged = 1};
 }
 
-/* Matches of a query, whose prefix leaves the bits `free` open, in the piece. */
+/* Matches of a query, whose prefix leaves the bits `free` open, in the piece. The query is made of its key again,
+ * for another thread may have changed it. */
 static size_t meet(const nd_compressed *h, const nd_compressed_cursor *c, const nd_compressed_asked *a, uint64_t free,
-                   uint64_t fingerprint, nd_compressed_match *out)
+                   nd_compressed_match *out)
 {
     uint64_t differences[ND_COMPRESSED_PIECE];
     const uint64_t high = a->key | free;
     const size_t begin = nd_lower_bound(c->piece, 0, c->held, a->key & ~free);
     const size_t end = high == ~UINT64_C(0) ? c->held : nd_lower_bound(c->piece, begin, c->held, high + 1);
     const size_t hits = nd_hamming_differences(&h->plan, c->table, c->piece + begin, end - begin, a->key, differences);
+    const uint64_t fingerprint = hits ? nd_hamming_restore(&h->plan.order[c->table], a->key) : 0;
     for (size_t i = 0; i < hits; i++)
         out[i] = (nd_compressed_match){a->query, fingerprint ^ differences[i]};
     return hits;
@@ -368,7 +379,7 @@ size_t nd_compressed_probe(const nd_compressed *h, const uint64_t *q, size_t n, 
                 if (room - written < ND_COMPRESSED_PIECE)
                     return written;
                 const nd_compressed_asked *a = &asked[c->next];
-                written += meet(h, c, a, free, q[a->query], out + written);
+                written += meet(h, c, a, free, out + written);
             }
             while (c->query < n && (asked[c->query].key | free) < last)
                 c->query++;

@@ -64,8 +64,9 @@ size_t nd_compressed_blocks(const uint64_t *keys, size_t n, const uint8_t *lengt
 void nd_compressed_encode(const uint64_t *keys, size_t n, const uint8_t *lengths, uint8_t *blocks, uint64_t *last,
                           uint32_t *first);
 
-/* The keys of blocks [begin, end): first[end] − first[begin] of them, first ascending. O(keys). */
-void nd_compressed_decode(const nd_compressed_table *t, size_t begin, size_t end, uint64_t *out);
+/* The keys of blocks [begin, end), as far as there is room: first[end] − first[begin] of them, where first ascends.
+ * Returns how many. O(keys). */
+size_t nd_compressed_decode(const nd_compressed_table *t, size_t begin, size_t end, uint64_t *out, size_t room);
 
 /* First block from `from` on whose last key is not below the key, or count: interpolation search, O(log log count) on
  * random keys, O(log count) on any. */

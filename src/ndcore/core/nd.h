@@ -4,6 +4,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Sums of sizes are not checked against 32 bits, and files and mapped arrays are read as they lie: DESIGN.md §6. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#  error "ndcore runs on little-endian processors: this one is big-endian, and nothing of ndcore was tested on one"
+#endif
+#if SIZE_MAX < UINT64_MAX
+#  error "ndcore needs a 64-bit system: on this one sizes have fewer bits"
+#endif
+
 #include <string.h>
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -25,7 +34,7 @@
 #  define ND_UNROLL
 #endif
 
-#if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
 #  define ND_X86 1
 #else
 #  define ND_X86 0
@@ -112,13 +121,8 @@ static inline uint64_t nd_swap64(uint64_t v)
 #endif
 }
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-static inline uint64_t nd_load_be64(const uint8_t *at) { return nd_load64(at); }
-static inline uint64_t nd_load_le64(const uint8_t *at) { return nd_swap64(nd_load64(at)); }
-#else
 static inline uint64_t nd_load_be64(const uint8_t *at) { return nd_swap64(nd_load64(at)); }
 static inline uint64_t nd_load_le64(const uint8_t *at) { return nd_load64(at); }
-#endif
 
 static inline void nd_store_be64(uint8_t *at, uint64_t v)
 {

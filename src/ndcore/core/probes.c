@@ -16,7 +16,7 @@ void nd_probes_directory(const uint64_t *keys, size_t n, unsigned bits, unsigned
     const uint64_t entries = UINT64_C(1) << directory_bits;
     uint64_t next = 0;
     for (size_t i = 0; i < n; i++)
-        for (const uint64_t top = nd_shift_right(keys[i], bits - directory_bits); next <= top; next++)
+        for (const uint64_t top = nd_shift_right(keys[i], bits - directory_bits); next <= top && next < entries; next++)
             directory[next] = (uint32_t)i;
     for (; next <= entries; next++)
         directory[next] = (uint32_t)n;
@@ -26,7 +26,7 @@ void nd_probes_presence(const uint64_t *keys, size_t n, unsigned bits, unsigned 
 {
     memset(presence, 0, ((size_t)1 << presence_bits) / 8);
     for (size_t i = 0; i < n; i++) {
-        const uint64_t top = nd_shift_right(keys[i], bits - presence_bits);
+        const uint64_t top = nd_shift_right(keys[i], bits - presence_bits) & nd_low_bits(presence_bits);
         presence[top >> 3] |= (uint8_t)(1u << (top & 7));
     }
 }
@@ -42,9 +42,9 @@ static void look_up(const nd_probes *h, const nd_probes_table *t, probe *p)
 
 uint32_t nd_probes_rank(const nd_probes *h, uint64_t fingerprint)
 {
-    probe p = {.key = fingerprint};
+    probe p = {.key = fingerprint & nd_low_bits(h->plan.bits)};
     look_up(h, h->table, &p);
-    return (uint32_t)nd_lower_bound(h->table->keys, p.begin, p.end, fingerprint);
+    return (uint32_t)nd_lower_bound(h->table->keys, p.begin, p.end, p.key);
 }
 
 /* The keys of a long bucket that have the whole prefix. */
@@ -140,13 +140,14 @@ static void find_ranges(const nd_probes *h, probe *p, size_t count)
         narrow(h, &p[i]);
 }
 
-/* Matches of a query among the `n` keys from `at` on, at most ND_HAMMING_ROOM. */
-static size_t collect(const nd_probes *h, const probe *p, size_t at, size_t n, uint64_t fingerprint,
-                      nd_probes_match *out)
+/* Matches of a query among the `n` keys from `at` on, at most ND_HAMMING_ROOM. The query is made of its key again, for
+ * another thread may have changed it. */
+static size_t collect(const nd_probes *h, const probe *p, size_t at, size_t n, nd_probes_match *out)
 {
     uint64_t differences[ND_HAMMING_ROOM];
     const uint64_t *keys = h->table[p->table].keys + at;
     const size_t hits = nd_hamming_differences(&h->plan, p->table, keys, n, p->key, differences);
+    const uint64_t fingerprint = hits ? nd_hamming_restore(&h->plan.order[p->table], p->key) : 0;
     for (size_t i = 0; i < hits; i++)
         out[i] = (nd_probes_match){p->query, nd_probes_rank(h, fingerprint ^ differences[i]), nd_popcount(differences[i])};
     return hits;
@@ -174,7 +175,7 @@ size_t nd_probes_search(const nd_probes *h, const uint64_t *q, size_t n, nd_prob
                     work++;
                     const size_t left = now->end - now->begin - c->at;
                     const size_t keys = left < ND_HAMMING_ROOM ? left : ND_HAMMING_ROOM;
-                    written += collect(h, now, now->begin + c->at, keys, q[now->query], out + written);
+                    written += collect(h, now, now->begin + c->at, keys, out + written);
                     c->at += keys;
                 }
             }

@@ -25,10 +25,10 @@ typedef struct { uint64_t query; uint32_t rank, distance; } nd_probes_match;
 /* Where a search that ran out of room goes on: begin with zeros. */
 typedef struct { size_t table, query, probe, at; } nd_probes_cursor;
 
-/* Fills a directory of the keys, of `bits` bits each. */
+/* Fills a directory of the keys, of `bits` bits each; longer keys are entered last. directory_bits <= bits. */
 void nd_probes_directory(const uint64_t *keys, size_t n, unsigned bits, unsigned directory_bits, uint32_t *directory);
 
-/* Fills the bits of presence. */
+/* Fills the bits of presence; of longer keys the bits above are not seen. presence_bits <= bits. */
 void nd_probes_presence(const uint64_t *keys, size_t n, unsigned bits, unsigned presence_bits, uint8_t *presence);
 
 /* Every fingerprint within max_distance of each query, once, in order of tables. Returns the number of matches written;

@@ -139,6 +139,18 @@ static uint64_t long_word(const nd_text_table *table, const uint8_t *word, size_
 
 enum { SPAN = 64, SPAN_READS = SPAN + 8, SPAN_WORDS = SPAN / 2, SPAN_WORTH = 24 };
 
+/* How many of SPAN bytes come before the first that is not ASCII. Fewer than SPAN even where none is left: the text, which
+ * may lie in somebody else's memory, was changed meanwhile. */
+static unsigned ascii_before(const uint8_t *p)
+{
+    unsigned at = 0;
+    while (at < SPAN - 8 && !(nd_load64(p + at) & EACH(0x80)))
+        at += 8;
+    while (at < SPAN - 1 && p[at] < 0x80)
+        at++;
+    return at;
+}
+
 typedef size_t ascii_fn(nd_text *t, const uint8_t **at, uint64_t *out, size_t cap, int taped);
 
 #define ND_NAME ascii_portable

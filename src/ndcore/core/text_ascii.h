@@ -11,7 +11,7 @@ static ND_ATTR size_t ND_NAME(nd_text *t, const uint8_t **at, uint64_t *out, siz
         uint64_t edges = letters ^ letters << 1;
         unsigned span = SPAN;
         if (ND_UNLIKELY(others)) {
-            for (span = 0; p[span] < 0x80; span++) {}
+            span = ascii_before(p);
             edges &= (UINT64_C(1) << span) - 1;    /* a word that ends at other text may go on in it */
         }
         const uint8_t *next = p + span;

@@ -91,11 +91,14 @@ static const uint8_t FOLLOWS[] = {
 };
 
 /* Of 8 bytes as a number, the first highest: do they begin with the form of a glyph of two or three bytes? Forms that are
- * too long are among those of three. Then that glyph. */
+ * too long are among those of three. Then that glyph, of the same number: the text may be other by now. */
 static inline int is_two(uint64_t v) { return (v >> 48 & 0xE0C0) == 0xC080 && v >> 48 >= 0xC280; }
 static inline int is_three(uint64_t v) { return (v >> 40 & 0xF0C0C0) == 0xE08080; }
-static inline uint32_t of_two(const uint8_t *p) { return ((uint32_t)p[0] << 6) + p[1] - 0x3080; }
-static inline uint32_t of_three(const uint8_t *p) { return ((uint32_t)p[0] << 12) + ((uint32_t)p[1] << 6) + p[2] - 0xE2080; }
+static inline uint32_t of_two(const uint8_t *p) { return (((uint32_t)p[0] << 6) + p[1] - 0x3080) & 0x7FF; }
+static inline uint32_t of_three(const uint8_t *p)
+{
+    return (((uint32_t)p[0] << 12) + ((uint32_t)p[1] << 6) + p[2] - 0xE2080) & 0xFFFF;
+}
 
 static inline int among(unsigned kinds, unsigned class) { return class < ND_KINDS && kinds >> class & 1; }
 
