@@ -103,7 +103,7 @@ cdef class Counts:
     cdef int64_t[::1] starts
     cdef size_t first, last, at
 
-    def __init__(self, all_runs, size_t first, size_t last, volume, size_t n):
+    def __cinit__(self, all_runs, size_t first, size_t last, volume, size_t n):
         cdef const uint32_t[::1] holders
         cdef const uint32_t[::1] ends
         cdef int64_t[::1] cursor

@@ -50,7 +50,7 @@ def features(rows, size_t group_size, size_t first, size_t last, polynomial: int
     return np.asarray(out)
 
 
-def super_features(const uint64_t[:, ::1] features, size_t need, polynomial: int):
+def super_features(const uint64_t[:, ::1] features not None, size_t need, polynomial: int):
     """Super-features of every row of features, uint64 (n, C(groups, need)); 1 <= need <= groups."""
     cdef size_t n = features.shape[0], groups = features.shape[1]
     cdef uint64_t[:, ::1] out = np.empty((n, comb(groups, need)), np.uint64)
@@ -67,7 +67,7 @@ def super_features(const uint64_t[:, ::1] features, size_t need, polynomial: int
     return np.asarray(out)
 
 
-def super_shingles(const uint64_t[::1] members, const int64_t[::1] offsets, size_t run, polynomial: int):
+def super_shingles(const uint64_t[::1] members not None, const int64_t[::1] offsets not None, size_t run, polynomial: int):
     """(values uint64, offsets int64 (n + 1,)) of the super-shingles of every sketch; run >= 1.
 
     ValueError where the offsets, n + 1 of them, do not ascend from 0 to the number of members.

@@ -51,7 +51,7 @@ cdef class Greedy:
     cdef const int64_t[::1] offsets
     cdef list memory
 
-    def __init__(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+    def __cinit__(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
                  const uint64_t[::1] masks not None, double threshold, uint32_t max_holders, bint popular):
         cdef size_t n = masks.shape[0], total = values.shape[0], room = total + total // 2 + 1
         self.values, self.offsets, self.masks = values, offsets, masks

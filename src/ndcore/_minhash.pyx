@@ -62,6 +62,10 @@ cdef enum:
 
 
 cdef class Sink:
+    def __cinit__(self, *_):
+        if type(self) is Sink:
+            raise TypeError("a Sink takes nothing; make one of its subclasses")
+
     cdef prepare(self, size_t most, size_t total):
         pass
 
@@ -102,7 +106,7 @@ cdef class Signatures32(Sink):
     cdef uint32_t[:, ::1] minima
     cdef readonly object rows
 
-    def __init__(self, n: int, num_perm: int, seed: int):
+    def __cinit__(self, n: int, num_perm: int, seed: int):
         key, a, b = coefficients(seed, num_perm)
         self.a, self.b = a.astype(np.uint32), b.astype(np.uint32)
         self.rows = np.full((n, num_perm), 0xFFFFFFFF, np.uint32)
@@ -123,7 +127,7 @@ cdef class Signatures64(Sink):
     cdef uint64_t[:, ::1] minima
     cdef readonly object rows
 
-    def __init__(self, n: int, num_perm: int, seed: int):
+    def __cinit__(self, n: int, num_perm: int, seed: int):
         key, self.a, self.b = coefficients(seed, num_perm)
         self.rows = np.full((n, num_perm), 0xFFFFFFFFFFFFFFFF, np.uint64)
         self.minima = self.rows
@@ -145,7 +149,7 @@ cdef class FastSignatures(Sink):
     cdef int64_t[::1] counted
     cdef readonly object rows, distinct
 
-    def __init__(self, n: int, num_perm: int, seed: int):
+    def __cinit__(self, n: int, num_perm: int, seed: int):
         key, _, _ = coefficients(seed, 0)
         self.rows = np.empty((n, num_perm), np.uint32)
         self.distinct = np.zeros(n, np.int64)
@@ -181,7 +185,7 @@ cdef class Bottoms(Sink):
     cdef int64_t[::1] filled
     cdef readonly object counts, values
 
-    def __init__(self, n: int, size: int, bits: int, seed: int):
+    def __cinit__(self, n: int, size: int, bits: int, seed: int):
         key, _, _ = coefficients(seed, 0)
         self.n, self.size, self.end = n, size, 0
         self.values, self.counts = np.empty(0, np.uint64), np.zeros(n, np.int64)

@@ -58,7 +58,7 @@ cdef class Mods(Sink):
     cdef size_t used
     cdef readonly object values, counts, levels
 
-    def __init__(self, n: int, modulus: int, size: int, seed: int):
+    def __cinit__(self, n: int, modulus: int, size: int, seed: int):
         key, _, _ = coefficients(seed, 0)
         self.counts, self.levels = np.zeros(n, np.int64), np.zeros(n, np.uint8)
         self.filled, self.reached = self.counts, self.levels

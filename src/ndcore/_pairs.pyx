@@ -150,7 +150,7 @@ cdef class Judge:
     cdef const uint8_t[:, ::1] bytes_of_rows
     cdef const uint8_t[:, ::1] cut
 
-    def __init__(self, rows, size_t groups, size_t group_size, size_t need, size_t least, uint64_t first_fixed):
+    def __cinit__(self, rows, size_t groups, size_t group_size, size_t need, size_t least, uint64_t first_fixed):
         self.rows = rows
         self.bytes_of_rows = rows.view(np.uint8)
         self.how.rows = &self.bytes_of_rows[0, 0] if rows.shape[0] else NULL

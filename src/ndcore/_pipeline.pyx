@@ -132,6 +132,7 @@ cdef class Batch:
     cdef const uint8_t **own_texts
     cdef size_t *own_sizes
     cdef uint8_t *utf8
+    cdef bint borrowed  # from buffers that somebody else may write to
     cdef readonly size_t count
     cdef readonly size_t longest
     cdef readonly size_t total
@@ -149,7 +150,7 @@ cdef class Batch:
             self.total += self.sizes[i]
 
     cdef _borrow(self, ArrowTexts documents):
-        self.alive, self.count = documents, <size_t> documents.n
+        self.alive, self.count, self.borrowed = documents, <size_t> documents.n, True
         self.texts, self.sizes = documents.starts, documents.sizes
 
     cdef _own(self):
@@ -160,7 +161,7 @@ cdef class Batch:
         cdef size_t i
         cdef uint8_t *units
         cdef bint encode = False
-        self.alive, self.count = documents, <size_t> len(documents)
+        self.alive, self.count, self.borrowed = documents, <size_t> len(documents), False
         self._own()
         units = <uint8_t *> allocate(self.count)
         try:
@@ -246,7 +247,7 @@ cdef class Batch:
         free(self.utf8)
 
 
-def text_lengths(list documents):
+def text_lengths(list documents not None):
     """Bytes, or code points of a str, of every document, −1 where it is neither str nor bytes; int64 (n,)."""
     cdef Py_ssize_t i
     cdef int64_t[::1] out = np.empty(len(documents), np.int64)
@@ -272,7 +273,7 @@ cdef class Shingler:
     cdef bytes stop_words
     cdef bint labelled, normal, remove
 
-    def __init__(
+    def __cinit__(
         self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, token_polynomial: int,
         normal: bool | None, stop_words: bytes = b"",
     ):
@@ -307,18 +308,18 @@ cdef class Shingler:
         self.how.stops.slots = <nd_stop *> allocate(self.how.stops.room * sizeof(nd_stop))
         nd_stops_fill(&self.how.stops, tape, &symbols[0], n)
 
-    cdef size_t _most(self, size_t size) noexcept nogil:
-        """The most shingles that a document of so many bytes can have."""
-        return nd_shingle_most(self.how.unit, size)
+    cdef size_t _most(self, Batch batch, size_t size) noexcept nogil:
+        """The most shingles that a document of so many bytes can have; of one that may be changed meanwhile, one a byte."""
+        return size + 1 if batch.borrowed else nd_shingle_most(self.how.unit, size)
 
     def batch(self, documents) -> Batch:
         return Batch(documents, normal=self.normal, remove=self.remove)
 
-    def fingerprints(self, Batch batch):
+    def fingerprints(self, Batch batch not None):
         """(values uint64, shingles int64 (n,), tokens int64 (n,), invalid bytes): fingerprints in order, end to end."""
         cdef size_t i, room = 0
         for i in range(batch.count):
-            room += self._most(batch.sizes[i])
+            room += self._most(batch, batch.sizes[i])
         cdef uint64_t[::1] values = np.empty(room, np.uint64)
         cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
         cdef nd_collected all
@@ -333,7 +334,7 @@ cdef class Shingler:
                 invalid += work.done.invalid
         return np.array(values[:all.n]), np.asarray(counts[0]), np.asarray(counts[1]), invalid
 
-    def sketch(self, Batch batch, Sink sink, hashing=None):
+    def sketch(self, Batch batch not None, Sink sink not None, hashing=None):
         """Every document's shingles are given to the sink, and its canonical bytes to `hashing`, where that is given.
 
         (shingles int64 (n,), tokens int64 (n,), invalid bytes, [hashing(memoryview)]): the canonical bytes are each
@@ -345,8 +346,8 @@ cdef class Shingler:
         cdef bint hashed = hashing is not None
         results = []
         for i in range(batch.count):
-            room += self._most(batch.sizes[i])
-        sink.prepare(self._most(batch.longest), room)
+            room += self._most(batch, batch.sizes[i])
+        sink.prepare(self._most(batch, batch.longest), room)
         if hashed:
             work.begin_tape()
         with nogil:
@@ -362,7 +363,7 @@ cdef class Shingler:
         sink.complete()
         return np.asarray(counts[0]), np.asarray(counts[1]), invalid, results
 
-    def canonical(self, Batch batch, hashing, positions=None):
+    def canonical(self, Batch batch not None, hashing, positions=None):
         """[hashing(memoryview of the canonical bytes)] of the documents at these positions, or of all."""
         cdef Py_ssize_t i
         cdef Work work = Work(self, batch)
@@ -394,7 +395,8 @@ cdef class Work:
     cdef uint8_t *tape
     cdef size_t taped
 
-    def __cinit__(self, Shingler shingler, Batch batch):
+    def __cinit__(self, Shingler shingler not None, Batch batch not None):
+        cdef size_t most
         self.shingler, self.batch = shingler, batch
         self.scratch = <uint64_t *> allocate(
             nd_shingle_scratch_size(shingler.how.unit, shingler.how.width, batch.longest) * sizeof(uint64_t))
@@ -402,8 +404,9 @@ cdef class Work:
             self.begin_tape()
         if shingler.labelled:
             self.key = random_table_key()
-            self.slots = <nd_label_slot *> allocate(nd_table_room(shingler._most(batch.longest)) * sizeof(nd_label_slot))
-            self.unlabelled = <uint64_t *> allocate(shingler._most(batch.longest) * sizeof(uint64_t))
+            most = shingler._most(batch, batch.longest)
+            self.slots = <nd_label_slot *> allocate(nd_table_room(most) * sizeof(nd_label_slot))
+            self.unlabelled = <uint64_t *> allocate(most * sizeof(uint64_t))
 
     def __dealloc__(self):
         free(self.scratch)

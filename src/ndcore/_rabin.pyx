@@ -221,6 +221,10 @@ cdef class Rabin:
     cdef uint64_t state
     cdef readonly object polynomial
 
+    def __cinit__(self, *_, **__):
+        self.polynomial, self.state = 0x1FD845EF300CE2D0B, 0  # so that an object without __init__ is sound
+        nd_rabin_init(&self.tables, 0xFD845EF300CE2D0B, 64)
+
     def __init__(self, polynomial: int = 0x1FD845EF300CE2D0B):
         polynomial = _integer("a polynomial (bit i the coefficient of x^i)", polynomial)
         _words(polynomial)
@@ -281,10 +285,11 @@ cdef class Rabin:
         if window < 1:
             raise ValueError(f"window must be at least 1 byte, got {window}")
         cdef const uint8_t[::1] text = memoryview(data).cast("B")
-        cdef size_t n = text.shape[0], w = window, at = 0
-        if n < w:
+        cdef size_t n = text.shape[0], w, windows, at = 0
+        if window > n:
             return np.empty(0, np.uint64)
-        cdef size_t windows = n - w + 1
+        w = window
+        windows = n - w + 1
         cdef uint64_t[::1] out = np.empty(windows, np.uint64)
         cdef nd_rabin_byte_window tables
         with nogil:

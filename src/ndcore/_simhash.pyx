@@ -82,7 +82,7 @@ cdef class WeightTable:
     cdef nd_weights table
     cdef uint64_t[::1] slots
 
-    def __init__(self, const uint64_t[::1] fingerprints not None, const int32_t[::1] weights not None, missing: int,
+    def __cinit__(self, const uint64_t[::1] fingerprints not None, const int32_t[::1] weights not None, missing: int,
                  seed: int):
         cdef size_t n = fingerprints.shape[0]
         cdef uint64_t key = coefficients(seed, 0)[0]
@@ -102,7 +102,7 @@ cdef class Sums(Sink):
     cdef uint8_t[::1] has_weight
     cdef readonly object rows, weighted
 
-    def __init__(self, n: int):
+    def __cinit__(self, n: int, *_):
         self.rows, self.weighted = np.zeros(n, np.uint64), np.zeros(n, np.bool_)
         self.values, self.has_weight = self.rows, self.weighted.view(np.uint8)
 
@@ -111,8 +111,7 @@ cdef class EqualSums(Sums):
     """Every occurrence counts 1."""
     cdef nd_simhash state
 
-    def __init__(self, n: int, seed: int):
-        Sums.__init__(self, n)
+    def __cinit__(self, n: int, seed: int):
         self.state.mix, self.state.key = _minhash.mix, coefficients(seed, 0)[0]
         self.take = nd_simhash_take
         self.to = &self.state
@@ -132,8 +131,7 @@ cdef class DistinctSums(Sums):
     cdef int64_t[::1] counted
     cdef readonly object distinct
 
-    def __init__(self, n: int, seed: int):
-        Sums.__init__(self, n)
+    def __cinit__(self, n: int, seed: int):
         self.distinct = np.zeros(n, np.int64)
         self.counted = self.distinct
         self.state.once.mix, self.state.once.key = _minhash.mix, coefficients(seed, 0)[0]
@@ -159,8 +157,7 @@ cdef class WeightedSums(Sums):
     cdef nd_simhash_weighted state
     cdef WeightTable table
 
-    def __init__(self, n: int, WeightTable table not None, seed: int):
-        Sums.__init__(self, n)
+    def __cinit__(self, n: int, WeightTable table not None, seed: int):
         self.table = table
         self.state.mix, self.state.key = _minhash.mix, coefficients(seed, 0)[0]
         self.state.table = &table.table
