@@ -115,7 +115,8 @@ def overlaps(const uint64_t[::1] values_a not None, const int64_t[::1] offsets_a
             if passed >= STRIDE:
                 check_signals()
                 passed = 0
-            passed += <size_t> (offsets_a[a[i] + 1] - offsets_a[a[i]]) + <size_t> (offsets_b[b[i] + 1] - offsets_b[b[i]]) + 16
+            passed += 16 + <size_t> (offsets_a[a[i] + 1] - offsets_a[a[i]])
+            passed += <size_t> (offsets_b[b[i] + 1] - offsets_b[b[i]])
             nd_pairs_overlap(
                 base_a + offsets_a[a[i]], <size_t> (offsets_a[a[i] + 1] - offsets_a[a[i]]),
                 base_b + offsets_b[b[i]], <size_t> (offsets_b[b[i] + 1] - offsets_b[b[i]]),

@@ -1,5 +1,5 @@
-# Long loops run without the GIL in pieces of bounded work and call check_signals between them. A call costs a few nanoseconds;
-# a piece that takes 10 microseconds to 50 milliseconds keeps both the cost and the wait after Ctrl-C negligible.
+# Long loops run without the GIL in pieces of bounded work and call check_signals between them. A call costs a few
+# nanoseconds; pieces of 10 microseconds to 50 milliseconds keep both the cost and the wait after Ctrl-C negligible.
 from libc.stdint cimport int64_t
 
 

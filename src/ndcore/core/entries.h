@@ -34,8 +34,8 @@ void nd_runs_scatter(const uint32_t *holders, const uint32_t *ends, size_t runs,
                      int64_t *cursor, uint32_t *others);
 
 /* Of each a from *at on, the different b in others[starts[a − first] … starts[a − first + 1] − 1], ascending, and how often each
- * stands there: pairs (a, b, common). Stops before an a whose pairs may not fit in room, or after bounded work; others is overwritten; counter: zero
- * for every document before and afterwards; scratch: as long as the longest list. Returns the number written; done when
+ * stands there: pairs (a, b, common). Stops before an a whose pairs may not fit in room, or after bounded work; others is
+ * overwritten; counter: zero for every document before and afterwards; scratch: as long as the longest list. Returns the number written; done when
  * *at == last. O(others) and the sorting of the different ones. */
 size_t nd_runs_count(uint32_t *others, const int64_t *starts, size_t first, size_t last, size_t *at, uint32_t *counter,
                      uint32_t *scratch, uint32_t *a, uint32_t *b, uint32_t *common, size_t room);
