@@ -83,6 +83,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pyarrow.parquet.write_table(table, folder / f"{name}.parquet")
     old = "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts[:12]))
     (folder / "old.jsonl.gz").write_bytes(gzip.compress(old.encode()))
+    (folder / "new-pages").mkdir()
+    (folder / "new-pages" / "one.html").write_bytes(html(prose(60)))
     (folder / "texts").mkdir()
     for i in range(6):
         (folder / "texts" / f"{i}.txt").write_text(prose(i // 2, i % 2))
