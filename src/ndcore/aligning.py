@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ndcore._pairs import distinct
 from ndcore.locating import locate
-from ndcore.shingling import Shingling
+from ndcore.shingling import Shingling, checked_shingling
 from ndcore.texts import Text
 from ndcore.tiling import Piece, tile
 
@@ -85,7 +85,7 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     >>> [("Is it? A rose, is a Rose!"[p.start : p.end], p.number) for p in found.b]
     [('Is it', 0), ('A rose, is a Rose', 1)]
     """
-    shingling = shingling or Shingling()
+    shingling = checked_shingling(shingling) or Shingling()
     spans = locate(a, shingling), locate(b, shingling)
     prints, offsets = shingling.fingerprints_many([a, b], threads=1)
     common = _common(prints, offsets)

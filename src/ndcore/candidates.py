@@ -124,7 +124,7 @@ def find_candidates(
                 assert cut is not None
                 cut[run.documents, group] = 1
             runs += long
-            found += judge.expand(group, entries, max_holders)
+            found += judge.expand(group, entries, min(max_holders, len(entries)))
         report("pairing", group + 1, design.groups)
     together = np.concatenate([np.empty(0, np.uint64), *found])
     found.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence, Sized
@@ -12,8 +13,11 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "check_documents", "check_ids", "checked_memory_limit", "checked_threshold", "imported", "parsed_size", "position_of",
+    "MAX_MINIMA", "MOST_NUMBERED", "check_documents", "check_ids", "check_numbered", "checked_int", "checked_memory_limit", "checked_threshold", "imported", "parsed_size", "position_of",
 ]
+
+MAX_MINIMA = 1 << 16  # of a signature, and members of a bottom sketch
+MOST_NUMBERED = (1 << 32) - 1  # documents, and entries of one run: their numbers have 32 bits in kernels and files
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
@@ -122,3 +126,21 @@ def imported(module: str, purpose: str, package: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(f"{purpose} needs {module}: pip install '{package}'") from error
+
+
+def checked_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+    """Return the value as an int. TypeError for bools, floats and whatever else is none, ValueError outside least … most."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {value!r:.80} of type {type(value).__name__}; it must be an int")
+    number = operator.index(value)
+    if least is not None and number < least:
+        raise ValueError(f"{name} is {number}; it must be at least {least}")
+    if most is not None and number > most:
+        raise ValueError(f"{name} is {number}; it must be at most {most}")
+    return number
+
+
+def check_numbered(n: int, what: str, advice: str) -> None:
+    """Raise ValueError where n things are more than 32 bits can number."""
+    if n > MOST_NUMBERED:
+        raise ValueError(f"{n:,} {what} are more than {MOST_NUMBERED:,}, which have numbers of 32 bits: {advice}")

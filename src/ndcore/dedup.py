@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore.candidates import Candidates, find_candidates
-from ndcore.checks import check_documents, check_ids, checked_memory_limit, checked_threshold
+from ndcore.checks import check_documents, check_ids, check_numbered, checked_memory_limit, checked_threshold
 from ndcore.clustering import CLUSTERINGS, represent
 from ndcore.designing import design_filter
 from ndcore.filtering import FilterDesign, least_equal_minima
@@ -231,6 +231,7 @@ class _Job:
         self.total = len(self.read.rows)
         self.invalid_bytes = readings[0].invalid_bytes
         self.sketcher, self.design, self.cluster = sketcher, design, cluster
+        check_numbered(self.total, "documents", "remove near-duplicates in parts, each --against those before it")
         self.order = np.concatenate([np.arange(self.n, self.total), _keep_order(keep, readings[0], self.n)])
         self.by = None if by is None else _codes("by", by, self.n)
         self.version = _versions(None if one_per is None else _codes("one_per", one_per, self.n), self.order)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ndcore.checks import MAX_MINIMA, checked_int
 from ndcore.filtering import FilterDesign, checked_setting, feature_bytes
 from ndcore.intervals import upper_tail
 from ndcore.passing import checked_positive, miss_of_design, pass_probability
@@ -82,8 +83,8 @@ def design_filter(threshold: float, *, num_perm: int = 84, miss: float | None = 
     those for a prior, which take O(num_perm^2 · points of the prior).
     """
     threshold, background, documents = checked_setting(threshold, background, documents)
-    num_perm = checked_positive("num_perm", num_perm)
-    max_num_perm = checked_positive("max_num_perm", max_num_perm)
+    num_perm = checked_int("num_perm", num_perm, 1, MAX_MINIMA)
+    max_num_perm = checked_int("max_num_perm", max_num_perm, 1, MAX_MINIMA)
     if miss is not None and not 0.0 < miss < 1.0:
         raise ValueError(f"miss is {miss}; it must lie strictly between 0 and 1, for example 1e-3")
     budget = _features_within(bytes_per_document, documents)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ndcore._pairs import common, distinct
 from ndcore.recipe import Recipe
-from ndcore.shingling import Shingling
+from ndcore.shingling import Shingling, checked_shingling
 from ndcore.texts import Text
 
 __all__ = [
@@ -47,7 +47,7 @@ class Overlap(NamedTuple):
 
 def overlap(a: Text, b: Text, shingling: Shingling | None = None) -> Overlap:
     """Exact sizes of the sets of shingle fingerprints of two texts and of their intersection. O(len a + len b)."""
-    values, offsets = distinct(*(shingling or Shingling()).fingerprints_many([a, b], threads=1))
+    values, offsets = distinct(*(checked_shingling(shingling) or Shingling()).fingerprints_many([a, b], threads=1))
     [shared] = common(values, offsets, np.array([0]), np.array([1]))
     size_a, size_b = np.diff(offsets)
     return Overlap(int(shared), int(size_a), int(size_b))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.checks import checked_threshold
+from ndcore.checks import checked_int, checked_threshold
 from ndcore.intervals import lower_tail, upper_tail
 from ndcore.passing import (
     checked_positive,
@@ -220,9 +219,7 @@ def expected_spurious(documents: int, bits: int = 64, groups: int = 1, need: int
     groups, need : int
         Features per document, and how many must be equal.
     """
-    documents = operator.index(documents)
-    if documents < 0:
-        raise ValueError(f"documents is {documents}; a collection has at least 0")
+    documents = checked_int("documents", documents, 0)
     groups, _, need = checked_shape(groups, 1, need)
     pairs = documents * (documents - 1) // 2
     return pairs * upper_tail(need, groups, math.ldexp(1.0, -checked_positive("bits", bits)))

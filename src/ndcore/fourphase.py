@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.checks import check_ids, checked_memory_limit
+from ndcore.checks import check_ids, check_numbered, checked_memory_limit
 from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
 from ndcore.filtering import FilterDesign
 from ndcore.pairing import Method, Settings, marks_of, needed
@@ -326,6 +326,7 @@ def _collapsed(
     shelf: Shelf, segments: Segments, source: Corpus | Sketches | Segments, before: Before | None,
     shingling: Shingling | None, threads: int | None, report: Progress,
 ) -> tuple[Ints, NDArray[np.uint8]]:
+    check_numbered(len(segments), "documents", "cluster them in parts")
     if not shelf.has("documents"):
         alike = find_alike(segments, threads)
         first = 0 if before is None else len(before.segments)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore._greedy import MOST_VALUES, Greedy
-from ndcore.checks import checked_threshold
+from ndcore.checks import check_numbered, checked_int, checked_threshold
 from ndcore.sketching import checked_sets
 
 __all__ = ["greedy_clusters"]
@@ -83,8 +83,9 @@ def greedy_clusters(
     threshold = checked_threshold(threshold)
     if representative not in ("first", "popular"):
         raise ValueError(f'representative is "first" or "popular", not {representative!r}')
-    if max_holders is not None and max_holders < 1:
-        raise ValueError(f"max_holders must be an int >= 1, or None for no limit, got {max_holders!r}")
+    if max_holders is not None:
+        max_holders = checked_int("max_holders (None: no limit)", max_holders, 1)
+    check_numbered(n, "sketches", "cluster them in parts")
     if len(hashes) > MOST_VALUES:
         raise ValueError(f"{len(hashes):,} values are more than {MOST_VALUES:,}; take a larger modulus")
     limit = NO_LIMIT if max_holders is None else min(max_holders, NO_LIMIT)

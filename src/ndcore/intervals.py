@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from typing import Literal
 
 import numpy as np
+
+from ndcore.checks import checked_int
 
 __all__ = ["checked_interval", "interval", "lower_tail", "upper_tail"]
 
@@ -79,7 +80,7 @@ def interval(successes: int, trials: int, confidence: float = 0.95, method: Lite
     -----
     Found by bisection on exact binomial tails to a relative error of 1e-9 (10^6 trials).
     """
-    successes, trials = operator.index(successes), operator.index(trials)
+    successes, trials = checked_int("successes", successes), checked_int("trials", trials)
     if not 0 <= successes <= trials:
         raise ValueError(f"an interval needs 0 <= successes <= trials, not {successes} of {trials}")
     checked_interval(confidence, method)
@@ -90,7 +91,7 @@ def interval(successes: int, trials: int, confidence: float = 0.95, method: Lite
 
 def checked_interval(confidence: float, method: str) -> None:
     """ValueError unless there are such intervals."""
-    if not 0.0 < confidence < 1.0:
+    if isinstance(confidence, str) or not hasattr(confidence, "__float__") or not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence is {confidence}; it must lie strictly between 0 and 1, for example 0.95")
     if method not in ("midp", "exact"):
         raise ValueError(f'method is {method!r}; accepted are "midp" and "exact"')

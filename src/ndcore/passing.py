@@ -8,13 +8,13 @@ a candidate if at least r of its k features are equal. In words: `groups` k, `gr
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator
 from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ndcore.checks import checked_int
 from ndcore.intervals import log_coefficient, lower_tail
 from ndcore.unrelated import log_complement
 
@@ -180,7 +180,4 @@ def checked_shape(groups: int, group_size: int, need: int) -> tuple[int, int, in
 
 
 def checked_positive(name: str, value: int) -> int:
-    value = operator.index(value)
-    if value < 1:
-        raise ValueError(f"{name} is {value}; it must be at least 1")
-    return value
+    return checked_int(name, value, 1)

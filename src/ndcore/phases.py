@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _entries, _pairs
+from ndcore.checks import check_numbered
 from ndcore.progress import Progress
 from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import Shelf, part_name
@@ -184,6 +185,7 @@ def _slabs(
     slabs[:, 0] = cuts[:-1].astype(np.uint64) << np.uint64(shift)
     slabs[:, 1] = ((cuts[1:] - 1).astype(np.uint64) << np.uint64(shift)) | np.uint64((1 << shift) - 1)
     slabs[:, 2] = np.add.reduceat(histogram, cuts[:-1])
+    check_numbered(int(slabs[:, 2].max()), "members of sketches in one part", "give a memory_limit, or a larger modulus")
     return slabs
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ndcore.checks import checked_int
 from ndcore.tabledesigns import (
     MAX_TABLES,
     Table,
@@ -300,10 +300,7 @@ def _checked(bits: int, max_distance: int, log2_count: float) -> tuple[int, int,
 
 
 def _whole(name: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r:.80}; it must be an int") from None
+    return checked_int(name, value)
 
 
 def _checked_prefix(min_prefix: int, bits: int, k: int) -> int:

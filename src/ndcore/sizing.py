@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from collections.abc import Iterator
 from fractions import Fraction
 
+from ndcore.checks import checked_int
 from ndcore.filtering import fingerprint_bits
 from ndcore.intervals import upper_tail
 
@@ -137,9 +137,9 @@ def fingerprint_error(shingles: int, bits: int = 64) -> float:
 
 
 def _at_least(name: str, value: int, least: int) -> int:
-    number = operator.index(value)
+    number = checked_int(name, value)
     if number < least:
-        raise ValueError(f"{name} is {value}; it must be an int of at least {least}")
+        raise ValueError(f"{name} is {number}; it must be an int of at least {least}")
     return number
 
 
