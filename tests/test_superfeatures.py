@@ -280,7 +280,7 @@ def test_super_shingle_refusals():
                 function(sk, run)
         with pytest.raises(TypeError, match="float"):
             function(sk, 2.0)
-    sk.offsets = np.array([0, 9])
+    vars(sk)["offsets"] = np.array([0, 9])
     with pytest.raises(ValueError, match="offsets must ascend from 0 to 1"):
         nd.super_shingles(sk, 1)
     for arguments, message in (((1.5,), "1.5 does not"), ((0.5, 0), "size is 0"), ((0.5, 9, 0), "run is 0")):

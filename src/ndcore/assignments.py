@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ndcore.checks import imported
 from ndcore.human import counted
+from ndcore.readonly import Frozen
 from ndcore.sidebyside import elided, visible
 
 __all__ = ["Assignments", "as_column", "sizes_of"]
@@ -18,7 +19,7 @@ SHOWN = 5  # clusters in a notebook
 LONG = 60  # characters of an id there
 
 
-class Assignments:
+class Assignments(Frozen):
     """Questions that `labels` answer, for results that have labels, classes, resemblance and ids of n documents."""
 
     labels: NDArray[np.int64]

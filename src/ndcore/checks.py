@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "MAX_MINIMA", "MOST_NUMBERED", "check_documents", "check_ids", "check_numbered", "checked_int", "checked_memory_limit", "checked_threshold", "imported", "parsed_size", "position_of",
+    "MAX_MINIMA", "MOST_NUMBERED", "check_documents", "check_ids", "check_numbered",
+    "checked_int",
+    "checked_memory_limit", "checked_threshold", "imported", "parsed_size", "position_of",
 ]
 
 MAX_MINIMA = 1 << 16  # of a signature, and members of a bottom sketch

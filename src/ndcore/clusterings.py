@@ -17,6 +17,7 @@ from ndcore.checks import checked_threshold
 from ndcore.greedy import greedy_clusters
 from ndcore.names import Names
 from ndcore.phases import CountedPairs, counted_pairs, unmarked
+from ndcore.readonly import frozen
 from ndcore.result import Pairs
 from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import Shelf
@@ -94,6 +95,8 @@ class Clustering(Assignments):
     parameters : dict
         How pairs were found: method, max_holders, and what else the method takes.
     ids : sequence or None
+
+    Arrays are read-only.
     """
 
     labels: Ints
@@ -127,7 +130,7 @@ class Clustering(Assignments):
         """The strongest that holds between i and labels[i], str (n,): kept, identical (the same bytes), lexical (the same
         canonical tokens), shingle (equal sketches: equal sets only where samples are whole), near, contained (with
         policy="containment" only)."""
-        return np.array(CLASSES)[self.codes]
+        return frozen(np.array(CLASSES)[self.codes])
 
     @property
     def representatives(self) -> Ints:

@@ -255,6 +255,8 @@ class Collection:
     def open(cls, path: str | os.PathLike[str], verify: bool = False) -> Collection:
         """A collection that `build` finished. Its files are mapped, not read; verify: compare all checksums first.
 
+        Nobody may truncate a file meanwhile: reading what is gone ends the process (SIGBUS).
+
         Raises
         ------
         CorruptFile

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ndcore.hypergeometric import finite_intervals
 from ndcore.intervals import checked_interval, interval
+from ndcore.readonly import Frozen
 
 __all__ = ["Comparison", "Method", "Quantity"]
 
@@ -20,7 +21,7 @@ Quantity = Literal["resemblance", "containment"]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Frozen):
     """Pairs (a, b) of documents compared by their sketches, as `Sketches.compare` returns them.
 
     All arrays have one shape, that of the positions compared.

@@ -15,6 +15,7 @@ from ndcore.container import CorruptFile
 from ndcore.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.identifiers import Identifiers
 from ndcore.planning import TablePlan, checked_search, plan_tables
+from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.strings import Strings
 from ndcore.tabledesigns import Table
@@ -36,7 +37,7 @@ AnyPath = str | os.PathLike[str]
 
 
 class Matches(NamedTuple):
-    """What queries found: per match the position of the query, the id of the fingerprint and their distance.
+    """What queries found: per match the position of the query, the id of the fingerprint and their distance. Read-only.
 
     Attributes
     ----------
@@ -49,13 +50,19 @@ class Matches(NamedTuple):
     id: NDArray[Any]
     distance: NDArray[np.int64]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (Matches, *self)
+
 
 class Pairs(NamedTuple):
-    """Pairs of fingerprints: ids and distance; the one added first is `a`, and pairs come in that order."""
+    """Pairs of fingerprints: ids and distance; the one added first is `a`, and pairs come in that order. Read-only."""
 
     a: NDArray[Any]
     b: NDArray[Any]
     distance: NDArray[np.int64]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (Pairs, *self)
 
 
 class HammingIndex:
@@ -181,7 +188,7 @@ class HammingIndex:
         queries = checked_fingerprints(fingerprints, self.bits)
         starts = range(0, len(queries), QUERIES_AT_ONCE)
         found = joined(map_pieces(lambda at: self._matched(queries[at:at + QUERIES_AT_ONCE], at), starts, threads))
-        return Matches(found.query, self._ids[found.row], found.distance)
+        return frozen(Matches(found.query, self._ids[found.row], found.distance))
 
     def _matched(self, queries: NDArray[np.uint64], first: int) -> Found:
         """Matches of some queries, sorted; the position of the first is `first`."""
@@ -210,9 +217,9 @@ class HammingIndex:
         """
         self._gather(threads)
         if not self._parts:
-            return Pairs(self._ids[NOTHING], self._ids[NOTHING], NOTHING)
+            return frozen(Pairs(self._ids[NOTHING], self._ids[NOTHING], NOTHING))
         a, b, distance = self._parts[0].pairs(threads, MAX_PAIRS)
-        return Pairs(self._ids[a], self._ids[b], distance)
+        return frozen(Pairs(self._ids[a], self._ids[b], distance))
 
     # ---- changes
 
@@ -303,6 +310,9 @@ class HammingIndex:
     def open(cls, path: AnyPath, verify: bool = True) -> HammingIndex:
         """An index that was saved, mapped into memory: it takes memory as it is used, and may be changed (the file is not).
 
+        Nobody may write to the file or truncate it meanwhile: what is changed gives other answers, and reading what is gone
+        ends the process (SIGBUS). `save` replaces files, which is safe.
+
         Parameters
         ----------
         path : str or path
@@ -367,4 +377,4 @@ class SavedFingerprints:
     def matches(self, found: Found) -> Matches:
         """Matches of which `row` is the position of the fingerprint, by query, then distance, then in order of addition."""
         query, row, distance = (self._tables.expanded(*found) if self._tables else found).ordered()
-        return Matches(query, self._ids[row], distance)
+        return frozen(Matches(query, self._ids[row], distance))

@@ -15,6 +15,7 @@ from ndcore.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming import Matches, SavedFingerprints
 from ndcore.planning import JOIN_ROOM, TablePlan, checked_search, plan_join
 from ndcore.progress import Progress, reporting
+from ndcore.readonly import frozen
 from ndcore.tables import Found, SortedTables, joined
 from ndcore.texts import map_pieces
 
@@ -124,7 +125,7 @@ class _Array:
 
     def matches(self, found: Found) -> Matches:
         """What was found, in order."""
-        return Matches(*found.ordered())
+        return frozen(Matches(*found.ordered()))
 
 
 def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _Array | SavedFingerprints:

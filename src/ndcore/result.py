@@ -18,6 +18,7 @@ from ndcore.filtering import FilterDesign, expected_spurious
 from ndcore.intervals import interval
 from ndcore.progress import resolve
 from ndcore.reading import read_digests
+from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
@@ -34,6 +35,9 @@ class Pairs(NamedTuple):
     a: NDArray[np.int64]
     b: NDArray[np.int64]
     resemblance: NDArray[np.float64]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (Pairs, *self)
 
     def where(self, mask: NDArray[np.bool_]) -> Pairs:
         """Those of the mask."""
@@ -138,6 +142,8 @@ class NearDuplicates(Assignments):
         Bytes of the documents that are in no well-formed UTF-8 sequence; they separate words.
     ids : list or None
         As given.
+
+    Arrays are read-only.
     """
 
     labels: NDArray[np.int64]
@@ -275,7 +281,7 @@ class NearDuplicates(Assignments):
         ValueError
             The threshold is lower than that of this result: pairs below it were never looked for.
         """
-        if not self.threshold <= threshold <= 1:
+        if isinstance(threshold, str) or not hasattr(threshold, "__float__") or not self.threshold <= threshold <= 1:
             raise ValueError(
                 f"threshold is {threshold}; this result can answer {self.threshold:g} to 1, below that run "
                 "near_duplicates again"
@@ -296,7 +302,7 @@ class NearDuplicates(Assignments):
     @cached_property
     def pair_classes(self) -> NDArray[np.str_]:
         """str (pairs,): the class of each of `pairs`."""
-        return verdicts(self.sources, *self.pairs, ~self.estimated)
+        return frozen(verdicts(self.sources, *self.pairs, ~self.estimated))
 
 
 def verdicts(

@@ -20,6 +20,7 @@ from ndcore.joining import hamming_join
 from ndcore.keys import orders
 from ndcore.planning import TablePlan, checked_search, plan_pairs
 from ndcore.progress import Progress, reporting
+from ndcore.readonly import frozen
 from ndcore.rowpairs import collected, near_pairs, row_pairs
 from ndcore.texts import map_pieces, thread_count
 
@@ -96,7 +97,7 @@ def hamming_pairs(
     starts = np.searchsorted(held.query, np.arange(len(asked) + 1))
     x, y = (np.searchsorted(asked, column) for column in near.T)
     a, b, distance = row_pairs(held.id, starts, x, y, _hamming.distances(*map(np.ascontiguousarray, near.T)), MAX_PAIRS)
-    return Pairs(names[a], names[b], distance)
+    return frozen(Pairs(names[a], names[b], distance))
 
 
 class _Range(NamedTuple):

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ndcore import container
 from ndcore._pairs import equal_items, overlaps
-from ndcore.checks import imported
+from ndcore.checks import checked_int, imported
 from ndcore.comparison import Comparison, Method, Quantity
 from ndcore.estimating import sample_sizes, signature_sizes
+from ndcore.readonly import frozen, private
 from ndcore.recipe import Recipe
 from ndcore.stored import check_arrays, packed_ids, packed_values, unpacked_ids, unpacked_values
 from ndcore.texts import map_pieces
@@ -47,7 +48,8 @@ class Sketches:
         BLAKE2b-128 of the document's bytes (of a page without shingles: of the page, not of its text), then of its
         canonical tokens.
 
-    ``len``, iteration and ``sk[i]`` give values of documents; slices, masks and index arrays give Sketches.
+    ``len``, iteration and ``sk[i]`` give values of documents; slices, masks and index arrays give Sketches. Arrays are
+    read-only; all but offsets and moduli may be replaced by others of the same length.
     """
 
     _kinds: ClassVar[dict[str, type[Sketches]]] = {}  # recipes whose sketches are of a class of their own
@@ -68,7 +70,8 @@ class Sketches:
         digests: NDArray[np.uint8] | None = None,
         moduli: NDArray[np.uint64] | None = None,
     ) -> None:
-        self.values, self.recipe, self.offsets, self.moduli = values, recipe, offsets, moduli
+        self.values, self.recipe, self.moduli = values, recipe, moduli
+        self.offsets = None if offsets is None else private(offsets)
         self._sizes, self.sizes_exact, self.valid = sizes, sizes_exact, valid
         self.ids: list[Any] | None = None if ids is None else list(ids)
         self.digests = digests
@@ -76,12 +79,25 @@ class Sketches:
             self._check_number("sizes", sizes)
         for name in ("sizes_exact", "valid", "ids", "digests", "moduli"):
             self._check_number(name, getattr(self, name))
+        offsets = self.offsets
         if offsets is not None and (offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any()):
             raise ValueError(f"offsets do not ascend from 0 to {len(values)}, the number of values")
 
     def _check_number(self, name: str, given: Any) -> None:
         if given is not None and len(given) != len(self):
             raise ValueError(f"{name} has {len(given)} elements; there are {len(self)} sketches")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("offsets", "moduli") and name in vars(self):
+            raise AttributeError(f"{name} cannot be replaced: make other Sketches")
+        if name == "values" and name in vars(self) and len(value) != len(self.values):
+            raise ValueError(f"values has {len(value)} elements; there are {len(self.values)}")
+        if name in ("sizes_exact", "valid", "ids", "digests") and name in vars(self):
+            self._check_number(name, value)
+        super().__setattr__(name, frozen(value))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({name: frozen(value) for name, value in state.items()})
 
     @property
     def sizes(self) -> NDArray[np.float64]:
@@ -260,6 +276,7 @@ class Sketches:
         Adaptive mod samples: at the larger modulus. ValueError for signatures by method="fast": a coordinate does not tell
         the round that filled it.
         """
+        i, j = (checked_int("a position", position) for position in (i, j))
         a, b = self._row(i), self._row(j)
         if self.offsets is None and self.recipe["method"] == "fast":
             raise ValueError("the union of signatures by method='fast' is not known; use method='permutations' for unions")
@@ -329,7 +346,8 @@ def load(path: str | os.PathLike[str], mmap: bool = False, *, verify: bool = Tru
     ----------
     path : str or path
     mmap : bool
-        Map the arrays instead of reading them; they are read-only then. (Values of 32 or 40 bits are read all the same.)
+        Map the arrays instead of reading them. (Values of 32 or 40 bits are read all the same.) Nobody may truncate the file
+        while it is mapped: reading what is gone ends the process (SIGBUS). `Sketches.save` replaces files, which is safe.
     verify : bool
         Compare the arrays' checksums, for which every byte is read. False: of a mapped file that was verified before.
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore._minhash import Bottoms, FastSignatures, Signatures32, Signatures64
 from ndcore._pairs import distinct
 from ndcore._pipeline import Batch
+from ndcore.checks import MAX_MINIMA
 from ndcore.estimating import bottom_sizes, fast_sizes, signature_sizes
 from ndcore.fingerprints import as_fingerprints
 from ndcore.progress import Progress, reporting
@@ -22,8 +23,6 @@ from ndcore.sketches import Sketches
 from ndcore.texts import Text, as_texts, map_pieces, pieces, thread_count
 
 __all__ = ["BottomSketcher", "MinHasher"]
-
-MAX_MINIMA = 1 << 16
 
 
 class Piece(NamedTuple):
@@ -329,7 +328,7 @@ def checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.uint
         raise TypeError(f"values are unsigned 64-bit hashes in one dimension, got {hashes.dtype} {hashes.shape}{low}")
     if ends.ndim != 1 or ends.size == 0 or ends.dtype.kind not in "iu":
         raise TypeError(f"offsets are n + 1 integers, got {ends.dtype} {ends.shape}")
-    ends = np.ascontiguousarray(ends, np.int64)
+    ends = np.array(ends, np.int64, order="C")  # a copy: what is checked here nobody changes
     if ends[0] != 0 or ends[-1] != len(hashes) or (np.diff(ends) < 0).any():
         raise ValueError(f"offsets must ascend from 0 to {len(hashes)}, the number of values; "
                          f"they go from {ends[0]} to {ends[-1]}")

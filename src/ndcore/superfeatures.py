@@ -8,15 +8,16 @@ phase that counts is not needed.
 from __future__ import annotations
 
 import math
-import operator
-from typing import NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _feature
 from ndcore.candidates import features
+from ndcore.checks import MAX_MINIMA, checked_int
 from ndcore.passing import checked_positive, checked_resemblance
+from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.shingling import FEATURE_POLYNOMIAL, MAX_WIDTH, SUPER_FEATURE_POLYNOMIAL
 from ndcore.sketches import Sketches
@@ -87,6 +88,9 @@ class SuperShingles(NamedTuple):
     values: NDArray[np.uint64]
     offsets: NDArray[np.int64]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (SuperShingles, *self)
+
 
 def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
     """Super-shingles of ascending sketches: fingerprints of `run` consecutive members (Broder et al. 1997, §5.3).
@@ -126,8 +130,8 @@ def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
         )
     if sk.moduli is not None:
         raise ValueError("super-shingles need samples of one modulus, these are adaptive; use ModSketcher(modulus=25)")
-    members = np.ascontiguousarray(sk.values, np.uint64)
-    return SuperShingles(*_feature.super_shingles(members, np.ascontiguousarray(sk.offsets), run, FEATURE_POLYNOMIAL))
+    members, offsets = np.ascontiguousarray(sk.values, np.uint64), np.ascontiguousarray(sk.offsets)
+    return frozen(SuperShingles(*_feature.super_shingles(members, offsets, run, FEATURE_POLYNOMIAL)))
 
 
 class SketchesSets(Protocol):
@@ -198,7 +202,7 @@ def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -
     [0.007, 0.5, 1.0]
     """
     array = checked_resemblance(rho)
-    size, run = checked_positive("size", size), checked_run(run)
+    size, run = checked_int("size", size, 1, MAX_MINIMA), checked_run(run)
     last = size - run  # a run that begins after so many members of either does not fit
     common = array.reshape(-1, 1)
     single = (1.0 - common) / 2.0
@@ -227,7 +231,7 @@ def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -
 
 
 def checked_run(run: int) -> int:
-    run = operator.index(run)
+    run = checked_int("run", run)
     if not 1 <= run <= MAX_WIDTH:
         raise ValueError(f"run is {run}; a super-shingle has 1 to {MAX_WIDTH} members")
     return run
