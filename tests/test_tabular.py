@@ -14,6 +14,7 @@ from test_archives import html, response, save
 from test_cli import ROWS, jsonl, run, text
 
 import ndcore as nd
+from ndcore.documents import ANNOTATION_COLUMNS
 from ndcore.files import tabular
 from ndcore.files.sources import UsageError
 from ndcore.files.tabular import Column, Table, TableFile
@@ -292,3 +293,35 @@ def test_ids_are_numbers_where_all_are(tmp_path: Path) -> None:
 def test_a_table_needs_a_suffix_in_python_too(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="of no known format"):
         TableFile(str(tmp_path / "t.txt"))
+
+
+def test_annotation_is_the_same_in_every_format_of_tables(tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    rows = [{"id": "a", "text": "one, two and three"}, {"id": "b", "text": "one, two and three"}, {"id": "c", "text": "x"}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
+    (tmp_path / "known.jsonl").write_text('{"id": "k", "text": "x"}\n')
+    for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
+        with (tmp_path / name).open("w", newline="") as file:
+            written = csv.DictWriter(file, ["id", "text"], delimiter=delimiter)
+            written.writeheader()
+            written.writerows(rows)
+    for against in ([], ["--against", tmp_path / "known.jsonl"]):
+        names = [name for name in ANNOTATION_COLUMNS if against or name != "ndcore_against"]
+        for name in ("t.csv", "t.tsv", "t.parquet"):
+            out = tmp_path / f"{name}{len(against)}"
+            assert run("dedup", tmp_path / name, *against, "-o", out, "-q", "--annotate") == 0
+            path = out / "annotated" / name
+            if name == "t.parquet":
+                found = [{key: as_text(value) for key, value in row.items()} for row in pq.read_table(path).to_pylist()]
+            else:
+                with path.open(newline="") as file:
+                    found = list(csv.DictReader(file, delimiter="\t" if name == "t.tsv" else ","))
+            assert list(found[0]) == ["id", "text", *names]
+            line = found[1]
+            assert (line["ndcore_class"], line["ndcore_representative"]) == ("identical", "a")
+            assert line["ndcore_cluster_size"] == "2"
+            assert line["ndcore_representative_line"] == ("1" if name == "t.parquet" else "2")  # a header is a line
+            assert line["ndcore_representative_file"] == str(tmp_path / name)
+            assert line.get("ndcore_against") == ("false" if against else None)

@@ -8,7 +8,7 @@ import itertools
 import json
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ndcore.documents import Documents
+from ndcore.documents import ANNOTATION, ANNOTATION_COLUMNS, Documents
 from ndcore.files import columnar
 from ndcore.files.archives import entries
 from ndcore.files.compression import open_writer, packed
@@ -355,8 +355,13 @@ def numbered(documents: Documents, index: int) -> Iterator[tuple[int, int]]:
 
 def _columns(verdicts: Verdicts) -> dict[str, str]:
     """Names of the columns that annotation adds, and the fields of a verdict that they hold."""
-    found = {f"ndcore_{name}": name for name in ("class", "representative", "resemblance")}
-    return found | {"ndcore_against": "against"} if verdicts.has_against else found
+    found = {name: name.removeprefix(f"{ANNOTATION}_") for name in ANNOTATION_COLUMNS}
+    return {name: field for name, field in found.items() if verdicts.has_against or field != "against"}
+
+
+def _values(verdicts: Verdicts, position: int, fields: Iterable[str]) -> list[Any]:
+    verdict = verdicts.describe(position)
+    return [verdict.get(field, False if field == "against" else None) for field in fields]
 
 
 def _annotate_table(documents: Documents, index: int, target: Path, verdicts: Verdicts, report: Progress) -> None:
@@ -364,8 +369,7 @@ def _annotate_table(documents: Documents, index: int, target: Path, verdicts: Ve
     delimiter = DELIMITERS[source.kind]
 
     def annotated(position: int, row: bytes) -> bytes:
-        verdict = verdicts.describe(position)
-        values = [verdict.get(name, False if name == "against" else None) for name in columns.values()]
+        values = _values(verdicts, position, columns.values())
         return joined(row, delimiter, ["" if value is None else _shown(value) for value in values])
 
     with open_writer(target, source.compression) as file:
@@ -379,21 +383,18 @@ def _shown(value: Any) -> str:
 def _annotate_rows(documents: Documents, index: int, target: Path, verdicts: Verdicts) -> None:
     import pyarrow as pa
 
-    positions = {number: position for position, number in numbered(documents, index)}
+    positions, columns = {number: position for position, number in numbered(documents, index)}, _columns(verdicts)
+    types = {
+        "representative_line": pa.int64(), "resemblance": pa.float64(), "cluster_size": pa.int64(), "against": pa.bool_(),
+    }
 
     def added(numbers: list[int]) -> Any:
-        found = [verdicts.describe(positions[number]) for number in numbers]
-        columns = {
-            "ndcore_class": pa.array([x["class"] for x in found], pa.string()),
-            "ndcore_representative": pa.array([_utf8(x["representative"]) for x in found], pa.string()),
-            "ndcore_representative_file": pa.array([_utf8(x.get("representative_file")) for x in found], pa.string()),
-            "ndcore_representative_line": pa.array([x.get("representative_line") for x in found], pa.int64()),
-            "ndcore_resemblance": pa.array([x["resemblance"] for x in found], pa.float64()),
-            "ndcore_cluster_size": pa.array([x["cluster_size"] for x in found], pa.int64()),
-        }
-        if verdicts.has_against:
-            columns["ndcore_against"] = pa.array([x.get("against", False) for x in found], pa.bool_())
-        return pa.table(columns)
+        rows = [_values(verdicts, positions[number], columns.values()) for number in numbers]
+        arrays = {}
+        for at, (name, field) in enumerate(columns.items()):
+            kind = types.get(field, pa.string())
+            arrays[name] = pa.array([_utf8(row[at]) if field not in types else row[at] for row in rows], kind)
+        return pa.table(arrays)
 
     columnar.rewrite(documents.sources[index], target, positions.__contains__, added)
 
