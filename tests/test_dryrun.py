@@ -156,3 +156,34 @@ def test_against_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     Path("a.jsonl").write_bytes(lines(made_up(3, 9)))
     Path("b.jsonl").write_bytes(lines(made_up(4, 9)))
     assert estimate(capsys, "dedup", "a.jsonl", "--against", "b.jsonl", "-o", "out")["documents"] == (7, 7)
+
+
+def test_what_a_run_refuses_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    Path("d").mkdir()
+    Path("d/a.txt").write_text("one two three")
+    Path("a.jsonl").write_bytes(lines(made_up(3, 9)))
+    for code, words in (
+        (1, ["empty"]), (2, ["d", "--keep", "date:desc"]), (2, ["d", "--annotate"]), (2, ["d", "--one-per", "url"]),
+        (2, ["a.jsonl", "--by", "id", "--against", "a.jsonl"]),
+    ):
+        said = []
+        for more in ([], ["--dry-run"]):
+            assert main(["dedup", *words, "-o", "out", *more]) == code
+            said.append(capsys.readouterr().err)
+        assert said[0] == said[1]
+    assert main(["cluster", "empty", "-o", "out", "--dry-run"]) == main(["cluster", "empty", "-o", "out"]) == 1
+
+
+def test_standard_output_takes_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_bytes(lines(made_up(3, 9)))
+    assert main(["dedup", "a.jsonl", "-o", "-", "--dry-run"]) == 0
+    assert "disk" not in capsys.readouterr().out
+    assert main(["dedup", "a.jsonl", "-o", "out", "--dry-run"]) == 0
+    assert "disk" in capsys.readouterr().out

@@ -85,3 +85,13 @@ def test_outputs_that_cannot_be_printed(
     assert main([*words, "nowhere/x.svg"]) == 2
     assert "there is no directory" in capsys.readouterr().err
     assert sorted(Path().iterdir()) == before
+
+
+def test_a_report_is_not_written_to_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_text('{"text": "one two"}\n')
+    for output in ("-", "out"):
+        assert main(["dedup", "a.jsonl", "-o", output, "--report", "-"]) == 2
+        assert "a page of ndcore cannot be written to standard output" in capsys.readouterr().err

@@ -42,7 +42,7 @@ class Run:
     Parameters
     ----------
     args : Namespace
-        Of ``ndcore dedup``.
+        Of ``ndcore dedup``; `refuse` has found nothing.
     found, known : Inputs
         What to deduplicate, and what it is deduplicated against (no sources: nothing).
     stack : ExitStack
@@ -55,7 +55,6 @@ class Run:
             all_sketches(found.sources, "IN"),
             all_sketches(known.sources, "--against"),
         )
-        self._refuse(found, known.sources)
         rule, order = args.keep
         self.ranking = Ranking(rule, order == "desc") if order else None
         self.grouping = Grouping(args.by, "--by") if args.by else None
@@ -67,27 +66,6 @@ class Run:
         self.sources = found.sources
         self.verdicts: Verdicts
         self.result: Any = None
-
-    def _refuse(self, found: Inputs, known: Sequence[Source]) -> None:
-        args, sources = self.args, found.sources
-        if not sources:
-            raise summary.nothing_found(args.inputs[0], found.ignored)
-        if args.by and known:
-            raise UsageError("--by cannot be combined with --against: run ndcore dedup once for each group")
-        if args.annotate and (args.output != STDOUT or self.sketched):
-            plain = next((source.path for source in sources if source.location and source.kind not in RECORDS), None)
-            if plain is not None:
-                raise UsageError(f"--annotate needs records ({_RECORDS}): {plain} has no place for an annotation")
-        by_field = bool(args.keep[1] or args.by or args.one_per)
-        if by_field or args.keep[0] == "longest":
-            keep = "--keep " + ":".join(filter(None, args.keep))
-            option = "--by" if args.by else "--one-per" if args.one_per else keep
-            if self.sketched:
-                raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
-            whole = next((source for source in sources if source.kind in WHOLE), None)
-            if by_field and whole is not None:
-                kind = "an HTML" if whole.kind == "html" else "a text"
-                raise UsageError(f"{option} needs records with fields ({_RECORDS}): {whole.path} is {kind} file")
 
     def _open(self, found: Inputs, sketched: bool, stack: contextlib.ExitStack, **options: Any) -> Any:
         if sketched:
@@ -319,6 +297,38 @@ class Run:
             "html": html,
             "resiliparse": metadata.version("resiliparse") if html else None,
         }
+
+
+def refuse(args: argparse.Namespace, found: Inputs, known: Inputs) -> None:
+    """Raise, before anything is read, what a run of ``ndcore dedup`` over these inputs would refuse.
+
+    Raises
+    ------
+    UsageError
+        Options do not go together, or not with the inputs.
+    DocumentError
+        The inputs hold no documents.
+    """
+    sources, sketched = found.sources, all_sketches(found.sources, "IN")
+    all_sketches(known.sources, "--against")
+    if not sources:
+        raise summary.nothing_found(args.inputs[0], found.ignored)
+    if args.by and known.sources:
+        raise UsageError("--by cannot be combined with --against: run ndcore dedup once for each group")
+    if args.annotate and (args.output != STDOUT or sketched):
+        plain = next((source.path for source in sources if source.location and source.kind not in RECORDS), None)
+        if plain is not None:
+            raise UsageError(f"--annotate needs records ({_RECORDS}): {plain} has no place for an annotation")
+    by_field = bool(args.keep[1] or args.by or args.one_per)
+    if by_field or args.keep[0] == "longest":
+        keep = "--keep " + ":".join(filter(None, args.keep))
+        option = "--by" if args.by else "--one-per" if args.one_per else keep
+        if sketched:
+            raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
+        whole = next((source for source in sources if source.kind in WHOLE), None)
+        if by_field and whole is not None:
+            kind = "an HTML" if whole.kind == "html" else "a text"
+            raise UsageError(f"{option} needs records with fields ({_RECORDS}): {whole.path} is {kind} file")
 
 
 def binary(stream: TextIO) -> IO[bytes]:

@@ -24,6 +24,7 @@ from ndcore.commands.inputs import COLLECTION, SKETCHES
 from ndcore.commands.summary import plain, printable
 from ndcore.designing import design_filter
 from ndcore.documents import Rejected, sizes
+from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, Inputs, Source, UsageError
 from ndcore.human import counted, human_bytes
 from ndcore.progress import resolve
@@ -62,7 +63,7 @@ class Estimate:
     memory : Range
         Bytes, at most at a time.
     disk : Range
-        Bytes of the output.
+        Bytes of the output; 0 for standard output.
     stored_bytes, files : int
         Of all inputs.
     sampled_bytes, sampled_files : int
@@ -281,8 +282,9 @@ def _report(found: Estimate, args: argparse.Namespace, stream: TextIO) -> None:
         ("text", _sizes_told(found.text_bytes)),
         ("time", f"{_time(found.seconds)} with {counted(found.threads, 'thread')}"),
         ("memory", _sizes_told(found.memory)),
-        ("disk", f"{_sizes_told(found.disk)} for {printable(str(args.output))}"),
     ]
+    if args.output != STDOUT:
+        rows.append(("disk", f"{_sizes_told(found.disk)} for {printable(str(args.output))}"))
     print("A dry run: nothing was written", file=stream)
     for name, value in rows:
         print(f"  {name:<10} {value}", file=stream)
@@ -343,7 +345,7 @@ def of_dedup(args: argparse.Namespace, found: Inputs, known: Inputs) -> int:
     def memory(documents: float, stored: float, each: float) -> float:
         return min(documents * 4 * num_perm, limit) + 330 * documents
 
-    kept = sum(sizes(found.sources))
+    kept = 0 if args.output == STDOUT else sum(sizes(found.sources))
     several = len(args.thresholds)
     costs = Costs(memory, lambda *_: Range(0, several * kept), Range(0.3 * several, 1.5 + 0.5 * several), 20)
     return dry_run(args, Inputs([*found.sources, *known.sources]), sketcher, costs)

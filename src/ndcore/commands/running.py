@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ndcore.commands import comparing, showing, summary, thresholds
-from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches
+from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches, refuse
 from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
 from ndcore.commands.summary import printable
 from ndcore.container import kind_of, replacing
@@ -58,6 +58,7 @@ def dedup(args: argparse.Namespace) -> int:
     if args.report is not None:
         check_report(args, [*args.inputs, *args.against])
     tables = _tables(args)
+    refuse(args, found, known)
     if args.dry_run:
         from ndcore.commands.dryrun import of_dedup
 
@@ -240,7 +241,7 @@ def check_report(args: argparse.Namespace, inputs: Sequence[str]) -> None:
     from ndcore.htmlpage import BEGINNING
 
     output = getattr(args, "output", None)
-    if output is not None and Path(args.report).resolve().is_relative_to(Path(output).resolve()):
+    if output not in (None, STDOUT) and Path(args.report).resolve().is_relative_to(Path(output).resolve()):
         raise UsageError(f"the report {args.report} lies in the output {output}; name a file beside it")
 
     def is_page(path: Path) -> bool:
