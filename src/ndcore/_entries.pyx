@@ -1,10 +1,11 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Entries of samples, runs of them, and what documents hold in common. Arrays are checked by the callers in Python."""
+"""Entries of samples, runs of them, and what documents hold in common. Arrays are checked here, at linear cost."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
+from ndcore cimport _bounds
 from ndcore._signals cimport STRIDE, check_signals, rows_within, stride
 
 
@@ -25,9 +26,9 @@ cdef extern from "entries.h" nogil:
         const uint64_t *keys, const uint32_t *documents, size_t n, size_t max_holders, uint32_t *holders, uint32_t *ends,
         size_t *runs, nd_common *common, size_t *commons)
     void nd_runs_volume(const uint32_t *holders, const uint32_t *ends, size_t runs, int64_t *volume)
-    void nd_runs_scatter(
+    int nd_runs_scatter(
         const uint32_t *holders, const uint32_t *ends, size_t runs, size_t first, size_t last, int64_t *cursor,
-        uint32_t *others)
+        const int64_t *starts, uint32_t *others)
     size_t nd_runs_count(
         uint32_t *others, const int64_t *starts, size_t first, size_t last, size_t *at, uint32_t *counter, uint32_t *scratch,
         uint32_t *a, uint32_t *b, uint32_t *common, size_t room)
@@ -41,10 +42,25 @@ cdef enum:
     EVERY = 256  # samples that are looked at between two looks at signals
 
 
+cdef _check_samples(const uint64_t[::1] values, const int64_t[::1] offsets, size_t n):
+    if not _bounds.cut(offsets, n, values.shape[0]):
+        raise ValueError(f"{offsets.shape[0]} offsets do not cut {values.shape[0]} values into the samples of {n} documents")
+
+
+cdef _check_runs(const uint32_t[::1] holders, const uint32_t[::1] ends, size_t n):
+    if not _bounds.runs_end(ends, holders.shape[0]):
+        raise ValueError(f"the ends of {ends.shape[0]} runs do not ascend to {holders.shape[0]}, the number of holders")
+    if not _bounds.documents_below(holders, n):
+        raise IndexError(f"a holder, {np.max(holders)}, is not among {n} documents")
+
+
 def histogram(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint8_t[::1] taken not None,
               unsigned shift, int64_t[::1] out not None):
-    """out[v >> shift] += 1 for every value of the documents that are taken."""
+    """out[v >> shift] += 1 for every value of the documents taken; out has 2^(64 - shift) words, 1 <= shift <= 63."""
     cdef size_t here, at = 0, n = taken.shape[0]
+    _check_samples(values, offsets, n)
+    if not 1 <= shift <= 63 or <uint64_t> out.shape[0] <= UINT64_MAX >> shift:
+        raise ValueError(f"{out.shape[0]} words do not count 64 bits shifted by {shift}")
     with nogil:
         while at < n and values.shape[0]:
             check_signals()
@@ -60,6 +76,9 @@ def gather(const uint64_t[::1] values not None, const int64_t[::1] offsets not N
     The caller has counted them: past the end of entries only where samples do not ascend, and then nothing is written there.
     """
     cdef size_t here, room, row = 0, n = taken.shape[0], end = entries.shape[0]
+    _check_samples(values, offsets, n)
+    if entries.shape[1] != 2:
+        raise ValueError(f"entries are rows of a value and a document, got {entries.shape[1]} columns")
     if not values.shape[0] or at >= end:
         return at
     with nogil:
@@ -76,6 +95,8 @@ def gather(const uint64_t[::1] values not None, const int64_t[::1] offsets not N
 def runs(const uint64_t[::1] keys not None, const uint32_t[::1] documents not None, size_t max_holders):
     """(holders uint32, ends uint32, common uint64 (c, 3)) of sorted entries; see nd_entries_runs in entries.h."""
     cdef size_t n = keys.shape[0], count = 0, commons = 0
+    if documents.shape[0] != keys.shape[0]:
+        raise ValueError(f"there are {keys.shape[0]} keys and {documents.shape[0]} documents")
     cdef uint32_t[::1] holders = np.empty(n, np.uint32)
     cdef uint32_t[::1] ends = np.empty(n // 2 + 1, np.uint32)
     cdef uint64_t[:, ::1] common = np.empty((n // (max_holders + 1) + 1, 3), np.uint64)
@@ -88,7 +109,8 @@ def runs(const uint64_t[::1] keys not None, const uint32_t[::1] documents not No
 
 
 def volume(const uint32_t[::1] holders not None, const uint32_t[::1] ends not None, int64_t[::1] out not None):
-    """out[a] += the pairs (a, b), a < b, of these runs, repeats counted."""
+    """out[a] += the pairs (a, b), a < b, of these runs, repeats counted. ValueError or IndexError where they are no runs."""
+    _check_runs(holders, ends, out.shape[0])
     if ends.shape[0]:
         with nogil:
             nd_runs_volume(&holders[0], &ends[0], ends.shape[0], &out[0])
@@ -97,7 +119,8 @@ def volume(const uint32_t[::1] holders not None, const uint32_t[::1] ends not No
 cdef class Counts:
     """The pairs (a, b, common) of all runs with first <= a < last, in pieces, ascending by a, then b.
 
-    all_runs: [(holders, ends), …]; volume: int64, of the documents first … last - 1; n: documents in all.
+    all_runs: [(holders, ends), …]; volume: int64, of the documents first … last - 1; n: documents in all. ValueError or
+    IndexError where the runs are no runs, or their volume is another.
     """
     cdef uint32_t[::1] others, counter, scratch
     cdef int64_t[::1] starts
@@ -107,6 +130,9 @@ cdef class Counts:
         cdef const uint32_t[::1] holders
         cdef const uint32_t[::1] ends
         cdef int64_t[::1] cursor
+        cdef bint fit
+        if not first <= last <= n or volume.shape != (last - first,) or volume.min(initial=0) < 0:
+            raise ValueError(f"no volume of the documents from {first} to {last} of {n}")
         starts = np.concatenate([[0], np.cumsum(volume)]).astype(np.int64)
         self.first, self.last, self.at = first, last, first
         self.starts, cursor = starts, starts.copy()
@@ -114,9 +140,15 @@ cdef class Counts:
         self.scratch = np.empty(int(volume.max(initial=0)) + 1, np.uint32)
         self.counter = np.zeros(n + 1, np.uint32)
         for holders, ends in all_runs:
+            _check_runs(holders, ends, n)
             if ends.shape[0]:
                 with nogil:
-                    nd_runs_scatter(&holders[0], &ends[0], ends.shape[0], first, last, &cursor[0], &self.others[0])
+                    fit = nd_runs_scatter(&holders[0], &ends[0], ends.shape[0], first, last, &cursor[0], &self.starts[0],
+                                          &self.others[0])
+                if not fit:
+                    raise ValueError(f"the runs of documents from {first} to {last} have more pairs than their volume")
+        if not np.array_equal(np.asarray(cursor)[:-1], starts[1:]):
+            raise ValueError(f"the runs of documents from {first} to {last} have fewer pairs than their volume")
 
     def next(self, size_t room):
         """(a, b, common) uint32, at least of one more document; None at the end. Room grows where one needs it."""
@@ -134,11 +166,20 @@ cdef class Counts:
 
 def members_under(const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
                   const int64_t[::1] documents not None, const uint64_t[::1] masks not None):
-    """How many members of each of these documents are 0 in every bit of its mask; int64."""
-    cdef size_t here, at = 0, n = documents.shape[0]
+    """How many members of each of these documents are 0 in every bit of its mask; int64. IndexError for another document."""
+    cdef size_t here, i = 0, at = 0, n = documents.shape[0], total = values.shape[0], samples = max(1, offsets.shape[0]) - 1
+    cdef int64_t begin, size
     cdef int64_t[::1] out = np.zeros(n, np.int64)
+    cdef const int64_t *starts = &offsets[0] if samples else NULL
+    if masks.shape[0] != documents.shape[0]:
+        raise ValueError(f"there are {documents.shape[0]} documents and {masks.shape[0]} masks")
     with nogil:
-        while at < n and values.shape[0]:
+        while i < n and _bounds.span(starts, samples, documents[i], total, &begin, &size):
+            i += 1
+    if i < n:
+        raise IndexError(f"there is no document {documents[i]} of {samples} whose members lie among {total}")
+    with nogil:
+        while at < n and total:
             check_signals()
             here = stride(at, n, EVERY)
             nd_samples_under(&values[0], &offsets[0], &documents[at], &masks[at], here, &out[at])
@@ -149,8 +190,11 @@ def members_under(const uint64_t[::1] values not None, const int64_t[::1] offset
 def sample_keys(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint64_t[::1] moduli,
                 bint ascending=True):
     """A fingerprint of each sample, never 0; moduli: of adaptive ones, or None. ascending: ValueError where one does not."""
-    cdef size_t here, at = 0, n = offsets.shape[0] - 1, wrong = n, found
+    cdef size_t here, at = 0, n = max(1, offsets.shape[0]) - 1, wrong = n, found
     cdef uint64_t[::1] out = np.empty(n, np.uint64)
+    _check_samples(values, offsets, n)
+    if moduli is not None and <size_t> moduli.shape[0] != n:
+        raise ValueError(f"there are {n} samples and {moduli.shape[0]} moduli")
     cdef const uint64_t *v = &values[0] if values.shape[0] else NULL
     cdef const uint64_t *m = &moduli[0] if moduli is not None and n else NULL
     with nogil:

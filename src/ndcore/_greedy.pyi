@@ -3,6 +3,8 @@ from numpy.typing import NDArray
 
 MOST_VALUES: int
 
+def first_wrong(values: NDArray[np.uint64], offsets: NDArray[np.int64], masks: NDArray[np.uint64]) -> int: ...
+
 class Greedy:
     def __init__(
         self,

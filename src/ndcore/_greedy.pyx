@@ -1,10 +1,11 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Greedy clustering of mod sketches, and its memory. Shapes are checked by the caller in Python."""
+"""Greedy clustering of mod sketches, and its memory."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 import numpy as np
 
+from ndcore cimport _bounds
 from ndcore._signals cimport STRIDE, check_signals
 from ndcore._table cimport nd_table_key, random_table_key
 
@@ -40,21 +41,42 @@ cdef extern from "greedy.h" nogil:
 MOST_VALUES = 1 << 31  # two thirds of the slots that 32 bits can number
 
 
+def first_wrong(
+    const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint64_t[::1] masks not None,
+):
+    """The first sketch whose values are no ascending multiples of its mask + 1, or the number of sketches. O(values)."""
+    cdef size_t n = masks.shape[0]
+    cdef int64_t i = 0, end = n
+    cdef const uint64_t *base = &values[0] if values.shape[0] else NULL
+    if not _bounds.cut(offsets, n, values.shape[0]):
+        raise ValueError(f"{offsets.shape[0]} offsets do not cut {values.shape[0]} values into {n} sketches")
+    with nogil:
+        while i < end and nd_greedy_is_sketch(base + offsets[i], <size_t> (offsets[i + 1] - offsets[i]), masks[i]):
+            i += 1
+    return i
+
+
 cdef class Greedy:
     """Places sketches in clusters, one after another.
 
     values uint64 and offsets int64 (n + 1,) of the sketches, masks uint64 (n,): each modulus - 1. At most MOST_VALUES values
-    and 2^32 - 1 sketches. ValueError, which names the first, where the values of a sketch are no ascending multiples.
+    and 2^32 - 1 sketches. ValueError for arrays that do not fit each other, and where the values of a sketch, of which the
+    first is named, are no ascending multiples.
     """
     cdef nd_greedy state
     cdef const uint64_t[::1] values, masks
     cdef const int64_t[::1] offsets
     cdef list memory
+    cdef bint held
 
     def __cinit__(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
                  const uint64_t[::1] masks not None, double threshold, uint32_t max_holders, bint popular):
         cdef size_t n = masks.shape[0], total = values.shape[0], room = total + total // 2 + 1
-        self.values, self.offsets, self.masks = values, offsets, masks
+        if not _bounds.cut(offsets, n, total):
+            raise ValueError(f"{offsets.shape[0]} offsets do not cut {total} values into {n} sketches")
+        if total > MOST_VALUES or n > 0xFFFFFFFF:
+            raise ValueError(f"{total} values of {n} sketches are more than {MOST_VALUES} of 2^32 - 1")
+        self.values, self.offsets, self.masks, self.held = values, offsets, masks, False
         self.memory = []
         self.state.key = random_table_key()
         self.state.threshold, self.state.max_holders, self.state.popular = threshold, max_holders, popular
@@ -99,10 +121,17 @@ cdef class Greedy:
         if not right:
             raise ValueError(f"the values of sketch {i - 1} are no ascending multiples of its modulus "
                              f"{int(self.masks[i - 1]) + 1}; give mod sketches as ModSketcher makes them")
+        self.held = True
 
     def place(self, const int64_t[::1] order not None):
-        """Labels int64 (n,) of the sketches in this order: of each the first in its cluster."""
+        """Labels int64 (n,) of the sketches in this order, a permutation: of each the first in its cluster. Once, after
+        `hold`."""
         cdef int64_t i, at = 0, n = order.shape[0]
+        if not self.held:
+            raise ValueError("the holders of the values are not counted, or the sketches were placed before")
+        if not np.array_equal(np.sort(order), np.arange(self.masks.shape[0])):
+            raise ValueError(f"the order is no permutation of {self.masks.shape[0]} sketches")
+        self.held = False
         cdef uint32_t cluster, before
         cdef size_t done
         cdef int64_t[::1] labels = np.empty(n, np.int64), first = np.empty(n, np.int64)

@@ -29,6 +29,7 @@ cdef extern from "hamming.h" nogil:
     ctypedef struct nd_hamming_cursor:
         size_t first
         size_t step
+    uint64_t nd_hamming_sum(const nd_hamming_order *o, const uint64_t *keys, size_t n, uint64_t seed)
     void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from_, size_t n, uint64_t *to)
     void nd_hamming_histogram(
         const nd_hamming_order *o, const uint64_t *from_, size_t n, unsigned shift, uint64_t *counts)

@@ -1,5 +1,6 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Sorted tables of permuted fingerprints: making them, and what is found in them. Arrays are checked by the callers."""
+"""Sorted tables of permuted fingerprints: making them, and what is found in them. Arrays are checked here, at linear
+cost; keys and directories of a `Searcher`, which may be larger than memory, where they are looked at."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -7,7 +8,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from ndcore cimport _cpu
+from ndcore cimport _bounds, _cpu
 from ndcore._signals cimport STRIDE, check_signals, stride
 
 
@@ -51,11 +52,31 @@ def _ranks_and_distances(matches):
     return matches["rank"].tolist(), matches["distance"].tolist()
 
 
+cdef unsigned _check_order(const uint8_t[:, ::1] runs) except? 255:
+    """The bits of the keys that these runs make."""
+    if runs.shape[0] != 2 or not 1 <= runs.shape[1] <= 64:
+        raise ValueError(f"runs are lows and widths, (2, 1 to 64), got {runs.shape[0], runs.shape[1]}")
+    total = 0
+    for low, width in np.asarray(runs).T.tolist():
+        total += width
+        if not 1 <= width <= 64 - low or total > 64:
+            raise ValueError(f"a run of {width} bits from bit {low} up, of {total} so far, is not among 64")
+    return total
+
+
+cdef _check_leading(const uint64_t[::1] keys, unsigned bits, unsigned leading):
+    if not 1 <= bits <= 64 or leading > min(bits, 32u):
+        raise ValueError(f"{leading} leading bits of keys of {bits} cannot be numbered")
+    if not _bounds.keys_below(keys, bits):
+        raise ValueError(f"a key, {np.max(keys)}, has more than {bits} bits")
+
+
 def permuted(const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprints not None):
     """The fingerprints with their bits moved: runs has lows and widths, from the highest bits on; uint64 (n,)."""
     cdef size_t at = 0, n = fingerprints.shape[0]
     cdef uint64_t[::1] out = np.empty(n, np.uint64)
     cdef nd_hamming_order order
+    _check_order(runs)
     order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
     with nogil:
         while at < n:
@@ -73,6 +94,9 @@ def histogram(
     value."""
     cdef size_t at = 0, n = fingerprints.shape[0]
     cdef nd_hamming_order order
+    cdef unsigned bits = _check_order(runs)
+    if shift > bits or bits - shift > 32 or <uint64_t> counts.shape[0] < <uint64_t> 1 << (bits - shift):
+        raise ValueError(f"{counts.shape[0]} words do not count keys of {bits} bits shifted by {shift}")
     order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
     with nogil:
         while at < n:
@@ -89,6 +113,7 @@ def gather(
     room for one key more than are wanted; where they end past that, no more are there."""
     cdef size_t done = 0, n = fingerprints.shape[0], room = to.shape[0]
     cdef nd_hamming_order order
+    _check_order(runs)
     order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
     if at >= room:
         raise ValueError(f"there is no room from position {at} on, but for {room} keys")
@@ -101,7 +126,9 @@ def gather(
 
 
 def directory(const uint64_t[::1] keys not None, unsigned bits, unsigned directory_bits):
-    """Where each value of the leading bits begins in the ascending keys; uint32 (2^directory_bits + 1,)."""
+    """Where each value of the leading bits begins in the ascending keys; uint32 (2^directory_bits + 1,). ValueError where a
+    key has more bits."""
+    _check_leading(keys, bits, directory_bits)
     cdef uint32_t[::1] out = np.empty((<size_t> 1 << directory_bits) + 1, np.uint32)
     cdef size_t n = keys.shape[0]
     with nogil:
@@ -111,7 +138,10 @@ def directory(const uint64_t[::1] keys not None, unsigned bits, unsigned directo
 
 def presence(const uint64_t[::1] keys not None, unsigned bits, unsigned presence_bits):
     """Of each value of the leading bits whether one of the keys has it; uint8, eight values a byte, bit 0 first.
-    presence_bits >= 3."""
+    presence_bits >= 3. ValueError where a key has more bits."""
+    _check_leading(keys, bits, presence_bits)
+    if presence_bits < 3:
+        raise ValueError(f"presence of {presence_bits} bits is no byte; give 3 or more")
     cdef uint8_t[::1] out = np.empty((<size_t> 1 << presence_bits) // 8, np.uint8)
     cdef size_t n = keys.shape[0]
     with nogil:
@@ -119,10 +149,29 @@ def presence(const uint64_t[::1] keys not None, unsigned bits, unsigned presence
     return np.asarray(out)
 
 
+def ascend(const uint64_t[::1] keys not None, unsigned loose):
+    """Whether keys ascend but for their lowest `loose` bits; with 0, whether each is larger than the one before."""
+    return _bounds.keys_ascend(keys, loose)
+
+
+def checksum(const uint8_t[:, ::1] runs not None, const uint64_t[::1] keys not None, uint64_t seed):
+    """A sum over the fingerprints of keys, whatever their order: see nd_hamming_sum in hamming.h."""
+    cdef size_t n = keys.shape[0]
+    cdef uint64_t sum
+    cdef nd_hamming_order order
+    _check_order(runs)
+    order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
+    with nogil:
+        sum = nd_hamming_sum(&order, &keys[0] if n else NULL, n, seed)
+    return sum
+
+
 def distances(const uint64_t[::1] a not None, const uint64_t[::1] b not None):
     """Numbers of bits in which a[i] and b[i] differ; int64 (n,)."""
     cdef size_t at = 0, n = a.shape[0]
     cdef int64_t[::1] out = np.empty(n, np.int64)
+    if a.shape[0] != b.shape[0]:
+        raise ValueError(f"there are {a.shape[0]} fingerprints and {b.shape[0]} others")
     with nogil:
         while at < n:
             check_signals()
@@ -193,6 +242,7 @@ def encoded(const uint64_t[::1] keys not None, const uint8_t[::1] lengths not No
     """(blocks uint8 (b, 2048), last keys uint64 (b,), first positions uint32 (b + 1,)) of ascending keys. Each of their
     symbols has a length, and decoding(lengths) takes them."""
     cdef size_t n = keys.shape[0], count = 0
+    decoding(lengths)  # or these are the lengths of no code
     cdef uint8_t[:, ::1] blocks
     cdef uint64_t[::1] last
     cdef uint32_t[::1] first
@@ -224,6 +274,8 @@ cdef class Orders:
             raise MemoryError
         for i, (moved, prefix, leading) in enumerate(orders):
             runs = moved
+            if _check_order(runs) != bits or not 0 <= prefix <= bits:
+                raise ValueError(f"table {i} does not permute {bits} bits, or leads with {prefix}")
             self.order[i].low, self.order[i].width, self.order[i].runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
             self.order[i].prefix, self.order[i].leading = prefix, leading
         self.plan.order, self.plan.tables = self.order, len(orders)
@@ -232,11 +284,16 @@ cdef class Orders:
     def __dealloc__(self):
         free(self.order)
 
+    cdef check_table(self, size_t t):
+        if t >= self.plan.tables:
+            raise IndexError(f"there is no table {t} of {self.plan.tables}")
+
     def pairs(self, size_t t, const uint64_t[::1] keys not None, size_t most):
         """Pairs of fingerprints that table t is the first to hold, of some of its keys, which cut no prefix in two; uint64
         (m, 2). The search ends once there are more than `most`."""
         cdef nd_hamming_cursor c = nd_hamming_cursor(0, 0)
         cdef size_t end = keys.shape[0], room = 1 << 16, found = 0, written
+        self.check_table(t)
         cdef uint64_t[:, ::1] out = np.empty((room, 2), np.uint64)
         cdef nd_hamming_pair *to = <nd_hamming_pair *> &out[0, 0]
         chunks = [np.empty((0, 2), np.uint64)]
@@ -249,6 +306,16 @@ cdef class Orders:
             chunks.append(np.array(out[:written]))
             found += written
         return np.concatenate(chunks)
+
+
+cdef _check_number(list orders, list tables):
+    if not tables or len(orders) != len(tables):
+        raise ValueError(f"there are {len(orders)} orders of bits and {len(tables)} tables; give one of each at least")
+
+
+cdef _check_powers(size_t table, ssize_t size, int each, unsigned bits):
+    if size < 1 or size & (size - 1) or (each * size).bit_length() - 1 > min(bits, 40u):
+        raise ValueError(f"what table {table} has for leading bits is of {size}; it must be a power of two, of {bits} bits")
 
 
 cdef class Searcher(Orders):
@@ -267,7 +334,13 @@ cdef class Searcher(Orders):
         self.table = <nd_probes_table *> calloc(max(1, len(tables)), sizeof(nd_probes_table))
         if self.table == NULL:
             raise MemoryError
+        _check_number(orders, tables)
         for i, (keys, begins, present) in enumerate(tables):
+            _check_powers(i, begins.shape[0] - 1, 1, bits)
+            if present.shape[0]:
+                _check_powers(i, present.shape[0], 8, bits)
+            if i and <size_t> keys.shape[0] != self.how.n:
+                raise ValueError(f"table {i} has {keys.shape[0]} keys, those before it {self.how.n}")
             self.table[i].keys = &keys[0] if keys.shape[0] else NULL
             self.table[i].directory, self.table[i].directory_bits = &begins[0], (begins.shape[0] - 1).bit_length() - 1
             if present.shape[0]:
@@ -339,8 +412,13 @@ cdef class CompressedSearcher(Orders):
         self.table = <nd_compressed_table *> calloc(max(1, len(tables)), sizeof(nd_compressed_table))
         if self.table == NULL:
             raise MemoryError
+        _check_number(orders, tables)
         for i, (bytes_, last_keys, positions, decoding_) in enumerate(tables):
             blocks, last, first, codes = bytes_, last_keys, positions, decoding_
+            if (blocks.shape[1], last.shape[0], first.shape[0], codes.shape[0]) != (
+                ND_COMPRESSED_BLOCK, blocks.shape[0], blocks.shape[0] + 1, ND_COMPRESSED_CODES
+            ):
+                raise ValueError(f"the arrays of table {i} are not those of {blocks.shape[0]} blocks")
             self.table[i].count = blocks.shape[0]
             self.table[i].blocks = &blocks[0, 0] if blocks.shape[0] else NULL
             self.table[i].last = &last[0] if blocks.shape[0] else NULL
@@ -409,7 +487,10 @@ cdef class CompressedSearcher(Orders):
 
     def keys(self, size_t t, size_t begin, size_t end):
         """Keys of blocks [begin, end) of table t; uint64."""
+        self.check_table(t)
         cdef nd_compressed_table *table = &self.table[t]
+        if not begin <= end <= table.count or table.first[begin] > table.first[end]:
+            raise IndexError(f"there are no blocks from {begin} to {end} of {table.count}")
         cdef size_t here, at = begin, written = 0, n = table.first[end] - table.first[begin]
         cdef uint64_t[::1] out = np.empty(n, np.uint64)
         with nogil:
@@ -422,7 +503,8 @@ cdef class CompressedSearcher(Orders):
 
     def keys_between(self, size_t t, uint64_t low, uint64_t high):
         """Keys of table t from low to high; uint64."""
+        self.check_table(t)
         cdef nd_compressed_table *table = &self.table[t]
         cdef size_t begin = nd_compressed_find(table, 0, low)
-        keys = self.keys(t, begin, min(nd_compressed_find(table, begin, high) + 1, table.count))
+        keys = self.keys(t, begin, min(max(begin, nd_compressed_find(table, begin, high)) + 1, table.count))
         return keys[np.searchsorted(keys, low):np.searchsorted(keys, high, "right")]

@@ -1584,8 +1584,18 @@ static void test_runs(void)
         }
         memcpy(cursor, starts, sizeof starts);
         uint32_t *others = guarded(5, BACK, 4 * (size_t)starts[last - first], 0), counter[FEW_DOCUMENTS] = {0};
-        nd_runs_scatter(holders, ends, runs, first, last, cursor, others);
-        CHECK(memcmp(cursor, starts + 1, 8 * (last - first)) == 0, "every list is full, %zu to %zu", first, last);
+        CHECK(nd_runs_scatter(holders, ends, runs, first, last, cursor, starts, others)
+              && memcmp(cursor, starts + 1, 8 * (last - first)) == 0, "every list is full, %zu to %zu", first, last);
+        if (starts[last - first]) {         /* lists with less room than the runs need are not written past */
+            int64_t shorter[FEW_DOCUMENTS + 1];
+            for (size_t d = 0; d <= last - first; d++)
+                cursor[d] = shorter[d] = starts[d] - (starts[d] == starts[last - first]);
+            CHECK(!nd_runs_scatter(holders, ends, runs, first, last, cursor, shorter, guarded(5, BACK, 4 * (size_t)shorter[last - first], 0)),
+                  "a list is too short");
+            others = guarded(5, BACK, 4 * (size_t)starts[last - first], 0);
+            memcpy(cursor, starts, sizeof starts);
+            nd_runs_scatter(holders, ends, runs, first, last, cursor, starts, others);
+        }
 
         const size_t room = longest + random_below(40);
         uint32_t *scratch = guarded(6, BACK, 4 * longest, 0);
@@ -2171,6 +2181,11 @@ static void test_open_tables(const char *variant)
         uint32_t *directory = guarded(4 + t, BACK, 4 * ((1 << LISTED) + 1), 0);
         nd_probes_directory(keys[t], n, 64, LISTED, directory);
         table[t] = (nd_probes_table){.keys = keys[t], .directory = directory, .directory_bits = LISTED};
+        const uint64_t sum = nd_hamming_sum(&order[t], keys[t], n, 7);
+        CHECK(sum == nd_hamming_sum(&order[0], keys[0], n, 7), "table %d sums up to its fingerprints", t);
+        keys[t][n / 2] ^= 1;
+        CHECK(sum != nd_hamming_sum(&order[t], keys[t], n, 7) && nd_hamming_sum(&order[t], keys[t], 0, 7) == 0, "of others");
+        keys[t][n / 2] ^= 1;
     }
     for (int presence = 0; presence < 2; presence++) {
         for (int t = 0; presence && t < 4; t++) {

@@ -79,21 +79,25 @@ void nd_runs_volume(const uint32_t *holders, const uint32_t *ends, size_t runs, 
             volume[holders[at]] += (int64_t)(end - at - 1);
 }
 
-void nd_runs_scatter(const uint32_t *holders, const uint32_t *ends, size_t runs, size_t first, size_t last,
-                     int64_t *cursor, uint32_t *others)
+int nd_runs_scatter(const uint32_t *holders, const uint32_t *ends, size_t runs, size_t first, size_t last,
+                    int64_t *cursor, const int64_t *starts, uint32_t *others)
 {
     size_t at = 0;
     for (size_t r = 0; r < runs; r++) {
         const size_t end = ends[r];
         for (; at < end && holders[at] < last; at++)
             if (holders[at] >= first) {
-                uint32_t *to = others + cursor[holders[at] - first];
-                cursor[holders[at] - first] += (int64_t)(end - at - 1);
+                const size_t a = holders[at] - first;
+                uint32_t *to = others + cursor[a];
+                cursor[a] += (int64_t)(end - at - 1);
+                if (cursor[a] > starts[a + 1])
+                    return 0;
                 for (size_t i = at + 1; i < end; i++)
                     *to++ = holders[i];
             }
         at = end;
     }
+    return 1;
 }
 
 static void ascending(uint32_t *x, size_t n, uint32_t *scratch)

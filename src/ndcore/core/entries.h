@@ -29,9 +29,10 @@ void nd_entries_runs(const uint64_t *keys, const uint32_t *documents, size_t n, 
 /* volume[a] += the number of documents after a in each run that holds a: the pairs (a, b), a < b, repeats counted. */
 void nd_runs_volume(const uint32_t *holders, const uint32_t *ends, size_t runs, int64_t *volume);
 
-/* For first <= a < last, every b after a in a run that holds a goes to others[cursor[a − first]++]. */
-void nd_runs_scatter(const uint32_t *holders, const uint32_t *ends, size_t runs, size_t first, size_t last,
-                     int64_t *cursor, uint32_t *others);
+/* For first <= a < last, every b after a in a run that holds a goes to others[cursor[a − first]++]. Returns 0, and writes no
+ * more, where that would go past starts[a − first + 1]. */
+int nd_runs_scatter(const uint32_t *holders, const uint32_t *ends, size_t runs, size_t first, size_t last,
+                    int64_t *cursor, const int64_t *starts, uint32_t *others);
 
 /* Of each a from *at on, the different b in others[starts[a − first] … starts[a − first + 1] − 1], ascending, and how often each
  * stands there: pairs (a, b, common). Stops before an a whose pairs may not fit in room, or after bounded work; others is

@@ -65,6 +65,14 @@ uint64_t nd_hamming_restore(const nd_hamming_order *o, uint64_t key)
     return x;
 }
 
+uint64_t nd_hamming_sum(const nd_hamming_order *o, const uint64_t *keys, size_t n, uint64_t seed)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += nd_fmix64(nd_fmix64(nd_hamming_restore(o, keys[i]) ^ seed) + seed);
+    return sum;
+}
+
 /* ---- the scan */
 
 #define ND_SCAN(name, attribute)                                                                        \

@@ -39,6 +39,9 @@ enum { ND_HAMMING_CALL = 16, ND_HAMMING_STEPS = 1 << 20 };
 void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from, size_t n, uint64_t *to);
 /* The fingerprint of a key. */
 uint64_t nd_hamming_restore(const nd_hamming_order *o, uint64_t key);
+/* A sum over the fingerprints of n keys, whatever their order: of other fingerprints, for a seed that nobody could know when
+ * these were chosen, another with probability 1 − 2^−64 or so. O(n · runs). */
+uint64_t nd_hamming_sum(const nd_hamming_order *o, const uint64_t *keys, size_t n, uint64_t seed);
 
 /* counts[the leading bits of a key, without its lowest `shift`] grows by one for the key of each fingerprint. */
 void nd_hamming_histogram(const nd_hamming_order *o, const uint64_t *from, size_t n, unsigned shift, uint64_t *counts);
