@@ -368,7 +368,12 @@ def test_directories_that_lie_do_no_harm(tmp_path):
     lying = {name: np.full_like(a, 2**32 - 1) if name.startswith("directory") else a for name, a in arrays.items()}
     lying["directory0"] = arrays["directory0"][::-1].copy()
     container.write(path, "hamming", header, lying)
-    nd.HammingIndex.open(path).query_many(values)
+    with pytest.raises(nd.CorruptFile, match="the directory of table 0 is not that of its keys"):
+        nd.HammingIndex.open(path)
+    opened = nd.HammingIndex.open(path, verify=False)
+    opened.query_many(values)
+    with pytest.raises(nd.CorruptFile, match="directory"):
+        opened.pairs()
 
 
 def test_files_with_and_without_presence(tmp_path):
@@ -388,7 +393,9 @@ def test_files_with_and_without_presence(tmp_path):
         assert all((x == y).all() for x, y in zip(opened, index.query_many(values), strict=True))
     for lie in (0, 255):
         container.write(path, "hamming", header, arrays | {f"presence{t}": np.full(4096, lie, np.uint8) for t in range(10)})
-        found = nd.HammingIndex.open(path).query_many(values)
+        with pytest.raises(nd.CorruptFile, match="the presence of table 0 is not that of its keys"):
+            nd.HammingIndex.open(path)
+        found = nd.HammingIndex.open(path, verify=False).query_many(values)
         assert len(found.query) == (len(opened[0]) if lie else 0)
     for senseless in (np.zeros(4095, np.uint8), np.zeros(2**23, np.uint8), np.zeros(4096, np.uint16)):
         container.write(path, "hamming", header, arrays | {"presence3": senseless})

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ndcore.container import CorruptFile
 from ndcore.strings import Strings
 
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\0"), max_size=9), max_size=12)
@@ -29,7 +30,7 @@ def test_what_is_added_comes_back(parts):
     assert [made.shown(x) for x in made.encoded()] == before
     assert listed(made.trimmed()) == before
     assert made.hashes().tolist() == [hash(x) for x in made.encoded()]
-    assert made.ascending
+    made.check()
 
 
 @given(strings=BYTES, data=st.data())
@@ -68,4 +69,15 @@ def test_arrays_that_do_not_fit_are_refused(data, ends):
 
 
 def test_ends_that_go_back_are_seen():
-    assert not Strings.restored(True, np.zeros(3, np.uint8), np.array([0, 2, 1, 3]), 3).ascending
+    with pytest.raises(ValueError, match="before they begin"):
+        Strings.restored(True, np.zeros(3, np.uint8), np.array([0, 2, 1, 3]), 3).check()
+
+
+@pytest.mark.parametrize(("data", "ends"), [(b"a\xff", [0, 1, 2]), (b"\xc3\xa9", [0, 1, 2]), (b"ab\xe2", [0, 2, 3])])
+def test_str_that_are_no_utf_8_are_refused(data, ends):
+    made = Strings.restored(True, np.frombuffer(data, np.uint8), np.array(ends), 2, "some.ndh")
+    with pytest.raises(ValueError, match=r"codec|inside of a character"):
+        made.check()
+    with pytest.raises(CorruptFile, match=r"some\.ndh: an id is no text"):
+        made[np.array([0, 1])]
+    assert Strings.restored(False, np.frombuffer(data, np.uint8), np.array(ends), 2).check() is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -10,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
-from ndcore.keys import RANGES_PER_TABLE, orders, sorted_keys
+from ndcore.keys import RANGES_PER_TABLE, orders, runs_of, sorted_keys
 from ndcore.planning import TablePlan
 from ndcore.rowpairs import near_pairs
 from ndcore.tabledesigns import Table
 from ndcore.texts import map_pieces
 
 __all__ = ["CompressedKeys", "CompressedTable", "code_lengths"]
+
+BLOCKS_AT_ONCE = 1 << 12  # that are decoded to be checked
 
 
 class CompressedTable(NamedTuple):
@@ -112,6 +115,28 @@ class CompressedKeys:
         block = max(0, int(np.searchsorted(first, begin, "right")) - 1)
         keys = self.searcher.keys(0, block, max(block, int(np.searchsorted(first, end))))
         return keys[begin - int(first[block]):end - int(first[block])]
+
+    def check(self, threads: int | None) -> None:
+        """ValueError where the tables are not those of one set of fingerprints, as `PlainKeys.check`. Blocks are decoded."""
+        seed = secrets.randbits(64)
+
+        def summed(t: int) -> int:
+            table, moved = self.tables[t], self.plan.tables[t]
+            total, before = 0, -1
+            for block in range(0, len(table.blocks), BLOCKS_AT_ONCE):
+                end = min(block + BLOCKS_AT_ONCE, len(table.blocks))
+                keys = self.searcher.keys(t, block, end)
+                if int(keys[0]) <= before or int(keys[-1]) >> self.plan.bits or not _hamming.ascend(keys, 0):
+                    raise ValueError(f"the keys of table {t} do not ascend, or have more than {self.plan.bits} bits")
+                before = int(keys[-1])
+                if not np.array_equal(keys[table.first[block + 1 : end + 1].astype(np.int64) - int(table.first[block]) - 1],
+                                      table.last[block:end]):
+                    raise ValueError(f"the last keys of the blocks of table {t} are others")
+                total += _hamming.checksum(runs_of(moved), keys, seed)
+            return total % (1 << 64)
+
+        if len(set(map_pieces(summed, range(len(self.tables)), threads))) > 1:
+            raise ValueError("its tables are not of the same fingerprints")
 
     def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
         """The pairs of fingerprints of one of `tasks`, as of `PlainKeys`. The keys take 8 bytes each meanwhile."""

@@ -128,6 +128,7 @@ class HammingIndex:
         self._buffer = np.empty(BUFFER, np.uint64)
         self._buffered = 0  # the last rows, in their order
         self._removed: NDArray[np.bool_] | None = None  # along the rows
+        self._unread: str | None = None  # the file that the first part is from, as long as nobody looked whether it is sound
         self.add(fingerprints, ids, threads)
 
     def __len__(self) -> int:
@@ -247,6 +248,7 @@ class HammingIndex:
         """Sort these values, the last rows of `ids`, what is buffered, and the parts that are not GROWTH times as large.
         Nothing of the index changes before all is done, so that nothing is lost where something is refused or interrupted.
         """
+        self._read(threads)
         parts, removed = [*self._parts], self._removed_of(ids.count)
         values = np.concatenate([self._buffer[:self._buffered], values])
         rows = np.arange(ids.count - len(values), ids.count)
@@ -264,7 +266,8 @@ class HammingIndex:
         self._parts, self._buffered, self._ids, self._removed = parts, 0, ids, removed
 
     def _gather(self, threads: int | None) -> None:
-        """One set of tables, of all that is not removed."""
+        """One set of tables, of all that is not removed, and sound."""
+        self._read(threads)
         if self._buffered or len(self._parts) > 1 or self._removed is not None:
             self._merge(np.empty(0, np.uint64), self._ids, threads, everything=True)
 
@@ -276,6 +279,7 @@ class HammingIndex:
 
         O(log n) each after the first. KeyError where an id has none, and nothing is removed then.
         """
+        self._read(None)
         rows = self._ids.rows_of(ids, self._removed)
         if self._removed is None:
             self._removed = np.zeros(self._ids.count, np.bool_)
@@ -317,7 +321,9 @@ class HammingIndex:
         ----------
         path : str or path
         verify : bool
-            Read everything once and compare the checksums. False is for files verified before.
+            Read everything once, compare the checksums, and see that the tables hold together: O(tables · n). False is for
+            files verified before; then `pairs`, `save`, `remove` and whatever sorts the tables again do that, and queries
+            raise CorruptFile where they meet what cannot be.
 
         Raises
         ------
@@ -328,25 +334,38 @@ class HammingIndex:
         """
         header, arrays = container.read(path, KIND, mmap=True, verify=verify)
         try:
-            index = cls._restored(header, arrays)
-            if verify and any(part.rows.min() < 0 or part.rows.max() >= part.count for part in index._parts):
-                raise ValueError("it has rows that have no id")
-            if verify and isinstance(ids := index._ids.stored, Strings) and not ids.ascending:
-                raise ValueError("it has ids that end before they begin")
-            return index
+            index = cls._restored(header, arrays, os.fspath(path))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise CorruptFile(f"{os.fspath(path)}: no sound index: {error}") from error
+        index._unread = os.fspath(path)
+        if verify:
+            index._read(None)
+        return index
+
+    def _read(self, threads: int | None) -> None:
+        """CorruptFile where the file that this is from was not verified, and does not hold together. O(tables · n)."""
+        if self._unread is None:
+            return
+        try:
+            for part in self._parts:
+                part.check(threads)
+            if isinstance(ids := self._ids.stored, Strings):
+                ids.check()
+        except ValueError as error:
+            raise CorruptFile(f"{self._unread}: no sound index: {error}") from error
+        self._unread = None
 
     @classmethod
-    def _restored(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> HammingIndex:
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]], place: str) -> HammingIndex:
         if header["version"] != 1:
             raise ValueError(f"version {header['version']!r}; this ndcore reads version 1")
         recipe, count = header.get("recipe"), operator.index(header["count"])
         following = None if header["following"] is None else operator.index(header["following"])
         index = cls(ids=None if following is not None else (), max_distance=header["max_distance"], bits=header["bits"],
                     compress=header["compress"], recipe=Recipe.from_json(recipe) if recipe is not None else None)
-        ids = Strings.restored(bool(header["str"]), arrays["id_bytes"], arrays["id_ends"], count) if "id_bytes" in arrays \
-            else arrays.get("ids")
+        ids: NDArray[Any] | Strings | None = arrays.get("ids")
+        if "id_bytes" in arrays:
+            ids = Strings.restored(bool(header["str"]), arrays["id_bytes"], arrays["id_ends"], count, place)
         index._ids = Identifiers.restored(ids, count, following)
         if count and (header["tables"] is None or "rows" not in arrays):
             raise ValueError(f"it has {count} fingerprints and no tables")
@@ -354,7 +373,7 @@ class HammingIndex:
             plan = TablePlan(index.bits, index.max_distance, math.log2(max(1, count)), tuple(
                 Table(prefix, tuple((low, width) for low, width in runs)) for prefix, runs in header["tables"]))
             index.plan = plan if header["planned"] else "auto"
-            index._parts = [SortedTables.restored(plan, arrays, count, index.compress)] if count else []
+            index._parts = [SortedTables.restored(plan, arrays, count, index.compress, place)] if count else []
         return index
 
 
@@ -363,7 +382,7 @@ class SavedFingerprints:
 
     def __init__(self, path: AnyPath) -> None:
         index = HammingIndex.open(path, verify=False)
-        self.bits, self._ids = index.bits, index._ids
+        self.bits, self._ids, self._place = index.bits, index._ids, os.fspath(path)
         self._tables = index._parts[0] if index._parts else None
 
     def __len__(self) -> int:
@@ -372,7 +391,10 @@ class SavedFingerprints:
 
     def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
         """Those from one position up to another."""
-        return self._tables.keys.fingerprints(begin, end) if self._tables else np.empty(0, np.uint64)
+        found = self._tables.keys.fingerprints(begin, end) if self._tables else np.empty(0, np.uint64)
+        if int(found.max(initial=0)) >> self.bits:
+            raise CorruptFile(f"{self._place}: a fingerprint, {found.max()}, has more than {self.bits} bits")
+        return found
 
     def matches(self, found: Found) -> Matches:
         """Matches of which `row` is the position of the fingerprint, by query, then distance, then in order of addition."""

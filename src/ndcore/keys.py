@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from ndcore.rowpairs import near_pairs
 from ndcore.tabledesigns import Table
 from ndcore.texts import map_pieces
 
-__all__ = ["RANGES_PER_TABLE", "PlainKeys", "orders", "sorted_keys"]
+__all__ = ["RANGES_PER_TABLE", "PlainKeys", "orders", "runs_of", "sorted_keys"]
 
 RANGES_PER_TABLE = 16  # that pairs are searched in, one after another, so that threads share a table
 UNKNOWN = np.empty(0, np.uint8)  # no presence
@@ -90,6 +91,29 @@ class PlainKeys:
         """The ascending fingerprints from one position up to another."""
         return self.keys[0][begin:end]
 
+    def check(self, threads: int | None) -> None:
+        """ValueError where keys, directories and presence are not those of one set of fingerprints. O(n · tables), on
+        several threads.
+
+        That all tables have the same fingerprints is told by sums that nobody can foresee, see `_hamming.checksum`.
+        """
+        seed = secrets.randbits(64)
+
+        def summed(t: int) -> int:
+            keys, table, known = self.keys[t], self.plan.tables[t], self.presence[t]
+            if not _hamming.ascend(keys, 0 if t == 0 else self.plan.bits - table.prefix):
+                raise ValueError(f"the keys of table {t} do not ascend")
+            found = _hamming.directory(keys, self.plan.bits, (len(self.directories[t]) - 1).bit_length() - 1)
+            if not np.array_equal(found, self.directories[t]):
+                raise ValueError(f"the directory of table {t} is not that of its keys")
+            if len(known) and not np.array_equal(
+                    known, _hamming.presence(keys, self.plan.bits, (8 * len(known)).bit_length() - 1)):
+                raise ValueError(f"the presence of table {t} is not that of its keys")
+            return _hamming.checksum(runs_of(table), keys, seed)
+
+        if len(set(map_pieces(summed, range(len(self.keys)), threads))) > 1:
+            raise ValueError("its tables are not of the same fingerprints")
+
     def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
         """The pairs of fingerprints of one of `tasks`; uint64 (m, 2). The search ends once there are more than `most`."""
         t, begin, end = task
@@ -113,16 +137,16 @@ class PlainKeys:
 
 def sorted_keys(table: Table, fingerprints: NDArray[np.uint64], free: int = 0) -> NDArray[np.uint64]:
     """The keys of a table, ascending but for their lowest `free` bits, whose order may be any."""
-    keys = _hamming.permuted(_runs(table), fingerprints)
+    keys = _hamming.permuted(runs_of(table), fingerprints)
     _hamming.sort(keys, free)
     return keys
 
 
 def orders(plan: TablePlan) -> list[tuple[NDArray[np.uint8], int, int]]:
     """Of every table what searchers take: (runs, prefix, leading)."""
-    return [(_runs(table), table.prefix, table.leading) for table in plan.tables]
+    return [(runs_of(table), table.prefix, table.leading) for table in plan.tables]
 
 
-def _runs(table: Table) -> NDArray[np.uint8]:
+def runs_of(table: Table) -> NDArray[np.uint8]:
     """The permutation as the kernel takes it: lows and widths."""
     return np.ascontiguousarray(np.array(table.runs, np.uint8).T)

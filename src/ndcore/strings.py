@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.container import CorruptFile
+
 __all__ = ["Strings"]
 
 Ints = NDArray[np.int64]
@@ -30,8 +32,8 @@ class Strings:
     count : int
     """
 
-    def __init__(self, text: bool, data: NDArray[np.uint8], ends: Ints, count: int) -> None:
-        self.text, self.data, self.ends, self.count = text, data, ends, count
+    def __init__(self, text: bool, data: NDArray[np.uint8], ends: Ints, count: int, place: str = "strings") -> None:
+        self.text, self.data, self.ends, self.count, self._place = text, data, ends, count, place
 
     @classmethod
     def of(cls, given: Iterable[str] | Iterable[bytes], text: bool) -> Strings:
@@ -41,20 +43,28 @@ class Strings:
         return cls(text, np.frombuffer(b"".join(listed), np.uint8), ends, len(listed))
 
     @classmethod
-    def restored(cls, text: bool, data: NDArray[Any], ends: NDArray[Any], count: int) -> Strings:
-        """Those of a file; ValueError where they do not fit each other. What is between the ends is not looked at."""
+    def restored(cls, text: bool, data: NDArray[Any], ends: NDArray[Any], count: int, place: str = "strings") -> Strings:
+        """Those of a file, which `place` names; ValueError where they do not fit each other. What is between the ends is not
+        looked at: `check` does that."""
         sound = data.dtype == np.uint8 and data.ndim == 1 and ends.dtype == np.int64 and ends.shape == (count + 1,)
         if not (sound and ends[0] == 0 and ends[-1] == len(data)):
             raise ValueError(f"{count} ids do not lie in {data.dtype} {data.shape} as {ends.dtype} {ends.shape} says")
-        return cls(text, data, ends, count)
+        return cls(text, data, ends, count, place)
 
     def __len__(self) -> int:
         return self.count
 
-    @property
-    def ascending(self) -> bool:
-        """Whether no string ends before it begins. O(n)."""
-        return bool((np.diff(self.ends[:self.count + 1]) >= 0).all())
+    def check(self) -> None:
+        """ValueError where a string ends before it begins, or str are not in UTF-8. O(bytes)."""
+        ends = self.ends[:self.count + 1]
+        if (np.diff(ends) < 0).any():
+            raise ValueError("it has ids that end before they begin")
+        for at in range(0, self.count if self.text else 0, AT_ONCE):
+            some = ends[at:at + AT_ONCE + 1]
+            str(memoryview(self.data)[some[0]:some[-1]], "utf-8", "surrogatepass")
+            begins = some[:-1][some[1:] > some[:-1]]
+            if (self.data[begins] & 0xC0 == 0x80).any():
+                raise ValueError("it has ids that begin inside of a character")
 
     @property
     def kind(self) -> str:
@@ -65,7 +75,10 @@ class Strings:
         """An array of these strings, as wide as the longest."""
         view, ends = memoryview(self.data), zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         if self.text:
-            return np.array([str(view[a:b], "utf-8", "surrogatepass") for a, b in ends], np.str_)
+            try:
+                return np.array([str(view[a:b], "utf-8", "surrogatepass") for a, b in ends], np.str_)
+            except UnicodeDecodeError as error:
+                raise CorruptFile(f"{self._place}: an id is no text: {error}") from error
         return np.array([bytes(view[a:b]) for a, b in ends], np.bytes_)
 
     def encoded(self, begin: int = 0) -> Iterator[bytes]:

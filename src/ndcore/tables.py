@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ndcore import _hamming
 from ndcore._pairs import sort_entries
 from ndcore.compressed import CompressedKeys
+from ndcore.container import CorruptFile
 from ndcore.keys import PlainKeys
 from ndcore.planning import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
 from ndcore.rowpairs import collected, ranges, row_pairs
@@ -63,8 +64,10 @@ class SortedTables:
         The tables.
     """
 
-    def __init__(self, plan: TablePlan, rows: NDArray[Any], starts: Ints | None, keys: PlainKeys | CompressedKeys) -> None:
+    def __init__(self, plan: TablePlan, rows: NDArray[Any], starts: Ints | None, keys: PlainKeys | CompressedKeys,
+                 place: str | None = None) -> None:
         self.plan, self.rows, self.starts, self.keys = plan, rows, starts, keys
+        self._place = place  # the file that rows and keys are from, which need not be what they should; None: made here
 
     @classmethod
     def of(cls, values: NDArray[np.uint64], rows: NDArray[Any], plan: TablePlan, threads: int | None,
@@ -85,8 +88,11 @@ class SortedTables:
         return cls(plan, sorted_rows, starts, keys)
 
     @classmethod
-    def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]], rows: int, compress: bool) -> SortedTables:
-        """Tables from `arrays` of a file; ValueError where they do not fit each other."""
+    def restored(
+        cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]], rows: int, compress: bool, place: str,
+    ) -> SortedTables:
+        """Tables from `arrays` of a file, which `place` names; ValueError where they do not fit each other. `check` sees
+        whether they hold together."""
         keys = (CompressedKeys if compress else PlainKeys).restored(plan, arrays)
         starts, numbers = arrays.get("starts"), arrays["rows"]
         sound = numbers.ndim == 1 and numbers.dtype in (np.uint32, np.int64) and len(numbers) == rows
@@ -97,7 +103,27 @@ class SortedTables:
             sound = sound and starts[-1] == len(numbers) and bool((np.diff(starts) > 0).all())
         if not sound:
             raise ValueError("its arrays do not fit each other")
-        return cls(plan, numbers, starts, keys)
+        return cls(plan, numbers, starts, keys, place)
+
+    def check(self, threads: int | None) -> None:
+        """ValueError where the tables are not those of one set of fingerprints, or a row is missing. O(n · tables)."""
+        self.keys.check(threads)
+        seen = np.zeros(self.count, np.bool_)
+        if int(self.rows.min()) < 0 or int(self.rows.max()) >= self.count:
+            raise ValueError("it has rows that have no id")
+        seen[self.rows] = True
+        if not seen.all():
+            raise ValueError("it has a row twice")
+        later = np.ones(self.count, np.bool_)  # of one fingerprint
+        later[slice(None) if self.starts is None else self.starts[:-1]] = False
+        if (self.rows[1:] <= self.rows[:-1])[later[1:]].any():
+            raise ValueError("the rows of a fingerprint do not ascend")
+
+    def _among(self, positions: NDArray[Any], n: int, what: str) -> NDArray[np.int64]:
+        """The same, int64; CorruptFile where one is not among n, as in a file that nobody verified."""
+        if self._place is not None and len(positions) and (int(positions.min()) < 0 or int(positions.max()) >= n):
+            raise CorruptFile(f"{self._place}: a {what} is not one of {n}: open it with verify=True to see what is wrong")
+        return positions.astype(np.int64)
 
     @property
     def count(self) -> int:
@@ -120,9 +146,9 @@ class SortedTables:
         if found is None:
             return None
         ranks, distances = found
-        if len(ranks) == 1:  # mostly: nothing to be gathered
+        if len(ranks) == 1 and ranks[0] < self.keys.count:  # mostly: nothing to be gathered
             begin, end = (ranks[0], ranks[0] + 1) if self.starts is None else self.starts[ranks[0]:ranks[0] + 2].tolist()
-            return self.rows[begin:end].astype(np.int64), np.array(distances * (end - begin), np.int64)
+            return self._among(self.rows[begin:end], self.count, "row"), np.array(distances * (end - begin), np.int64)
         rank = np.array(ranks, np.int64)
         return self.expanded(rank, rank, np.array(distances, np.int64))[1:]
 
@@ -136,11 +162,12 @@ class SortedTables:
 
     def expanded(self, query: Ints, rank: Ints, distance: Ints) -> Found:
         """The rows of the fingerprints at these positions among the ascending ones."""
+        rank = self._among(rank, self.keys.count, "fingerprint that was found")
         if self.starts is None:
-            return Found(query, self.rows[rank].astype(np.int64), distance)
+            return Found(query, self._among(self.rows[rank], self.count, "row"), distance)
         begin = self.starts[rank]
         counts = self.starts[rank + 1] - begin
-        rows = self.rows[ranges(begin, counts)].astype(np.int64)
+        rows = self._among(self.rows[ranges(begin, counts)], self.count, "row")
         return Found(np.repeat(query, counts), rows, np.repeat(distance, counts))
 
     def pairs(self, threads: int | None, most: int) -> tuple[Ints, Ints, Ints]:
