@@ -119,12 +119,12 @@ def test_the_first_pairs_of_all_parts_are_listed(monkeypatch: pytest.MonkeyPatch
     found = clustered(MANY, threshold=0.9)
     whole = from_clustering(found).tables[1]
     assert any(int(row[0]) > int(row[2]) for row in whole.rows)  # type: ignore[arg-type]
-    [pairs] = list(clusterreport.counted_pairs(found.shelf))
+    [pairs] = list(clusterreport.counted_pairs(found.shelf, len(found)))
     every = [pairs.where(np.arange(len(pairs.a)) == i) for i in reversed(range(len(pairs.a)))]
     for listed in (1, 2, 5):
         monkeypatch.setattr(clusterreport, "LISTED", listed)
         for parts in ([pairs], every):
-            monkeypatch.setattr(clusterreport, "counted_pairs", lambda shelf, parts=parts: iter(parts))
+            monkeypatch.setattr(clusterreport, "counted_pairs", lambda shelf, n, parts=parts: iter(parts))
             assert from_clustering(found).tables[1] == whole._replace(rows=whole.rows[:listed])
 
 

@@ -59,7 +59,7 @@ def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
 
     count_pairs(40, shelf, measure, floor=0.0, memory_limit=memory_limit, **HOW)
     counted = [
-        pair for part in counted_pairs(shelf)
+        pair for part in counted_pairs(shelf, 40)
         for pair in zip(part.a.tolist(), part.b.tolist(), part.overlaps.common.tolist(), strict=True)
     ]  # fmt: skip
     assert counted == [(a, b, times) for (a, b), times in fourphase.counts(wanted, common).items()]
@@ -82,7 +82,7 @@ def test_nothing_to_sort():
             return np.ones(len(a), np.bool_), segments.overlaps(a, b, common)
 
         count_pairs(len(taken), shelf, measure, floor=0.5, memory_limit=None, **HOW)
-        assert sum(len(part.a) for part in counted_pairs(shelf)) == 0
+        assert sum(len(part.a) for part in counted_pairs(shelf, len(taken))) == 0
 
 
 def test_slabs_and_entries_that_do_not_fit_together():

@@ -145,7 +145,7 @@ class Clustering(Assignments):
     @property
     def pairs(self) -> CountedPairs:
         """All pairs of leaders that were kept: a < b, and the overlaps of their samples."""
-        parts = list(counted_pairs(self.shelf))
+        parts = list(counted_pairs(self.shelf, len(self)))
         if not parts:
             nothing = np.empty(0, np.int64)
             return CountedPairs(nothing, nothing, Overlaps(nothing, nothing, nothing))
@@ -192,7 +192,7 @@ class Clustering(Assignments):
         _check_threshold(threshold, self.floor)
         least = self.least if least is None else checked_least(least)
         found = [(_NONE, _NONE, np.empty(0), _NONE)]
-        for a, b, overlaps in counted_pairs(self.shelf):
+        for a, b, overlaps in counted_pairs(self.shelf, len(self)):
             whole = self.segments.whole(a, b)
             for inner, outer, containment, sample in (
                 (a, b, overlaps.a_in_b, overlaps.in_a), (b, a, overlaps.b_in_a, overlaps.in_b),
@@ -224,8 +224,10 @@ def check_policy(policy: str) -> None:
         raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
 
 
-def check_grouping(threshold: float, floor: float, policy: str, cluster: str, guard: float | None, least: int) -> None:
-    """ValueError where the last phase has no such parameters."""
+def check_grouping(
+    method: str, threshold: float, floor: float, policy: str, cluster: str, guard: float | None, least: int
+) -> None:
+    """ValueError where the last phase has no such parameters, or not after this method."""
     _check_threshold(threshold, floor)
     checked_least(least)
     check_policy(policy)
@@ -233,6 +235,10 @@ def check_grouping(threshold: float, floor: float, policy: str, cluster: str, gu
         raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")
     if cluster == "popular" and policy != "resemblance":
         raise ValueError("cluster='popular' clusters by resemblance; by containment, use star, components or greedy")
+    if cluster == "popular" and method != "shingles":
+        raise ValueError("cluster='popular' is made of mod sketches: use method='shingles'")
+    if method == "features" and policy == "containment":
+        raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
     if guard is not None and (cluster != "components" or not 0 < guard <= threshold):
         raise ValueError(f"guard={guard!r} is for cluster='components', above 0 and at most the threshold, {threshold:g}")
 
@@ -244,7 +250,7 @@ def group(
 
     Pairs are read once, in order: O(n) memory.
     """
-    check_grouping(threshold, draft.floor, policy, cluster, guard, least)
+    check_grouping(draft.parameters["method"], threshold, draft.floor, policy, cluster, guard, least)
     n, leaders = len(draft), draft.leaders
     links = _Links(draft, threshold, policy, least)
     if cluster == "components":
@@ -272,7 +278,7 @@ class _Links:
         self.threshold, self.policy, self.least = threshold, policy, least
 
     def __iter__(self) -> Iterator[tuple[Ints, Ints, NDArray[np.float64]]]:
-        for a, b, overlaps in counted_pairs(self.shelf):
+        for a, b, overlaps in counted_pairs(self.shelf, len(self.segments)):
             weight = self.weight(a, b, overlaps)
             enough = weight >= self.threshold
             yield a[enough], b[enough], weight[enough]

@@ -197,7 +197,7 @@ class _Pairs(NamedTuple):
 def _surveyed(found: Clustering) -> _Pairs:
     counts, first = np.zeros(100, np.int64), list[tuple[int, int, float, float]]()
     containing = apart = 0
-    for a, b, overlaps in counted_pairs(found.shelf):
+    for a, b, overlaps in counted_pairs(found.shelf, len(found)):
         resemblance = overlaps.resemblance
         weight = resemblance if found.policy == "resemblance" else overlaps.contained
         counts += hundredths(weight[weight >= found.threshold])

@@ -13,16 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore import slots
 from ndcore.chains import Chains
 from ndcore.checks import check_ids, checked_threshold
-from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, check_policy
+from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, check_grouping, check_policy
 from ndcore.container import CorruptFile
 from ndcore.description import begin, describe, described
 from ndcore.filtering import FilterDesign
 from ndcore.fourphase import LEAST, Before, check_run, cluster_on_shelf, common_values, length, readable
 from ndcore.names import Names
 from ndcore.pairing import Method, Settings, marks_of, needed, sketcher_of
-from ndcore.phases import unmarked
+from ndcore.phases import counted_pairs, unmarked
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.segments import Segments
@@ -81,8 +82,8 @@ class Collection:
                  settings: Settings) -> None:
         self.path, self.clustering, self.names, self.parameters = path, clustering, names, parameters
         self._shelf, self._settings = shelf, settings
-        self._slabs: NDArray[np.uint64] = shelf.get("slabs")[1]["slabs"]
-        self._groups = shelf.get("clusters")[1]
+        self._slabs: NDArray[np.uint64] = slots.read(shelf, "slabs", len(clustering))[1]["slabs"]
+        self._groups = slots.read(shelf, "clusters", len(clustering))[1]
         self._copies = _grouped(clustering.leaders)
         self._opened_slabs: dict[int, tuple[NDArray[np.uint64], NDArray[np.uint32]]] = {}
 
@@ -149,7 +150,7 @@ class Collection:
         settings = Settings.of(
             given, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
         )
-        documents = texts._shelf.get("documents") if isinstance(texts, Collection) else None
+        documents = slots.read(texts._shelf, "documents", len(texts)) if isinstance(texts, Collection) else None
         return cls._made(
             path, given, None, settings, packed, documents, source, text_bytes, progress, policy=policy, cluster=cluster,
             guard=guard, least=least, tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
@@ -242,7 +243,7 @@ class Collection:
                 memory_limit=memory_limit, threads=threads, report=report, keep_entries=True, before=before,
             )
             names = packed(len(found))
-        if not (shelf.has("ids") and _equal(shelf.get("ids")[1], names)):
+        if not (shelf.has("ids") and _equal(slots.opened(shelf, "ids", len(found))[1], names)):
             shelf.put("ids", {}, names)
         _save(shelf, found)
         for name in ("read", "ranges"):
@@ -253,7 +254,8 @@ class Collection:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], verify: bool = False) -> Collection:
-        """A collection that `build` finished. Its files are mapped, not read; verify: compare all checksums first.
+        """A collection that `build` finished. Its files are mapped, not read; verify: read them all, compare their
+        checksums, and see that they hold together.
 
         Nobody may truncate a file meanwhile: reading what is gone ends the process (SIGBUS).
 
@@ -274,8 +276,11 @@ class Collection:
         if verify:
             shelf.verify()
         try:
-            return cls._opened(place, shelf, description["parameters"])
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+            made = cls._opened(place, shelf, description["parameters"])
+            if verify:
+                made._read_all()
+            return made
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, CorruptFile):
                 raise
             raise CorruptFile(f"{place}: the files of the collection do not fit together: {error}") from error
@@ -287,23 +292,40 @@ class Collection:
         segments = Segments([shelf.get_sketches(name) for name in shelf.names("sketches")])
         settings = Settings.from_plain(parameters, segments.recipe)
         n = len(segments)
-        header, groups = shelf.get("clusters")
-        documents = shelf.get("documents")[1]
+        header, groups = slots.read(shelf, "clusters", n)
+        documents = slots.read(shelf, "documents", n)[1]
         leaders, labels = documents["leader"].astype(np.int64), groups["labels"].astype(np.int64)
-        for name, array in (("leader", leaders), ("labels", labels)):
-            if len(array) != n or (n and array.max() >= n):
-                raise CorruptFile(f"{place}: {name} does not fit {n} documents")
-        names = Names(shelf.get("ids")[1], n)
+        grouping = (header[name] for name in ("policy", "cluster", "guard", "least"))
+        check_grouping(settings.method, header["threshold"], settings.floor, *grouping)
+        names = Names(slots.opened(shelf, "ids", n)[1], n, shelf.where("ids"))
         clustering = Clustering(
             labels=labels, codes=groups["codes"], resemblance=groups["resemblance"], leaders=leaders, same=documents["same"],
             threshold=header["threshold"], policy=header["policy"], cluster=header["cluster"], guard=header["guard"],
             least=header["least"],
-            floor=settings.floor, common=common_values(shelf),
+            floor=settings.floor, common=common_values(shelf, n),
             chains=Chains(*(groups[f"chains_{name}"] for name in Chains._fields)),
             without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=names,
             segments=segments, shelf=shelf,
         )
         return cls(place, shelf, clustering, names, parameters, settings)
+
+    def _read_all(self) -> None:
+        """CorruptFile where what is mapped, and not read when a collection is opened, does not hold together."""
+        n = len(self)
+        self._check_samples()
+        slots.read(self._shelf, "ids", n)
+        for number in range(len(self._slabs)):
+            entries = slots.read(self._shelf, part_name("entries", number), n)[1]["keys"]
+            low, high, size = self._slabs[number]
+            if len(entries) != size or (size and not low <= entries[0] <= entries[-1] <= high):
+                fault = f"its entries are not {size} from {low} to {high}"
+                raise slots.corrupt(self._shelf, part_name("entries", number), fault)
+        for _ in counted_pairs(self._shelf, n):
+            pass
+
+    def _check_samples(self) -> None:
+        for name in self._shelf.names("sketches"):
+            slots.sketches(self._shelf, name, self.recipe)
 
     def rethreshold(
         self, threshold: float | None = None, policy: Policy | None = None,
@@ -311,6 +333,8 @@ class Collection:
         threads: int | None = None,
     ) -> Collection:
         """Make other clusters of the pairs that were counted, and keep them instead: see `Clustering.rethreshold`."""
+        if cluster == "popular":
+            self._check_samples()
         found = self.clustering.rethreshold(threshold, policy, cluster, guard, least, threads)
         _save(self._shelf, found)
         self._shelf.sync()
@@ -451,16 +475,14 @@ class Collection:
                     held.append(documents[a:b].astype(np.int64))
         found, counts = np.unique(np.concatenate(held), return_counts=True)
         if len(found) and found[-1] >= len(self):
-            raise CorruptFile(f"{self.path}: an entry names document {found[-1]} of {len(self)}")
+            raise CorruptFile(f"{self.path}: an entry names document {found[-1]} of {len(self)}; build the collection again")
         return found, counts.astype(np.int64)
 
 
     def _entries(self, slab: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         """The sorted entries of a slab, mapped when they are first asked for."""
         if slab not in self._opened_slabs:
-            arrays = self._shelf.get(part_name("entries", slab))[1]
-            if arrays["keys"].shape != arrays["documents"].shape:
-                raise CorruptFile(f"{self.path}: the entries of slab {slab} do not fit together")
+            arrays = slots.opened(self._shelf, part_name("entries", slab), len(self))[1]
             self._opened_slabs[slab] = arrays["keys"], arrays["documents"]
         return self._opened_slabs[slab]
 
@@ -489,7 +511,7 @@ def _packing(texts: Any, ids: Iterable[Any] | None, n: int | None, before: Names
     if isinstance(texts, Collection):
         if ids is not None:
             raise ValueError("a collection has ids of its own: leave ids out")
-        there = texts._shelf.get("ids")[1]
+        there = slots.read(texts._shelf, "ids", len(texts))[1]
         return lambda total: there
     if ids is None and isinstance(texts, Sketches):
         ids = texts.ids

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore import slots
 from ndcore.checks import check_ids, check_numbered, checked_memory_limit
 from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
 from ndcore.filtering import FilterDesign
@@ -169,11 +170,7 @@ def check_run(
     threads: int | None,
 ) -> None:
     """Check what `cluster_on_shelf` is to do, before it begins: TypeError or ValueError as of `cluster`."""
-    check_grouping(settings.threshold, settings.floor, policy, cluster, guard, least)
-    if cluster == "popular" and settings.method != "shingles":
-        raise ValueError("cluster='popular' is made of mod sketches: use method='shingles'")
-    if settings.method == "features" and policy == "containment":
-        raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
+    check_grouping(settings.method, settings.threshold, settings.floor, policy, cluster, guard, least)
     _half(memory_limit)
     thread_count(threads)
 
@@ -189,16 +186,17 @@ def cluster_on_shelf(
     segments = _sketched(shelf, given, before, settings.sketcher, keep_entries, threads, report)
     shingling = settings.sketcher.shingling if settings.sketcher is not None and tell_apart else None
     leaders, same = _collapsed(shelf, segments, given, before, shingling, threads, report)
-    if not (shelf.has("paired") and is_paired(shelf, keep_entries)):
+    if not (shelf.has("paired") and is_paired(shelf, len(segments), keep_entries)):
         _pair(shelf, segments, leaders, settings, memory_limit=share, threads=threads, report=report,
               keep_entries=keep_entries)
     for name in shelf.names("runs"):
         shelf.drop(name)
     draft = Clustering(
         labels=leaders, codes=same, resemblance=np.empty(0), leaders=leaders, same=same, threshold=settings.threshold,
-        policy=policy, cluster=cluster, guard=guard, least=least, floor=settings.floor, common=common_values(shelf),
-        chains=UNCHAINED, without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(), ids=None,
-        segments=segments, shelf=shelf,
+        policy=policy, cluster=cluster, guard=guard, least=least, floor=settings.floor,
+        common=common_values(shelf, len(segments)), chains=UNCHAINED,
+        without_sample=int(np.count_nonzero(unmarked(segments))), parameters=settings.shown(),
+        ids=None, segments=segments, shelf=shelf,
     )
     report("clustering", 0, len(segments))
     how = {"policy": policy, "cluster": cluster, "guard": guard, "least": least}
@@ -231,13 +229,13 @@ def _sketched(
     assert sketcher is not None
     names = _consecutive(shelf)
     done = sum(len(shelf.get_sketches(name)) for name in names[len(parts) :])
-    whole = shelf.has("read") and shelf.get("read")[0]["documents"] == done
+    whole = shelf.has("read") and slots.read(shelf, "read", done)[0]["documents"] == done
     n = length(given)
     if n is not None and (n != done if whole else n < done):
         raise ValueError(_OTHERS.format(done, n))
     if not whole:
         _read(shelf, given, sketcher, names, done, threads, report)
-    return Segments([shelf.get_sketches(name) for name in shelf.names("sketches")])
+    return Segments([slots.sketches(shelf, name, sketcher.recipe) for name in shelf.names("sketches")])
 
 
 _OTHERS = ("sketches of {} documents are there, and {} documents are given: go on with the same, or build in another "
@@ -339,7 +337,7 @@ def _collapsed(
             digests = before.digests(digests, len(segments))
         leader, how = collapse(segments, alike, digests)
         shelf.put("documents", {}, {"leader": leader.astype(np.uint32), "same": how})
-    documents = shelf.get("documents")[1]
+    documents = slots.read(shelf, "documents", len(segments))[1]
     return documents["leader"].astype(np.int64), documents["same"]
 
 
@@ -372,6 +370,8 @@ def _pair(
     report: Progress, keep_entries: bool,
 ) -> None:
     n = len(segments)
+    if shelf.has("paired") and is_paired(shelf, n, keep_entries):
+        return
     taken = (leaders == np.arange(n)) & ~unmarked(segments)
     marks = [marks_of(part, settings) for part in segments.parts]
     sort_entries(marks, taken, shelf, max_holders=settings.max_holders, keep=keep_entries, memory_limit=memory_limit,
@@ -387,12 +387,12 @@ def _pair(
 
     count_pairs(n, shelf, shared if settings.method == "shingles" else compared, floor=settings.floor,
                 memory_limit=memory_limit, threads=threads, report=report)
-    common = [shelf.get(name)[1]["common"] for name in shelf.names("runs")]
+    common = [slots.opened(shelf, name, n)[1]["common"] for name in shelf.names("runs")]
     shelf.put("paired", {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
 
 
-def common_values(shelf: Shelf) -> CommonValues:
-    """The common values met in phase two, most holders first."""
-    common = shelf.get("paired")[1]["common"]
+def common_values(shelf: Shelf, n: int) -> CommonValues:
+    """The values that are common to many of n documents, as met in phase two, most holders first."""
+    common = slots.read(shelf, "paired", n)[1]["common"]
     order = np.lexsort((common[:, 0], -common[:, 1].astype(np.int64)))
     return CommonValues(common[order, 0], common[order, 1].astype(np.int64), common[order, 2].astype(np.int64))

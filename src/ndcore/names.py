@@ -27,17 +27,19 @@ class Names:
         As `packed` makes them.
     n : int
         Documents.
+    place : str
+        Their file, for messages.
     """
 
-    def __init__(self, arrays: dict[str, NDArray[Any]], n: int) -> None:
-        self.n = n
+    def __init__(self, arrays: dict[str, NDArray[Any]], n: int, place: str = "ids") -> None:
+        self.n, self._place = n, place
         self._numbers, self._order = arrays.get("ids"), arrays.get("order")
         self._text, self._offsets, self._keys = arrays.get("id_bytes"), arrays.get("id_offsets"), arrays.get("keys")
         lengths = [len(x) for x in (self._numbers, self._keys, self._order) if x is not None]
         if self._offsets is not None:
             lengths.append(len(self._offsets) - 1)
         if any(length != n for length in lengths):
-            raise CorruptFile(f"there are {n} documents, and ids for {', '.join(map(str, lengths))}")
+            raise CorruptFile(f"{place}: there are {n} documents, and ids for {', '.join(map(str, lengths))}")
 
     @property
     def given(self) -> bool:
@@ -71,8 +73,14 @@ class Names:
             return position
         begin, end = int(self._offsets[position]), int(self._offsets[position + 1])
         if not 0 <= begin <= end <= len(self._text):
-            raise CorruptFile(f"the id of document {position} lies outside the ids")
-        return self._text[begin:end].tobytes().decode("utf-8", "surrogatepass")
+            raise self._corrupt(f"the id of document {position} lies outside the ids")
+        try:
+            return self._text[begin:end].tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise self._corrupt(f"the id of document {position} is no text: {error}") from error
+
+    def _corrupt(self, fault: str) -> CorruptFile:
+        return CorruptFile(f"{self._place}: {fault}; build the collection again")
 
     def positions(self, ident: Any) -> Ints:
         """The documents with this id, ascending; KeyError where there is none, TypeError for an id of another kind."""
@@ -91,15 +99,25 @@ class Names:
         if self._numbers is not None:
             if not -(2**63) <= int(ident) < 2**63:
                 return np.empty(0, np.int64)
-            span = [int(np.searchsorted(self._numbers, ident, side, sorter=self._order)) for side in ("left", "right")]
-            return np.sort(self._order[span[0] : span[1]].astype(np.int64))
+            try:
+                span = [int(np.searchsorted(self._numbers, ident, side, sorter=self._order)) for side in ("left", "right")]
+            except ValueError as error:  # a position past the last
+                raise self._corrupt(f"the order of the ids is none: {error}") from error
+            return self._among(span)
         assert self._keys is not None
         if len(ident.encode("utf-8", "surrogatepass")) >= LONGEST:
             return np.empty(0, np.int64)
         key = _keys([ident])[0]
         span = [int(np.searchsorted(self._keys, key, side)) for side in ("left", "right")]
-        among = np.sort(self._order[span[0] : span[1]].astype(np.int64))
-        return np.array([position for position in among.tolist() if self[position] == ident], np.int64)
+        return np.array([position for position in self._among(span).tolist() if self[position] == ident], np.int64)
+
+    def _among(self, span: list[int]) -> Ints:
+        """The documents from one place of the order up to another, ascending."""
+        assert self._order is not None
+        found = np.sort(self._order[span[0] : span[1]].astype(np.int64))
+        if len(found) and found[-1] >= self.n:
+            raise self._corrupt(f"the order of the ids names document {found[-1]} of {self.n}")
+        return found
 
 
 def _keys(ids: list[str]) -> NDArray[np.uint64]:

@@ -46,12 +46,8 @@ class Settings:
         filter: FilterDesign | None,
     ) -> Settings:
         """Checked: TypeError or ValueError as of `cluster`."""
-        if method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         threshold = checked_threshold(threshold)
-        if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 1:
-            raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
-        checked_run(run)
+        _check_numbers(method, threshold, max_holders, run)
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
             raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
         recipe = None if sketcher is None else sketcher.recipe
@@ -85,6 +81,7 @@ class Settings:
         if plain["recipe"] != recipe.id:
             raise ValueError(f"the sketches are of the recipe {recipe.id}, not {plain['recipe']}")
         filter = None
+        _check_numbers(*(plain[name] for name in ("method", "threshold", "max_holders", "run")))
         if plain["filter"] is not None:
             groups, size, need = plain["filter"]
             filter = FilterDesign.of(groups, size, need, threshold=plain["threshold"], num_perm=recipe["num_perm"])
@@ -111,6 +108,17 @@ class Settings:
         if self.filter is not None:
             shown |= {"groups": self.filter.groups, "group_size": self.filter.group_size, "need": self.filter.need}
         return shown
+
+
+def _check_numbers(method: str, threshold: float, max_holders: int, run: int) -> None:
+    """TypeError or ValueError where these are no settings."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
+        raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
+    if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 1:
+        raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
+    checked_run(run)
 
 
 def sketcher_of(recipe: Recipe) -> Sketcher:

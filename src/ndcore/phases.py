@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _entries, _pairs
+from ndcore import _entries, _pairs, slots
 from ndcore.checks import check_numbered
 from ndcore.progress import Progress
 from ndcore.segments import Overlaps, Segments
@@ -128,13 +128,16 @@ def sort_entries(
     ``common``: value, holders, example; and ``crowd``, their holders one after the other.
     """
     flags = _cut(taken.astype(np.uint8), marks)
-    if not shelf.has("slabs"):
+    found = shelf.has("slabs")
+    if not found:
         made = _slabs(marks, flags, memory_limit, threads)
         if keep:
             shelf.reserve(18 * int(made[:, 2].sum()), "the sorted entries")
         _drop_all(shelf, "entries", "runs")  # of other slabs
         shelf.put("slabs", {}, {"slabs": made})
-    slabs = shelf.get("slabs")[1]["slabs"]
+    slabs = slots.read(shelf, "slabs", len(taken))[1]["slabs"]
+    if sum(slabs[:, 2].tolist()) > sum(len(part.values) for part in marks):
+        raise slots.corrupt(shelf, "slabs", "its slabs have more entries than the sketches have members")
     max_holders = min(max_holders, len(taken))
 
     def work(number: int) -> int:
@@ -143,10 +146,15 @@ def sort_entries(
         if shelf.has(runs) and (not keep or shelf.has(entries)):
             return int(size)
         if keep and shelf.has(entries):
-            arrays = shelf.get(entries)[1]
+            arrays = slots.read(shelf, entries, len(taken))[1]
             keys, documents = arrays["keys"], arrays["documents"]
         else:
-            keys, documents = _sorted(marks, flags, low, high, size)
+            try:
+                keys, documents = _sorted(marks, flags, low, high, size)
+            except ValueError as error:
+                if not found:
+                    raise
+                raise slots.corrupt(shelf, "slabs", str(error)) from error
             if keep:
                 shelf.put(entries, {}, {"keys": keys, "documents": documents})
         holders, ends, common = _entries.runs(keys, documents, max_holders)
@@ -220,7 +228,7 @@ class CommonHeld:
     """Which common values each document holds: they propose no pairs, and count in those that others propose."""
 
     def __init__(self, shelf: Shelf, n: int) -> None:
-        runs = [shelf.get(name)[1] for name in shelf.names("runs")]
+        runs = [slots.read(shelf, name, n)[1] for name in shelf.names("runs")]
         documents = np.concatenate([np.empty(0, np.uint32), *(run["crowd"] for run in runs)])
         holders = np.concatenate([np.empty(0, np.uint64), *(run["common"][:, 1] for run in runs)]).astype(np.int64)
         numbers = np.repeat(np.arange(len(holders), dtype=np.uint64), holders)
@@ -246,14 +254,14 @@ def count_pairs(
     `measure` says which pairs to look at, by how many values they have in common, and what these have in common; those whose
     containment one way or the other is at least `floor` go to the shelf as ``pairs/…``.
     """
-    runs = [shelf.get(name)[1] for name in shelf.names("runs")]
+    runs = [slots.read(shelf, name, n)[1] for name in shelf.names("runs")]
     volume = np.zeros(n, np.int64)
     for run in runs:
         _entries.volume(run["holders"], run["ends"], volume)
     if not shelf.has("ranges"):
         _drop_all(shelf, "pairs")
         shelf.put("ranges", {}, {"ranges": _ranges(volume, memory_limit, threads)})
-    ranges = shelf.get("ranges")[1]["ranges"]
+    ranges = slots.read(shelf, "ranges", n)[1]["ranges"]
     all_runs = [(run["holders"], run["ends"]) for run in runs]
     room = ROOM if memory_limit is None else max(1, min(ROOM, memory_limit // (JUDGED_BYTES * thread_count(threads))))
 
@@ -280,11 +288,11 @@ def _drop_all(shelf: Shelf, *folders: str) -> None:
             shelf.drop(name)
 
 
-def is_paired(shelf: Shelf, keep: bool) -> bool:
-    """Whether all parts of phases two and three are there; without `keep`, entries need not be."""
+def is_paired(shelf: Shelf, n: int, keep: bool) -> bool:
+    """Whether all parts of phases two and three, of n documents, are there; without `keep`, entries need not be."""
     if not (shelf.has("slabs") and shelf.has("ranges")):
         return False
-    slabs, ranges = len(shelf.get("slabs")[1]["slabs"]), len(shelf.get("ranges")[1]["ranges"])
+    slabs, ranges = (len(slots.read(shelf, name, n)[1][name]) for name in ("slabs", "ranges"))
     wanted = [part_name("pairs", k) for k in range(ranges)] + [part_name("entries", k) for k in range(slabs) if keep]
     return all(shelf.has(name) for name in wanted)
 
@@ -319,9 +327,14 @@ def _packed(kept: Sequence[CountedPairs]) -> dict[str, NDArray[np.uint32]]:
     return {name: column.astype(np.uint32) for name, column in zip(names, joined, strict=True)}
 
 
-def counted_pairs(shelf: Shelf) -> Iterator[CountedPairs]:
-    """The pairs on the shelf, part by part, ascending."""
+def counted_pairs(shelf: Shelf, n: int) -> Iterator[CountedPairs]:
+    """The pairs of n documents on the shelf, part by part, ascending. CorruptFile where they are not."""
+    last = -1
     for name in shelf.names("pairs"):
-        columns = {key: column.astype(np.int64) for key, column in shelf.get(name)[1].items()}
+        columns = {key: column.astype(np.int64) for key, column in slots.read(shelf, name, n)[1].items()}
         a, b = columns.pop("a"), columns.pop("b")
+        if len(a):
+            if a[0] <= last:
+                raise slots.corrupt(shelf, name, f"its pairs do not follow those of document {last}, in the part before")
+            last = int(a[-1])
         yield CountedPairs(a, b, Overlaps(**columns))

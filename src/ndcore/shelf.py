@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ndcore import container
 from ndcore.human import human_bytes
+from ndcore.sketches import KIND as SKETCHES
 from ndcore.sketches import Sketches, load
 
 __all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "part_name"]
@@ -45,6 +46,9 @@ class Shelf(Protocol):
 
     def names(self, folder: str) -> list[str]:
         """Names that begin with ``folder/``, ascending."""
+
+    def where(self, name: str) -> str:
+        """What to call it in a message: its file, where it is in one."""
 
     def reserve(self, need: int, what: str) -> None:
         """OSError where there is no room for so many bytes more."""
@@ -117,6 +121,9 @@ class MemoryShelf:
         held = [name for name in self._held if name.startswith(f"{folder}/")]
         return sorted(held + ([] if self._files is None else self._files.names(folder)))
 
+    def where(self, name: str) -> str:
+        return name if self._files is None or name in self._held else self._files.where(name)
+
     def reserve(self, need: int, what: str) -> None:
         pass
 
@@ -143,7 +150,14 @@ class DirectoryShelf:
         container.write(file, KIND + name.partition("/")[0], header, arrays, durable=False)
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return container.read(self._file(name), KIND + name.partition("/")[0], mmap=True, verify=False)
+        self._check_kind(name, KIND + name.partition("/")[0])
+        return container.read(self._file(name), mmap=True, verify=False)
+
+    def _check_kind(self, name: str, kind: str) -> None:
+        """CorruptFile where the file of this name holds something else."""
+        found = container.peek(self._file(name)).kind
+        if found != kind:
+            raise container.CorruptFile(f"{self._file(name)}: the file holds {found!r}, not {kind!r}")
 
     def put_sketches(self, name: str, sketches: Sketches) -> None:
         file = self._file(name)
@@ -151,6 +165,7 @@ class DirectoryShelf:
         sketches.save(file, durable=False)
 
     def get_sketches(self, name: str) -> Sketches:
+        self._check_kind(name, SKETCHES)
         return load(self._file(name), mmap=True, verify=False)
 
     def drop(self, name: str) -> None:
@@ -158,6 +173,9 @@ class DirectoryShelf:
 
     def names(self, folder: str) -> list[str]:
         return sorted(f"{folder}/{file.stem}" for file in (self.path / folder).glob("*.ndc"))
+
+    def where(self, name: str) -> str:
+        return str(self._file(name))
 
     def reserve(self, need: int, what: str) -> None:
         free = shutil.disk_usage(self.path).free

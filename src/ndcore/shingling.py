@@ -206,12 +206,15 @@ class Shingling:
     def from_recipe(cls, recipe: Recipe) -> Shingling:
         """The shingling of a recipe; ValueError where it is none of texts, of a callable, or of another version."""
         parameters = recipe.parameters
-        if parameters["kind"] != "shingling":
-            raise ValueError(f"these are sketches of a {parameters['kind']}, not of texts: use their own methods")
-        if parameters["unit"] not in UNITS:
-            raise ValueError(f"unit {parameters['unit']} is a function: pass shingling=Shingling(unit=that function, …)")
+        if parameters.get("kind") != "shingling":
+            raise ValueError(f"these are sketches of a {parameters.get('kind')}, not of texts: use their own methods")
+        if parameters.get("unit") not in UNITS:
+            raise ValueError(f"unit {parameters.get('unit')} is a function: pass shingling=Shingling(unit=that function, …)")
         names = ("unit", "width", "labelled", "short", "normalize", "polynomial", "token_polynomial")
-        made = cls(**{name: parameters[name] for name in names}, stop_words=tuple(parameters.get("stop_words", ())))
+        try:
+            made = cls(**{name: parameters[name] for name in names}, stop_words=tuple(parameters.get("stop_words", ())))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the recipe is that of no shingling: {error}") from error
         recipe.check(made.recipe, "shinglings")
         return made
 

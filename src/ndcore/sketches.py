@@ -17,7 +17,7 @@ from ndcore.comparison import Comparison, Method, Quantity
 from ndcore.estimating import sample_sizes, signature_sizes
 from ndcore.readonly import frozen, private
 from ndcore.recipe import Recipe
-from ndcore.stored import check_arrays, packed_ids, packed_values, unpacked_ids, unpacked_values
+from ndcore.stored import check_arrays, check_values, packed_ids, packed_values, unpacked_ids, unpacked_values
 from ndcore.texts import map_pieces
 
 __all__ = ["Sketches", "load"]
@@ -349,7 +349,8 @@ def load(path: str | os.PathLike[str], mmap: bool = False, *, verify: bool = Tru
         Map the arrays instead of reading them. (Values of 32 or 40 bits are read all the same.) Nobody may truncate the file
         while it is mapped: reading what is gone ends the process (SIGBUS). `Sketches.save` replaces files, which is safe.
     verify : bool
-        Compare the arrays' checksums, for which every byte is read. False: of a mapped file that was verified before.
+        Compare the arrays' checksums, and see that samples ascend, for which every byte is read. False: of a mapped file
+        that was verified before.
 
     Raises
     ------
@@ -363,6 +364,8 @@ def load(path: str | os.PathLike[str], mmap: bool = False, *, verify: bool = Tru
             raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
         arrays["values"] = unpacked_values(recipe, arrays["values"])
         check_arrays(recipe, arrays)
+        if verify:
+            check_values(recipe, arrays["values"], arrays.get("offsets"), arrays.get("moduli"))
         return Sketches._kinds.get(recipe["kind"], Sketches)(
             arrays["values"], recipe, offsets=arrays.get("offsets"), sizes=arrays["sizes"],
             sizes_exact=arrays["sizes_exact"], valid=arrays["valid"], ids=unpacked_ids(arrays),

@@ -9,15 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._greedy import first_wrong
 from ndcore.recipe import Recipe
 
-__all__ = ["check_arrays", "packed_ids", "packed_values", "unpacked_ids", "unpacked_values"]
+__all__ = ["check_arrays", "check_values", "packed_ids", "packed_values", "unpacked_ids", "unpacked_values"]
 
 Arrays = Mapping[str, NDArray[Any]]
+NAMES = {
+    "minhash": ("num_perm", "bits", "method"), "bottom": ("size", "bits"), "mod": ("modulus", "size"),
+    "simhash": ("bits", "weights"),
+}  # what recipes of these kinds have
+PIECE = 1 << 20  # values that are looked at at a time
 
 
 def check_arrays(recipe: Recipe, arrays: Arrays) -> None:
-    """ValueError where the arrays of a file are not what its recipe says."""
+    """ValueError where the arrays of a file are not what its recipe says. O(documents); values are not looked at."""
     _check_numbers(recipe)
     values, offsets = arrays["values"], arrays.get("offsets")
     n = len(values) if offsets is None else len(offsets) - 1
@@ -40,15 +46,39 @@ def check_arrays(recipe: Recipe, arrays: Arrays) -> None:
     else:
         raise ValueError(f"no sketches are called {recipe['kind']!r}")
     _check_moduli(recipe, arrays)
+    sizes, exact = arrays["sizes"], arrays["sizes_exact"]
+    if (sizes < 0).any() or not np.isfinite(sizes[exact]).all():
+        raise ValueError("a document has no number of shingles")
+
+
+def check_values(recipe: Recipe, values: NDArray[Any], offsets: NDArray[np.int64] | None, moduli: NDArray[np.uint64] | None
+                 ) -> None:
+    """ValueError where the values of a sample do not ascend, or are no multiples of its modulus. O(values)."""
+    if offsets is None:
+        return
+    masks = np.zeros(len(offsets) - 1, np.uint64) if moduli is None else moduli - np.uint64(1)
+    wrong = first_wrong(values, offsets, masks)
+    if wrong < len(masks):
+        raise ValueError(f"the values of sketch {wrong} are not ascending multiples of its modulus")
+    modulus = recipe["modulus"] if recipe["kind"] == "mod" and moduli is None else 1
+    if modulus > 1:
+        for at in range(0, len(values), PIECE):
+            if (values[at : at + PIECE] % np.uint64(modulus)).any():
+                raise ValueError(f"a value is no multiple of the modulus {modulus}")
 
 
 def _check_numbers(recipe: Recipe) -> None:
+    for name in ("kind", "seed", *NAMES.get(recipe["kind"], ()), "shingling"):
+        if name not in recipe:
+            raise ValueError(f"the recipe has no {name}")
     for name in ("num_perm", "size", "bits", "seed"):
         missing = name not in recipe or (name == "size" and recipe[name] is None and recipe["kind"] == "mod")
         if not missing and (isinstance(recipe[name], bool) or not isinstance(recipe[name], int) or recipe[name] < 0):
             raise ValueError(f"the recipe's {name} is {recipe[name]!r}")
-    if not isinstance(recipe["shingling"], dict):
+    if not isinstance(recipe["shingling"], dict) or not isinstance(recipe["shingling"].get("unit"), str):
         raise ValueError("the recipe has no shingling")
+    if recipe["kind"] == "minhash" and recipe["method"] not in ("permutations", "fast"):
+        raise ValueError(f"the recipe's method is {recipe['method']!r}")
 
 
 def _check_samples(kind: str, values: NDArray[Any], offsets: NDArray[Any] | None, size: int | None) -> None:

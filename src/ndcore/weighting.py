@@ -251,16 +251,22 @@ class Idf:
             recipe = Recipe.from_json(header["recipe"])
             fingerprints, frequencies = arrays["fingerprints"], arrays["frequencies"]
             documents, min_df, stored = recipe["documents"], recipe["min_df"], Recipe(recipe["shingling"])
+            if "unit" not in stored:
+                raise ValueError("its shingling has no unit")
+            if recipe.id != header["recipe_id"]:
+                raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
             _check_counts(fingerprints, frequencies, documents, min_df)
         except (KeyError, TypeError, ValueError) as error:
             raise container.CorruptFile(f"{os.fspath(path)}: the counts in it do not fit together: {error}") from error
         try:
             shingling = shingling or Shingling.from_recipe(stored)
-        except (KeyError, TypeError) as error:
+        except ValueError as error:
+            if str(stored["unit"]).startswith("callable "):  # which is to be given
+                raise
             raise container.CorruptFile(f"{os.fspath(path)}: the shingling of its recipe is none: {error}") from error
         loaded = cls(documents, fingerprints, frequencies, min_df, shingling)
         stored.check(loaded.shingling.recipe, "weights and shinglings")
-        if loaded.recipe != recipe or recipe.id != header["recipe_id"]:
+        if loaded.recipe != recipe:
             raise container.CorruptFile(f"{os.fspath(path)}: the counts in it are not those of its recipe")
         return loaded
 
