@@ -674,8 +674,11 @@ def test_mapped_and_read_only_sketches(tmp_path):
 @pytest.mark.parametrize("values", [[9, 5, 1], [2**63, 1, 2**63 + 1], [5, 5]])
 def test_sketches_that_do_not_ascend_are_refused(values):
     """No sketcher makes them."""
-    sketches = as_sketches([sample_of(1, [])] * 2, False)
-    sketches.values, sketches.offsets = np.array(values * 200, np.uint64), np.array([0, 300, len(values) * 200])
+    empty = as_sketches([sample_of(1, [])] * 2, False)
+    sketches = nd.Sketches(
+        np.array(values * 200, np.uint64), empty.recipe, offsets=np.array([0, 300, len(values) * 200]), sizes=empty.sizes,
+        sizes_exact=empty.sizes_exact, valid=empty.valid,
+    )
     with pytest.raises(ValueError, match="the members of sketch 0 do not ascend: sort them, and give each once"):
         cluster(sketches)
 

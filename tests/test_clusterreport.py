@@ -185,7 +185,7 @@ def test_common_shingles_in_words() -> None:
     assert all(row[2] == str(firsts[tuple(row[1].split())]) for row in rows)
     told = f"{len(common)} shingles of the sketches are held by more than 5 documents each, {sum(common.values())} times"
     assert told in "".join(grids.text)
-    for a, b, overlaps in clusterreport.counted_pairs(found.shelf):  # common ones count in pairs that others propose
+    for a, b, overlaps in clusterreport.counted_pairs(found.shelf, len(found)):  # common ones count in them too
         shared = [len({*WIDTH.shingles(texts[i])} & {*WIDTH.shingles(texts[j])}) for i, j in zip(a, b, strict=True)]
         assert overlaps.common.tolist() == shared
     without = Grids(render(from_clustering(found))).table("Common shingles")

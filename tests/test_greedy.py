@@ -157,7 +157,7 @@ def test_nothing_and_empty_sketches(representative):
         (ValueError, "threshold is a resemblance above 0 and at most 1, got 0", {"threshold": 0}),
         (ValueError, "got nan", {"threshold": float("nan")}),
         (ValueError, 'representative is "first" or "popular", not \'median\'', {"representative": "median"}),
-        (ValueError, "max_holders must be an int >= 1, or None for no limit, got 0", {"max_holders": 0}),
+        (ValueError, r"max_holders \(None: no limit\) is 0; it must be at least 1", {"max_holders": 0}),
         (TypeError, "moduli are 2 integers", {"moduli": [1]}),
         (ValueError, "moduli must be powers of two, got 3 of sketch 1", {"moduli": [1, 3]}),
         (ValueError, "moduli must be powers of two, got 0 of sketch 0", {"moduli": [0, 1]}),

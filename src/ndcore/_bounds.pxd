@@ -56,8 +56,9 @@ cdef inline bint span(
     """Set where the values of one of n documents begin and how many they are; return whether they are among `total`."""
     if <uint64_t> document >= n:
         return False
-    begin[0], size[0] = offsets[document], offsets[document + 1] - offsets[document]
-    return begin[0] >= 0 and size[0] >= 0 and <uint64_t> offsets[document + 1] <= total
+    cdef int64_t first = offsets[document], last = offsets[document + 1]  # read once: a file may change under its map
+    begin[0], size[0] = first, last - first
+    return 0 <= first <= last and <uint64_t> last <= total
 
 
 cdef inline bint runs_end(const uint32_t[::1] ends, size_t holders) noexcept nogil:

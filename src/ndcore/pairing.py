@@ -171,7 +171,7 @@ def marks_of(part: Sketches, settings: Settings) -> Marks:
         return Marks(part.values, part.offsets)
     if settings.method == "super-shingles":
         made = super_shingles(part, settings.run)
-        return Marks(*_pairs.distinct(made.values, made.offsets))
+        return Marks(*_pairs.distinct(made.values.copy(), made.offsets))
     filter = settings.filter
     assert filter is not None
     design = (filter.groups, filter.group_size)
