@@ -16,6 +16,7 @@ import pytest
 import ndcore as nd
 from ndcore.cli import main
 from ndcore.commands import dryrun
+from ndcore.documents import Documents
 
 PEAK = (  # getrusage begins with what the process had that started this one
     "import sys; from ndcore.cli import main; code = main(sys.argv[1:]); "
@@ -91,6 +92,37 @@ def test_a_part_stands_for_the_rest(
     low, high = found["text_bytes"]
     size = sum(map(len, texts))
     assert 0.5 * size < low < size < high < 1.6 * size
+
+
+@pytest.mark.parametrize("form", ["parquet", "file", "stream"])
+@pytest.mark.parametrize("batches", [1, 40])
+def test_a_part_of_a_columnar_file_stands_for_the_rest(
+    form: str, batches: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dryrun, "SECONDS", 0.0)  # one batch
+    texts = [f"{i} {text}" for i in range(10) for text in made_up(1500, 180)]
+    table, rows = pa.table({"text": texts}), len(texts) // batches
+    if form == "parquet":
+        pa.parquet.write_table(table, "a", row_group_size=rows)
+    else:
+        with (pa.ipc.new_file if form == "file" else pa.ipc.new_stream)("a", table.schema) as writer:
+            writer.write_table(table, rows)
+    found = estimate(capsys, "dedup", "a", "-o", "out")
+    assert 0 < found["sampled_bytes"] < 0.9 * found["stored_bytes"]
+    low, high = found["documents"]
+    assert 0.6 * len(texts) < low < len(texts) < high < 1.5 * len(texts)
+    seen = []
+    with Documents(["a"]) as documents:
+        for _ in documents.batches():
+            read, total = documents.position() or (0, 0)
+            seen.append(read / total)
+    assert seen == sorted(seen)
+    assert len({*seen}) > 2
+    assert seen[-1] == 1
 
 
 def peak(*words: object) -> int:

@@ -13,6 +13,7 @@ from ndcore.files.sources import DocumentError, Source
 _BATCH_BYTES = 8 << 20
 _GROUP_BYTES = 64 << 20
 _MAX_ROWS = 16384
+_TOLD_EVERY = 64  # rows
 
 
 def open_file(source: Source) -> Any:
@@ -62,13 +63,16 @@ def rows(
         has_id = column_path(file.schema_arrow, id_field) is not None
         paths = {name: column_path(file.schema_arrow, name) for name in (*text_fields, id_field, *fields)}
         there = {name: path[0] if source.kind == "arrow" else name for name, path in paths.items() if path is not None}
-        count, number = len(text_fields), 0
+        count, number, seen = len(text_fields), 0, 0
         for batch in batches(source, file, list(dict.fromkeys(there.values()))):
             columns = [
                 column_values(batch, name) if name in there else [None] * len(batch) for name in (*text_fields, *fields)
             ]
             idents = column_values(batch, id_field) if has_id else [MISSING] * len(batch)
+            before, begin, seen = number, seen, source.seen
             for ident, *values in zip(idents, *columns, strict=True):
+                if (number - before) % _TOLD_EVERY == 0:
+                    source.seen = begin + (seen - begin) * (number - before) // len(batch)
                 number += 1
                 try:
                     text = _text(values[:count], text_fields)
@@ -76,6 +80,7 @@ def rows(
                     yield Record(number, text, ident, tuple([_valid(v) for v in values[count:]]), len(text))
                 except RecordError as error:
                     yield number, str(error)
+            source.seen = seen
 
 
 def _text(texts: Sequence[Any], fields: Sequence[str]) -> str | bytes:
@@ -136,13 +141,17 @@ def _scalar(value: Any) -> Any:
 
 
 def batches(source: Source, file: Any, columns: list[str] | None = None, group: int | None = None) -> Iterator[Any]:
-    """Yield record batches of about 8 MiB, of the whole file or of one row group of Parquet."""
+    """Yield record batches of about 8 MiB, of the whole file or of one row group of Parquet; ``source.seen`` follows."""
     import pyarrow as pa
 
     if source.kind == "arrow":
         for batch in file.batches(columns):
             size = min(_MAX_ROWS, max(1, _BATCH_BYTES * len(batch) // max(1, batch.nbytes)))
-            yield from (batch.slice(start, size) for start in range(0, len(batch), size))
+            begin, end = file.span
+            for start in range(0, len(batch), size):
+                part = batch.slice(start, size)
+                source.seen = begin + (end - begin) * (start + len(part)) // len(batch)
+                yield part
         return
     groups = range(file.metadata.num_row_groups) if group is None else [group]
     rows, source_bytes = 0, Path(source.location).stat().st_size

@@ -24,6 +24,9 @@ class ArrowFile:
     Attributes
     ----------
     schema_arrow : pyarrow.Schema
+    span : (int, int)
+        Where in the file the batch that `batches` yielded last begins and ends, in bytes; of files, which do not tell it,
+        as if their batches were of one size.
 
     Raises
     ------
@@ -38,6 +41,7 @@ class ArrowFile:
             reason = "reading Arrow files needs pyarrow: pip install 'ndcore[parquet]'"
             raise DocumentError(source.path, None, reason) from error
         self._source, self._pa = source, pa
+        self.span = (0, 0)
         try:
             self._map = pa.memory_map(source.location)
             self._is_file = self._map.read(len(_FILE)) == _FILE
@@ -64,7 +68,9 @@ class ArrowFile:
         try:
             reader = self._reader()
             stored = map(reader.get_batch, range(reader.num_record_batches)) if self._is_file else reader
-            for batch in stored:
+            for number, batch in enumerate(stored, 1):
+                end = self._map.size() * number // reader.num_record_batches if self._is_file else self._map.tell()
+                self.span = (self.span[1] if number > 1 else 0, end)
                 chosen = batch if columns is None else batch.select([self.schema_arrow.names.index(c) for c in columns])
                 for column in chosen.columns:
                     _validate(pa, column)
