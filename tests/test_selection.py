@@ -42,6 +42,27 @@ def test_patterns_are_those_of_gitignore(pattern, matching, tmp_path):
     assert bool(found.excluded) == bool(matching)
 
 
+@pytest.mark.parametrize(("pattern", "matching"), [
+    ("[[]", "["), ("[[a]", "[a"), ("[a||b&&c~~d]", "a|b&c~d"), ("[+--]", "+,-"), ("[a-]", "a-"), ("[-a]", "-a"), ("[]a]", "]a"),
+    ("[^a]", "-[^!b"), ("[!a]", "-[^!b"), ("[a-c-]", "abc-"), ("[a\\]", "a\\"), ("[a^]", "a^"), ("[ab!]", "ab!"),
+])
+@pytest.mark.filterwarnings("error")
+def test_classes_of_characters(pattern, matching):
+    chosen = Selection([pattern])
+    assert all(chosen.reads(character) for character in matching)
+    others = {*"abcdz[]^!-+,|&~\\"} - {*matching}
+    assert not any(chosen.reads(character) for character in (others if pattern[1] not in "^!" else "a"))
+
+
+@pytest.mark.parametrize(("pattern", "said"), [("[z-a]", "the range z-a is empty; write a-z"),
+                                               ("x[[:alpha:]]", "the class [:alpha:] is not supported")])
+@pytest.mark.parametrize("option", ["--include", "--exclude"])
+def test_classes_that_are_refused(pattern, said, option, tmp_path, capsys):
+    texts_below(tmp_path, "in/a.txt")
+    assert run("dedup", tmp_path / "in", "-o", tmp_path / "out", option, pattern) == 2
+    assert f"{option} {pattern!r}: {said}" in capsys.readouterr().err
+
+
 def texts_below(tmp_path, *paths):
     for path in paths:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

@@ -27,6 +27,9 @@ class Selection:
     number of folders. A pattern without ``/`` may match at any depth, one with it matches from the beginning. A match of
     a folder is one of everything in it; a pattern that ends in ``/`` matches folders alone. Case counts.
 
+    Three forms of ``.gitignore`` are not supported: ``!`` before a pattern and a backslash before a character are plain
+    characters, and classes as ``[[:alpha:]]`` are refused.
+
     >>> chosen = Selection(include=["*.txt"], exclude=["drafts/"])
     >>> chosen.reads("a/b.txt"), chosen.reads("a/b.md"), chosen.enters("a/drafts")
     (True, False, False)
@@ -71,14 +74,17 @@ def _patterns(texts: Sequence[str], option: str) -> dict[str, re.Pattern[str]]:
     for text in texts:
         if not text.strip("/"):
             raise UsageError(f"--{option} {text!r} is no pattern; *.txt, drafts/ and docs/**/*.md are some")
-    return {text: re.compile(_expression(text), re.DOTALL) for text in texts}
+    try:
+        return {text: re.compile(_expression(text), re.DOTALL) for text in texts}
+    except UsageError as error:
+        raise UsageError(f"--{option} {error}") from None
 
 
 def _expression(pattern: str) -> str:
     """Return the regular expression of a pattern, for paths whose folders end in ``/``."""
     folder, body = pattern.endswith("/"), pattern.rstrip("/")
     begin = "" if "/" in body else "(?:.*/)?"
-    tokens = re.split(r"(\*\*/|/\*\*$|\*|\?|\[!?\]?[^\]]*\])", body.lstrip("/"))
+    tokens = re.split(r"(\*\*/|/\*\*$|\*|\?|\[[!^]?\]?[^\]]*\])", body.lstrip("/"))
     parts = [begin]
     for token in tokens:
         if token == "**/":
@@ -89,9 +95,23 @@ def _expression(pattern: str) -> str:
             parts.append("[^/]*")
         elif token == "?":
             parts.append("[^/]")
-        elif len(token) > 2 and token[0] == "[":
-            inner = token[1:-1].replace("\\", r"\\")
-            parts.append(f"[^/{inner[1:]}]" if inner[0] == "!" else f"(?!/)[{inner}]")
+        elif len(token) > 2 and token[0] == "[" and token not in ("[!]", "[^]"):
+            parts.append(_class(pattern, token))
         else:
             parts.append(re.escape(token))
     return "".join([*parts, "/" if folder else "(?:/|$)"])
+
+
+def _class(pattern: str, token: str) -> str:
+    """Return the expression of a class as ``[a-z_]`` or ``[!a-z]``. UsageError where it holds a range that has no character."""
+    inner = token[1:-1]
+    if re.search(r"\[:\w*:$", inner):
+        raise UsageError(f"{pattern!r}: the class {inner}] is not supported; name its characters, as [A-Za-z]")
+    negated = inner[0] in "!^"
+    parts = []
+    for low, high in re.findall(r"(.)(?:-(.))?", inner[negated:], re.DOTALL):
+        if high and low > high:
+            raise UsageError(f"{pattern!r}: the range {low}-{high} is empty; write {high}-{low}")
+        parts.append(re.escape(low) + (f"-{re.escape(high)}" if high else ""))
+    members = "".join(parts)
+    return f"[^/{members}]" if negated else f"(?!/)[{members}]"
