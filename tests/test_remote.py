@@ -121,6 +121,25 @@ def test_refusals(tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch) -
         find(["memory://bucket/a.jsonl"])
 
 
+@pytest.mark.parametrize("against", ["memory://q/a.jsonl", "memory:///q/a.jsonl", "memory://q", "memory://q/a.*"])
+def test_inputs_of_two_groups_that_overlap_where_a_pattern_is_expanded(
+    against: str, tmp_path: Path, store: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else every document would be dropped for itself."""
+    store.pipe({"/q/a.jsonl": LINES, "/q/b.jsonl": LINES})
+    assert main(["dedup", "memory://q/*.jsonl", "--against", against, "-o", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert "is given twice" in said or "lies inside the input" in said
+
+
+def test_a_file_and_its_url_are_one_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_bytes(LINES)
+    for url in (f"file://{tmp_path}/a.jsonl", f"file://{tmp_path}/*.jsonl", f"file://{tmp_path}"):
+        assert main(["dedup", url, "--against", str(tmp_path / "a.jsonl"), "-o", str(tmp_path / "out")]) == 2
+        said = capsys.readouterr().err
+        assert "is given twice" in said or "lies inside the input" in said
+
+
 def test_a_protocol_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(DocumentError, match=r"the protocol s3 needs a package that is not installed: .*s3fs"):

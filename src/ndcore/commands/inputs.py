@@ -31,7 +31,7 @@ def find_inputs(args: argparse.Namespace, *groups: tuple[Sequence[str], Collecti
         raise UsageError("standard input (-) can be read once; name it once")
     selection = Selection(args.include, args.exclude, args.hidden)
     found = [find(paths, accept, selection, args.unit == "byte") for paths, accept in groups]
-    refuse_overlaps(every)
+    refuse_overlaps([path for inputs in found for path in inputs.paths])
     for pattern in selection.checked(every):
         print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)
     return found

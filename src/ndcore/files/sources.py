@@ -94,12 +94,15 @@ class Inputs:
         Files and folders that patterns left out.
     companions : list of (str, str)
         Path, and name below ``kept/``, of ignored files that belong to the documents beside them.
+    paths : list of str
+        The inputs, patterns of URLs replaced by what they stand for.
     """
 
     sources: list[Source]
     ignored: list[Ignored] = field(default_factory=list)
     excluded: int = 0
     companions: list[tuple[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
 
 
 def is_stream(path: str) -> bool:
@@ -144,7 +147,7 @@ def find(
             raise DocumentError(path, None, _missing(path))
     refuse_overlaps(inputs)
     names = distinct_names(inputs)
-    found = Inputs([])
+    found = Inputs([], paths=inputs)
     for path, name in zip(inputs, names, strict=True):
         if is_url(path):
             _find_remote(path, name, f"{name}/" if len(inputs) > 1 else "", found, selection, binary)
@@ -337,8 +340,12 @@ def _dangling(entry: os.DirEntry[str]) -> bool:
 
 
 def refuse_overlaps(inputs: Sequence[str]) -> None:
-    """Raise UsageError where an input is given twice or lies inside another: its documents would be read twice."""
-    real = [path if path == STDIN else os.path.realpath(path) for path in inputs]
+    """Raise UsageError where an input is given twice or lies inside another: its documents would be read twice.
+
+    Patterns of URLs are to be expanded before.
+    """
+    local = [re.sub(r"^(?:file|local)://", "", path) if is_url(path) else path for path in inputs]
+    real = [path if path == STDIN else os.path.realpath(path) for path in local]
     seen: dict[str, str] = {}
     for path, resolved in zip(inputs, real, strict=True):
         if resolved in seen:
