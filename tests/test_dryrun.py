@@ -99,15 +99,13 @@ def test_a_part_stands_for_the_rest(
 def test_a_part_of_a_columnar_file_stands_for_the_rest(
     form: str, batches: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet
-
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(dryrun, "SECONDS", 0.0)  # one batch
     texts = [f"{i} {text}" for i in range(10) for text in made_up(1500, 180)]
     table, rows = pa.table({"text": texts}), len(texts) // batches
     if form == "parquet":
-        pa.parquet.write_table(table, "a", row_group_size=rows)
+        parquet.write_table(table, "a", row_group_size=rows)
     else:
         with (pa.ipc.new_file if form == "file" else pa.ipc.new_stream)("a", table.schema) as writer:
             writer.write_table(table, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -138,6 +139,35 @@ def test_a_file_and_its_url_are_one_input(tmp_path: Path, capsys: pytest.Capture
         assert main(["dedup", url, "--against", str(tmp_path / "a.jsonl"), "-o", str(tmp_path / "out")]) == 2
         said = capsys.readouterr().err
         assert "is given twice" in said or "lies inside the input" in said
+
+
+@pytest.mark.parametrize("error", [OSError(5, "the connection is gone"), OSError(28, "no room there"), KeyError("etag")])
+@pytest.mark.parametrize("part", ["the file", "what describes it"])
+def test_a_url_that_breaks_while_it_is_read(
+    error: Exception, part: str, tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    with pa.ipc.new_stream(tmp_path / "a", pa.schema({"text": pa.string()})) as writer:
+        writer.write_table(pa.table({"text": [row["text"] for row in ROWS]}))
+    store.pipe({"/b/data.arrow": (tmp_path / "a").read_bytes(), "/b/state.json": b"{}"})
+    name, opened = "data.arrow" if part == "the file" else "state.json", type(store).open
+
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise error
+
+    def breaking(self: Any, path: str, *how: Any, **options: Any) -> Any:
+        return Broken() if path.endswith(name) else opened(self, path, *how, **options)
+
+    monkeypatch.setattr(type(store), "open", breaking)
+    before = sorted(tmp_path.iterdir())
+    assert main(["dedup", "memory://b", "-o", str(tmp_path / "out"), "-q"]) == 1
+    said = capsys.readouterr().err
+    assert f"memory:///b/{name}: cannot be read: " in said
+    assert str(error.args[-1]) in said
+    assert "TMPDIR" not in said
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_protocol_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 from ndcore.files.errors import DocumentError, UsageError
 
@@ -78,12 +78,13 @@ def beginnings(urls: Sequence[str]) -> Iterator[bytes]:
                 yield files.cat_file(path, start=0, end=_HEAD << 4) if head.startswith(b"BZh") else head
 
 
-def open_remote(url: str) -> IO[bytes]:
-    """Open a file to be read from its beginning to its end. Raises DocumentError; reading raises OSError."""
+def remote_chunks(url: str, size: int) -> Iterator[bytes]:
+    """Yield the bytes of a file, in chunks of at most `size`. Raises DocumentError."""
     with _Told(url):
         files, path = _filesystem(url)
-        opened: IO[bytes] = files.open(path, "rb")
-        return opened
+        with files.open(path, "rb") as file:
+            while data := file.read(size):
+                yield data
 
 
 def _filesystem(url: str) -> tuple[Any, str]:

@@ -103,7 +103,7 @@ def _expression(pattern: str) -> str:
 
 
 def _class(pattern: str, token: str) -> str:
-    """Return the expression of a class as ``[a-z_]`` or ``[!a-z]``. UsageError where it holds a range that has no character."""
+    """Return the expression of a class as ``[a-z_]`` or ``[!a-z]``. UsageError where a range of it is empty."""
     inner = token[1:-1]
     if re.search(r"\[:\w*:$", inner):
         raise UsageError(f"{pattern!r}: the class {inner}] is not supported; name its characters, as [A-Za-z]")

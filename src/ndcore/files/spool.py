@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import itertools
 import shutil
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from ndcore.files.formats import COLUMNAR, recognise
-from ndcore.files.remote import open_remote
+from ndcore.files.remote import remote_chunks
 from ndcore.files.sources import STDIN, DocumentError, Source, is_stream, is_url
 from ndcore.room import FULL, TEMPORARY, name_place
 
@@ -60,42 +61,44 @@ def spool(source: Source, work: WorkDirectory) -> None:
     if source.location or source.problem:
         return
     try:
-        with open_stream(source.path) as stream:
-            head = _beginning(stream)
-            if not is_url(source.path):
-                found = recognise(source.name, io.BytesIO(head))
-                source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
-                source.stored = found.compression
-            if source.problem:
-                return
-            packed = not source.stored and source.kind not in COLUMNAR
-            source.stored = "gz" if packed else source.stored
-            location = work.new_file("." + (source.stored or source.kind))
-            with Path(location).open("wb") as target, _packing(target, packed) as copy:
-                copy.write(head)
-                shutil.copyfileobj(stream, copy, _CHUNK)
-    except OSError as error:
+        with contextlib.closing(chunks(source.path)) as stream:
+            _spool(source, stream, work)
+    except DocumentError as error:
+        source.problem = error.reason
+        raise
+
+
+def _spool(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
+    head = _beginning(stream)
+    if not is_url(source.path):
+        found = recognise(source.name, io.BytesIO(head))
+        source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
+        source.stored = found.compression
+    if source.problem:
+        return
+    packed = not source.stored and source.kind not in COLUMNAR
+    source.stored = "gz" if packed else source.stored
+    try:
+        location = work.new_file("." + (source.stored or source.kind))
+        with Path(location).open("wb") as target, _packing(target, packed) as copy:
+            for data in itertools.chain([head], stream):
+                copy.write(data)
+    except OSError as error:  # of the copy: `chunks` raises DocumentError
         if error.errno in FULL:
             name_place(error, tempfile.gettempdir(), inside=Path(tempfile.gettempdir()), hint=TEMPORARY)
-            source.problem = f"cannot be copied to {error.filename}: {error.strerror}"
-        else:
-            reason = f"cannot be copied to a temporary file: {error.strerror or error}"
-            source.problem = f"{reason}; set TMPDIR to a directory that can be written to"
-        raise DocumentError(source.path, None, source.problem) from error
-    except Exception as error:  # of the packages below fsspec
-        if isinstance(error, DocumentError) or not is_url(source.path):
-            raise
-        source.problem = f"cannot be read: {error}"
-        raise DocumentError(source.path, None, source.problem) from error
+            raise DocumentError(source.path, None, f"cannot be copied to {error.filename}: {error.strerror}") from error
+        reason = f"cannot be copied to a temporary file: {error.strerror or error}"
+        reason = f"{reason}; set TMPDIR to a directory that can be written to"
+        raise DocumentError(source.path, None, reason) from error
     source.location = location
 
 
-def _beginning(stream: IO[bytes]) -> bytes:
+def _beginning(stream: Iterator[bytes]) -> bytes:
     """Enough of a stream to know what it is."""
-    head = b""
-    while len(head) < _CHUNK and (more := stream.read(_CHUNK - len(head))):
-        head += more
-    return head
+    head: list[bytes] = []
+    while sum(map(len, head)) < _CHUNK and (more := next(stream, b"")):
+        head.append(more)
+    return b"".join(head)
 
 
 @contextlib.contextmanager
@@ -108,10 +111,20 @@ def _packing(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
         yield target
 
 
-def open_stream(path: str) -> IO[bytes]:
-    """Open standard input, a FIFO, a URL or a file."""
+def chunks(path: str) -> Iterator[bytes]:
+    """Yield the bytes of standard input, a FIFO, a URL or a file, at most 1 MiB at a time. Raises DocumentError."""
     if is_url(path):
-        return open_remote(path)
+        yield from remote_chunks(path, _CHUNK)
+        return
+    try:
+        with _open(path) as stream:
+            while data := stream.read(_CHUNK):
+                yield data
+    except OSError as error:
+        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
+
+
+def _open(path: str) -> IO[bytes]:
     if path == STDIN:
         return open(sys.stdin.fileno(), "rb", closefd=False) if _has_fileno() else sys.stdin.buffer
     return Path(path).open("rb")
@@ -137,8 +150,7 @@ def read_whole(path: str) -> bytes:
         if path != STDIN and Path(path).is_dir():
             raise DocumentError(path, None, "is a directory; name one document")
         if path == STDIN or is_stream(path):
-            with open_stream(path) as stream:
-                return stream.read()
+            return b"".join(chunks(path))
         return Path(path).read_bytes()
     except OSError as error:
         raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error

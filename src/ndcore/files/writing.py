@@ -28,7 +28,7 @@ from ndcore.files.own import SUMMARY, is_output
 from ndcore.files.pages import Page, examine
 from ndcore.files.rawrecords import raw_records
 from ndcore.files.sources import WHOLE, DocumentError, Source, UsageError
-from ndcore.files.spool import open_stream
+from ndcore.files.spool import chunks
 from ndcore.files.streams import open_reader
 from ndcore.files.tape import Tape
 from ndcore.files.verdicts import Verdicts
@@ -222,11 +222,7 @@ def _copy_companions(output: OutputDirectory, documents: Documents, kept: npt.ND
     fingerprints for equal data), and the names of the files that are there.
     """
     for path, name in documents.companions:
-        try:
-            with open_stream(path) as file:
-                data = file.read()
-        except OSError as error:
-            raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
+        data = b"".join(chunks(path))
         target = output.below("kept", name)
         if target.name == "state.json" and not kept.all():
             data = _changed_state(data, target.parent, kept)
