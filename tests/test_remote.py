@@ -170,6 +170,26 @@ def test_a_url_that_breaks_while_it_is_read(
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_what_ndcore_wrote_is_no_input(tmp_path: Path, store: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_bytes(LINES)
+    for command, place in (("dedup", "out"), ("cluster", "c.ndc")):
+        assert main([command, str(tmp_path / "a.jsonl"), "-o", str(tmp_path / place), "-q"]) == 0
+    store.put(f"{tmp_path}/", "/all/deep/", recursive=True)
+    store.pipe({"/all/summary.json": json.dumps(ROWS).encode(), "/all/deep/out/kept/out2/summary.json": b'{"ndcore": 1}'})
+    found = find(["memory://all"])
+    assert [source.label for source in found.sources] == ["deep/a.jsonl", "summary.json"]
+    assert [(item.path, item.kind) for item in found.ignored] == [
+        ("memory:///all/deep/c.ndc", "collection of ndcore"), ("memory:///all/deep/out", "output of ndcore dedup")]
+    assert [item.path for item in find(["memory://all"], (), Selection(exclude=["out/"])).ignored] == [
+        "memory:///all/deep/c.ndc"]
+    capsys.readouterr()
+    for place, said in (("out", "an output of ndcore dedup, and no folder of documents; its documents are below kept/"),
+                        ("c.ndc", "a collection of ndcore, and no folder of documents")):
+        assert main(["dedup", f"memory://all/deep/{place}", "-o", str(tmp_path / "new")]) == 2
+        assert said in capsys.readouterr().err
+    assert [source.label for source in find(["memory://all/deep/out/kept"]).sources] == ["a.jsonl"]
+
+
 def test_a_protocol_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(DocumentError, match=r"the protocol s3 needs a package that is not installed: .*s3fs"):

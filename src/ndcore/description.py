@@ -21,9 +21,14 @@ def is_collection(path: str | os.PathLike[str]) -> bool:
     """Whether a directory holds a collection, finished or not, and no other file of the name of its description."""
     try:
         with (Path(path) / DESCRIPTION).open("rb") as file:
-            return b'"ndcore.collection"' in file.read(64)
+            return begins_collection(file.read(64))
     except OSError:
         return False
+
+
+def begins_collection(head: bytes) -> bool:
+    """Whether the file of a description that begins so is that of a collection."""
+    return b'"ndcore.collection"' in head[:64]
 
 
 def described(place: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ndcore.container import MAGIC, kind_of
-from ndcore.description import DESCRIPTION, is_collection
+from ndcore.description import DESCRIPTION, begins_collection, is_collection
 from ndcore.files.errors import UsageError
 
 COLLECTION, OUTPUT, SKETCHES = "collection", "output", "sketches"
@@ -44,9 +44,21 @@ def is_output(place: Path) -> bool:
     """Whether ``ndcore dedup`` wrote the directory."""
     try:
         with (place / SUMMARY).open("rb") as file:
-            return b'"ndcore"' in file.read(64)
+            return begins_output(file.read(64))
     except OSError:
         return False
+
+
+def begins_output(head: bytes) -> bool:
+    """Whether a summary that begins so is that of an output of ``ndcore dedup``."""
+    return b'"ndcore"' in head[:64]
+
+
+def own_remote(name: str, head: bytes) -> str | None:
+    """Return `own_directory` of one elsewhere, by the name and the beginning of a file in it."""
+    if name == DESCRIPTION and begins_collection(head):
+        return COLLECTION
+    return OUTPUT if name == SUMMARY and begins_output(head) else None
 
 
 def is_own_file(path: str) -> bool:

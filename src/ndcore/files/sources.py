@@ -24,7 +24,7 @@ from ndcore.files.errors import DocumentError as DocumentError
 from ndcore.files.errors import UsageError as UsageError
 from ndcore.files.formats import WHOLE as WHOLE
 from ndcore.files.formats import Format, of_name, recognise
-from ndcore.files.own import COLLECTION, OUTPUT, SUMMARY, is_own_file, own_directory, refuse_own
+from ndcore.files.own import COLLECTION, OUTPUT, SUMMARY, is_own_file, own_directory, own_remote, refuse_own
 from ndcore.files.remote import beginnings, expanded, is_remote, listed
 from ndcore.files.selection import Selection
 
@@ -222,8 +222,12 @@ def is_url(path: str) -> bool:
 def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool) -> None:
     """Find the files of a URL. They are streams: the first pass copies them."""
     below = listed(url)
+    own = _own_folders(url, below or (), selection)
+    found.ignored.extend(Ignored(path, _OWN[kind]) for path, kind in own.values())
     chosen: list[tuple[str, str]] = []
     for path, relative in below or ():
+        if any(relative.startswith(folder) for folder in own):
+            continue
         ignored = _passed_over(relative, selection)
         if ignored == _EXCLUDED:
             found.excluded += 1
@@ -249,13 +253,39 @@ def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Sel
             found.sources.append(source)
 
 
+def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selection) -> dict[str, tuple[str, str]]:
+    """Return URL and kind of the outermost folders that ndcore wrote, by their paths with ``/`` behind.
+
+    UsageError where that is the directory itself.
+    """
+    marks = [pair for pair in below if posixpath.basename(pair[1]) in (DESCRIPTION, SUMMARY)]
+    own: dict[str, tuple[str, str]] = {}
+    heads = beginnings([path for path, _ in marks])
+    for (path, relative), head in sorted(zip(marks, heads, strict=True), key=lambda item: item[0][1].count("/")):
+        folder, _, name = relative.rpartition("/")
+        kind = own_remote(name, head)
+        if kind is None or not _entered(folder, selection) or any(relative.startswith(outer) for outer in own):
+            continue
+        if not folder:
+            hint = "its documents are below kept/ or annotated/: name that" if kind == OUTPUT else "name the documents"
+            raise UsageError(f"{url} is {_ARTICLES[kind]} {_OWN[kind]}, and no folder of documents; {hint}")
+        own[f"{folder}/"] = path.removesuffix(f"/{name}"), kind
+    return own
+
+
 def _passed_over(relative: str, selection: Selection) -> str:
     """Why a file of a directory is not read, by its path alone; else empty."""
-    parts = relative.split("/")
-    if not selection.hidden and any(part.startswith(".") for part in parts):
+    if not selection.hidden and any(part.startswith(".") for part in relative.split("/")):
         return "hidden file"
-    entered = all(selection.enters("/".join(parts[:depth])) for depth in range(1, len(parts)))
-    return "" if entered and selection.reads(relative) else _EXCLUDED
+    return "" if _entered(posixpath.dirname(relative), selection) and selection.reads(relative) else _EXCLUDED
+
+
+def _entered(folder: str, selection: Selection) -> bool:
+    """Whether files are looked for in a folder: it and those that it lies in are neither excluded nor hidden."""
+    parts = folder.split("/") if folder else []
+    if not selection.hidden and any(part.startswith(".") for part in parts):
+        return False
+    return all(selection.enters("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
 
 
 def _find_in_directory(
@@ -324,6 +354,7 @@ def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
 
 _EXCLUDED = "excluded"
 _OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore dedup"}
+_ARTICLES = {COLLECTION: "a", OUTPUT: "an"}
 
 
 def _special(entry: os.DirEntry[str]) -> str:

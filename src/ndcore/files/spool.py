@@ -9,7 +9,7 @@ import itertools
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -111,7 +111,7 @@ def _packing(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
         yield target
 
 
-def chunks(path: str) -> Iterator[bytes]:
+def chunks(path: str) -> Generator[bytes, None, None]:
     """Yield the bytes of standard input, a FIFO, a URL or a file, at most 1 MiB at a time. Raises DocumentError."""
     if is_url(path):
         yield from remote_chunks(path, _CHUNK)
