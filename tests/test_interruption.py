@@ -276,6 +276,7 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
         told = capsys.readouterr().err
         assert "not a string" in told or "not str" in told, told
         assert not (tmp_path / "c").exists()
+        assert ("with --on-error skip, what cannot be read is left out" in told) == (not options), told
         file.write_bytes(jsonl_of(texts_of(1)))
         assert command([str(file)], tmp_path, "-q") == 0
         anew(tmp_path / "c")
@@ -286,3 +287,72 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
     assert main(["cluster", str(file), "-o", str(tmp_path / "c"), "-q"]) == 1
     assert "the same command with --on-error skip goes on" in capsys.readouterr().err
     assert command([str(file)], tmp_path, "-q") == 0
+
+
+@pytest.mark.parametrize("place", ["_write_report", "_with_places"])
+def test_another_collection_of_the_same_sketches_goes_on_too(records, tmp_path, capsys, monkeypatch, place):
+    """Wherever it was stopped, its documents have their places afterwards."""
+    page, old = tmp_path / "page.html", tmp_path / "c"
+    assert command(records, tmp_path, "-q") == 0
+    again = ["cluster", str(old), "-o", str(tmp_path / "new"), "--threshold", "0.7", "--report", str(page), "-q"]
+    assert main(again) == 0
+    expected, shown = files_of(tmp_path / "new"), page.read_text()
+    assert "places.ndc" in expected
+    anew(tmp_path / "new")
+    page.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(f"ndcore.commands.clustering.{place}", lambda *_: interrupted())
+        assert main(again) == 130
+    assert "is complete; the same command tells what is in it" in capsys.readouterr().err
+    assert main(again) == 0, capsys.readouterr().err
+    assert files_of(tmp_path / "new") == expected and page.read_text() == shown
+
+
+def test_new_clusters_are_told_where_their_report_was_interrupted(records, tmp_path, capsys, monkeypatch):
+    assert command(records, tmp_path, "-q") == 0
+    monkeypatch.setattr("ndcore.commands.clustering._write_report", lambda *_: interrupted())
+    assert main(["cluster", str(tmp_path / "c"), "--threshold", "0.7", "--report", str(tmp_path / "page.html"), "-q"]) == 130
+    assert capsys.readouterr().err == f"ndcore: interrupted; the collection {tmp_path / 'c'} has its new clusters\n"
+    assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.7
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_an_older_collection_is_not_told_as_what_is_left(records, tmp_path, capsys, monkeypatch, damaged):
+    assert command(records, tmp_path, "-q", "--threshold", "0.9") == 0
+    if damaged:
+        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
+    capsys.readouterr()
+    before = files_of(tmp_path / "c")
+    monkeypatch.setattr("ndcore.documents.Documents.spool", lambda *_: interrupted())
+    assert command(records, tmp_path, "-q", "--overwrite") == 130
+    assert capsys.readouterr().err == "ndcore: interrupted; nothing was written\n"
+    assert files_of(tmp_path / "c") == before
+
+
+def test_a_description_that_was_damaged_meanwhile_does_not_hide_the_interruption(records, tmp_path, capsys, monkeypatch):
+    def damage(*_, **__):
+        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
+        interrupted()
+
+    monkeypatch.setattr(fourphase, "sort_entries", damage)
+    assert command(records, tmp_path, "-q") == 130
+    assert capsys.readouterr().err.startswith("ndcore: interrupted; ")
+
+
+def test_weights_that_were_learned_are_told_when_the_sketches_are_not_made(tmp_path, capsys, monkeypatch):
+    (tmp_path / "in.jsonl").write_bytes(jsonl_of(texts_of(1)))
+    weights = str(tmp_path / "w.ndw")
+    sketch = ["sketch", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "s.nds"), "--kind", "simhash", "--on-error", "skip"]
+    with monkeypatch.context() as patch:
+        patch.setattr("ndcore.commands.saving._sketched", lambda *_: interrupted())
+        assert main([*sketch, "--learn", weights, "-q"]) == 130
+    told = capsys.readouterr().err
+    assert f"--weights {weights}, without --learn" in told and "nothing was written" not in told
+    assert main([*sketch, "--weights", weights, "-q"]) == 0
+    resumed = (tmp_path / "s.nds").read_bytes()
+    assert main([*sketch, "--learn", weights, "-q", "--overwrite"]) == 0
+    assert (tmp_path / "s.nds").read_bytes() == resumed
+    with monkeypatch.context() as patch:
+        patch.setattr("ndcore.commands.summary.print_rejected", lambda *_: interrupted())
+        assert main([*sketch, "--learn", weights, "-q", "--overwrite"]) == 130
+    assert "the output is complete" in capsys.readouterr().err

@@ -58,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("out of memory; give --memory, or make the inputs smaller", 1, arguments)
     except DocumentError as error:
-        if error.number is not None and getattr(arguments, "on_error", None) == "stop" and not hasattr(arguments, "outcome"):
+        skips = error.number is not None and getattr(arguments, "on_error", None) == "stop"
+        if skips and getattr(arguments, "outcome", None) is None:
             arguments.outcome = "with --on-error skip, what cannot be read is left out and listed"
         return _failed(str(error), 1, arguments)
     except (ValueError, ImportError) as error:

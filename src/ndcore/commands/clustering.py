@@ -88,18 +88,21 @@ def _again(args: argparse.Namespace) -> Collection:
     """Other clusters of a collection that is there, or another collection of its sketches."""
     old = Collection.open(args.inputs[0])
     if args.output is None or Path(args.output).resolve() == Path(args.inputs[0]).resolve():
-        return old.rethreshold(args.threshold, args.policy, args.cluster, args.guard, threads=args.threads)
+        made = old.rethreshold(args.threshold, args.policy, args.cluster, args.guard, threads=args.threads)
+        args.outcome = f"the collection {made.path} has its new clusters"
+        return made
     _check_output(args, Inputs([]))
     settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
     source = _source(args, old, Inputs([]))
     _make_way(args, source)
+    before = _finished(args, None, None, source)
+    if before is not None:
+        return _with_places(before, old, None)
     with _refusing(args):
         made = Collection.build(
             args.output, old, method=args.method or old.parameters["method"], source=source, **_how(args)
         )
-    if old.places is not None:
-        made.keep_places(*old.places)
-    return made
+    return _with_places(made, old, None)
 
 
 def places_of(made: Collection) -> SavedPlaces | None:
@@ -107,9 +110,9 @@ def places_of(made: Collection) -> SavedPlaces | None:
     return None if made.places is None else SavedPlaces(*made.places, len(made))
 
 
-def _with_places(made: Collection, old: Collection | None, texts: Documents | Sketches) -> Collection:
-    """Keep where the documents stand: those of an old collection, and new ones after them."""
-    places = texts.saved_places() if isinstance(texts, Documents) else SavedPlaces.unknown(len(texts))
+def _with_places(made: Collection, old: Collection | None, texts: Documents | Sketches | None) -> Collection:
+    """Keep where the documents stand: those of an old collection, and new ones, if there are any, after them."""
+    places = texts.saved_places() if isinstance(texts, Documents) else SavedPlaces.unknown(0 if texts is None else len(texts))
     if old is not None:
         places = (places_of(old) or SavedPlaces.unknown(len(old))).followed_by(places)
     if places.header["files"]:
@@ -123,15 +126,25 @@ def _telling_what_is_left(args: argparse.Namespace) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, MemoryError, OSError, DocumentError) as error:
-        if args.output is not None and is_collection(args.output):
-            args.outcome = _left(args, error)
+        source = getattr(args, "source", None)  # None: the run has not come to the output yet
+        if source is not None and is_collection(args.output):
+            args.outcome = _left(args, source, error)
         raise
 
 
-def _left(args: argparse.Namespace, error: BaseException) -> str | None:
-    """Return what to say of the collection that is there; one without a single document is taken away."""
+def _left(args: argparse.Namespace, source: dict[str, Any], error: BaseException) -> str | None:
+    """Return what to say of the collection of this source that is there; one without a single document is taken away.
+
+    None of another collection, and of one whose description cannot be read: they are not of this run.
+    """
     place = Path(args.output)
-    if described(place)["finished"]:
+    try:
+        there = described(place)
+    except (OSError, ValueError):
+        return None
+    if there["source"] != source:
+        return None
+    if there["finished"]:
         same = "the same command without --overwrite" if args.overwrite else "the same command"
         complete = f"the collection {place} is complete; {same} tells what is in it"
         return complete if isinstance(error, KeyboardInterrupt) else None
@@ -228,7 +241,7 @@ def _extend(
 
 
 def _finished(
-    args: argparse.Namespace, old: Collection | None, texts: Documents | Sketches, source: dict[str, Any]
+    args: argparse.Namespace, old: Collection | None, texts: Documents | Sketches | None, source: dict[str, Any]
 ) -> Collection | None:
     """Return the collection that this very command has finished before, when it was interrupted after that; or None."""
     if not is_collection(args.output):
@@ -275,7 +288,10 @@ def _check_output(args: argparse.Namespace, found: Inputs) -> None:
 
 
 def _make_way(args: argparse.Namespace, source: dict[str, Any]) -> None:
-    """With ``--overwrite``, remove the collection in the output, unless it is what this command left when interrupted."""
+    """With ``--overwrite``, remove the collection in the output, unless it is what this command left when interrupted.
+
+    What is in the output from now on is of this run if it is of ``args.source``.
+    """
     place = Path(args.output)
     if args.overwrite and is_collection(place):
         try:
@@ -285,6 +301,7 @@ def _make_way(args: argparse.Namespace, source: dict[str, Any]) -> None:
             left = False
         if not left:
             shutil.rmtree(place)
+    args.source = source
 
 
 def _source(args: argparse.Namespace, old: Collection | None, found: Inputs) -> dict[str, Any]:
