@@ -783,3 +783,9 @@ def test_printable() -> None:
 def test_output_streams_that_are_not_text(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     assert run("dedup", corpus, "-o", tmp_path / "out") == 0
+
+
+def test_one_holder_is_refused_before_a_run_and_before_a_dry_one(corpus: Path, tmp_path: Path, capsys: Any) -> None:
+    for more in ((), ("--dry-run",)):
+        assert "'1' is not a whole number of at least 2" in refused(
+            capsys, 2, "dedup", corpus, "-o", tmp_path / "out", "--max-holders", 1, *more)

@@ -113,7 +113,7 @@ def test_other_clusters_of_a_collection(collection, capsys):
     assert run("cluster", collection, "--threshold", "0.999", "--clustering", "components", "--json") == 0
     assert json.loads(capsys.readouterr().out)["counts"]["by_class"]["near"] == 0
     assert nd.Collection.open(collection).clustering.threshold == 0.999
-    assert "counted from 0.5 on" in refused(capsys, 1, "cluster", collection, "--threshold", "0.2")
+    assert "counted from 0.5 on" in refused(capsys, 2, "cluster", collection, "--threshold", "0.2")
 
 
 def test_another_collection_of_the_same_sketches(collection, tmp_path, capsys):
@@ -187,3 +187,59 @@ def test_an_interrupted_run_goes_on(tmp_path, records):
     os.utime(records, ns=(stat.st_atime_ns, again[2]))
     assert run(*command) == 0
     assert nd.Collection.open(tmp_path / "c").members("b") == ["b", "b-near"]
+
+
+@pytest.mark.parametrize(("options", "told"), [
+    (("--guard", "0.3"), "guard=0.3 is for"), (("--guard", "0.9", "--clustering", "components"), "guard=0.9 is for"),
+    (("--clustering", "popular", "--method", "features"), "made of mod sketches"),
+    (("--clustering", "popular", "--policy", "containment"), "clusters by resemblance"),
+    (("--policy", "containment", "--method", "features"), "do not tell containment"),
+    (("--run-length", "65537"), "from 1 to 65536"),
+])
+def test_clusters_that_cannot_be_asked_for(tmp_path, records, capsys, monkeypatch, options, told):
+    """Exit code 2, before anything is read."""
+    monkeypatch.setattr("ndcore.documents.Documents.batches", None)
+    for more in ((), ("--dry-run",)):
+        assert told in refused(capsys, 2, "cluster", records, "-o", tmp_path / "c", *options, *more)
+    assert not (tmp_path / "c").exists()
+
+
+def test_clusters_that_a_collection_cannot_have(tmp_path, records, collection, capsys):
+    new = tmp_path / "new.jsonl"
+    new.write_text('{"id": "n", "text": "of one"}')
+    for inputs in ((collection,), (collection, "-o", tmp_path / "d"), (collection, new, "-o", tmp_path / "d")):
+        assert "guard=0.3 is for" in refused(capsys, 2, "cluster", *inputs, "--guard", "0.3")
+    assert not (tmp_path / "d").exists()
+    assert run("cluster", records, "-o", tmp_path / "f", "--method", "features", "-q") == 0
+    assert "do not tell containment" in refused(capsys, 2, "cluster", tmp_path / "f", "--policy", "containment")
+    assert "made of mod sketches" in refused(capsys, 2, "cluster", tmp_path / "f", "--clustering", "popular")
+    with pytest.raises(ValueError, match="do not tell containment"):
+        nd.Collection.open(tmp_path / "f").rethreshold(policy="containment")
+
+
+@pytest.mark.parametrize("option", [
+    ("--width", "3"), ("--unit", "char"), ("--method", "features"), ("--text-field", "t"), ("--max-holders", "7"),
+    ("--run-length", "9"), ("--overwrite",), ("--include", "*.txt"), ("--hidden",), ("--memory", "1G"), ("--seed", "1"),
+    ("--modulus", "3"), ("--html", "main"), ("--on-error", "skip"), ("--normalize", "NFKC"), ("--id-field", "i"),
+])
+def test_options_that_other_clusters_do_not_take(collection, tmp_path, capsys, option):
+    told = refused(capsys, 2, "cluster", collection, "--threshold", "0.9", *option)
+    assert f"{option[0]} does nothing" in told
+    assert nd.Collection.open(collection).clustering.threshold == 0.5
+    unread = option[0] in ("--text-field", "--id-field", "--include", "--hidden", "--html", "--on-error")
+    more = (*option, "-o", tmp_path / "d")
+    if unread:
+        assert f"{option[0]} does nothing" in refused(capsys, 2, "cluster", collection, *more)
+    elif option[0] in ("--max-holders", "--run-length", "--overwrite", "--memory"):
+        assert run("cluster", collection, *more, "-q") == 0
+
+
+def test_ids_that_places_do_not_tell(tmp_path, capsys):
+    """An id is told, although the name of the place ends like it; one that was made of the place is not."""
+    file = tmp_path / "a.jsonl"
+    file.write_text(''.join(json.dumps({"id": ident, "text": page(1)}) + "\n" for ident in ("1", "2")))
+    assert run("cluster", file, "-o", tmp_path / "c") == 0
+    assert f"2 with {file}:1 (1): 1 identical" in capsys.readouterr().out
+    file.write_text((json.dumps({"text": page(1)}) + "\n") * 2)
+    assert run("cluster", file, "-o", tmp_path / "d") == 0
+    assert f"2 with {file}:1: 1 identical" in capsys.readouterr().out

@@ -130,7 +130,7 @@ def test_plan_prints_the_designs_of_the_paper(capsys):
     (["plan", "--splits", "3"], 2, "every level needs at least 4 blocks"),
     (["plan", "--splits", "x"], 2, "is not a list of numbers of blocks"),
     (["plan", "--max-distance", "11"], 2, "0 to 10"),
-    (["pairs", "f.npy", "--max-distance", "70"], 1, "max_distance is 70"),
+    (["pairs", "f.npy", "--max-distance", "70"], 2, "from 0 to 10"),
 ])
 def test_what_is_refused(files, capsys, monkeypatch, arguments, code, message):
     folder, _ = files
@@ -325,3 +325,17 @@ def test_join_reads_collections_of_every_kind(files, capsys, monkeypatch):
     index.save(folder / "saved.ndh")
     assert run("join", folder / "asked.npy", folder / "saved.ndh", "-q") == 0
     assert [row[1] for row in rows(capsys.readouterr().out)] == [f"id{j}" for _, _, j in expected]
+
+
+@pytest.mark.parametrize(("options", "told"), [
+    (("--max-distance", 11), "from 0 to 10"), (("--bits", 65), "from 1 to 64"), (("--bits", 0), "from 1 to 64"),
+    (("--bits", 3, "--max-distance", 3), "--max-distance 3 of --bits 3"),
+])
+def test_searches_that_cannot_be_asked_for(tmp_path, capsys, options, told):
+    (tmp_path / "f.txt").write_text("1\n2\n")
+    commands = [("build", "-o", tmp_path / "i", tmp_path / "f.txt"), ("pairs", tmp_path / "f.txt"),
+                ("join", tmp_path / "f.txt", tmp_path / "f.txt")]
+    for command in commands:
+        assert told in refused(capsys, 2, *command, *options)
+    refused(capsys, 2, "plan", *options)
+    assert not (tmp_path / "i").exists()

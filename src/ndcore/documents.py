@@ -248,8 +248,7 @@ class Documents:
 
     def own_id(self, position: int) -> str | int | None:
         """Return the id of a document, None where it was made of the file and the line. O(log files)."""
-        label, ident = self._source(position).label, self.ids[position]
-        return None if ident in (label, f"{label}:{self.place(position).line}") else ident
+        return self.place(position).own_id(self.ids[position], self._source(position).label)
 
     def _source(self, position: int) -> Source:
         return self.sources[min(bisect_right(self._firsts, position), len(self.sources)) - 1]

@@ -29,6 +29,7 @@ from ndcore.commands.shared_arguments import (
 )
 from ndcore.commands.sketch_arguments import add_sketch
 from ndcore.commands.values import (
+    integer,
     keep,
     positive,
     probability,
@@ -140,7 +141,7 @@ def _add_dedup(commands: _Commands) -> None:
     )
     found.add_argument(
         "--max-holders",
-        type=positive,
+        type=integer(2),
         default=1000,
         metavar="N",
         help="length from which a run of equal features is compared by representatives (default 1000)",

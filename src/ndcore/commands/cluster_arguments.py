@@ -20,7 +20,7 @@ from ndcore.commands.shared_arguments import (
     add_running,
     add_tokens,
 )
-from ndcore.commands.values import modulus, positive, seed, threshold
+from ndcore.commands.values import integer, modulus, positive, seed, threshold
 
 __all__ = ["add_cluster", "add_clusters", "add_query"]
 
@@ -89,7 +89,7 @@ def add_cluster(commands: Any) -> None:
         help="what documents must share to be compared (default shingles: nothing is missed)",
     )
     first.add_argument(
-        "--run-length", type=positive, metavar="N", help="shingles in a super-shingle (default 14)"
+        "--run-length", type=integer(1, 1 << 16), metavar="N", help="shingles in a super-shingle (default 14)"
     )
     first.add_argument(
         "--max-holders", type=positive, metavar="N",

@@ -16,11 +16,12 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ndcore.clusterings import CLASSES, Clustering
+from ndcore.clusterings import CLASSES, Clustering, check_grouping
 from ndcore.collection import Collection
 from ndcore.commands import summary
 from ndcore.commands.deduplicating import all_sketches, load_sketches, open_documents, repeated, settings
 from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
+from ndcore.commands.parser import commands_of
 from ndcore.commands.running import check_report, write_page
 from ndcore.commands.saving import uniform
 from ndcore.commands.summary import printable
@@ -29,8 +30,10 @@ from ndcore.documents import Documents
 from ndcore.files.outputs import check_output
 from ndcore.files.places import Place, SavedPlaces
 from ndcore.files.sources import DocumentError, Inputs, UsageError
+from ndcore.fourphase import LEAST
 from ndcore.human import counted, human_bytes
 from ndcore.modsketching import ModSketcher
+from ndcore.pairing import FLOOR
 from ndcore.progress import by_position, reporting
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher, Sketcher
@@ -78,6 +81,7 @@ def _dry_run(args: argparse.Namespace) -> int:
     method = args.method or "shingles"
     sketcher = _sketcher(args, method)
     assert sketcher is not None
+    _check_grouping(args, None, method)
     return of_cluster(args, found, sketcher)
 
 
@@ -87,11 +91,16 @@ def _dry_run(args: argparse.Namespace) -> int:
 def _again(args: argparse.Namespace) -> Collection:
     """Other clusters of a collection that is there, or another collection of its sketches."""
     old = Collection.open(args.inputs[0])
-    if args.output is None or Path(args.output).resolve() == Path(args.inputs[0]).resolve():
+    anew = args.output is None or Path(args.output).resolve() == Path(args.inputs[0]).resolve()
+    _refuse_others(args, anew)
+    if anew:
+        found = old.clustering
+        _check_grouping(args, found, found.parameters["method"], found.floor)
         made = old.rethreshold(args.threshold, args.policy, args.cluster, args.guard, threads=args.threads)
         args.outcome = f"the collection {made.path} has its new clusters"
         return made
     _check_output(args, Inputs([]))
+    _check_grouping(args, None, args.method or old.parameters["method"])
     settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
     source = _source(args, old, Inputs([]))
     _make_way(args, source)
@@ -105,6 +114,51 @@ def _again(args: argparse.Namespace) -> Collection:
     return _with_places(made, old, None)
 
 
+_REGROUPED = {"inputs", "output", "report", "json", "threshold", "policy", "cluster", "guard", "threads", "quiet"}
+_OF_TEXTS = {"text_field", "id_field", "html_part", "include", "exclude", "hidden", "on_error"}
+
+
+def _refuse_others(args: argparse.Namespace, anew: bool) -> None:
+    """UsageError for an option that means nothing for a collection alone.
+
+    Other clusters in its place (`anew`) take the options of `_REGROUPED`; another collection of it takes all but those of
+    documents, which are not read.
+    """
+    from ndcore.commands.arguments import parser  # asks for this command
+
+    for action in commands_of(parser())["cluster"]._actions:
+        taken = action.dest in _REGROUPED if anew else action.dest not in _OF_TEXTS
+        taken = taken or (action.dest == "overwrite" and args.report is not None)
+        if not taken and getattr(args, action.dest, action.default) != action.default:
+            does = "gets other clusters in its place, of what was counted" if anew else "is all that is read"
+            advice = "; give -o COLLECTION for another collection, or leave it out" if anew else "; leave it out"
+            option = action.option_strings[-1]
+            raise UsageError(f"{option} does nothing where the collection {args.inputs[0]} {does}{advice}")
+
+
+def _asked(args: argparse.Namespace, before: Clustering | None) -> dict[str, Any]:
+    """What clusters are asked for: by the options, else as in a collection, else by default."""
+    default = {"threshold": 0.5, "policy": "resemblance", "cluster": "star", "guard": None}
+    asked = {name: getattr(args, name) for name in default}
+    return {
+        name: value if value is not None else default[name] if before is None else getattr(before, name)
+        for name, value in asked.items()
+    }
+
+
+def _check_grouping(
+    args: argparse.Namespace, before: Clustering | None, method: str, floor: float | None = None
+) -> None:
+    """UsageError where there are no such clusters; `floor`: where the pairs of `before` begin, if no others are counted."""
+    asked = _asked(args, before)
+    if floor is not None:
+        asked["guard"] = args.guard  # as of `Clustering.rethreshold`
+    try:
+        check_grouping(**asked, floor=min(FLOOR, asked["threshold"]) if floor is None else floor, least=LEAST, method=method)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
 def places_of(made: Collection) -> SavedPlaces | None:
     """Return where the documents of a collection stand, as far as ndcore cluster has kept that. CorruptFile."""
     return None if made.places is None else SavedPlaces(*made.places, len(made))
@@ -112,7 +166,8 @@ def places_of(made: Collection) -> SavedPlaces | None:
 
 def _with_places(made: Collection, old: Collection | None, texts: Documents | Sketches | None) -> Collection:
     """Keep where the documents stand: those of an old collection, and new ones, if there are any, after them."""
-    places = texts.saved_places() if isinstance(texts, Documents) else SavedPlaces.unknown(0 if texts is None else len(texts))
+    count = 0 if texts is None else len(texts)
+    places = texts.saved_places() if isinstance(texts, Documents) else SavedPlaces.unknown(count)
     if old is not None:
         places = (places_of(old) or SavedPlaces.unknown(len(old))).followed_by(places)
     if places.header["files"]:
@@ -167,8 +222,7 @@ def _refusing(args: argparse.Namespace) -> Iterator[None]:
 
 def _how(args: argparse.Namespace) -> dict[str, Any]:
     return {
-        "threshold": 0.5 if args.threshold is None else args.threshold, "policy": args.policy or "resemblance",
-        "cluster": args.cluster or "star", "guard": args.guard,
+        **_asked(args, None),
         "max_holders": args.max_holders or 1000, "run": args.run_length or RUN,
         "memory_limit": args.memory_limit, "threads": args.threads, "progress": not args.quiet,
     }
@@ -189,13 +243,16 @@ def _build(args: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[Colle
     """Build a collection, or go on with one; `stack` closes what is read."""
     found = _found(args)
     old = _extended(args, found)
+    before = None if old is None else old.clustering
     texts: Documents | Sketches
     if all_sketches(found.sources, "IN"):
         texts = load_sketches([source.path for source in found.sources])
+        _check_grouping(args, before, _method(args, old, texts))
         settings(args, [texts], ("modulus", "seed"))
         ids: Any = texts.ids
     else:
         texts = stack.enter_context(open_documents(args, found))
+        _check_grouping(args, before, _method(args, old, texts))
         texts.spool()
         ids = _Later(texts, args.output)
     source = _source(args, old, found)
@@ -210,7 +267,7 @@ def _build(args: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[Colle
             how["progress"] = by_position(counting, "sketching", texts.position)
         if old is not None:
             return _with_places(_extend(args, old, texts, ids, {**known, **how}), old, texts), texts
-        method = args.method or _method_of(texts)
+        method = _method(args, None, texts)
         sketcher = None if isinstance(texts, Sketches) else _sketcher(args, method)
         made = Collection.build(args.output, texts, ids, sketcher=sketcher, method=method, **known, **how)
         return _with_places(made, old, texts), texts
@@ -250,14 +307,9 @@ def _finished(
     if not there["finished"] or there["source"] != source:
         return None
     made = Collection.open(args.output)
-    found, before = made.clustering, None if old is None else old.clustering
-    default = {"threshold": 0.5, "policy": "resemblance", "cluster": "star", "guard": None}
-    for name, value in default.items():
-        asked = getattr(args, name)
-        if asked is None:
-            asked = value if before is None else getattr(before, name)
-        if getattr(found, name) != asked:
-            return None
+    asked = _asked(args, None if old is None else old.clustering)
+    if any(getattr(made.clustering, name) != value for name, value in asked.items()):
+        return None
     if isinstance(texts, Documents):
         texts.scan()
     if not args.quiet:
@@ -340,7 +392,9 @@ def _text_bytes(found: Inputs) -> int:
     return sizes
 
 
-def _method_of(texts: Documents | Sketches) -> Any:
+def _method(args: argparse.Namespace, old: Collection | None, texts: Documents | Sketches) -> Any:
+    if args.method is not None or old is not None:
+        return args.method or (None if old is None else old.parameters["method"])
     if isinstance(texts, Sketches):
         return {"minhash": "features", "bottom": "super-shingles"}.get(texts.recipe["kind"], "shingles")
     return "shingles"
@@ -466,7 +520,7 @@ def _largest(made: Collection, stream: TextIO) -> None:
 
 def _told(ident: str, place: Place | None) -> str:
     """What people are told of a document: where it stands, and its id where that says something else."""
-    if place is None or str(place).endswith(ident):
+    if place is None or place.own_id(ident) is None:
         return printable(ident if place is None else str(place))
     return f"{printable(str(place))} ({printable(ident, 60)})"
 

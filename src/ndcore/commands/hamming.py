@@ -33,6 +33,7 @@ def build(args: argparse.Namespace) -> int:
         return is_index(str(place))
 
     check_output(args.output, "index", overwrite=args.overwrite, ours=is_ours, inputs=[args.input])
+    _check_search(args.max_distance, args.bits)
     read = load(args.input, Column(args.format, args.field, args.id_field))
     plan = _plan(args, len(read.fingerprints))
     index = HammingIndex(
@@ -57,6 +58,12 @@ def _plan(args: argparse.Namespace, count: int) -> Any:
         return plan_tables(args.bits, args.max_distance, math.log2(max(1, count)), **asked)
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def _check_search(max_distance: int, bits: int) -> None:
+    """UsageError where every fingerprint is near enough."""
+    if max_distance >= bits:
+        raise UsageError(f"--max-distance {max_distance} of --bits {bits}: every fingerprint is that near; ask for less")
 
 
 def query(args: argparse.Namespace) -> int:
@@ -86,10 +93,11 @@ def pairs(args: argparse.Namespace) -> int:
                                  f"--{option.replace('_', '-')} out")
         found = _opened(args.input).pairs(args.threads)
     else:
+        distance, bits = DISTANCE if args.max_distance is None else args.max_distance, args.bits or BITS
+        _check_search(distance, bits)
         values, ids, _ = load(args.input, Column(args.format, args.field, args.id_field))
-        distance = DISTANCE if args.max_distance is None else args.max_distance
         found = hamming_pairs(
-            values, ids, distance, bits=args.bits or BITS, threads=args.threads, progress=not args.quiet,
+            values, ids, distance, bits=bits, threads=args.threads, progress=not args.quiet,
         )
     _write(args, found, None)
     return 0
@@ -99,6 +107,7 @@ def join(args: argparse.Namespace) -> int:
     """``ndcore hamming join``."""
     if args.queries == args.collection == STDIN:
         raise UsageError("standard input (-) can be read once; name it once")
+    _check_search(args.max_distance, args.bits)
     queries = load(args.queries, Column(args.format, args.field, args.id_field))
     _write(args, _joined(args, queries), queries.ids)
     return 0

@@ -7,8 +7,9 @@ from typing import Any
 
 from ndcore.commands import hamming
 from ndcore.commands.shared_arguments import INPUT, OUTPUT, Group, add_json, add_overwrite, add_running
-from ndcore.commands.values import block_counts, bounded, memory, positive, whole
+from ndcore.commands.values import block_counts, bounded, integer, memory, positive, whole
 from ndcore.files.fingerprints import FORMATS
+from ndcore.planning import MAX_DISTANCE
 
 __all__ = ["add_hamming"]
 
@@ -138,9 +139,10 @@ def _add_columns(p: argparse.ArgumentParser) -> Group:
 def _add_search(p: argparse.ArgumentParser, of_index: bool = False) -> None:
     """What is asked; nothing where an index, which was made for something, may be the input."""
     group = p.add_argument_group("fingerprints")
-    group.add_argument("--max-distance", type=whole, default=None if of_index else hamming.DISTANCE, metavar="K",
-                       help=f"bits that may differ, 0 to 10 (default {hamming.DISTANCE})")
-    group.add_argument("--bits", type=positive, default=None if of_index else hamming.BITS, metavar="F",
+    group.add_argument("--max-distance", type=integer(0, MAX_DISTANCE), metavar="K",
+                       default=None if of_index else hamming.DISTANCE,
+                       help=f"bits that may differ, 0 to {MAX_DISTANCE} (default {hamming.DISTANCE})")
+    group.add_argument("--bits", type=integer(1, 64), default=None if of_index else hamming.BITS, metavar="F",
                        help=f"of a fingerprint, 1 to 64 (default {hamming.BITS})")
 
 

@@ -111,6 +111,18 @@ def whole(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
 
 
+def integer(least: int, most: int | None = None) -> Callable[[str], int]:
+    """A whole number from one to another, or from one on."""
+
+    def number(text: str) -> int:
+        if text.isascii() and text.isdigit() and least <= int(text) and (most is None or int(text) <= most):
+            return int(text)
+        accepted = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {accepted}")
+
+    return number
+
+
 def bounded(least: float, most: float) -> Callable[[str], float]:
     """A number between two others."""
 

@@ -41,6 +41,15 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
+    def own_id(self, ident: str | int, label: str | None = None) -> str | int | None:
+        """Return the id of the document that stands here, None where it was made of the file and the line.
+
+        `label`: what ids of the file are made of; None where that is not known, but that it ends the name of the file.
+        """
+        if label is None:
+            return None if f"/{self}".endswith(f"/{ident}") else ident
+        return None if ident == (label if self.line is None else f"{label}:{self.line}") else ident
+
     def fields(self, prefix: str = "") -> dict[str, Any]:
         """Return what JSON says of it; offset and date where there are any."""
         found: dict[str, Any] = {f"{prefix}file": self.file, f"{prefix}line": self.line}
