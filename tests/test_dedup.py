@@ -128,6 +128,20 @@ def test_one_document_of_every_label():
         nd.near_duplicates(texts, one_per=["a", "b"])
 
 
+def test_labels_are_equal_only_where_their_values_are():
+    """NumPy would make 1 and "1" one string, cut zeros off the ends of strings, and take all of NaN for one label."""
+    texts = ["some words", "other words", "more words", "last words"]
+    result = nd.near_duplicates(texts, one_per=[1, "1", "a", "a\0"])
+    assert result.labels.tolist() == [0, 1, 2, 3]
+    assert nd.near_duplicates(["x y z"] * 4, by=[1, "1", "a", "a\0"]).labels.tolist() == [0, 1, 2, 3]
+    for missing in (None, float("nan")):
+        for labels in (["a", missing, "b", missing], np.array(["a", missing, "b", missing], object)):
+            with pytest.raises(ValueError, match=f"one_per: the label of document 1 is {missing}, a missing value"):
+                nd.near_duplicates(texts, one_per=labels)
+    with pytest.raises(ValueError, match="by: the label of document 1 is nan"):
+        nd.near_duplicates(texts, by=np.array([1.0, np.nan, 2.0, np.nan]))
+
+
 def test_a_chain_is_merged_by_components_and_not_by_star():
     """A chain of ten-word documents, each with three words changed: neighbours share 7 of 13, the ends 4 of 16."""
     words = [f"w{i}" for i in range(16)]

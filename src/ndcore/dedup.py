@@ -90,7 +90,7 @@ def near_duplicates(
         True: a bar on a terminal. A callable gets (stage, done, total).
     by : array, optional
         A label per document, or a callable that returns them after the texts were read: documents of different labels
-        are never compared. Not with `against`.
+        are never compared. Not with `against`. None and NaN are refused, here and in `one_per`.
     one_per : array, optional
         A label per document, as the URL of a capture, or a callable that returns them after the texts were read: of
         documents of one label, only the first in keep order is compared with others. The rest are dropped as its
@@ -336,10 +336,17 @@ def _keep_order(keep: Any, reading: Reading, n: int) -> NDArray[np.int64]:
 
 def _codes(name: str, labels: ArrayLike | Callable[[], ArrayLike], n: int) -> NDArray[np.int64]:
     """Numbers instead of labels: equal where these are."""
-    array = np.asarray(labels() if callable(labels) else labels)
+    found = labels() if callable(labels) else labels
+    array = np.asarray(found, object if isinstance(found, (list, tuple)) else None)  # 1 and "1", "a" and "a\0" stay apart
     if array.shape != (n,):
         raise ValueError(f"{name} has shape {array.shape}; there are {n} documents")
-    return np.unique(array, return_inverse=True)[1].astype(np.int64)
+    for i, label in enumerate(array.tolist() if array.dtype.kind in "Of" else ()):
+        if label is None or label != label:  # NaN is not equal to itself
+            raise ValueError(f"{name}: the label of document {i} is {label!r}, a missing value; give it one of its own")
+    if array.dtype.kind != "O":
+        return np.unique(array, return_inverse=True)[1].astype(np.int64)
+    codes: dict[Any, int] = {}
+    return np.fromiter((codes.setdefault(label, len(codes)) for label in array.tolist()), np.int64, n)
 
 
 def _versions(codes: NDArray[np.int64] | None, order: NDArray[np.int64]) -> NDArray[np.int64]:
