@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ndcore.files import columnar, pages
 from ndcore.files.columns import Grouping, Ids, Ranking
 from ndcore.files.delimited import Table
-from ndcore.files.formats import COLUMNAR, DELIMITERS
+from ndcore.files.formats import COLUMNAR, DELIMITERS, renamed
 from ndcore.files.places import Place, Places, SavedPlaces
 from ndcore.files.rawrecords import SPLIT, raw_records
 from ndcore.files.records import Record, RecordError, RecordParser
@@ -383,12 +383,12 @@ class Documents:
 
     def _open(self, source: Source) -> None:
         """Make a file of a stream, and raise DocumentError where its first bytes tell that it cannot be read."""
-        is_stream, kind = not source.location, source.kind
+        is_stream, kind, compression = not source.location, source.kind, source.compression
         spool(source, self._work)
         if source.problem:
             raise DocumentError(source.path, None, source.problem)
-        if is_stream and source.kind != kind:
-            name = f"{source.name.rpartition('.')[0]}.{source.kind}"
+        if is_stream and (source.kind, source.compression) != (kind, compression):
+            name = renamed(source.name, source.kind, source.compression)
             if all(name != other.name for other in self.sources):
                 source.name = name
 

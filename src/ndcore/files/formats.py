@@ -167,6 +167,18 @@ def of_name(name: str) -> tuple[str, str]:
     return _KINDS.get(PurePosixPath(name.lower()).suffix, ""), ""
 
 
+def renamed(name: str, kind: str, compression: str) -> str:
+    """Return the name that a file has when its kind and its compression are these.
+
+    >>> renamed("a.jsonl.gz", "csv", "gz"), renamed("stdin.jsonl", "archive", "gz"), renamed("b.warc.gz", "json", "")
+    ('a.csv.gz', 'stdin.warc.gz', 'b.json')
+    """
+    stem = _stem(name)
+    stem = stem.removesuffix(PurePosixPath(stem).suffix)
+    ending = {"archive": "warc", "object": "json", "text": "txt"}.get(kind, kind)
+    return f"{stem}.{ending}" + (f".{compression}" if compression else "")
+
+
 def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
     """Return the format of a file called `name` by what it begins with.
 

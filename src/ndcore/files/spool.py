@@ -74,6 +74,8 @@ def _spool(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None
         found = recognise(source.name, io.BytesIO(head))
         source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
         source.stored = found.compression
+        if source.kind == "archive" and source.stored:  # its members are copied as they are
+            source.compression = source.stored
     if source.problem:
         return
     packed = not source.stored and source.kind not in COLUMNAR
