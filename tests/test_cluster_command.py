@@ -243,3 +243,22 @@ def test_ids_that_places_do_not_tell(tmp_path, capsys):
     file.write_text((json.dumps({"text": page(1)}) + "\n") * 2)
     assert run("cluster", file, "-o", tmp_path / "d") == 0
     assert f"2 with {file}:1: 1 identical" in capsys.readouterr().out
+
+
+def test_messages_name_options_that_the_command_has(records, collection, tmp_path, capsys, monkeypatch):
+    image = tmp_path / "image"
+    image.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
+    told = refused(capsys, 1, "query", collection, image)
+    assert "PNG image" in told and "--unit" not in told
+    assert "--unit byte" in refused(capsys, 1, "compare", image, records)
+    told = refused(capsys, 2, "info", collection)
+    assert "is a collection of ndcore cluster" in told and "regular file" not in told
+    assert "is a collection of ndcore cluster" in refused(capsys, 2, "info", collection, "--json")
+
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(nd.Collection, "open", full)
+    monkeypatch.setattr("ndcore.commands.querying.Collection.open", full)
+    assert "--memory" not in refused(capsys, 1, "query", collection, "--id", "a")
+    assert "give --memory, or" in refused(capsys, 1, "cluster", collection)

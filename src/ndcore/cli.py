@@ -56,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(f"{place}{error.strerror or error}", 1, arguments)
     except MemoryError:
-        return _failed("out of memory; give --memory, or make the inputs smaller", 1, arguments)
+        bound = "give --memory, or " if hasattr(arguments, "memory_limit") else ""
+        return _failed(f"out of memory; {bound}make the inputs smaller", 1, arguments)
     except DocumentError as error:
         skips = error.number is not None and getattr(arguments, "on_error", None) == "stop"
         if skips and getattr(arguments, "outcome", None) is None:

@@ -190,11 +190,12 @@ def shingling_of(args: argparse.Namespace) -> Shingling:
 
 
 def load(
-    name: str, text_field: str | Sequence[str], id_field: str | None, unit: str | None, html: str | None = None
+    name: str, text_field: str | Sequence[str], id_field: str | None, unit: str | None, html: str | None = None,
+    advice: str = "",
 ) -> Text:
     """The document that `name` stands for: a file, ``-``, or ``FILE:LINE`` or ``FILE#ID`` for a record of a file.
 
-    LINE is the number of a line, a row or a record, from 1 on.
+    LINE is the number of a line, a row or a record, from 1 on. `advice` ends the message about a file that is no text.
 
     Raises
     ------
@@ -204,12 +205,12 @@ def load(
         The name is that of a file of many records.
     """
     if name == STDIN or Path(name).exists():
-        return _whole(name, unit, html)
+        return _whole(name, unit, html, advice)
     record = _record(name)
     if record is not None:
         return _find(*record, text_field, id_field, html)
     if is_url(name):
-        return _whole(name, unit, html)
+        return _whole(name, unit, html, advice)
     reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
     raise DocumentError(name, None, reason)
 
@@ -234,7 +235,7 @@ def _holds_records(path: str) -> bool:
     return False
 
 
-def _whole(name: str, unit: str | None, html: str | None) -> Text:
+def _whole(name: str, unit: str | None, html: str | None, advice: str) -> Text:
     """The document that a file or a stream is as a whole; a stream is text, whatever it holds."""
     in_bytes = unit == "byte"
     if is_url(name) or (name != STDIN and not is_stream(name)):
@@ -243,14 +244,14 @@ def _whole(name: str, unit: str | None, html: str | None) -> Text:
             raise DocumentError(name, None, "is a directory; name one document")
         found = find([name], binary=in_bytes)
         source = found.sources[0]
-        _refuse(name, source.problem, in_bytes)
+        _refuse(name, source.problem, advice)
         if source.kind not in WHOLE:
             raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
         with Documents(found, html=html) as documents:
             return next(documents.batches())[0]
     data = read_whole(name)
     format_ = recognise("stdin.txt", io.BytesIO(data))
-    _refuse(name, "" if in_bytes and format_.binary else format_.problem, in_bytes)
+    _refuse(name, "" if in_bytes and format_.binary else format_.problem, advice)
     if format_.compression:
         try:
             data = decompressed(io.BytesIO(data), format_.compression, name).read()
@@ -259,9 +260,9 @@ def _whole(name: str, unit: str | None, html: str | None) -> Text:
     return data.decode(format_.encoding, "replace") if format_.encoding and not in_bytes else data
 
 
-def _refuse(name: str, problem: str, in_bytes: bool) -> None:
+def _refuse(name: str, problem: str, advice: str) -> None:
     if problem:
-        raise DocumentError(name, None, problem if in_bytes else f"{problem}, or compare with --unit byte")
+        raise DocumentError(name, None, f"{problem}{advice}")
 
 
 def _find(

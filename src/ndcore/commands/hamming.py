@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ndcore.commands.inputs import refuse_stdin_twice
 from ndcore.commands.summary import printable
 from ndcore.files.fingerprints import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
 from ndcore.files.outputs import check_output
-from ndcore.files.sources import STDIN, UsageError
+from ndcore.files.sources import UsageError
 from ndcore.hamming import HammingIndex, Matches, Pairs
 from ndcore.joining import hamming_join
 from ndcore.planning import TablePlan, plan_tables
@@ -105,8 +106,7 @@ def pairs(args: argparse.Namespace) -> int:
 
 def join(args: argparse.Namespace) -> int:
     """``ndcore hamming join``."""
-    if args.queries == args.collection == STDIN:
-        raise UsageError("standard input (-) can be read once; name it once")
+    refuse_stdin_twice([args.queries, args.collection])
     _check_search(args.max_distance, args.bits)
     queries = load(args.queries, Column(args.format, args.field, args.id_field))
     _write(args, _joined(args, queries), queries.ids)

@@ -11,7 +11,7 @@ from ndcore.files.own import COLLECTION, SKETCHES
 from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps
 
-__all__ = ["COLLECTION", "SKETCHES", "find_inputs", "text_field"]
+__all__ = ["COLLECTION", "SKETCHES", "find_inputs", "refuse_stdin_twice", "text_field"]
 
 
 def text_field(args: argparse.Namespace) -> str | list[str]:
@@ -27,11 +27,16 @@ def find_inputs(args: argparse.Namespace, *groups: tuple[Sequence[str], Collecti
     includes nothing. A pattern that excludes nothing is told on standard error.
     """
     every = [path for paths, _ in groups for path in paths]
-    if every.count(STDIN) > 1:
-        raise UsageError("standard input (-) can be read once; name it once")
+    refuse_stdin_twice(every)
     selection = Selection(args.include, args.exclude, args.hidden)
     found = [find(paths, accept, selection, args.unit == "byte") for paths, accept in groups]
     refuse_overlaps([path for inputs in found for path in inputs.paths])
     for pattern in selection.checked(every):
         print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)
     return found
+
+
+def refuse_stdin_twice(paths: Sequence[str]) -> None:
+    """UsageError where standard input is named twice."""
+    if list(paths).count(STDIN) > 1:
+        raise UsageError("standard input (-) can be read once; name it once")

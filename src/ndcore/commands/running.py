@@ -17,13 +17,14 @@ from typing import Any
 
 from ndcore.commands import comparing, showing, summary, thresholds
 from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches, refuse
-from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
+from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, refuse_stdin_twice, text_field
 from ndcore.commands.summary import printable
 from ndcore.container import kind_of, replacing
 from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.outputs import STDOUT, check_output
-from ndcore.files.sources import STDIN, UsageError, starts_with
+from ndcore.files.own import refuse_own
+from ndcore.files.sources import UsageError, starts_with
 from ndcore.files.tabular import TableFile, check_apart
 from ndcore.human import counted
 from ndcore.sketches import Sketches
@@ -208,12 +209,14 @@ def _is(kind: str) -> Callable[[Path], bool]:
 
 def compare(args: argparse.Namespace) -> int:
     """``ndcore compare``."""
-    if args.a == args.b == STDIN:
-        raise UsageError("standard input (-) can be read once; name it once")
+    refuse_stdin_twice([args.a, args.b])
     if args.report is not None:
         check_report(args, [name.partition("#")[0] for name in (args.a, args.b)])
     shingling = comparing.shingling_of(args)
-    a, b = (comparing.load(name, text_field(args), args.id_field, args.unit, args.html_part) for name in (args.a, args.b))
+    advice = "" if args.unit == "byte" else ", or compare with --unit byte"
+    a, b = (
+        comparing.load(name, text_field(args), args.id_field, args.unit, args.html_part, advice) for name in (args.a, args.b)
+    )
     found = comparing.compare(a, b, (args.a, args.b), shingling, args.threshold)
     if args.report is not None:
         from ndcore.commands.comparepage import compare_page
@@ -284,6 +287,7 @@ def _installed() -> dict[str, Any]:
 
 def _described(path: str) -> dict[str, Any]:
     """A file of sketches for programs."""
+    refuse_own(path, {SKETCHES})
     sketches = load_sketches([path])
     return {
         "path": path,
@@ -339,6 +343,7 @@ def _cores() -> int:
 
 
 def _sketches(path: str) -> list[tuple[str, str]]:
+    refuse_own(path, {SKETCHES})
     sketches = load_sketches([path])
     recipe = sketches.recipe
     ids = ids_of(sketches)
