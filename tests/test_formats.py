@@ -24,6 +24,7 @@ from ndcore.cli import main
 from ndcore.documents import DocumentError, Documents
 from ndcore.files import elements as elements_module
 from ndcore.files.columnar import rewrite
+from ndcore.files.columns import Grouping
 from ndcore.files.compression import decompressed
 from ndcore.files.delimited import cells, raw_rows
 from ndcore.files.elements import Elements
@@ -642,6 +643,27 @@ def test_a_fifo_of_another_kind_than_its_name_says(tmp_path: Path) -> None:
     [kept] = (tmp_path / "out" / "kept").iterdir()
     assert kept.name == "a.json.gz"
     assert gzip.decompress(kept.read_bytes()) == compact([ROWS[i] for i in KEPT])
+
+
+def test_ids_that_utf8_cannot_hold_are_spelt_in_columns(tmp_path: Path) -> None:
+    """As tables spell them: other documents have other ids."""
+    pa = pytest.importorskip("pyarrow")
+    text = "the same words in all of these records"
+    (tmp_path / "a.jsonl").write_bytes(b'{"id": "x\\udc80", "text": "%b"}\n' % text.encode())
+    with pa.ipc.new_file(tmp_path / "b.arrow", pa.schema({"text": pa.string()})) as writer:
+        writer.write_table(pa.table({"text": [text]}))
+    dedup(tmp_path, tmp_path / "a.jsonl", tmp_path / "b.arrow", "--annotate")
+    annotated = pa.ipc.open_file(str(tmp_path / "out" / "annotated" / "b.arrow")).read_all()
+    assert annotated["ndcore_representative"].to_pylist() == ["x\\udc80"]
+
+
+@pytest.mark.parametrize("option", ["--one-per", "--by"])
+def test_a_file_without_fields_names_the_option_that_needs_one(tmp_path: Path, option: str) -> None:
+    (tmp_path / "a.txt").write_text("some words")
+    said = f"has no field 'url'; {option} needs records"
+    documents = Documents([str(tmp_path / "a.txt")], one_per=Grouping("url", option))
+    with documents, pytest.raises(DocumentError, match=said):
+        documents.scan()
 
 
 def test_binary_on_standard_input_is_refused(

@@ -63,7 +63,7 @@ class Documents:
     Parameters
     ----------
     inputs : sequence of str, or Inputs
-        Files, directories, ``-`` for JSONL on standard input (DESIGN section 4).
+        Files, directories, URLs; ``-`` is standard input: records of any format, or a web archive, known by the first bytes.
     text_field : str or sequence of str
         Fields of JSONL records and columns of Parquet files: of several, the text is a line or more of each, in this order.
         ``a.b`` is the field of that name, or else the field ``b`` of an object, or struct, ``a``; so in every field.
@@ -80,7 +80,7 @@ class Documents:
         Refuse records that have the fields which annotation adds.
     html : {"page", "main"} or None
         The text of HTML: the whole page, or what is taken for its main content (the whole page where that has no word).
-        Given, the texts of JSONL and Parquet are HTML too; None: they are not, and HTML files and archives are read as
+        Given, the texts of records are HTML too; None: they are not, and HTML files and archives are read as
         whole pages.
     include, exclude : sequences of str
         Patterns of files to read, and not to read, of directories (see `Selection`).
@@ -476,7 +476,9 @@ class Documents:
 
     def _whole(self, source: Source) -> Record | tuple[None, str]:
         if self._columns:
-            return None, f"a {source.kind} file has no field {self._columns[0].field!r}; --keep FIELD and --by need records"
+            column = self._columns[0]
+            option = column.option if isinstance(column, Grouping) else "--keep FIELD"
+            return None, f"a {source.kind} file has no field {column.field!r}; {option} needs records"
         try:
             data = read_whole(source)
             text: str | bytes = Extracted.of(data.decode(source.encoding), data) if source.encoding else data

@@ -13,8 +13,9 @@ UNITS = ("word", "char", "grapheme", "byte", "line")
 INPUTS = (
     "Inputs: texts, .jsonl, .ndjson or .jl, .json (an array, lines, or one object), .csv and .tsv with a header, "
     ".html, .htm or .xhtml, the web archives .warc, .wet and .arc (all of these also compressed by gzip, zstd, "
-    "bzip2 or xz), Parquet, Arrow and Feather, - for JSON on standard input, directories, URLs such as "
-    "s3://BUCKET/FOLDER (extra remote), and files written by ndcore sketch. Files are known by their first bytes; "
+    "bzip2 or xz), Parquet, Arrow and Feather, directories, URLs such as s3://BUCKET/FOLDER (extra remote), "
+    "and files written by ndcore sketch; - is standard input: records of any format, or a web archive, known by the "
+    "first bytes. Files are known by their first bytes; "
     "what is no text is refused, in directories passed over and listed."
 )
 # Titles of groups: every command that has such options shows them under the same title.
@@ -91,7 +92,7 @@ def add_record(
         type=part,
         choices=PARTS,
         help="text of HTML: the whole page, or what looks like its main content (the whole page where nothing does); given, "
-        "the text fields of .jsonl and .parquet are HTML too (default page, and text fields are plain text)",
+        "the text fields of records are HTML too (default page, and text fields are plain text)",
     )
 
 

@@ -74,7 +74,8 @@ def lines(text: str) -> list[str]:
     try:
         found = Path(text).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise argparse.ArgumentTypeError(f"{text} cannot be read as UTF-8 text: {error}") from error
+        reason = isinstance(error, OSError) and error.strerror
+        raise argparse.ArgumentTypeError(f"{text} cannot be read as UTF-8 text: {reason or error}") from error
     return [line for line in found if line.strip()]
 
 

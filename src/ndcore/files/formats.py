@@ -30,7 +30,6 @@ _KINDS = {
     ".warc": "archive",
     ".arc": "archive",
     ".wet": "archive",
-    ".wat": "archive",
 }
 WHOLE = ("text", "html")  # kinds of files that are one document
 COLUMNAR = ("parquet", "arrow")

@@ -14,7 +14,7 @@ from typing import IO, Any, Literal
 
 from ndcore.files.outputs import STDOUT, check_output
 from ndcore.files.sources import UsageError
-from ndcore.files.writing import to_json
+from ndcore.files.writing import to_json, to_string
 from ndcore.room import naming
 
 __all__ = ["Column", "Table", "TableFile", "check_apart", "write_json_lines"]
@@ -137,7 +137,7 @@ def _write_parquet(path: Path, table: Table) -> int:
             columns = list(zip(*batch, strict=True))
             texts = [pa.types.is_string(field.type) for field in schema]
             arrays = [
-                pa.array([_utf8(value) for value in values] if text else values, field.type)
+                pa.array([to_string(value) for value in values] if text else values, field.type)
                 for values, text, field in zip(columns, texts, schema, strict=True)
             ]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
@@ -162,8 +162,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
     return value
-
-
-def _utf8(value: str | int | None) -> str | None:
-    """A string without lone surrogates, which no column can hold: they are spelt."""
-    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()

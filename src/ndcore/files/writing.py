@@ -137,6 +137,11 @@ def to_json(value: Any, **options: Any) -> bytes:
         return json.dumps(value, allow_nan=False, **options).encode()
 
 
+def to_string(value: str | int | None) -> str | None:
+    """Return a value of a column of strings, which holds no lone surrogates: they are spelt, as ``\\udc80``."""
+    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
+
+
 def write_summary(output: OutputDirectory, summary: dict[str, Any]) -> None:
     """``summary.json``."""
     with output.below(SUMMARY).open("xb") as file:
@@ -389,11 +394,7 @@ def _annotate_rows(documents: Documents, index: int, target: Path, verdicts: Ver
         arrays = {}
         for at, (name, field) in enumerate(columns.items()):
             kind = types.get(field, pa.string())
-            arrays[name] = pa.array([_utf8(row[at]) if field not in types else row[at] for row in rows], kind)
+            arrays[name] = pa.array([to_string(row[at]) if field not in types else row[at] for row in rows], kind)
         return pa.table(arrays)
 
     columnar.rewrite(documents.sources[index], target, positions.__contains__, added)
-
-
-def _utf8(ident: str | int | None) -> str | None:
-    return None if ident is None else str(ident).encode("utf-8", "replace").decode()
