@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -789,3 +790,39 @@ def test_one_holder_is_refused_before_a_run_and_before_a_dry_one(corpus: Path, t
     for more in ((), ("--dry-run",)):
         assert "'1' is not a whole number of at least 2" in refused(
             capsys, 2, "dedup", corpus, "-o", tmp_path / "out", "--max-holders", 1, *more)
+
+
+def test_the_example_names_the_file_of_stop_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stop words.txt").write_text("the\nof\n")
+    rows = [{"id": "a", "text": "the house of bricks"}, {"id": "b", "text": "house, bricks"}]
+    (tmp_path / "c.jsonl").write_bytes(jsonl(rows))
+    assert run("dedup", "c.jsonl", "-o", "out", "--stop-words", "stop words.txt") == 0
+    said = capsys.readouterr().out
+    assert "1  dropped: the same words in the same order" in said
+    command = said.partition("Look at a pair with: ndcore ")[2]
+    assert "--stop-words 'stop words.txt'" in command
+    assert run(*shlex.split(command), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "lexical"
+
+
+def test_what_is_not_read_is_listed_where_the_report_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "d"
+    folder.mkdir()
+    (folder / "a.jsonl").write_bytes(b'{"text": "one two three"}\n{"broken\n')
+    (folder / "picture").write_bytes(b"\x89PNG\r\n\x1a\n\x00")
+    options = ("d", "--on-error", "skip", "--report")
+    _, err = printed(capfdbinary, "dedup", *options, "a.html", "-o", "-")
+    assert "ndcore: rejected d/a.jsonl:2: " in err and "ndcore: passed over d/picture: " in err
+    assert err.count("standard error lists them") == 2
+    page = Path("a.html").read_text()
+    assert "standard error lists all of them" in page
+    assert "summary.json" not in err and "summary.json" not in page
+    out, err = printed(capfdbinary, "dedup", *options, "b.html", "-o", "out")
+    assert out.decode().count("summary.json lists them") == 2 and "passed over" not in err
+    assert "summary.json lists all of them" in Path("b.html").read_text()

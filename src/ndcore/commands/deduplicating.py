@@ -159,11 +159,12 @@ class Run:
         if None in places:
             return "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
         args, options = self.args, []
+        stop_words = None if args.stop_words is None else args.stop_words.path
         for field in args.text_field or ():
             options += ["--text-field", field]
         for option, value, default in (
             ("--html", args.html_part, None), ("--unit", args.unit, None), ("--width", args.width, None),
-            ("--normalize", args.normalize, None), ("--threshold", args.threshold, 0.8),
+            ("--normalize", args.normalize, None), ("--stop-words", stop_words, None), ("--threshold", args.threshold, 0.8),
         ):
             options += [option, str(value)] if value != default else []
         return f"Look at a pair with: ndcore compare {shlex.join([*map(str, places), *options])}"
@@ -204,7 +205,7 @@ class Run:
     def print(self) -> dict[str, Any]:
         """Write the kept records (of --annotate, all) to standard output as lines of JSON, and return the summary.
 
-        What could not be read is listed on standard error.
+        What could not be read, and what was passed over, is listed on standard error.
         """
         replaced, self.args.printed = 0, True
         with reporting(not self.args.quiet) as report:
@@ -219,6 +220,7 @@ class Run:
         account = self.account() | {"replaced_bytes": replaced}
         if isinstance(self.texts, Documents):
             summary.print_rejected(self.texts.rejected, sys.stderr)
+            summary.print_ignored(self.texts.ignored, sys.stderr)
         return account
 
     def _write_kept_ids(self, output: writing.OutputDirectory) -> None:

@@ -18,10 +18,10 @@ def dedup_page(run: Run, account: dict[str, Any]) -> str:
         run.result,
         name=run.shown if account["repeated_ids"] else lambda position: str(run.verdicts.name(position)),
         rejected=account["counts"]["rejected"],
-        notes=[f"{note}." for note in summary.notes({**account, "without_shingles": 0})],  # the result tells these
+        notes=[f"{note}." for note in summary.notes({**account, "without_shingles": 0}, run.args.output)],  # the result
         tables=[
             *_thresholds(account), _inputs("Inputs", account["inputs"]), *_against(account["against"]),
-            *_rejected(account["rejected"]),
+            *_rejected(account["rejected"], summary.lists(run.args.output)),
         ],
         parameters=[(name, value) for name, value in parameters if name != "threshold"],
         command=run.args.command_line,
@@ -61,9 +61,9 @@ def _against(known: dict[str, Any] | None) -> list[Table]:
     return [_inputs("Compared against", inputs)]
 
 
-def _rejected(rejected: list[dict[str, Any]]) -> list[Table]:
+def _rejected(rejected: list[dict[str, Any]], lists: str) -> list[Table]:
     if not rejected:
         return []
     rows = tuple((item["path"], str(item["line"] or ""), item["reason"]) for item in rejected[:ROWS])
-    text = "Documents that could not be read; summary.json has all of them."
+    text = f"Documents that could not be read; {lists} all of them."
     return [Table("Rejected", text, ("Path", "Line, row or record", "Reason"), rows, len(rejected))]

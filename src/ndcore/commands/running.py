@@ -86,7 +86,7 @@ def dedup(args: argparse.Namespace) -> int:
         print(json.dumps(account, indent=2))
     elif not args.quiet:
         if len(args.thresholds) > 1:
-            thresholds.print_table(account, summary.notes(account), args.output, stream)
+            thresholds.print_table(account, summary.notes(account, args.output), args.output, stream)
         else:
             summary.report(account, run.verdicts, args.output, stream, run.shown, run.example())
         if page is not None:

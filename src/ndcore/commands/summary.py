@@ -95,6 +95,17 @@ def print_rejected(rejected: list[Rejected], stream: TextIO) -> None:
         print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=stream)
 
 
+def print_ignored(ignored: list[Ignored], stream: TextIO) -> None:
+    """Print a line for every path that was passed over, where no file lists them."""
+    for item in ignored:
+        print(f"ndcore: passed over {printable(item.path)}: {printable(item.kind)}", file=stream)
+
+
+def lists(output: str) -> str:
+    """Return what lists the documents and paths that a run of ``ndcore dedup`` did not read: subject and verb."""
+    return "standard error lists" if output == STDOUT else "summary.json lists"
+
+
 def counts(read: int, rejected: int, verdicts: Verdicts) -> dict[str, Any]:
     """Totals; read = kept + dropped + rejected, or an AssertionError says that ndcore has a bug."""
     dropped = verdicts.counts()
@@ -126,13 +137,13 @@ def report(
     rows = [("read", totals["read"], ""), ("kept", totals["kept"], "")]
     rows += [(name, number, f"dropped: {_MEANING[name]}") for name, number in totals["dropped_by_class"].items()]
     rows.append(
-        ("rejected", totals["rejected"], "could not be read; listed in summary.json" if totals["rejected"] else "")
+        ("rejected", totals["rejected"], f"could not be read; {lists(output)} them" if totals["rejected"] else "")
     )
     width = max(len(f"{number:,}") for _, number, _ in rows)
     print(_headline(summary), file=stream)
     for name, number, meaning in rows:
         print(f"  {name:<10} {number:>{width},}  {meaning}".rstrip(), file=stream)
-    for note in notes(summary):
+    for note in notes(summary, output):
         print(f"  note: {note}", file=stream)
     _clusters(verdicts, stream, shown)
     _where(summary, output, stream)
@@ -147,8 +158,9 @@ def _headline(summary: dict[str, Any]) -> str:
     return f"Near-duplicates at resemblance {parameters['threshold']:g} or more ({shingling}, {kind})"
 
 
-def notes(summary: dict[str, Any]) -> list[str]:
-    """What a reader should know besides the totals."""
+def notes(summary: dict[str, Any], output: str) -> list[str]:
+    """What a reader should know besides the totals; `output` as of the command line."""
+    more = "" if output == STDOUT else "; see common in summary.json"
     common = summary["common"]
     cut = sum(int(run.get("cut", 0)) for run in common)
     others = summary.get("records_not_documents", {})
@@ -163,9 +175,9 @@ def notes(summary: dict[str, Any]) -> list[str]:
         (sum(others.values()), "record", f"of archives kept untouched, not being a document ({kinds})"),
         (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
         (summary["repeated_ids"], "document", "with the id of an earlier one; file and line tell them apart"),
-        *left_out(summary["excluded"], ignored, "summary.json lists"),
+        *left_out(summary["excluded"], ignored, lists(output)),
         (len(common), "feature", "so common that documents holding it were compared with representatives only"),
-        (cut, "document", "not compared with all of these; see common in summary.json"),
+        (cut, "document", f"not compared with all of these{more}"),
         *_approximate(summary),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ndcore.checks import parsed_size
@@ -69,14 +69,22 @@ def seed(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
 
 
-def lines(text: str) -> list[str]:
+class Lines(list[str]):
+    """Lines of a file, and its path."""
+
+    def __init__(self, lines: Iterable[str], path: str) -> None:
+        super().__init__(lines)
+        self.path = path
+
+
+def lines(text: str) -> Lines:
     """The lines of a file of UTF-8 that are not blank."""
     try:
         found = Path(text).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = isinstance(error, OSError) and error.strerror
         raise argparse.ArgumentTypeError(f"{text} cannot be read as UTF-8 text: {reason or error}") from error
-    return [line for line in found if line.strip()]
+    return Lines((line for line in found if line.strip()), text)
 
 
 def memory(text: str) -> int:
