@@ -325,3 +325,15 @@ def test_annotation_is_the_same_in_every_format_of_tables(tmp_path: Path) -> Non
             assert line["ndcore_representative_line"] == ("1" if name == "t.parquet" else "2")  # a header is a line
             assert line["ndcore_representative_file"] == str(tmp_path / name)
             assert line.get("ndcore_against") == ("false" if against else None)
+
+
+def test_what_has_no_shingles_has_no_resemblance_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text('{"text": ""}\n{"text": ""}\n')
+    for suffix in (".jsonl", ".csv", ".parquet"):
+        if suffix == ".parquet":
+            pytest.importorskip("pyarrow")
+        out, table, pairs = tmp_path / f"out{suffix}", tmp_path / f"t{suffix}", tmp_path / f"p{suffix}"
+        assert run("dedup", tmp_path / "c.jsonl", "-o", out, "--table", table, "--pairs", pairs, "-q") == 0
+        nothing = "" if suffix == ".csv" else None
+        assert [row["resemblance"] for row in read(pairs)] == [nothing] == [read(table)[1]["resemblance"]]
+        assert lines(out / "clusters.jsonl")[0]["resemblance"] is None

@@ -51,8 +51,8 @@ def design_filter(threshold: float, *, num_perm: int = 84, miss: float | None = 
     false_candidates : (float, float), optional
         A resemblance below the threshold, and the largest probability allowed that a pair exactly there is proposed.
     prior : array, or callable, optional
-        Resemblances of a sample of pairs, for instance ``result.pairs.resemblance``; or their density on [0, 1], called with
-        one float at a time and not necessarily normalised.
+        Resemblances of a sample of pairs, for instance ``result.pairs.resemblance[result.verified]``; or their density on
+        [0, 1], called with one float at a time and not necessarily normalised.
 
     Returns
     -------

@@ -160,7 +160,7 @@ def histogram(values: ArrayLike, width: float = 0.02) -> Histogram:
     Parameters
     ----------
     values : array of float in [0, 1]
-        For instance ``result.pairs.resemblance``.
+        For instance ``result.pairs.resemblance[result.verified]``: that of pairs without shingles is nan.
     width : float in (0, 1]
         1 divided by a whole number.
 

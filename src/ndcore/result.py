@@ -128,8 +128,8 @@ class NearDuplicates(Assignments):
     resemblance : ndarray of float64 (n,)
         To labels[i]: 1.0 for kept documents, nan for an identical one that has no shingles.
     pairs : Pairs
-        Identical and lexically equivalent documents, each with the first of its class, resemblance 1.0; and verified
-        candidate pairs at or above the threshold between these first ones. None within `against`.
+        Identical and lexically equivalent documents, each with the first of its class, resemblance 1.0, or nan without
+        shingles; and verified candidate pairs at or above the threshold between these first ones. None within `against`.
     estimated : ndarray of bool (pairs,)
         True where a text was not at hand and the resemblance is an estimate from signatures.
     threshold : float
@@ -356,7 +356,7 @@ def _with_equals(
     a = np.concatenate([pairs.a, np.minimum(members, firsts)])
     b = np.concatenate([pairs.b, np.maximum(members, firsts)])
     order = np.lexsort((b, a))
-    resemblance = np.concatenate([pairs.resemblance, np.ones(len(members))])
+    resemblance = np.concatenate([pairs.resemblance, np.where(sources.valid[members], 1.0, np.nan)])
     return Pairs(a[order], b[order], resemblance[order]), np.concatenate([estimated, np.zeros(len(members), bool)])[order]
 
 

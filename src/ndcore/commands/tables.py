@@ -111,7 +111,7 @@ def _pairs(run: Run, places: _Places) -> Iterator[tuple[Any, ...]]:
     for start in range(0, len(result.estimated), 1 << 16):
         part = [column[start : start + (1 << 16)].tolist() for column in columns]
         for a, b, resemblance, verdict, estimated in zip(*part, strict=True):
-            yield a, name(a), *places.of(a), b, name(b), *places.of(b), verdict, resemblance, estimated
+            yield a, name(a), *places.of(a), b, name(b), *places.of(b), verdict, finite(resemblance), estimated
 
 
 def _are_numbers(run: Run) -> bool:

@@ -52,8 +52,8 @@ class Result:
     resemblance : list of float
         Exact resemblance of i to labels[i]; 1.0 where kept, nan for a version or a duplicate without shingles.
     pairs : list of (int, int, float)
-        Pairs a < b, ascending: of identical and lexically equivalent documents each with the first of its class, with 1.0;
-        of these first ones those at or above the threshold. None within ``against``.
+        Pairs a < b, ascending: of identical and lexically equivalent documents each with the first of its class, with 1.0,
+        or nan without shingles; of these first ones those at or above the threshold. None within ``against``.
     valid : list of bool
         Whether the document has shingles.
     """
@@ -154,7 +154,9 @@ def near_duplicates(
     heads = CLUSTERINGS[cluster](len(documents), pairs, order)
     labels = [heads[leaders[versions[i]]] for i in range(n)]
     verdicts = [_verdict(reads, i, labels[i]) if versions[i] == i else ("version", math.nan) for i in range(n)]
-    equals = [(min(i, leaders[i]), max(i, leaders[i]), 1.0) for i in range(n) if leaders[i] != i]
+    equals = [
+        (min(i, leaders[i]), max(i, leaders[i]), 1.0 if reads[i].shingles else math.nan) for i in range(n) if leaders[i] != i
+    ]
     return Result(
         labels,
         [verdict for verdict, _ in verdicts],
