@@ -95,3 +95,23 @@ def test_a_report_is_not_written_to_standard_output(
     for output in ("-", "out"):
         assert main(["dedup", "a.jsonl", "-o", output, "--report", "-"]) == 2
         assert "a page of ndcore cannot be written to standard output" in capsys.readouterr().err
+
+
+def test_overwrite_says_that_tables_carry_no_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_text('{"text": "one two"}\n')
+    for name in ("t.csv", "page.html"):
+        Path(name).write_text("of somebody else")
+    assert main(["dedup", "a.jsonl", "-o", "out", "--report", "page.html", "--overwrite"]) == 2
+    assert main(["dedup", "a.jsonl", "-o", "out", "--table", "t.csv", "--overwrite"]) == 0
+    assert Path("t.csv").read_text().startswith("id,")
+    capsys.readouterr()
+    for command, words in (
+        ("dedup", "any file of the names of --table and --pairs"), ("design", "any file of the name of --plot"),
+        ("clusters", "any file called FILE"),
+    ):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert words in " ".join(capsys.readouterr().out.split())

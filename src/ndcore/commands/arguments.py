@@ -91,7 +91,8 @@ def _add_dedup(commands: _Commands) -> None:
         "-o", "--output", required=True, metavar="OUTDIR",
         help="directory to write; it must not exist. -: print the records that are kept",
     )
-    add_overwrite(output, "OUTDIR if ndcore dedup wrote it, the page of --report, and tables")
+    add_overwrite(output, "OUTDIR and the page of --report if ndcore wrote them, and any file of the names of --table and "
+                  "--pairs")
     output.add_argument(
         "--annotate", action="store_true", help="write all records with their verdict to annotated/ instead of kept/"
     )
@@ -216,7 +217,7 @@ def _add_design(commands: _Commands) -> None:
     given.add_argument("--preset", choices=("altavista",), help="6 groups of 14, need 2, for 200,000,000 pages at 0.975")
     output = p.add_argument_group(OUTPUT)
     output.add_argument("--plot", metavar="FILE", help="write the curve to a .png, .svg or .pdf file; it must not exist")
-    add_overwrite(output, "the file of --plot")
+    add_overwrite(output, "any file of the name of --plot")
     add_json(output, "print one JSON object")
 
 

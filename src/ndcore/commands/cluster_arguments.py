@@ -113,7 +113,7 @@ def add_clusters(commands: Any) -> None:
     output = p.add_argument_group(OUTPUT)
     output.add_argument("-o", "--output", metavar="FILE", default="-",
                         help="a .parquet, .csv or .jsonl file; it must not exist (default -: print JSON lines)")
-    add_overwrite(output, "FILE")
+    add_overwrite(output, "any file called FILE")
     add_json(output, "with -o FILE: print the number of its rows as a JSON object")
     running = p.add_argument_group(RUNNING)
     running.add_argument("-q", "--quiet", action="store_true", help="do not say how many rows there are")

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ndcore.commands import hamming
-from ndcore.commands.shared_arguments import INPUT, OUTPUT, Group, add_json, add_overwrite, add_running
+from ndcore.commands.shared_arguments import INPUT, OUTPUT, SIZES, Group, add_json, add_overwrite, add_running
 from ndcore.commands.values import block_counts, bounded, integer, memory, positive, whole
 from ndcore.files.fingerprints import FORMATS
 from ndcore.planning import MAX_DISTANCE
@@ -54,7 +54,9 @@ def _add_build(parts: Any) -> None:
     tables.add_argument("--compress", action="store_true", help="65 to 75 % of the memory; queries take longer")
     choice = tables.add_mutually_exclusive_group()
     choice.add_argument("--tables", type=positive, metavar="N", help="at most so many (default: of least expected time)")
-    choice.add_argument("--memory", type=memory, metavar="SIZE", help="for tables and directories, for instance 4G")
+    choice.add_argument(
+        "--memory", type=memory, metavar="SIZE", help=f"for tables and directories, for instance 4G ({SIZES})"
+    )
     _add_columns(p)
     add_running(p)
 
@@ -125,7 +127,9 @@ def _add_plan(parts: Any) -> None:
     choice.add_argument("--min-prefix", type=whole, metavar="P", help="fewest tables that lead with P bits or more")
     choice.add_argument("--tables", type=positive, metavar="N", help="longest prefix with at most N tables")
     choice.add_argument("--splits", type=block_counts, metavar="R,…", help="blocks of every level, for instance 4,4")
-    choice.add_argument("--memory", type=memory, metavar="SIZE", help="for tables and directories, for instance 500G")
+    choice.add_argument(
+        "--memory", type=memory, metavar="SIZE", help=f"for tables and directories, for instance 500G ({SIZES})"
+    )
 
 
 def _add_columns(p: argparse.ArgumentParser) -> Group:

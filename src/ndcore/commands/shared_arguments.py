@@ -21,6 +21,8 @@ INPUTS = (
 # Titles of groups: every command that has such options shows them under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
 
+SIZES = "G is 1024^3 bytes"  # what --memory takes
+
 Group: TypeAlias = "argparse._ArgumentGroup"
 
 
@@ -125,6 +127,6 @@ def add_running(p: argparse.ArgumentParser, limit: str | None = None) -> Group:
     group = p.add_argument_group(RUNNING)
     group.add_argument("--threads", type=positive, metavar="N", help="default: all cores; results do not depend on it")
     if limit is not None:
-        group.add_argument("--memory", dest="memory_limit", type=memory, metavar="SIZE", help=limit)
+        group.add_argument("--memory", dest="memory_limit", type=memory, metavar="SIZE", help=f"{limit} ({SIZES})")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress and no report")
     return group
