@@ -9,12 +9,13 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_archives import INFO, arc, html, http, response, save, words
 from test_cli import jsonl, run, text
 
 from ndcore.documents import Documents
-from ndcore.files.places import Place, Places
+from ndcore.files.places import Place, Places, SavedPlaces
 
 DAY = datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC)
 
@@ -168,3 +169,11 @@ def test_places_take_eight_bytes_until_one_has_a_date() -> None:
         "x_file": "f", "x_line": 9, "x_offset": 0, "x_date": "1969-07-20T18:17:40.123456Z"
     }
     assert str(places.place(3, "f")) == "f" and str(places.place(5, "f")) == "f:10"
+
+
+def test_places_with_offsets_and_no_dates_are_of_archives() -> None:
+    arrays = {"file": np.zeros(1, np.uint32), "line": np.ones(1, np.int64)}
+    assert not SavedPlaces({"files": ["a"]}, arrays, 1).of_archives
+    offset, date = {"offset": np.full(1, 7)}, {"date": np.full(1, 7)}
+    for more in (offset, date, offset | date):
+        assert SavedPlaces({"files": ["a"]}, arrays | more, 1).of_archives

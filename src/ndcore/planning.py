@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from ndcore.checks import checked_int
+from ndcore.human import counted
 from ndcore.tabledesigns import (
     MAX_TABLES,
     Table,
@@ -139,11 +140,11 @@ class TablePlan:
         least, most = min(self.prefixes), max(self.prefixes)
         bits = f"{least} bits" if least == most else f"{least} to {most} bits"
         return "\n".join([
-            f"{_counted(len(self.tables), 'table')} of {count} fingerprints of {self.bits} bits: "
+            f"{counted(len(self.tables), 'table')} of {count} fingerprints of {self.bits} bits: "
             f"exact within {self.max_distance}",
             f"  prefix      {bits}",
             f"  a probe     meets at most {_short(self.matches)} fingerprints on average",
-            f"  a query     {_counted(len(self.tables), 'probe')}, {_short(self.candidates)} fingerprints, "
+            f"  a query     {counted(len(self.tables), 'probe')}, {_short(self.candidates)} fingerprints, "
             f"about {_time(self.nanoseconds)}",
             f"  memory      {_bytes(self.memory)}, {self.memory / math.exp2(self.log2_count):.1f} bytes a fingerprint, "
             "ids apart",
@@ -314,10 +315,6 @@ def _checked_prefix(min_prefix: int, bits: int, k: int) -> int:
         longest = max(p for p in range(bits - k + 1) if least_count(bits, k, p) <= MAX_TABLES)
         raise ValueError(f"min_prefix is {min_prefix}; that takes more than {MAX_TABLES} tables: {longest} is the most")
     return prefix
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _short(x: float) -> str:

@@ -46,7 +46,7 @@ def _members(made: Collection, ident: Any, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"cluster": label, "members": members}, indent=2))
         return 0
-    print(f"{counted(len(members), 'document')} in the cluster of {printable(str(label))}", file=sys.stdout)
+    print(f"{counted(len(members), 'document')} in the cluster of {printable(str(label))}")
     for member in members:
         print(printable(str(member)))
     return 0

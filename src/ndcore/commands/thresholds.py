@@ -6,7 +6,6 @@ from typing import Any, TextIO
 
 from ndcore.commands.deduplicating import Run
 from ndcore.commands.summary import printable
-from ndcore.files.verdicts import CLASSES
 from ndcore.files.writing import OutputDirectory, write_summary
 
 __all__ = ["print_table", "write_each"]
@@ -39,8 +38,7 @@ def print_table(summary: dict[str, Any], notes: list[str], output: str, stream: 
     kind = "estimated from sketches" if summary["estimated"] else "exact"
     print(f"Near-duplicates of {summary['counts']['read']:,} documents at {len(lines)} thresholds ({parameters['unit']} "
           f"shingles of {parameters['width']}, {kind})", file=stream)
-    dropped = [name for name in lines[0]["dropped_by_class"] if name in CLASSES or any(
-        line["dropped_by_class"][name] for line in lines)]
+    dropped = list(lines[0]["dropped_by_class"])
     heads = ["threshold", "kept", "dropped", *dropped, "clusters"]
     rows = [
         [f"{line['threshold']:g}", *(f"{line[name]:,}" for name in ("kept", "dropped")),

@@ -132,7 +132,7 @@ class SavedPlaces:
     @property
     def of_archives(self) -> bool:
         """Whether some have an offset or a date."""
-        return "date" in self.arrays
+        return "offset" in self.arrays or "date" in self.arrays
 
     @classmethod
     def unknown(cls, n: int) -> SavedPlaces:
