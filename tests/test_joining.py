@@ -142,8 +142,8 @@ def test_what_is_refused(tmp_path):
 @pytest.mark.parametrize(("arguments", "error", "message"), [
     ({"plan": None}, TypeError, 'plan is "auto" or a TablePlan, got None'), ({"plan": "x"}, TypeError, "got 'x'"),
     ({"bits": 0}, ValueError, "bits is 0; fingerprints have 1 to 64"), ({"bits": -1}, ValueError, "bits is -1"),
-    ({"bits": "a"}, TypeError, "bits is 'a'; it must be an int"), ({"bits": 8.0}, TypeError, "bits is 8.0"),
-    ({"max_distance": 1.5}, TypeError, "max_distance is 1.5; it must be an int"),
+    ({"bits": "a"}, TypeError, "bits is 'a' of type str; it must be an int"), ({"bits": 8.0}, TypeError, "bits is 8.0"),
+    ({"max_distance": 1.5}, TypeError, "max_distance is 1.5 of type float; it must be an int"),
     ({"max_distance": 11}, ValueError, "max_distance is 11; 0 to 10"),
     ({"bits": 3}, ValueError, "max_distance is 3 of 3 bits"),
     ({"plan": nd.plan_tables(max_distance=2)}, ValueError, "the plan is for 64 bits within 2; asked are 64 within 3"),

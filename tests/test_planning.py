@@ -150,7 +150,7 @@ def test_a_table_moves_runs():
 @pytest.mark.parametrize(("arguments", "error", "message"), [
     ({"bits": 0}, ValueError, "bits is 0; fingerprints have 1 to 64"),
     ({"bits": 65}, ValueError, "bits is 65"),
-    ({"bits": 6.0}, TypeError, "bits is 6.0; it must be an int"),
+    ({"bits": 6.0}, TypeError, "bits is 6.0 of type float; it must be an int"),
     ({"max_distance": -1}, ValueError, "max_distance is -1; 0 to 10"),
     ({"max_distance": 11}, ValueError, "max_distance is 11; 0 to 10"),
     ({"bits": 3, "max_distance": 3}, ValueError, "3 of 3 bits: every fingerprint is that near"),
@@ -180,11 +180,11 @@ def test_the_plan_for_pairs_counts_the_tables_it_makes(log2_count, tables):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    ({"bits": "64"}, "bits is '64'; it must be an int"),
-    ({"max_distance": None}, "max_distance is None; it must be an int"),
+    ({"bits": "64"}, "bits is '64' of type str; it must be an int"),
+    ({"max_distance": None}, "max_distance is None of type NoneType; it must be an int"),
     ({"log2_count": "34"}, "log2_count is '34'; it must be a number"), ({"log2_count": None}, "log2_count is None"),
-    ({"min_prefix": 1.5}, "min_prefix is 1.5; it must be an int"),
-    ({"max_tables": 4.0}, "max_tables is 4.0; it must be an int"),
+    ({"min_prefix": 1.5}, "min_prefix is 1.5 of type float; it must be an int"),
+    ({"max_tables": 4.0}, "max_tables is 4.0 of type float; it must be an int"),
     ({"memory": "4G"}, "memory is '4G'; it must be a number of bytes"),
     ({"splits": 5}, "splits is 5; it must be a sequence"),
     ({"splits": "44"}, "splits is '44'; it must be a sequence"), ({"splits": [4.5]}, "a number of blocks in splits is 4.5"),

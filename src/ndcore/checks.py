@@ -6,7 +6,7 @@ import importlib
 import operator
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -89,6 +89,8 @@ def check_documents(texts: Any, name: str = "texts") -> None:
     if isinstance(texts, Mapping):
         raise TypeError(f"{name} is a {type(texts).__name__}, whose keys would be taken for documents; give "
                         "list(d.values()), and list(d) as ids where a function takes ids")
+    if isinstance(texts, KeysView):
+        raise TypeError(f"{name} is a {type(texts).__name__}; give list(…) of it")
     if isinstance(texts, AbstractSet):
         raise TypeError(f"{name} is a {type(texts).__name__}, which has no order to tell its documents apart by; give "
                         "sorted(…), a list")

@@ -48,6 +48,8 @@ class Sketches:
         BLAKE2b-128 of the document's bytes (of a page without shingles: of the page, not of its text), then of its
         canonical tokens.
 
+    Notes
+    -----
     ``len``, iteration and ``sk[i]`` give values of documents; slices, masks and index arrays give Sketches. Arrays are
     read-only; all but offsets and moduli may be replaced by others of the same length.
     """
