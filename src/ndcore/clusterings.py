@@ -96,6 +96,8 @@ class Clustering(Assignments):
         How pairs were found: method, max_holders, and what else the method takes.
     ids : sequence or None
 
+    Notes
+    -----
     Arrays are read-only.
     """
 

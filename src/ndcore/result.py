@@ -143,6 +143,8 @@ class NearDuplicates(Assignments):
     ids : list or None
         As given.
 
+    Notes
+    -----
     Arrays are read-only.
     """
 
