@@ -130,7 +130,7 @@ def test_warc_in_every_compression(tmp_path: Path, compress: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("suffix", ["warc", "wet", "wat", "arc", "WARC", "warc.gz", "wet.gz", "arc.gz", "warc.zst"])
+@pytest.mark.parametrize("suffix", ["warc", "wet", "arc", "WARC", "warc.gz", "wet.gz", "arc.gz", "warc.zst"])
 def test_suffixes(suffix: str) -> None:
     assert of_name(f"a.{suffix}") == ("archive", suffix.partition(".")[2])
 
