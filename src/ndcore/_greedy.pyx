@@ -70,7 +70,7 @@ cdef class Greedy:
     cdef bint held
 
     def __cinit__(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
-                 const uint64_t[::1] masks not None, double threshold, uint32_t max_holders, bint popular):
+                  const uint64_t[::1] masks not None, double threshold, uint32_t max_holders, bint popular):
         cdef size_t n = masks.shape[0], total = values.shape[0], room = total + total // 2 + 1
         if not _bounds.cut(offsets, n, total):
             raise ValueError(f"{offsets.shape[0]} offsets do not cut {total} values into {n} sketches")

@@ -83,7 +83,7 @@ cdef class WeightTable:
     cdef uint64_t[::1] slots
 
     def __cinit__(self, const uint64_t[::1] fingerprints not None, const int32_t[::1] weights not None, missing: int,
-                 seed: int):
+                  seed: int):
         cdef size_t n = fingerprints.shape[0]
         cdef uint64_t key = coefficients(seed, 0)[0]
         cdef uint64_t[::1] mixed = np.empty(n, np.uint64)
