@@ -54,6 +54,15 @@ class Sketches:
     read-only; all but offsets and moduli may be replaced by others of the same length.
     """
 
+    values: NDArray[Any]
+    recipe: Recipe
+    offsets: NDArray[np.int64] | None
+    sizes_exact: NDArray[np.bool_]
+    valid: NDArray[np.bool_]
+    ids: list[Any] | None
+    digests: NDArray[np.uint8] | None
+    moduli: NDArray[np.uint64] | None
+    _sizes: NDArray[np.float64] | Callable[[], NDArray[np.float64]]
     _kinds: ClassVar[dict[str, type[Sketches]]] = {}  # recipes whose sketches are of a class of their own
 
     def __init_subclass__(cls, kind: str) -> None:
@@ -72,16 +81,19 @@ class Sketches:
         digests: NDArray[np.uint8] | None = None,
         moduli: NDArray[np.uint64] | None = None,
     ) -> None:
-        self.values, self.recipe, self.moduli = values, recipe, moduli
-        self.offsets = None if offsets is None else private(offsets)
-        self._sizes, self.sizes_exact, self.valid = sizes, sizes_exact, valid
-        self.ids: list[Any] | None = None if ids is None else list(ids)
-        self.digests = digests
+        offsets = None if offsets is None else private(offsets)
+        vars(self).update(  # past `__setattr__`, which is for those who replace something
+            values=frozen(values), recipe=recipe, moduli=frozen(moduli), offsets=offsets, _sizes=frozen(sizes),
+            sizes_exact=frozen(sizes_exact), valid=frozen(valid), ids=None if ids is None else list(ids),
+            digests=frozen(digests),
+        )
+        numbered: dict[str, Any] = {
+            "sizes_exact": sizes_exact, "valid": valid, "ids": self.ids, "digests": digests, "moduli": moduli,
+        }
         if not callable(sizes):
-            self._check_number("sizes", sizes)
-        for name in ("sizes_exact", "valid", "ids", "digests", "moduli"):
-            self._check_number(name, getattr(self, name))
-        offsets = self.offsets
+            numbered["sizes"] = sizes
+        for name, given in numbered.items():
+            self._check_number(name, given)
         if offsets is not None and (offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any()):
             raise ValueError(f"offsets do not ascend from 0 to {len(values)}, the number of values")
 
