@@ -25,7 +25,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 echo "== $($prefix-gcc --version | head -n 1); $(qemu-aarch64-static --version | head -n 1)"
-strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror -DND_COUNT_STEPS "-I$core")
+strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror -pthread -DND_COUNT_STEPS "-I$core")
 objects() {    # FOLDER OPTION ...: core and tests, one object each
     mkdir "$work/$1"
     local folder=$work/$1 file
