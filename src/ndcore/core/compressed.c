@@ -265,7 +265,7 @@ size_t nd_compressed_find(const nd_compressed_table *t, size_t from, uint64_t ke
     uint64_t below = last[begin], above = last[end - 1];   /* each is read once: the file they lie in may be changed */
     if (below >= key)
         return begin;
-    if (above < key)
+    if (above < key || end - begin == 1)                   /* of a single block both reads are one value, unless it changed */
         return end;
     begin++;
     end--;
