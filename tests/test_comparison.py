@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.hypergeometric import finite_intervals
 from ndcore.reference import minhash, resemblance
+from ndcore.stats.hypergeometric import finite_intervals
 
 SKETCHERS = [nd.MinHasher(16), nd.MinHasher(9, 64), nd.MinHasher(16, method="fast"), nd.BottomSketcher(12),
              nd.BottomSketcher(12, 32), nd.ModSketcher(2), nd.ModSketcher(1, size=12),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.intervals import interval, lower_tail, upper_tail
+from ndcore.stats.binomial import interval, lower_tail, upper_tail
 
 
 def exact_upper(least, trials, p):

@@ -8,7 +8,7 @@ import pytest
 
 import ndcore as nd
 from ndcore import plots
-from ndcore.intervals import interval
+from ndcore.stats.binomial import interval
 
 # ---- data
 

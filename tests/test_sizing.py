@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.intervals import upper_tail
+from ndcore.stats.binomial import upper_tail
 
 DECIMALS = st.integers(0, 100).map(lambda i: Fraction(i, 100))
 

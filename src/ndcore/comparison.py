@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.hypergeometric import finite_intervals
-from ndcore.intervals import checked_interval, interval
 from ndcore.readonly import Frozen
+from ndcore.stats.binomial import checked_interval, interval
+from ndcore.stats.hypergeometric import finite_intervals
 
 __all__ = ["Comparison", "Method", "Quantity"]
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from ndcore.checks import MAX_MINIMA, checked_int
 from ndcore.filtering import FilterDesign, checked_setting, feature_bytes
-from ndcore.intervals import upper_tail
 from ndcore.passing import checked_positive, miss_of_design, pass_probability
 from ndcore.priors import Given, Prior
+from ndcore.stats.binomial import upper_tail
 from ndcore.unrelated import BACKGROUND, Unrelated
 
 __all__ = ["design_filter"]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore.checks import checked_int, checked_threshold
-from ndcore.intervals import lower_tail, upper_tail
 from ndcore.passing import (
     checked_positive,
     checked_resemblance,
@@ -21,6 +20,7 @@ from ndcore.passing import (
     resemblance_at,
 )
 from ndcore.priors import Errors, Given, Prior
+from ndcore.stats.binomial import lower_tail, upper_tail
 from ndcore.unrelated import BACKGROUND, Unrelated
 
 __all__ = [

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore.checks import checked_int
-from ndcore.intervals import log_coefficient, lower_tail
+from ndcore.stats.binomial import log_coefficient, lower_tail
 from ndcore.unrelated import log_complement
 
 __all__ = ["inflection", "log_pass_probability", "miss_probability", "pass_probability", "resemblance_at"]

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore.filtering import FilterDesign
-from ndcore.intervals import interval
 from ndcore.passing import checked_positive, checked_resemblance
+from ndcore.stats.binomial import interval
 
 __all__ = [
     "Bands",

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.intervals import log_coefficient
 from ndcore.passing import checked_resemblance
+from ndcore.stats.binomial import log_coefficient
 from ndcore.unrelated import log_complement
 
 __all__ = ["Errors", "Given", "Prior"]

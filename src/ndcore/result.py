@@ -15,13 +15,13 @@ from ndcore.checks import position_of
 from ndcore.clustering import represent
 from ndcore.estimating import Overlap, overlap, ratio, sizes_of_rows
 from ndcore.filtering import FilterDesign, expected_spurious
-from ndcore.intervals import interval
 from ndcore.progress import resolve
 from ndcore.reading import read_digests
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
+from ndcore.stats.binomial import interval
 from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = ["CLASSES", "Explanation", "NearDuplicates", "Pairs"]

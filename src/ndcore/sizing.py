@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from ndcore.checks import checked_int
 from ndcore.filtering import fingerprint_bits
-from ndcore.intervals import upper_tail
+from ndcore.stats.binomial import upper_tail
 
 __all__ = ["expected_distinct", "fingerprint_bits", "fingerprint_error", "probability_within", "sample_size"]
 

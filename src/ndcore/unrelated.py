@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.intervals import log_coefficient
+from ndcore.stats.binomial import log_coefficient
 
 __all__ = ["BACKGROUND", "Unrelated", "log_complement"]
 
