@@ -31,9 +31,9 @@ from ndcore.result import NearDuplicates
 from ndcore.selfjoin import hamming_pairs
 from ndcore.shingling import POLYNOMIAL, Shingling
 from ndcore.simhashing import SimHasher, Simhashes
-from ndcore.sizing import expected_distinct, fingerprint_bits, fingerprint_error, probability_within, sample_size
 from ndcore.sketches import Sketches, load
 from ndcore.sketching import BottomSketcher, MinHasher
+from ndcore.stats.sample_size import expected_distinct, fingerprint_bits, fingerprint_error, probability_within, sample_size
 from ndcore.superfeatures import meta_sketches, super_features, super_shingle_probability, super_shingles
 from ndcore.weighting import Idf
 
