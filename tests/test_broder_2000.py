@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.filtering import expected_spurious, fingerprint_bits
 from ndcore.passing import log_pass_probability, miss_probability, pass_probability, resemblance_at
+from ndcore.stats.collisions import expected_spurious, fingerprint_bits
 
 DOCUMENTS = 200_000_000
 

@@ -13,16 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ndcore.designing import CANDIDATE_COST, COLLISION_COST, MAX_COLLISIONS_PER_DOCUMENT, design_filter
-from ndcore.filtering import (
-    ALTAVISTA,
-    FilterDesign,
-    expected_spurious,
-    fingerprint_bits,
-    least_equal_minima,
-    miss_probability,
-    pass_probability,
-)
+from ndcore.filtering import ALTAVISTA, FilterDesign, least_equal_minima, miss_probability, pass_probability
 from ndcore.passing import inflection, log_pass_probability, resemblance_at
+from ndcore.stats.collisions import expected_spurious, fingerprint_bits
 
 
 def exact_pass(rho, groups, group_size, need):

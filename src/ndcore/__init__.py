@@ -18,7 +18,7 @@ from ndcore.dedup import near_duplicates
 from ndcore.designing import design_filter
 from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
-from ndcore.filtering import ALTAVISTA, FilterDesign, expected_spurious, pass_probability
+from ndcore.filtering import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.fingerprints import hamming_distances
 from ndcore.fourphase import cluster
 from ndcore.greedy import greedy_clusters
@@ -33,7 +33,8 @@ from ndcore.shingling import POLYNOMIAL, Shingling
 from ndcore.simhashing import SimHasher, Simhashes
 from ndcore.sketches import Sketches, load
 from ndcore.sketching import BottomSketcher, MinHasher
-from ndcore.stats.sample_size import expected_distinct, fingerprint_bits, fingerprint_error, probability_within, sample_size
+from ndcore.stats.collisions import expected_distinct, expected_spurious, fingerprint_bits, fingerprint_error
+from ndcore.stats.sample_size import probability_within, sample_size
 from ndcore.superfeatures import meta_sketches, super_features, super_shingle_probability, super_shingles
 from ndcore.weighting import Idf
 

@@ -148,3 +148,13 @@ def check_numbered(n: int, what: str, advice: str) -> None:
     """Raise ValueError where n things are more than 32 bits can number."""
     if n > MOST_NUMBERED:
         raise ValueError(f"{n:,} {what} are more than {MOST_NUMBERED:,}, which have numbers of 32 bits: {advice}")
+
+
+def checked_shape(groups: int, group_size: int, need: int) -> tuple[int, int, int]:
+    """Return the shape of a filter. ValueError where no pair could ever share `need` features."""
+    groups = checked_int("groups", groups, 1)
+    group_size = checked_int("group_size", group_size, 1)
+    need = checked_int("need", need, 1)
+    if need > groups:
+        raise ValueError(f"need={need} of groups={groups} features can never be shared; need is at most groups")
+    return groups, group_size, need

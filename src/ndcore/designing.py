@@ -12,7 +12,7 @@ import numpy as np
 
 from ndcore.checks import MAX_MINIMA, checked_int
 from ndcore.filtering import FilterDesign, checked_setting, feature_bytes
-from ndcore.passing import checked_positive, miss_of_design, pass_probability
+from ndcore.passing import miss_of_design, pass_probability
 from ndcore.priors import Given, Prior
 from ndcore.stats.binomial import upper_tail
 from ndcore.unrelated import BACKGROUND, Unrelated
@@ -137,7 +137,7 @@ def _features_within(bytes_per_document: int | None, documents: int) -> int | No
     if bytes_per_document is None:
         return None
     size = feature_bytes(documents)
-    held = checked_positive("bytes_per_document", bytes_per_document) // size
+    held = checked_int("bytes_per_document", bytes_per_document, 1) // size
     if held == 0:
         raise ValueError(f"bytes_per_document is {bytes_per_document}; one feature of a collection of {documents:,} "
                          f"documents takes {size}")

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.checks import checked_int, checked_threshold
+from ndcore.checks import checked_int, checked_shape, checked_threshold
 from ndcore.passing import (
-    checked_positive,
     checked_resemblance,
-    checked_shape,
     inflection,
     miss_of_design,
     miss_probability,
@@ -20,14 +18,13 @@ from ndcore.passing import (
     resemblance_at,
 )
 from ndcore.priors import Errors, Given, Prior
-from ndcore.stats.binomial import lower_tail, upper_tail
+from ndcore.stats.binomial import lower_tail
+from ndcore.stats.collisions import expected_spurious, fingerprint_bits
 from ndcore.unrelated import BACKGROUND, Unrelated
 
 __all__ = [
     "ALTAVISTA",
     "FilterDesign",
-    "expected_spurious",
-    "fingerprint_bits",
     "least_equal_minima",
     "miss_probability",
     "pass_probability",
@@ -84,7 +81,7 @@ class FilterDesign:
         groups, group_size, need = checked_shape(groups, group_size, need)
         threshold, background, documents = checked_setting(threshold, background, documents)
         used = groups * group_size
-        num_perm = used if num_perm is None else checked_positive("num_perm", num_perm)
+        num_perm = used if num_perm is None else checked_int("num_perm", num_perm, 1)
         if num_perm < used:
             raise ValueError(f"groups={groups} of group_size={group_size} take {used} minima, and num_perm is "
                              f"{num_perm}; raise num_perm to {used} or take fewer or smaller groups")
@@ -175,7 +172,7 @@ def checked_setting(threshold: float, background: float, documents: int) -> tupl
     if not 0.0 < background <= 1.0:
         raise ValueError(f"background is {background}; it is the mean resemblance of unrelated documents, "
                          "above 0 and at most 1")
-    return float(threshold), float(background), checked_positive("documents", documents)
+    return float(threshold), float(background), checked_int("documents", documents, 1)
 
 
 def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-6) -> int:
@@ -194,7 +191,7 @@ def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-
     int
         The largest count c with P(Binomial(num_perm, threshold) < c) < probability; 0 where nothing may be rejected.
     """
-    num_perm = checked_positive("num_perm", num_perm)
+    num_perm = checked_int("num_perm", num_perm, 1)
     threshold = float(checked_resemblance(threshold))
     if not 0.0 < probability < 1.0:
         raise ValueError(f"probability is {probability}; it must lie strictly between 0 and 1, for example 1e-6")
@@ -202,35 +199,6 @@ def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-
     while count < num_perm and lower_tail(count, num_perm, threshold) < probability:
         count += 1
     return count
-
-
-def expected_spurious(documents: int, bits: int = 64, groups: int = 1, need: int = 1) -> float:
-    """Expected number of pairs of a collection that share features only because fingerprints collide.
-
-    documents (documents - 1) / 2 pairs, each with probability P(Binomial(groups, 2^-bits) >= need), the fingerprints
-    being taken as uniform. Functions that never verify report it.
-
-    Parameters
-    ----------
-    documents : int
-        At least 0.
-    bits : int
-        Length of a fingerprint.
-    groups, need : int
-        Features per document, and how many must be equal.
-    """
-    documents = checked_int("documents", documents, 0)
-    groups, _, need = checked_shape(groups, 1, need)
-    pairs = documents * (documents - 1) // 2
-    return pairs * upper_tail(need, groups, math.ldexp(1.0, -checked_positive("bits", bits)))
-
-
-def fingerprint_bits(documents: int) -> int:
-    """Bits of a fingerprint that make spurious matches rare in a collection: 2 log2(documents) + 20, rounded up.
-
-    Broder 2000, §2. Then fewer than 2^-21 of such matches are expected per feature.
-    """
-    return math.ceil(2.0 * math.log2(checked_positive("documents", documents))) + 20
 
 
 def feature_bytes(documents: int) -> int:

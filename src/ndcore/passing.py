@@ -14,7 +14,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.checks import checked_int
+from ndcore.checks import checked_shape
 from ndcore.stats.binomial import log_coefficient, lower_tail
 from ndcore.unrelated import log_complement
 
@@ -168,16 +168,3 @@ def checked_resemblance(rho: ArrayLike) -> Float64:
     if outside.any():
         raise ValueError(f"a resemblance lies in [0, 1]; {array[outside].flat[0]} does not")
     return array
-
-
-def checked_shape(groups: int, group_size: int, need: int) -> tuple[int, int, int]:
-    groups = checked_positive("groups", groups)
-    group_size = checked_positive("group_size", group_size)
-    need = checked_positive("need", need)
-    if need > groups:
-        raise ValueError(f"need={need} of groups={groups} features can never be shared; need is at most groups")
-    return groups, group_size, need
-
-
-def checked_positive(name: str, value: int) -> int:
-    return checked_int(name, value, 1)

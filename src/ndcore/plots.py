@@ -19,8 +19,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ndcore.checks import checked_int
 from ndcore.filtering import FilterDesign
-from ndcore.passing import checked_positive, checked_resemblance
+from ndcore.passing import checked_resemblance
 from ndcore.stats.binomial import interval
 
 __all__ = [
@@ -115,7 +116,7 @@ def filter_curve(*designs: FilterDesign, points: int = 1001) -> Curves:
     """
     if not designs:
         raise ValueError("a curve needs at least one design; give for instance ndcore.ALTAVISTA")
-    if checked_positive("points", points) < 2:
+    if checked_int("points", points, 1) < 2:
         raise ValueError(f"points is {points}; a curve from 0 to 1 has at least 2")
     x = np.linspace(0.0, 1.0, points)
     return Curves(x, {_name(design): np.asarray(design.pass_probability(x)) for design in designs})
@@ -133,7 +134,7 @@ def interval_bands(sizes: Iterable[int] = SIZES, confidence: float = 0.95) -> di
     """
     found = {}
     for size in sizes:
-        counts = np.unique(np.linspace(0, checked_positive("a size", size), 201).round().astype(np.int64))
+        counts = np.unique(np.linspace(0, checked_int("a size", size, 1), 201).round().astype(np.int64))
         ends = np.array([interval(int(count), size, confidence) for count in counts])
         found[size] = Bands(counts / size, ends[:, 0], ends[:, 1])
     return found

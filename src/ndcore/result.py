@@ -14,7 +14,7 @@ from ndcore.assignments import Assignments
 from ndcore.checks import position_of
 from ndcore.clustering import represent
 from ndcore.estimating import Overlap, overlap, ratio, sizes_of_rows
-from ndcore.filtering import FilterDesign, expected_spurious
+from ndcore.filtering import FilterDesign
 from ndcore.progress import resolve
 from ndcore.reading import read_digests
 from ndcore.readonly import frozen, rebuilt
@@ -22,6 +22,7 @@ from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.stats.binomial import interval
+from ndcore.stats.collisions import expected_spurious
 from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = ["CLASSES", "Explanation", "NearDuplicates", "Pairs"]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore import _feature
 from ndcore.candidates import features
 from ndcore.checks import MAX_MINIMA, checked_int
-from ndcore.passing import checked_positive, checked_resemblance
+from ndcore.passing import checked_resemblance
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.shingling import FEATURE_POLYNOMIAL, MAX_WIDTH, SUPER_FEATURE_POLYNOMIAL
@@ -66,7 +66,7 @@ def super_features(sk: Sketches, groups: int = 6, group_size: int = 14, need: in
     >>> super_features(sk).shape
     (2, 15)
     """
-    groups, need = checked_positive("groups", groups), checked_positive("need", need)
+    groups, need = checked_int("groups", groups, 1), checked_int("need", need, 1)
     if need > groups:
         raise ValueError(f"need={need} of groups={groups} features can never be shared; need is at most groups")
     combinations = math.comb(groups, need)

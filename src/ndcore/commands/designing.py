@@ -11,8 +11,9 @@ from ndcore.commands.summary import plain, printable
 from ndcore.designing import design_filter
 from ndcore.files.outputs import check_output
 from ndcore.files.sources import UsageError
-from ndcore.filtering import ALTAVISTA, FilterDesign, fingerprint_bits
+from ndcore.filtering import ALTAVISTA, FilterDesign
 from ndcore.passing import miss_probability
+from ndcore.stats.collisions import fingerprint_bits
 
 THRESHOLD, DOCUMENTS = 0.8, 10**6
 RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)

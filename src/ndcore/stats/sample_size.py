@@ -1,4 +1,4 @@
-"""How large a sketch must be, and how long fingerprints, before any document is read (Broder 1997, §4.1 and §4.2)."""
+"""Find how many samples an estimate needs, before any document is read (Broder 1997, §4.2)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ndcore.checks import checked_int
-from ndcore.filtering import fingerprint_bits
 from ndcore.stats.binomial import upper_tail
 
-__all__ = ["expected_distinct", "fingerprint_bits", "fingerprint_error", "probability_within", "sample_size"]
+__all__ = ["probability_within", "sample_size"]
 
 
 def probability_within(size: int, resemblance: float, error: float) -> float:
@@ -41,7 +40,7 @@ def probability_within(size: int, resemblance: float, error: float) -> float:
     0.9648
     """
     r, epsilon = _checked(resemblance, error)
-    s = _at_least("size", size, 1)
+    s = checked_int("size", size, 1)
     low, high = math.ceil(s * (r - epsilon)), math.floor(s * (r + epsilon))
     if low > high:
         return 0.0
@@ -99,48 +98,6 @@ def _falls_short(p: Fraction, error: Fraction) -> Iterator[float]:
             term = term * (s - most + 1) / most * (success / failure) if most else failure**s
             below += term
         yield below
-
-
-def expected_distinct(shingles: int, bits: int = 64) -> float:
-    """Expected number of different fingerprints of `shingles` different shingles: E|f(S)| (Broder 1997, §4.1).
-
-    2^l (1 − (1 − 2^−l)^n) = n − C(n, 2) / 2^l + … for a random function f into l bits.
-
-    Parameters
-    ----------
-    shingles : int
-        n, at least 0.
-    bits : int
-        l, at least 1.
-
-    >>> round(expected_distinct(1000, 10), 2)
-    638.54
-    """
-    n, length = _at_least("shingles", shingles, 0), _at_least("bits", bits, 1)
-    return math.ldexp(-math.expm1(n * math.log1p(-math.ldexp(1.0, -length))), length)
-
-
-def fingerprint_error(shingles: int, bits: int = 64) -> float:
-    """Bound on what fingerprints of so many bits do to a resemblance: |r_{w,f} − r_w| (Broder 1997, §4.1).
-
-    |A ∪ B| / 2^(l − 11): the resemblance of the sets of fingerprints differs from that of the sets of shingles by less, with
-    a probability above 99.9 % over random functions f into l bits.
-
-    Parameters
-    ----------
-    shingles : int
-        |A ∪ B|, at least 0.
-    bits : int
-        l, at least 1.
-    """
-    return math.ldexp(_at_least("shingles", shingles, 0), 11 - _at_least("bits", bits, 1))
-
-
-def _at_least(name: str, value: int, least: int) -> int:
-    number = checked_int(name, value)
-    if number < least:
-        raise ValueError(f"{name} is {number}; it must be an int of at least {least}")
-    return number
 
 
 def _checked(resemblance: float, error: float) -> tuple[Fraction, Fraction]:
