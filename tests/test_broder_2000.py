@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.passing import log_pass_probability, miss_probability, pass_probability, resemblance_at
+from ndcore.filters.pass_probability import log_pass_probability, miss_probability, pass_probability, resemblance_at
 from ndcore.stats.collisions import expected_spurious, fingerprint_bits
 
 DOCUMENTS = 200_000_000

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.candidates import find_candidates
-from ndcore.filtering import FilterDesign
+from ndcore.filters.design import FilterDesign
 from ndcore.progress import reporting
 from ndcore.reference import features
 

@@ -11,7 +11,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.cli import main
-from ndcore.passing import miss_probability
+from ndcore.filters.pass_probability import miss_probability
 
 
 def run(*arguments: object) -> int:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.designing import CANDIDATE_COST, COLLISION_COST, MAX_COLLISIONS_PER_DOCUMENT
-from ndcore.filtering import FilterDesign
-from ndcore.passing import miss_probability, pass_probability
+from ndcore.filters.design import FilterDesign
+from ndcore.filters.pass_probability import miss_probability, pass_probability
+from ndcore.filters.search import CANDIDATE_COST, COLLISION_COST, MAX_COLLISIONS_PER_DOCUMENT
 
 
 def every_shape(num_perm, most=None):

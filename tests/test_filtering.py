@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore.designing import CANDIDATE_COST, COLLISION_COST, MAX_COLLISIONS_PER_DOCUMENT, design_filter
-from ndcore.filtering import ALTAVISTA, FilterDesign, least_equal_minima, miss_probability, pass_probability
-from ndcore.passing import inflection, log_pass_probability, resemblance_at
+from ndcore.filters.design import ALTAVISTA, FilterDesign, least_equal_minima, miss_probability, pass_probability
+from ndcore.filters.pass_probability import inflection, log_pass_probability, resemblance_at
+from ndcore.filters.search import CANDIDATE_COST, COLLISION_COST, MAX_COLLISIONS_PER_DOCUMENT, design_filter
 from ndcore.stats.collisions import expected_spurious, fingerprint_bits
 
 

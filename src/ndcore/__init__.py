@@ -15,10 +15,10 @@ from ndcore.collection import Collection
 from ndcore.comparison import Comparison
 from ndcore.container import CorruptFile
 from ndcore.dedup import near_duplicates
-from ndcore.designing import design_filter
 from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
-from ndcore.filtering import ALTAVISTA, FilterDesign, pass_probability
+from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
+from ndcore.filters.search import design_filter
 from ndcore.fingerprints import hamming_distances
 from ndcore.fourphase import cluster
 from ndcore.greedy import greedy_clusters

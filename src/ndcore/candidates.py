@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ndcore import _feature
 from ndcore._pairs import Judge, distinct, sort_entries
-from ndcore.filtering import FilterDesign
+from ndcore.filters.design import FilterDesign
 from ndcore.progress import Progress
 from ndcore.shingling import FEATURE_POLYNOMIAL
 from ndcore.sketches import Sketches

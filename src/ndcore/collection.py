@@ -19,7 +19,7 @@ from ndcore.checks import check_ids, checked_threshold
 from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, check_grouping, check_policy
 from ndcore.container import CorruptFile
 from ndcore.description import begin, describe, described
-from ndcore.filtering import FilterDesign
+from ndcore.filters.design import FilterDesign
 from ndcore.fourphase import LEAST, Before, check_run, cluster_on_shelf, common_values, length, readable
 from ndcore.names import Names
 from ndcore.pairing import Method, Settings, marks_of, needed, sketcher_of

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore.candidates import Candidates, find_candidates
 from ndcore.checks import check_documents, check_ids, check_numbered, checked_memory_limit, checked_threshold
 from ndcore.clustering import CLUSTERINGS, represent
-from ndcore.designing import design_filter
-from ndcore.filtering import FilterDesign, least_equal_minima
+from ndcore.filters.design import FilterDesign, least_equal_minima
+from ndcore.filters.search import design_filter
 from ndcore.progress import Progress, reporting
 from ndcore.reading import Reading, alike, as_corpus, read_corpus, read_digests
 from ndcore.result import NearDuplicates, Pairs, Sources, conclude

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ndcore import slots
 from ndcore.checks import check_ids, check_numbered, checked_memory_limit
 from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
-from ndcore.filtering import FilterDesign
+from ndcore.filters.design import FilterDesign
 from ndcore.pairing import Method, Settings, marks_of, needed
 from ndcore.phases import (
     IDENTICAL,

@@ -10,8 +10,8 @@ import numpy as np
 from ndcore import _pairs
 from ndcore.candidates import features
 from ndcore.checks import checked_threshold
-from ndcore.designing import design_filter
-from ndcore.filtering import FilterDesign
+from ndcore.filters.design import FilterDesign
+from ndcore.filters.search import design_filter
 from ndcore.modsketching import ModSketcher
 from ndcore.phases import Marks
 from ndcore.recipe import Recipe

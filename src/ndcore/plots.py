@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore.checks import checked_int
-from ndcore.filtering import FilterDesign
-from ndcore.passing import checked_resemblance
+from ndcore.filters.design import FilterDesign
+from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.stats.binomial import interval
 
 __all__ = [

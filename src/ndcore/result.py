@@ -14,7 +14,7 @@ from ndcore.assignments import Assignments
 from ndcore.checks import position_of
 from ndcore.clustering import represent
 from ndcore.estimating import Overlap, overlap, ratio, sizes_of_rows
-from ndcore.filtering import FilterDesign
+from ndcore.filters.design import FilterDesign
 from ndcore.progress import resolve
 from ndcore.reading import read_digests
 from ndcore.readonly import frozen, rebuilt

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore import _feature
 from ndcore.candidates import features
 from ndcore.checks import MAX_MINIMA, checked_int
-from ndcore.passing import checked_resemblance
+from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.shingling import FEATURE_POLYNOMIAL, MAX_WIDTH, SUPER_FEATURE_POLYNOMIAL

@@ -404,7 +404,7 @@ def _sketcher(args: argparse.Namespace, method: str) -> Sketcher | None:
     shingling, numbers = settings(args, (), ("modulus", "seed"))
     seed = numbers.get("seed", 1)
     if method == "features":
-        from ndcore.designing import design_filter
+        from ndcore.filters.search import design_filter
 
         return MinHasher(design_filter(0.5 if args.threshold is None else args.threshold).num_perm, 32, seed, shingling)
     return ModSketcher(numbers.get("modulus", "adaptive" if method == "shingles" else 25), seed, shingling)

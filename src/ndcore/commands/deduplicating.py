@@ -17,7 +17,6 @@ import numpy as np
 
 from ndcore.commands import summary
 from ndcore.commands.inputs import COLLECTION, SKETCHES, text_field
-from ndcore.designing import design_filter
 from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.columns import Grouping, Ids, Ranking
@@ -27,7 +26,8 @@ from ndcore.files.outputs import STDOUT
 from ndcore.files.places import Place
 from ndcore.files.sources import STDIN, WHOLE, DocumentError, Inputs, Source, UsageError, is_stream, is_url
 from ndcore.files.verdicts import Verdicts
-from ndcore.filtering import FilterDesign
+from ndcore.filters.design import FilterDesign
+from ndcore.filters.search import design_filter
 from ndcore.human import counted
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.recipe import Recipe

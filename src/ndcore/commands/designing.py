@@ -8,11 +8,11 @@ import json
 from typing import Any
 
 from ndcore.commands.summary import plain, printable
-from ndcore.designing import design_filter
 from ndcore.files.outputs import check_output
 from ndcore.files.sources import UsageError
-from ndcore.filtering import ALTAVISTA, FilterDesign
-from ndcore.passing import miss_probability
+from ndcore.filters.design import ALTAVISTA, FilterDesign
+from ndcore.filters.pass_probability import miss_probability
+from ndcore.filters.search import design_filter
 from ndcore.stats.collisions import fingerprint_bits
 
 THRESHOLD, DOCUMENTS = 0.8, 10**6

@@ -22,10 +22,10 @@ from ndcore._pipeline import Batch
 from ndcore.commands.deduplicating import open_documents, settings
 from ndcore.commands.inputs import COLLECTION, SKETCHES
 from ndcore.commands.summary import plain, printable
-from ndcore.designing import design_filter
 from ndcore.documents import Rejected, sizes
 from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, Inputs, Source, UsageError
+from ndcore.filters.search import design_filter
 from ndcore.human import counted, human_bytes
 from ndcore.progress import resolve
 from ndcore.reading import sketch_corpus

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ndcore.checks import MAX_MINIMA, checked_int
-from ndcore.filtering import FilterDesign, checked_setting, feature_bytes
-from ndcore.passing import miss_of_design, pass_probability
-from ndcore.priors import Given, Prior
+from ndcore.filters.background import BACKGROUND, Unrelated
+from ndcore.filters.design import FilterDesign, checked_setting, feature_bytes
+from ndcore.filters.pass_probability import miss_of_design, pass_probability
+from ndcore.filters.priors import Given, Prior
 from ndcore.stats.binomial import upper_tail
-from ndcore.unrelated import BACKGROUND, Unrelated
 
 __all__ = ["design_filter"]
 

@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.passing import checked_resemblance
+from ndcore.filters.background import log_complement
+from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.stats.binomial import log_coefficient
-from ndcore.unrelated import log_complement
 
 __all__ = ["Errors", "Given", "Prior"]
 

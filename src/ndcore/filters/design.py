@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore.checks import checked_int, checked_shape, checked_threshold
-from ndcore.passing import (
+from ndcore.filters.background import BACKGROUND, Unrelated
+from ndcore.filters.pass_probability import (
     checked_resemblance,
     inflection,
     miss_of_design,
@@ -17,10 +18,9 @@ from ndcore.passing import (
     pass_probability,
     resemblance_at,
 )
-from ndcore.priors import Errors, Given, Prior
+from ndcore.filters.priors import Errors, Given, Prior
 from ndcore.stats.binomial import lower_tail
 from ndcore.stats.collisions import expected_spurious, fingerprint_bits
-from ndcore.unrelated import BACKGROUND, Unrelated
 
 __all__ = [
     "ALTAVISTA",

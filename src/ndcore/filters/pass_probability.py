@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore.checks import checked_shape
+from ndcore.filters.background import log_complement
 from ndcore.stats.binomial import log_coefficient, lower_tail
-from ndcore.unrelated import log_complement
 
 __all__ = ["inflection", "log_pass_probability", "miss_probability", "pass_probability", "resemblance_at"]
 
