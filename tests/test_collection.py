@@ -11,9 +11,9 @@ import pytest
 
 import ndcore as nd
 from ndcore import fourphase
-from ndcore.container import CorruptFile
 from ndcore.description import describe
 from ndcore.shelf import DirectoryShelf
+from ndcore.storage.container import CorruptFile
 
 WORDS = [f"w{i}" for i in range(4000)]
 

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore import _hamming, compressed, container, keys, planning
+from ndcore import _hamming, compressed, keys, planning
 from ndcore.reference import compressed as reference
+from ndcore.storage import container
 
 BLOCK = 2048
 KEY_AND_POSITION = 8 + 4  # bytes that a block takes besides

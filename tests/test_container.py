@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ndcore import container
-from ndcore.container import CorruptFile, peek, read, write
+from ndcore.storage import container
+from ndcore.storage.container import CorruptFile, peek, read, write
 
 SMALL = {"values": np.arange(5, dtype=np.uint32), "valid": np.array([True, False, True]), "none": np.empty((0, 4)),
          "ids": np.array([b"a", b"bcd"]), "one": np.array(7, dtype=np.int64)}

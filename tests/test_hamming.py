@@ -333,7 +333,7 @@ def test_damaged_and_hostile_files_are_refused(compress, tmp_path):
     {"tables": [[16, [[10**15, 64]]]]}, {"bits": 2**70}, {"tables": [[16, [[-64, 64]]]]}, {"following": 0},
 ])
 def test_files_with_sound_checksums_but_senseless_content_are_refused(tmp_path, change):
-    from ndcore import container
+    from ndcore.storage import container
 
     path = tmp_path / "index"
     nd.HammingIndex(near_ones(300), plan=nd.plan_tables(splits=(4,))).save(path)
@@ -348,7 +348,7 @@ def test_files_with_sound_checksums_but_senseless_content_are_refused(tmp_path, 
     ("rows", lambda a: a + 1), ("rows", lambda a: a.astype(np.int64) - 1), ("rows", lambda a: a[:-1]),
 ])
 def test_arrays_with_sound_checksums_but_senseless_content_are_refused(tmp_path, name, made):
-    from ndcore import container
+    from ndcore.storage import container
 
     path = tmp_path / "index"
     nd.HammingIndex(near_ones(300), range(300)).save(path)
@@ -359,7 +359,7 @@ def test_arrays_with_sound_checksums_but_senseless_content_are_refused(tmp_path,
 
 
 def test_directories_that_lie_do_no_harm(tmp_path):
-    from ndcore import container
+    from ndcore.storage import container
 
     path = tmp_path / "index"
     values = near_ones(5000)
@@ -378,7 +378,7 @@ def test_directories_that_lie_do_no_harm(tmp_path):
 
 def test_files_with_and_without_presence(tmp_path):
     """Bits of presence are kept in the file; without them answers are the same, and wrong ones do no harm but to answers."""
-    from ndcore import container
+    from ndcore.storage import container
 
     path = tmp_path / "index"
     values = near_ones(5000)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore import container
 from ndcore.identifiers import as_ids
+from ndcore.storage import container
 from ndcore.strings import Strings
 
 VALUES = np.arange(3, dtype=np.uint64)

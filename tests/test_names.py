@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ndcore.container import CorruptFile
 from ndcore.names import Names
+from ndcore.storage.container import CorruptFile
 
 
 @pytest.mark.parametrize("ids", [

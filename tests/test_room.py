@@ -13,9 +13,9 @@ import pytest
 
 import ndcore as nd
 from ndcore.cli import main
-from ndcore.container import replacing
-from ndcore.room import name_place, naming
-from ndcore.spooled import SpooledArray, SpooledSets
+from ndcore.storage.container import replacing
+from ndcore.storage.disk_space import name_place, naming
+from ndcore.storage.spill import SpooledArray, SpooledSets
 
 resource = pytest.importorskip("resource")
 LIMIT = 40_000
@@ -116,8 +116,8 @@ def test_arrays_in_temporary_files(monkeypatch, tmp_path):
         def close(self):
             full()
 
-    monkeypatch.setattr("ndcore.spooled.tempfile.TemporaryFile", lambda **_: Full())
-    monkeypatch.setattr("ndcore.spooled.tempfile.gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("ndcore.storage.spill.tempfile.TemporaryFile", lambda **_: Full())
+    monkeypatch.setattr("ndcore.storage.spill.tempfile.gettempdir", lambda: str(tmp_path))
     with pytest.raises(OSError, match="set TMPDIR") as caught:
         SpooledArray(np.uint8, 10).append(np.zeros(100, np.uint8))
     assert caught.value.filename == str(tmp_path)

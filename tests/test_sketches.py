@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore import container
 from ndcore.reference import minhash, resemblance
+from ndcore.storage import container
 
 DOCUMENTS = ["a rose is a rose is a rose", "", "a rose is a rose is a flower", "something else, of other words", "...", "a"]
 SKETCHERS = [nd.MinHasher(16), nd.MinHasher(5, 64), nd.BottomSketcher(3), nd.BottomSketcher(50, 40),

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ndcore.spooled import SpooledArray, SpooledSets
+from ndcore.storage.spill import SpooledArray, SpooledSets
 
 
 @pytest.mark.parametrize("limit", [None, 10**6, 100, 0])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.container import CorruptFile
+from ndcore.storage.container import CorruptFile
 from ndcore.strings import Strings
 
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\0"), max_size=9), max_size=12)

@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore import _simhash, container
+from ndcore import _simhash
 from ndcore.reference import shingling
 from ndcore.reference import simhash as reference
+from ndcore.storage import container
 from ndcore.weighting import FeatureWeights, as_units
 
 ONE = nd.Shingling(width=1)

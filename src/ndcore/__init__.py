@@ -13,7 +13,6 @@ from ndcore.candidates import features
 from ndcore.clusterings import Clustering
 from ndcore.collection import Collection
 from ndcore.comparison import Comparison
-from ndcore.container import CorruptFile
 from ndcore.dedup import near_duplicates
 from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
@@ -35,6 +34,7 @@ from ndcore.sketches import Sketches, load
 from ndcore.sketching import BottomSketcher, MinHasher
 from ndcore.stats.collisions import expected_distinct, expected_spurious, fingerprint_bits, fingerprint_error
 from ndcore.stats.sample_size import probability_within, sample_size
+from ndcore.storage.container import CorruptFile
 from ndcore.superfeatures import meta_sketches, super_features, super_shingle_probability, super_shingles
 from ndcore.weighting import Idf
 

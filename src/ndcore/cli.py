@@ -21,7 +21,7 @@ from typing import NoReturn
 from ndcore.commands.arguments import parser
 from ndcore.commands.summary import printable
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.room import FULL
+from ndcore.storage.disk_space import FULL
 
 
 def main(argv: Sequence[str] | None = None) -> int:

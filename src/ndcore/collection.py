@@ -17,7 +17,6 @@ from ndcore import slots
 from ndcore.chains import Chains
 from ndcore.checks import check_ids, checked_threshold
 from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, check_grouping, check_policy
-from ndcore.container import CorruptFile
 from ndcore.description import begin, describe, described
 from ndcore.filters.design import FilterDesign
 from ndcore.fourphase import LEAST, Before, check_run, cluster_on_shelf, common_values, length, readable
@@ -30,6 +29,7 @@ from ndcore.segments import Segments
 from ndcore.shelf import DirectoryShelf, part_name
 from ndcore.sketches import Sketches
 from ndcore.sketching import Sketcher
+from ndcore.storage.container import CorruptFile
 from ndcore.superfeatures import RUN
 from ndcore.verifying import Corpus
 

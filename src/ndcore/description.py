@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ndcore.container import CorruptFile
-from ndcore.room import naming
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.disk_space import naming
 
 __all__ = ["DESCRIPTION", "begin", "describe", "described", "is_collection"]
 

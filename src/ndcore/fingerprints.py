@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _hamming
-from ndcore.container import MAGIC
+from ndcore.storage.container import MAGIC
 
 __all__ = [
     "as_fingerprints", "checked_fingerprints", "hamming_distances", "mapped_array", "mapped_fingerprints", "mapped_raw",

@@ -10,13 +10,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore import _hamming, container
-from ndcore.container import CorruptFile
+from ndcore import _hamming
 from ndcore.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.identifiers import Identifiers
 from ndcore.planning import TablePlan, checked_search, plan_tables
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
+from ndcore.storage import container
+from ndcore.storage.container import CorruptFile
 from ndcore.strings import Strings
 from ndcore.tabledesigns import Table
 from ndcore.tables import Found, SortedTables, joined

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.container import CorruptFile
 from ndcore.shingling import Shingling
+from ndcore.storage.container import CorruptFile
 from ndcore.stored import packed_ids
 
 __all__ = ["Names"]

@@ -16,7 +16,7 @@ from ndcore.progress import Progress
 from ndcore.shingling import FEATURE_POLYNOMIAL, Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher
-from ndcore.spooled import SpooledArray, temporary_file, writing_temporary
+from ndcore.storage.spill import SpooledArray, temporary_file, writing_temporary
 from ndcore.texts import Text, as_bytes, as_texts, digest, map_pieces, original_digest, pieces
 from ndcore.verifying import BATCH, Corpus, TextCorpus, indexed_pieces
 

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import container
 from ndcore._pairs import equal_items, overlaps
 from ndcore.checks import checked_int, imported
 from ndcore.comparison import Comparison, Method, Quantity
 from ndcore.estimating import sample_sizes, signature_sizes
 from ndcore.readonly import frozen, private
 from ndcore.recipe import Recipe
+from ndcore.storage import container
 from ndcore.stored import check_arrays, check_values, packed_ids, packed_values, unpacked_ids, unpacked_values
 from ndcore.texts import map_pieces
 

@@ -29,10 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.container import CorruptFile
 from ndcore.recipe import Recipe
 from ndcore.shelf import Shelf
 from ndcore.sketches import Sketches
+from ndcore.storage.container import CorruptFile
 from ndcore.stored import check_values
 
 __all__ = ["SLOTS", "Slot", "corrupt", "opened", "read", "sketches"]

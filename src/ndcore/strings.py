@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.container import CorruptFile
+from ndcore.storage.container import CorruptFile
 
 __all__ = ["Strings"]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ndcore import _hamming
 from ndcore._pairs import sort_entries
 from ndcore.compressed import CompressedKeys
-from ndcore.container import CorruptFile
 from ndcore.keys import PlainKeys
 from ndcore.planning import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
 from ndcore.rowpairs import collected, ranges, row_pairs
+from ndcore.storage.container import CorruptFile
 from ndcore.texts import map_pieces
 
 __all__ = ["Found", "SortedTables", "joined"]

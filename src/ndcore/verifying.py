@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ndcore._pairs import common, components, distinct
 from ndcore.progress import Progress
 from ndcore.shingling import Shingling
-from ndcore.spooled import SpooledSets
+from ndcore.storage.spill import SpooledSets
 from ndcore.texts import Text, map_pieces, pieces, take
 
 __all__ = ["Corpus", "ShingleSets", "TextCorpus", "indexed_pieces", "indexed_texts"]

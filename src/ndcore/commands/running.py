@@ -19,7 +19,6 @@ from ndcore.commands import comparing, showing, summary, thresholds
 from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches, refuse
 from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, refuse_stdin_twice, text_field
 from ndcore.commands.summary import printable
-from ndcore.container import kind_of, replacing
 from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.outputs import STDOUT, check_output
@@ -28,6 +27,7 @@ from ndcore.files.sources import UsageError, starts_with
 from ndcore.files.tabular import TableFile, check_apart
 from ndcore.human import counted
 from ndcore.sketches import Sketches
+from ndcore.storage.container import kind_of, replacing
 
 EXTRAS = {
     "msgspec": "cli",

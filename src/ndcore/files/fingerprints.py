@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.container import kind_of
 from ndcore.files.own import refuse_own
 from ndcore.files.sources import STDIN, UsageError, is_stream
 from ndcore.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
@@ -20,6 +19,7 @@ from ndcore.identifiers import as_ids
 from ndcore.recipe import Recipe
 from ndcore.sketches import KIND as SKETCHES
 from ndcore.sketches import load as load_sketches
+from ndcore.storage.container import kind_of
 
 __all__ = ["FORMATS", "Column", "Loaded", "holds_sketches", "is_index", "load", "parsed", "pieces"]
 

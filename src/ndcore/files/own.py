@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from ndcore.container import MAGIC, kind_of
 from ndcore.description import DESCRIPTION, begins_collection, is_collection
 from ndcore.files.errors import UsageError
+from ndcore.storage.container import MAGIC, kind_of
 
 COLLECTION, OUTPUT, SKETCHES = "collection", "output", "sketches"
 SUMMARY = "summary.json"  # of an output of ndcore dedup

@@ -16,7 +16,7 @@ from typing import IO
 from ndcore.files.formats import COLUMNAR, recognise
 from ndcore.files.remote import remote_chunks
 from ndcore.files.sources import STDIN, DocumentError, Source, is_stream, is_url
-from ndcore.room import FULL, TEMPORARY, name_place
+from ndcore.storage.disk_space import FULL, TEMPORARY, name_place
 
 _CHUNK = 1 << 20
 

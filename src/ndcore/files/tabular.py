@@ -15,7 +15,7 @@ from typing import IO, Any, Literal
 from ndcore.files.outputs import STDOUT, check_output
 from ndcore.files.sources import UsageError
 from ndcore.files.writing import to_json, to_string
-from ndcore.room import naming
+from ndcore.storage.disk_space import naming
 
 __all__ = ["Column", "Table", "TableFile", "check_apart", "write_json_lines"]
 

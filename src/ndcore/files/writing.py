@@ -33,7 +33,7 @@ from ndcore.files.streams import open_reader
 from ndcore.files.tape import Tape
 from ndcore.files.verdicts import Verdicts
 from ndcore.progress import Progress
-from ndcore.room import name_place
+from ndcore.storage.disk_space import name_place
 
 CLUSTERS = "clusters.jsonl"
 _REPORT_EVERY = 1024

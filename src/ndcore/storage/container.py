@@ -41,7 +41,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.room import name_place
+from ndcore.storage.disk_space import name_place
 
 __all__ = ["Contents", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ndcore.room import TEMPORARY, naming
+from ndcore.storage.disk_space import TEMPORARY, naming
 
 __all__ = ["SpooledArray", "SpooledSets", "temporary_file", "writing_temporary"]
 
