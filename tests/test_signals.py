@@ -14,7 +14,7 @@ import pytest
 import ndcore as nd
 from ndcore import _hamming, rowpairs
 from ndcore._signals import Stop
-from ndcore.texts import map_pieces
+from ndcore.parallel import map_pieces
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to a single process here")
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ndcore import _hamming
 from ndcore.keys import RANGES_PER_TABLE, orders, runs_of, sorted_keys
+from ndcore.parallel import map_pieces
 from ndcore.planning import TablePlan
 from ndcore.rowpairs import near_pairs
 from ndcore.tabledesigns import Table
-from ndcore.texts import map_pieces
 
 __all__ = ["CompressedKeys", "CompressedTable", "code_lengths"]
 

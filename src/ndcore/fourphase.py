@@ -14,6 +14,7 @@ from ndcore.checks import check_ids, check_numbered, checked_memory_limit
 from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
 from ndcore.filters.design import FilterDesign
 from ndcore.pairing import Method, Settings, marks_of, needed
+from ndcore.parallel import map_pieces, thread_count
 from ndcore.phases import (
     IDENTICAL,
     LEXICAL,
@@ -33,7 +34,7 @@ from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import Piece, Sketcher
 from ndcore.superfeatures import RUN
-from ndcore.texts import map_pieces, pieces, take, thread_count
+from ndcore.texts import pieces, take
 from ndcore.verifying import Corpus, TextCorpus
 
 __all__ = ["LEAST", "Before", "check_run", "cluster", "cluster_on_shelf", "common_values", "length", "readable"]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore import _hamming
 from ndcore.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.identifiers import Identifiers
+from ndcore.parallel import map_pieces
 from ndcore.planning import TablePlan, checked_search, plan_tables
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
@@ -21,7 +22,6 @@ from ndcore.storage.container import CorruptFile
 from ndcore.strings import Strings
 from ndcore.tabledesigns import Table
 from ndcore.tables import Found, SortedTables, joined
-from ndcore.texts import map_pieces
 
 __all__ = ["HammingIndex", "Matches", "Pairs", "SavedFingerprints"]
 

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming import Matches, SavedFingerprints
+from ndcore.parallel import map_pieces
 from ndcore.planning import JOIN_ROOM, TablePlan, checked_search, plan_join
 from ndcore.progress import Progress, reporting
 from ndcore.readonly import frozen
 from ndcore.storage import container
 from ndcore.tables import Found, SortedTables, joined
-from ndcore.texts import map_pieces
 
 __all__ = ["hamming_join"]
 

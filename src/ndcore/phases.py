@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ndcore import _entries, _pairs, slots
 from ndcore.checks import check_numbered
+from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import Shelf, part_name
-from ndcore.texts import map_pieces, thread_count
 
 __all__ = [
     "CommonHeld", "CountedPairs", "Marks", "collapse", "count_pairs", "counted_pairs", "find_alike", "is_paired",

@@ -18,11 +18,11 @@ from ndcore.hamming import MAX_PAIRS, Pairs
 from ndcore.identifiers import Identifiers
 from ndcore.joining import hamming_join
 from ndcore.keys import orders
+from ndcore.parallel import map_pieces, thread_count
 from ndcore.planning import TablePlan, checked_search, plan_pairs
 from ndcore.progress import Progress, reporting
 from ndcore.readonly import frozen
 from ndcore.rowpairs import collected, near_pairs, row_pairs
-from ndcore.texts import map_pieces, thread_count
 
 __all__ = ["hamming_pairs"]
 

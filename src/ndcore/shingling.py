@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ndcore._pipeline import Batch, Shingler
 from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
+from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
-from ndcore.texts import Text, as_texts, map_pieces, pieces, thread_count
+from ndcore.texts import Text, as_texts, pieces
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",

@@ -16,11 +16,12 @@ from ndcore._pipeline import Batch
 from ndcore.checks import MAX_MINIMA
 from ndcore.estimating import bottom_sizes, fast_sizes, signature_sizes
 from ndcore.fingerprints import as_fingerprints
+from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling, checked_shingling
 from ndcore.sketches import Sketches
-from ndcore.texts import Text, as_texts, map_pieces, pieces, thread_count
+from ndcore.texts import Text, as_texts, pieces
 
 __all__ = ["BottomSketcher", "MinHasher"]
 

@@ -12,10 +12,10 @@ from ndcore import _hamming
 from ndcore._pairs import sort_entries
 from ndcore.compressed import CompressedKeys
 from ndcore.keys import PlainKeys
+from ndcore.parallel import map_pieces
 from ndcore.planning import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
 from ndcore.rowpairs import collected, ranges, row_pairs
 from ndcore.storage.container import CorruptFile
-from ndcore.texts import map_pieces
 
 __all__ = ["Found", "SortedTables", "joined"]
 

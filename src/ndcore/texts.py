@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._pipeline import text_lengths
-from ndcore._signals import Stop
 from ndcore.checks import check_documents
 
-__all__ = [
-    "Extracted", "Text", "as_bytes", "as_texts", "digest", "lengths", "map_pieces", "original_digest", "pieces", "take",
-    "thread_count",
-]
+__all__ = ["Extracted", "Text", "as_bytes", "as_texts", "digest", "lengths", "original_digest", "pieces", "take"]
 
 Text = str | bytes
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 PIECE = 1 << 20  # about so many bytes of text are one piece of work
 LEAST_PIECE = 1 << 16
@@ -154,36 +144,3 @@ def pieces(texts: Sequence[Text], size: int = PIECE, threads: int = 1) -> Iterat
         end = max(start + 1, int(np.searchsorted(ends, before + size, "right")))
         yield start, texts[start:end]
         start = end
-
-
-def thread_count(threads: int | None) -> int:
-    """The number of threads asked for; None: one per CPU that this process may use."""
-    if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise ValueError(f"threads must be None or an int of at least 1, got {threads!r}")
-    return int(threads)
-
-
-def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:
-    """Yield work(item) for every item, in order, on several threads; at most two items per thread are in flight.
-
-    Where the caller leaves early, by Ctrl-C or another exception, loops of the kernels in the threads end within
-    milliseconds (`_signals.check_signals`) and what waits is not begun.
-    """
-    count = thread_count(threads)
-    if count == 1:
-        yield from map(work, items)
-        return
-    remaining, stop = iter(items), Stop()
-    flight: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(count) as pool:
-        try:
-            flight.extend(pool.submit(stop.run, work, item) for item in itertools.islice(remaining, 2 * count))
-            while flight:
-                yield flight.popleft().result()
-                flight.extend(pool.submit(stop.run, work, item) for item in itertools.islice(remaining, 1))
-        finally:
-            stop.set()
-            for future in flight:
-                future.cancel()

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pairs import common, components, distinct
+from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.shingling import Shingling
 from ndcore.storage.spill import SpooledSets
-from ndcore.texts import Text, map_pieces, pieces, take
+from ndcore.texts import Text, pieces, take
 
 __all__ = ["Corpus", "ShingleSets", "TextCorpus", "indexed_pieces", "indexed_texts"]
 

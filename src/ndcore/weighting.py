@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore._pairs import distinct
 from ndcore._simhash import WeightTable, count, merge
 from ndcore.fingerprints import as_fingerprints
+from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.shingling import Shingling, checked_shingling
 from ndcore.storage import container
-from ndcore.texts import Text, as_texts, map_pieces, pieces
+from ndcore.texts import Text, as_texts, pieces
 
 __all__ = ["FeatureWeights", "Idf", "as_units", "refuse_unnamed"]
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import ndcore as nd
 from ndcore.commands.running import processor
-from ndcore.texts import thread_count
+from ndcore.parallel import thread_count
 
 SKETCHERS: dict[str, nd.MinHasher | nd.BottomSketcher] = {
     "84 minima": nd.MinHasher(84),

@@ -27,11 +27,11 @@ from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, Inputs, Source, UsageError
 from ndcore.filters.search import design_filter
 from ndcore.human import counted, human_bytes
+from ndcore.parallel import thread_count
 from ndcore.progress import resolve
 from ndcore.reading import sketch_corpus
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher, Sketcher
-from ndcore.texts import thread_count
 from ndcore.verifying import TextCorpus
 
 __all__ = ["Costs", "Estimate", "dry_run"]

@@ -15,12 +15,13 @@ from ndcore.files.columns import Ids
 from ndcore.files.sources import DocumentError, Inputs, UsageError
 from ndcore.filters.search import design_filter
 from ndcore.modsketching import ModSketcher
+from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.reading import sketch_corpus
 from ndcore.simhashing import SimHasher
 from ndcore.sketches import Sketches
 from ndcore.sketching import BottomSketcher, MinHasher, Sketcher
-from ndcore.texts import map_pieces, pieces
+from ndcore.texts import pieces
 from ndcore.weighting import Idf
 
 THRESHOLD = 0.8

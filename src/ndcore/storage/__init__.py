@@ -1,1 +1,4 @@
-"""Arrays on disk: checksummed containers, arrays that spill to temporary files, errors of full disks. Imports `human` and nothing else."""
+"""Arrays on disk: checksummed containers, arrays that spill to temporary files, and errors of full disks.
+
+Imports `human` and nothing else.
+"""

@@ -1,0 +1,52 @@
+"""Divide work among threads."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from ndcore._signals import Stop
+
+__all__ = ["map_pieces", "thread_count"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads asked for; None: one per CPU that this process may use."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise ValueError(f"threads must be None or an int of at least 1, got {threads!r}")
+    return int(threads)
+
+
+def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:
+    """Yield work(item) for every item, in order, on several threads; at most two items per thread are in flight.
+
+    Where the caller leaves early, by Ctrl-C or another exception, loops of the kernels in the threads end within
+    milliseconds (`_signals.check_signals`) and what waits is not begun.
+    """
+    count = thread_count(threads)
+    if count == 1:
+        yield from map(work, items)
+        return
+    remaining, stop = iter(items), Stop()
+    flight: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            flight.extend(pool.submit(stop.run, work, item) for item in itertools.islice(remaining, 2 * count))
+            while flight:
+                yield flight.popleft().result()
+                flight.extend(pool.submit(stop.run, work, item) for item in itertools.islice(remaining, 1))
+        finally:
+            stop.set()
+            for future in flight:
+                future.cancel()
