@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.fingerprints import as_fingerprints, checked_fingerprints, hamming_distances, mapped_fingerprints, mapped_raw
+from ndcore.hamming.fingerprints import (
+    as_fingerprints,
+    checked_fingerprints,
+    hamming_distances,
+    mapped_fingerprints,
+    mapped_raw,
+)
 
 WORDS = st.integers(0, 2**64 - 1)
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import ndcore as nd
-from ndcore import _hamming, hamming
+from ndcore import _hamming
+from ndcore.hamming import index
+from ndcore.hamming.tables import Found
 from ndcore.reference import hamming as reference
-from ndcore.tables import Found
 
 
 def near_ones(n: int, bits: int = 64, seed: int = 1) -> list[int]:
@@ -115,7 +116,7 @@ def test_equal_fingerprints_all_come(compress):
 
 
 def test_too_many_pairs_are_refused(monkeypatch):
-    monkeypatch.setattr(hamming, "MAX_PAIRS", 1000)
+    monkeypatch.setattr(index, "MAX_PAIRS", 1000)
     with pytest.raises(ValueError, match=r"there are 4950 pairs, 4950 of them of equal fingerprints \(one has 100 rows\)"):
         nd.HammingIndex([5] * 100).pairs()
 
@@ -175,7 +176,7 @@ def test_an_interruption_of_sorting_loses_nothing(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(hamming.SortedTables, "of", interrupted)
+        patch.setattr(index.SortedTables, "of", interrupted)
         for change in (lambda: index.add(values), index.pairs):
             with pytest.raises(KeyboardInterrupt):
                 change()
@@ -219,8 +220,8 @@ class Changes(RuleBasedStateMachine):
 
     @initialize(threshold=st.sampled_from([0, 3, 4096]), compress=st.booleans())
     def start(self, threshold, compress):
-        self.before = hamming.BUFFER
-        hamming.BUFFER = max(1, threshold)
+        self.before = index.BUFFER
+        index.BUFFER = max(1, threshold)
         self.index = nd.HammingIndex(max_distance=2, bits=12, compress=compress)
         self.truth: dict[int, int] = {}
         self.next = 0
@@ -266,7 +267,7 @@ class Changes(RuleBasedStateMachine):
             assert len(self.index) == len(self.truth)
 
     def teardown(self):
-        hamming.BUFFER = getattr(self, "before", hamming.BUFFER)
+        index.BUFFER = getattr(self, "before", index.BUFFER)
 
 
 TestChanges = Changes.TestCase
@@ -275,7 +276,7 @@ TestChanges.settings = settings(max_examples=40, stateful_step_count=25, deadlin
 
 
 def test_parts_stay_few_while_fingerprints_come_one_by_one(monkeypatch):
-    monkeypatch.setattr(hamming, "BUFFER", 16)
+    monkeypatch.setattr(index, "BUFFER", 16)
     values = near_ones(1500)
     index = nd.HammingIndex()
     for i, value in enumerate(values):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.identifiers import as_ids
+from ndcore.hamming.ids import as_ids
+from ndcore.hamming.strings import Strings
 from ndcore.storage import container
-from ndcore.strings import Strings
 
 VALUES = np.arange(3, dtype=np.uint64)
 
@@ -136,7 +136,7 @@ def test_one_long_id_takes_no_room_beside_others(make, tmp_path):
 
 
 def test_ids_of_one_hash_are_told_apart(monkeypatch):
-    monkeypatch.setattr("ndcore.strings.hash", len, raising=False)
+    monkeypatch.setattr("ndcore.hamming.strings.hash", len, raising=False)
     ids = ["plumless", *map(str, range(5000)), "buckeroo", "plumless"]
     index = nd.HammingIndex(np.arange(5003, dtype=np.uint64), ids, max_distance=0)
     assert index.remove(["17"]) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore import joining
+from ndcore.hamming import join
 from ndcore.reference import hamming as reference
 
 
@@ -27,10 +27,10 @@ def rows(matches):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("chunk", [7, 1000, joining.CHUNK])
+@pytest.mark.parametrize("chunk", [7, 1000, join.CHUNK])
 def test_a_join_finds_every_pair(threads, chunk, monkeypatch):
-    monkeypatch.setattr(joining, "CHUNK", chunk)
-    monkeypatch.setattr(joining, "PROBED_AT_ONCE", 300)
+    monkeypatch.setattr(join, "CHUNK", chunk)
+    monkeypatch.setattr(join, "PROBED_AT_ONCE", 300)
     assert rows(nd.hamming_join(QUERIES, COLLECTION, threads=threads)) == EXPECTED
 
 
@@ -76,8 +76,8 @@ def test_saved_indexes_give_their_ids(ids, compress, tmp_path, monkeypatch):
     expected = [(i, position if ids is None else ids[position], distance) for i, position, distance in EXPECTED]
     assert rows(nd.hamming_join(QUERIES, tmp_path / "index")) == expected
     different = len(set(COLLECTION))
-    monkeypatch.setattr(joining, "CHUNK", 700)
-    monkeypatch.setattr(joining, "PROBED_AT_ONCE", 300)
+    monkeypatch.setattr(join, "CHUNK", 700)
+    monkeypatch.setattr(join, "PROBED_AT_ONCE", 300)
     parts = [nd.hamming_join(QUERIES, str(tmp_path / "index"), span=(i, min(i + 512, different)))
              for i in range(0, different, 512)]
     assert sorted(row for part in parts for row in rows(part)) == sorted(expected)
@@ -99,7 +99,7 @@ def test_repeated_queries_each_get_their_matches():
 
 
 def test_progress_counts_fingerprints(monkeypatch):
-    monkeypatch.setattr(joining, "CHUNK", 1000)
+    monkeypatch.setattr(join, "CHUNK", 1000)
     seen = []
     nd.hamming_join(QUERIES, COLLECTION, progress=lambda *step: seen.append(step))
     assert seen == [("joining", 1000, 2010), ("joining", 2000, 2010), ("joining", 2010, 2010)]

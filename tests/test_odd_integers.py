@@ -8,7 +8,7 @@ import pytest
 import ndcore as nd
 from ndcore import fourphase, greedy
 from ndcore.checks import MOST_NUMBERED, check_numbered, checked_int
-from ndcore.planning import plan_tables
+from ndcore.hamming.plan import plan_tables
 from ndcore.sketching import BottomSketcher
 
 TEXTS = ["a b c d e f g", "a b c d e f", "x y z w v u t"]

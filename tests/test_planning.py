@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ndcore import HammingIndex, hamming_join, hamming_pairs
-from ndcore.planning import JOIN_ROOM, TablePlan, checked_search, plan_join, plan_pairs, plan_tables, presence_bits
+from ndcore.hamming.designs import MAX_TABLES, Table, missed_bits
+from ndcore.hamming.plan import JOIN_ROOM, TablePlan, checked_search, plan_join, plan_pairs, plan_tables, presence_bits
 from ndcore.reference import hamming as reference
-from ndcore.tabledesigns import MAX_TABLES, Table, missed_bits
 
 # Manku et al. 2007, Example 3.1, at d = 34: splits, tables, p_i, fingerprints that a probe meets at most.
 EXAMPLE = [((6,), 20, {31, 32, 33}, 8), ((4, 4), 16, {28}, 64), ((5,), 10, {25, 26}, 512), ((4,), 4, {16}, 256 * 1024)]

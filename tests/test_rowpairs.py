@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.rowpairs import collected, ranges, row_pairs
+from ndcore.hamming.row_pairs import collected, ranges, row_pairs
 
 
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=8), data=st.data())

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore import _hamming, hamming, selfjoin
+from ndcore import _hamming
+from ndcore.hamming import index, pairs
 from ndcore.reference import hamming as reference
 
 KERNEL = "hamming"
@@ -32,9 +33,9 @@ def expected(values, k):
 
 @pytest.fixture
 def small_ranges(monkeypatch):
-    monkeypatch.setattr(selfjoin, "LEAST_KEYS", 50)
-    monkeypatch.setattr(selfjoin, "PIECE", 70)
-    monkeypatch.setattr(selfjoin, "COUNTED_BITS", 5)
+    monkeypatch.setattr(pairs, "LEAST_KEYS", 50)
+    monkeypatch.setattr(pairs, "PIECE", 70)
+    monkeypatch.setattr(pairs, "COUNTED_BITS", 5)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -120,13 +121,13 @@ def test_fingerprints_that_change_meanwhile_are_an_error(monkeypatch, small_rang
 
 
 def test_too_many_pairs_are_refused(monkeypatch):
-    monkeypatch.setattr(selfjoin, "MAX_PAIRS", 1000)
+    monkeypatch.setattr(pairs, "MAX_PAIRS", 1000)
     with pytest.raises(ValueError, match=r"there are 4950 pairs, 4950 of them of equal fingerprints \(one has 100 rows\)"):
         nd.hamming_pairs([5] * 100)
     message = "more than 1000 pairs of different fingerprints, and no more are listed: take a smaller max_distance"
     with pytest.raises(ValueError, match=message):
         nd.hamming_pairs(range(256))
-    monkeypatch.setattr(hamming, "MAX_PAIRS", 1000)
+    monkeypatch.setattr(index, "MAX_PAIRS", 1000)
     with pytest.raises(ValueError, match=message):
         nd.HammingIndex(range(256)).pairs()
 

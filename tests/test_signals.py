@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore import _hamming, rowpairs
+from ndcore import _hamming
 from ndcore._signals import Stop
+from ndcore.hamming import row_pairs
 from ndcore.parallel import map_pieces
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to a single process here")
@@ -76,7 +77,7 @@ def test_keyboard_interrupt_ends_the_process(call):
 def test_a_command_ends_with_130(threads, tmp_path):
     crowd = np.random.default_rng(1).integers(0, 1 << 44, 1 << 20, dtype=np.uint64) << np.uint64(20)
     np.save(tmp_path / "crowd.npy", crowd)
-    code = ("import signal, sys, ndcore.cli, ndcore.selfjoin; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code = ("import signal, sys, ndcore.cli, ndcore.hamming.pairs; signal.signal(signal.SIGINT, signal.default_int_handler); "
             "print('running', flush=True); sys.exit(ndcore.cli.main())")
     command = ["hamming", "pairs", str(tmp_path / "crowd.npy"), "--threads", threads, "-q"]
     code, error = interrupted([sys.executable, "-c", code, *command], 3)
@@ -170,7 +171,7 @@ def weights(values: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("bits", [11, 24, 64])
 def test_crowds_that_fit_are_found_exactly(bits, monkeypatch):
     """Whatever is estimated first: pairs are those of comparing all, and they are refused from one more on."""
-    monkeypatch.setattr(rowpairs, "CROWD", 256)
+    monkeypatch.setattr(row_pairs, "CROWD", 256)
     rng = np.random.default_rng(bits)
     values = np.unique(rng.integers(0, 1 << min(bits, 14), 2000, dtype=np.uint64)) << np.uint64(bits - min(bits, 14))
     x, y = np.triu_indices(len(values), 1)
@@ -180,21 +181,21 @@ def test_crowds_that_fit_are_found_exactly(bits, monkeypatch):
         found = nd.hamming_pairs(values, max_distance=2, bits=bits, threads=threads)
         assert set(zip(found.a.tolist(), found.b.tolist(), strict=True)) == expected
         assert len(found.a) == len(expected)
-    monkeypatch.setattr("ndcore.selfjoin.MAX_PAIRS", len(expected))
+    monkeypatch.setattr("ndcore.hamming.pairs.MAX_PAIRS", len(expected))
     assert len(nd.hamming_pairs(values, max_distance=2, bits=bits).a) == len(expected)
-    monkeypatch.setattr("ndcore.selfjoin.MAX_PAIRS", len(expected) - 1)
+    monkeypatch.setattr("ndcore.hamming.pairs.MAX_PAIRS", len(expected) - 1)
     with pytest.raises(ValueError, match=f"more than {len(expected) - 1} pairs"):
         nd.hamming_pairs(values, max_distance=2, bits=bits)
 
 
 def test_crowds_are_the_keys_of_one_prefix(monkeypatch):
-    monkeypatch.setattr(rowpairs, "CROWD", 64)
+    monkeypatch.setattr(row_pairs, "CROWD", 64)
     sizes = [3, 64, 200, 63, 90, 1]
     keys = np.concatenate([np.arange(size, dtype=np.uint64) + np.uint64(i << 20) for i, size in enumerate(sizes)])
-    assert [(int(crowd[0]) >> 20, len(crowd)) for crowd in rowpairs._crowds(keys, 20)] == [(1, 64), (2, 200), (4, 90)]
-    assert [len(crowd) for crowd in rowpairs._crowds(keys, 64)] == [sum(sizes)]
+    assert [(int(crowd[0]) >> 20, len(crowd)) for crowd in row_pairs._crowds(keys, 20)] == [(1, 64), (2, 200), (4, 90)]
+    assert [len(crowd) for crowd in row_pairs._crowds(keys, 64)] == [sum(sizes)]
     last = np.arange(100, dtype=np.uint64) + np.uint64((1 << 64) - 100)
-    assert [len(crowd) for crowd in rowpairs._crowds(last, 20)] == [100]
+    assert [len(crowd) for crowd in row_pairs._crowds(last, 20)] == [100]
 
 
 def test_neighbours_are_counted():

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ndcore.hamming.strings import Strings
 from ndcore.storage.container import CorruptFile
-from ndcore.strings import Strings
 
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\0"), max_size=9), max_size=12)
 BYTES = st.lists(st.binary(max_size=9).map(lambda x: x + b"."), max_size=12)
@@ -45,7 +45,7 @@ def test_rows_are_taken_in_any_order(strings, data):
 
 
 def test_many_rows_are_taken_in_pieces(monkeypatch):
-    monkeypatch.setattr("ndcore.strings.AT_ONCE", 3)
+    monkeypatch.setattr("ndcore.hamming.strings.AT_ONCE", 3)
     strings = [str(i) * (i % 4) for i in range(20)]
     rows = np.arange(19, -1, -1)
     assert listed(Strings.of(strings, True).taken(rows)) == strings[::-1]

@@ -18,16 +18,16 @@ from ndcore.dispatch import using, variants
 from ndcore.estimating import containment, jaccard, resemblance
 from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.filters.search import design_filter
-from ndcore.fingerprints import hamming_distances
 from ndcore.fourphase import cluster
 from ndcore.greedy import greedy_clusters
-from ndcore.hamming import HammingIndex, Matches, Pairs
-from ndcore.joining import hamming_join
+from ndcore.hamming.fingerprints import hamming_distances
+from ndcore.hamming.index import HammingIndex, Matches, Pairs
+from ndcore.hamming.join import hamming_join
+from ndcore.hamming.pairs import hamming_pairs
+from ndcore.hamming.plan import TablePlan, plan_tables
 from ndcore.modsketching import ModSketcher
-from ndcore.planning import TablePlan, plan_tables
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
-from ndcore.selfjoin import hamming_pairs
 from ndcore.shingling import POLYNOMIAL, Shingling
 from ndcore.simhashing import SimHasher, Simhashes
 from ndcore.sketches import Sketches, load

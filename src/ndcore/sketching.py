@@ -15,7 +15,7 @@ from ndcore._pairs import distinct
 from ndcore._pipeline import Batch
 from ndcore.checks import MAX_MINIMA
 from ndcore.estimating import bottom_sizes, fast_sizes, signature_sizes
-from ndcore.fingerprints import as_fingerprints
+from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore._pairs import distinct
 from ndcore._simhash import WeightTable, count, merge
-from ndcore.fingerprints import as_fingerprints
+from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe

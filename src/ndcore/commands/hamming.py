@@ -18,11 +18,11 @@ from ndcore.commands.summary import printable
 from ndcore.files.fingerprints import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
 from ndcore.files.outputs import check_output
 from ndcore.files.sources import UsageError
-from ndcore.hamming import HammingIndex, Matches, Pairs
-from ndcore.joining import hamming_join
-from ndcore.planning import TablePlan, plan_tables
+from ndcore.hamming.index import HammingIndex, Matches, Pairs
+from ndcore.hamming.join import hamming_join
+from ndcore.hamming.pairs import hamming_pairs
+from ndcore.hamming.plan import TablePlan, plan_tables
 from ndcore.recipe import Recipe
-from ndcore.selfjoin import hamming_pairs
 
 ROWS_AT_ONCE = 1 << 16
 DISTANCE, BITS = 3, 64  # where nothing else is asked for

@@ -9,7 +9,7 @@ from ndcore.commands import hamming
 from ndcore.commands.shared_arguments import INPUT, OUTPUT, SIZES, Group, add_json, add_overwrite, add_running
 from ndcore.commands.values import block_counts, bounded, integer, memory, positive, whole
 from ndcore.files.fingerprints import FORMATS
-from ndcore.planning import MAX_DISTANCE
+from ndcore.hamming.plan import MAX_DISTANCE
 
 __all__ = ["add_hamming"]
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ndcore.files.own import refuse_own
 from ndcore.files.sources import STDIN, UsageError, is_stream
-from ndcore.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
-from ndcore.hamming import KIND as INDEX
-from ndcore.identifiers import as_ids
+from ndcore.hamming.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
+from ndcore.hamming.ids import as_ids
+from ndcore.hamming.index import KIND as INDEX
 from ndcore.recipe import Recipe
 from ndcore.sketches import KIND as SKETCHES
 from ndcore.sketches import load as load_sketches

@@ -9,8 +9,7 @@ from functools import cache
 from typing import Any
 
 from ndcore.checks import checked_int
-from ndcore.human import counted
-from ndcore.tabledesigns import (
+from ndcore.hamming.designs import (
     MAX_TABLES,
     Table,
     checked_tables,
@@ -20,6 +19,7 @@ from ndcore.tabledesigns import (
     least_count,
     missed_bits,
 )
+from ndcore.human import counted
 
 __all__ = [
     "MAX_DISTANCE", "TablePlan", "checked_search", "directory_bits", "plan_join", "plan_pairs", "plan_tables",

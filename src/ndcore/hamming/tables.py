@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ndcore import _hamming
 from ndcore._pairs import sort_entries
-from ndcore.compressed import CompressedKeys
-from ndcore.keys import PlainKeys
+from ndcore.hamming.compressed_keys import CompressedKeys
+from ndcore.hamming.plain_keys import PlainKeys
+from ndcore.hamming.plan import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
+from ndcore.hamming.row_pairs import collected, ranges, row_pairs
 from ndcore.parallel import map_pieces
-from ndcore.planning import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
-from ndcore.rowpairs import collected, ranges, row_pairs
 from ndcore.storage.container import CorruptFile
 
 __all__ = ["Found", "SortedTables", "joined"]

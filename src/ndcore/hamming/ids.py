@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.strings import Strings, hashes_of
+from ndcore.hamming.strings import Strings, hashes_of
 
 __all__ = ["Identifiers", "as_ids"]
 

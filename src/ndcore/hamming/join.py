@@ -10,14 +10,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.fingerprints import checked_fingerprints, mapped_fingerprints
-from ndcore.hamming import Matches, SavedFingerprints
+from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
+from ndcore.hamming.index import Matches, SavedFingerprints
+from ndcore.hamming.plan import JOIN_ROOM, TablePlan, checked_search, plan_join
+from ndcore.hamming.tables import Found, SortedTables, joined
 from ndcore.parallel import map_pieces
-from ndcore.planning import JOIN_ROOM, TablePlan, checked_search, plan_join
 from ndcore.progress import Progress, reporting
 from ndcore.readonly import frozen
 from ndcore.storage import container
-from ndcore.tables import Found, SortedTables, joined
 
 __all__ = ["hamming_join"]
 

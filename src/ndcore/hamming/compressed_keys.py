@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
-from ndcore.keys import RANGES_PER_TABLE, orders, runs_of, sorted_keys
+from ndcore.hamming.designs import Table
+from ndcore.hamming.plain_keys import RANGES_PER_TABLE, orders, runs_of, sorted_keys
+from ndcore.hamming.plan import TablePlan
+from ndcore.hamming.row_pairs import near_pairs
 from ndcore.parallel import map_pieces
-from ndcore.planning import TablePlan
-from ndcore.rowpairs import near_pairs
-from ndcore.tabledesigns import Table
 
 __all__ = ["CompressedKeys", "CompressedTable", "code_lengths"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
+from ndcore.hamming.designs import Table
+from ndcore.hamming.plan import PRESENCE_ROOM, TablePlan, directory_bits, presence_bits
+from ndcore.hamming.row_pairs import near_pairs
 from ndcore.parallel import map_pieces
-from ndcore.planning import PRESENCE_ROOM, TablePlan, directory_bits, presence_bits
-from ndcore.rowpairs import near_pairs
-from ndcore.tabledesigns import Table
 
 __all__ = ["RANGES_PER_TABLE", "PlainKeys", "orders", "runs_of", "sorted_keys"]
 

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _hamming
-from ndcore.fingerprints import checked_fingerprints, hamming_distances
-from ndcore.identifiers import Identifiers
+from ndcore.hamming.designs import Table
+from ndcore.hamming.fingerprints import checked_fingerprints, hamming_distances
+from ndcore.hamming.ids import Identifiers
+from ndcore.hamming.plan import TablePlan, checked_search, plan_tables
+from ndcore.hamming.strings import Strings
+from ndcore.hamming.tables import Found, SortedTables, joined
 from ndcore.parallel import map_pieces
-from ndcore.planning import TablePlan, checked_search, plan_tables
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.storage import container
 from ndcore.storage.container import CorruptFile
-from ndcore.strings import Strings
-from ndcore.tabledesigns import Table
-from ndcore.tables import Found, SortedTables, joined
 
 __all__ = ["HammingIndex", "Matches", "Pairs", "SavedFingerprints"]
 

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _hamming
-from ndcore.fingerprints import checked_fingerprints, mapped_fingerprints
-from ndcore.hamming import MAX_PAIRS, Pairs
-from ndcore.identifiers import Identifiers
-from ndcore.joining import hamming_join
-from ndcore.keys import orders
+from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
+from ndcore.hamming.ids import Identifiers
+from ndcore.hamming.index import MAX_PAIRS, Pairs
+from ndcore.hamming.join import hamming_join
+from ndcore.hamming.plain_keys import orders
+from ndcore.hamming.plan import TablePlan, checked_search, plan_pairs
+from ndcore.hamming.row_pairs import collected, near_pairs, row_pairs
 from ndcore.parallel import map_pieces, thread_count
-from ndcore.planning import TablePlan, checked_search, plan_pairs
 from ndcore.progress import Progress, reporting
 from ndcore.readonly import frozen
-from ndcore.rowpairs import collected, near_pairs, row_pairs
 
 __all__ = ["hamming_pairs"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
-from ndcore.planning import TablePlan
+from ndcore.hamming.plan import TablePlan
 
 __all__ = ["collected", "near_pairs", "ranges", "row_pairs"]
 
