@@ -27,7 +27,7 @@ from phrases import machine_bank
 from truth1996 import judged
 
 import ndcore as nd
-from ndcore.texts import as_texts
+from ndcore.text.inputs import as_texts
 
 SIZES = (1_000_000, 3_000_000, 10_000_000, 30_000_000)
 WIDTH, MODULUS, THRESHOLD = 10, 25, 0.5

@@ -31,7 +31,7 @@ from ndcore.reference import shingling as reference_shingling
 from ndcore.reference.fastsketch import fast_signature
 from ndcore.reference.simhash import simhash as reference_simhash
 
-P, Q, R = ndcore.POLYNOMIAL, ndcore.shingling.TOKEN_POLYNOMIAL, ndcore.shingling.FEATURE_POLYNOMIAL
+P, Q, R = ndcore.POLYNOMIAL, ndcore.text.shingling.TOKEN_POLYNOMIAL, ndcore.text.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
 EARLY = 4096  # values that a bottom sketch collects before it becomes a heap, as in _minhash.pyx
 PLACES = 1 << 15  # ND_FASTSKETCH_PLACES

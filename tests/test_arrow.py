@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore._arrow import ArrowTexts
 from ndcore._pipeline import Batch
-from ndcore.texts import as_texts, lengths, pieces, take
+from ndcore.text.inputs import as_texts, lengths, pieces, take
 
 TEXTS = ["a rose is a rose is a rose", "", "ein Straßenname", "人", "just twelve.", "and thirteen.", "x" * 100]
 STRINGS = ["string", "large_string", "string_view"]
@@ -107,7 +107,7 @@ def test_polars(dtype):
 def test_polars_without_pyarrow():
     pytest.importorskip("polars")
     program = (
-        "import sys; sys.modules['pyarrow'] = None; import polars as pl, ndcore as nd; from ndcore.texts import as_texts\n"
+        "import sys; sys.modules['pyarrow'] = None; import polars as pl, ndcore as nd; from ndcore.text.inputs import as_texts\n"
         "assert list(as_texts(pl.Series(['a', 'ß' * 9]))) == ['a', 'ß' * 9]\n"
         "assert nd.near_duplicates(pl.Series(['a b c d e'] * 3)).labels.tolist() == [0, 0, 0]"
     )

@@ -23,7 +23,7 @@ import ndcore as nd
 from ndcore.reference import clustering, shingling
 from ndcore.reference import dedup as reference
 from ndcore.reference import resemblance as exact
-from ndcore.texts import Extracted
+from ndcore.text.inputs import Extracted
 
 EVERYTHING = nd.FilterDesign.of(100, 1, 1, threshold=0.5)
 COMPLETE: dict[str, Any] = {"filter": EVERYTHING, "num_perm": 100}

@@ -17,7 +17,7 @@ import ndcore as nd
 from ndcore import _text
 from ndcore._pipeline import Shingler
 from ndcore.reference import shingling, text
-from ndcore.shingling import TOKEN_POLYNOMIAL
+from ndcore.text.shingling import TOKEN_POLYNOMIAL
 
 KERNEL = "text"
 KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("grapheme", None), ("grapheme", "NFKC"),

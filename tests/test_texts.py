@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.texts import as_texts, pieces
+from ndcore.text.inputs import as_texts, pieces
 
 TEXTS = ["a rose", "", "ein Straßenname", "人", "x\ud800y"]
 UTF8 = ["a rose", "", "ein Straßenname", "人"]  # what Arrow can hold

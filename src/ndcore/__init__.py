@@ -15,7 +15,6 @@ from ndcore.collection import Collection
 from ndcore.comparison import Comparison
 from ndcore.dedup import near_duplicates
 from ndcore.dispatch import using, variants
-from ndcore.estimating import containment, jaccard, resemblance
 from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.filters.search import design_filter
 from ndcore.fourphase import cluster
@@ -28,7 +27,6 @@ from ndcore.hamming.plan import TablePlan, plan_tables
 from ndcore.modsketching import ModSketcher
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
-from ndcore.shingling import POLYNOMIAL, Shingling
 from ndcore.simhashing import SimHasher, Simhashes
 from ndcore.sketches import Sketches, load
 from ndcore.sketching import BottomSketcher, MinHasher
@@ -36,6 +34,8 @@ from ndcore.stats.collisions import expected_distinct, expected_spurious, finger
 from ndcore.stats.sample_size import probability_within, sample_size
 from ndcore.storage.container import CorruptFile
 from ndcore.superfeatures import meta_sketches, super_features, super_shingle_probability, super_shingles
+from ndcore.text.resemblance import containment, jaccard, resemblance
+from ndcore.text.shingling import POLYNOMIAL, Shingling
 from ndcore.weighting import Idf
 
 __version__ = "0.1.0"

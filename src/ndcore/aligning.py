@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ndcore._pairs import distinct
 from ndcore.locating import locate
-from ndcore.shingling import Shingling, checked_shingling
-from ndcore.texts import Text
+from ndcore.text.inputs import Text
+from ndcore.text.shingling import Shingling, checked_shingling
 from ndcore.tiling import Piece, tile
 
 __all__ = ["Passage", "Passages", "passages"]

@@ -29,8 +29,8 @@ from ndcore.report import (
     shown,
 )
 from ndcore.segments import Segments
-from ndcore.shingling import Shingling
-from ndcore.texts import Text
+from ndcore.text.inputs import Text
+from ndcore.text.shingling import Shingling
 from ndcore.verifying import Corpus
 
 __all__ = ["from_clustering", "shingles_of_values"]

@@ -25,7 +25,7 @@ from ndcore.files.sources import DocumentError, Ignored, Inputs, Source, find, s
 from ndcore.files.spool import WorkDirectory, spool
 from ndcore.files.streams import read_whole
 from ndcore.files.webtext import PARTS, html_reader
-from ndcore.texts import Extracted
+from ndcore.text.inputs import Extracted
 
 __all__ = ["DocumentError", "Documents", "Rejected", "sizes"]
 

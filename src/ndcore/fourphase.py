@@ -30,11 +30,11 @@ from ndcore.progress import Progress, reporting
 from ndcore.reading import OF_BYTES, OF_TOKENS, as_corpus, read_digests
 from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import MemoryShelf, Shelf, part_name
-from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import Piece, Sketcher
 from ndcore.superfeatures import RUN
-from ndcore.texts import pieces, take
+from ndcore.text.inputs import pieces, take
+from ndcore.text.shingling import Shingling
 from ndcore.verifying import Corpus, TextCorpus
 
 __all__ = ["LEAST", "Before", "check_run", "cluster", "cluster_on_shelf", "common_values", "length", "readable"]

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _text
-from ndcore.shingling import Shingling
-from ndcore.texts import Text
+from ndcore.text.inputs import Text
+from ndcore.text.shingling import Shingling
 
 __all__ = ["Spans", "locate"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._modsketch import Mods
-from ndcore.estimating import sample_sizes
 from ndcore.recipe import Recipe
-from ndcore.shingling import Shingling, checked_shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import Piece, Sketcher, checked_count, checked_seed, end_to_end
+from ndcore.text.resemblance import sample_sizes
+from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["ModSketcher"]
 

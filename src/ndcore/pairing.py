@@ -16,10 +16,10 @@ from ndcore.modsketching import ModSketcher
 from ndcore.phases import Marks
 from ndcore.recipe import Recipe
 from ndcore.segments import Segments
-from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import BottomSketcher, MinHasher, Sketcher
 from ndcore.superfeatures import checked_run, super_features, super_shingles
+from ndcore.text.shingling import Shingling
 
 __all__ = ["METHODS", "Method", "Settings", "marks_of", "needed", "sketcher_of"]
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ndcore import _feature
 from ndcore._pipeline import Batch
-from ndcore.estimating import sizes_of_rows
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
-from ndcore.shingling import FEATURE_POLYNOMIAL, Shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import MinHasher
 from ndcore.storage.spill import SpooledArray, temporary_file, writing_temporary
-from ndcore.texts import Text, as_bytes, as_texts, digest, original_digest, pieces
+from ndcore.text.inputs import Text, as_bytes, as_texts, digest, original_digest, pieces
+from ndcore.text.resemblance import sizes_of_rows
+from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
 from ndcore.verifying import BATCH, Corpus, TextCorpus, indexed_pieces
 
 __all__ = ["OF_BYTES", "OF_TOKENS", "Reading", "alike", "as_corpus", "read_corpus", "read_digests", "sketch_corpus"]

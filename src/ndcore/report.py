@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ndcore.names import Names
 from ndcore.plots import histogram
-from ndcore.shingling import Shingling
-from ndcore.texts import Text
+from ndcore.text.inputs import Text
+from ndcore.text.shingling import Shingling
 from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = [

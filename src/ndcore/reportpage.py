@@ -12,9 +12,9 @@ from ndcore.human import counted
 from ndcore.recipe import Recipe
 from ndcore.report import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, View, beginning, versions
 from ndcore.reportstyle import SCRIPT, STYLE
-from ndcore.shingling import Shingling
 from ndcore.sidebyside import elided, fragment, spelt, visible
-from ndcore.texts import Text
+from ndcore.text.inputs import Text
+from ndcore.text.shingling import Shingling
 
 __all__ = ["render"]
 

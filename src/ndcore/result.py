@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from ndcore.assignments import Assignments
 from ndcore.checks import position_of
 from ndcore.clustering import represent
-from ndcore.estimating import Overlap, overlap, ratio, sizes_of_rows
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import resolve
 from ndcore.reading import read_digests
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
-from ndcore.shingling import Shingling
 from ndcore.sketches import Sketches
 from ndcore.stats.binomial import interval
 from ndcore.stats.collisions import expected_spurious
+from ndcore.text.resemblance import Overlap, overlap, ratio, sizes_of_rows
+from ndcore.text.shingling import Shingling
 from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = ["CLASSES", "Explanation", "NearDuplicates", "Pairs"]

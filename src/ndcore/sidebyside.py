@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ndcore.aligning import Passage, Passages
-from ndcore.texts import Text
+from ndcore.text.inputs import Text
 
 __all__ = ["Row", "elided", "fragment", "in_same_order", "rows", "spelt", "visible"]
 

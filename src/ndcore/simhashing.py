@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
-from ndcore.shingling import Shingling, checked_shingling
 from ndcore.sketches import Sketches
 from ndcore.sketching import Piece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
-from ndcore.texts import Text
+from ndcore.text.inputs import Text
+from ndcore.text.shingling import Shingling, checked_shingling
 from ndcore.weighting import FeatureWeights, Idf, as_units, refuse_unnamed
 
 __all__ = ["SimHasher", "Simhashes"]

@@ -14,14 +14,14 @@ from ndcore._minhash import Bottoms, FastSignatures, Signatures32, Signatures64
 from ndcore._pairs import distinct
 from ndcore._pipeline import Batch
 from ndcore.checks import MAX_MINIMA
-from ndcore.estimating import bottom_sizes, fast_sizes, signature_sizes
 from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.shingling import Shingling, checked_shingling
 from ndcore.sketches import Sketches
-from ndcore.texts import Text, as_texts, pieces
+from ndcore.text.inputs import Text, as_texts, pieces
+from ndcore.text.resemblance import bottom_sizes, fast_sizes, signature_sizes
+from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["BottomSketcher", "MinHasher"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ndcore.shingling import Shingling
-from ndcore.texts import Text
+from ndcore.text.inputs import Text
+from ndcore.text.shingling import Shingling
 
 __all__ = ["Stems", "stemmed"]
 

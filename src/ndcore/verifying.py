@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ndcore._pairs import common, components, distinct
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
-from ndcore.shingling import Shingling
 from ndcore.storage.spill import SpooledSets
-from ndcore.texts import Text, pieces, take
+from ndcore.text.inputs import Text, pieces, take
+from ndcore.text.shingling import Shingling
 
 __all__ = ["Corpus", "ShingleSets", "TextCorpus", "indexed_pieces", "indexed_texts"]
 

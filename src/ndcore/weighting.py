@@ -18,9 +18,9 @@ from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.shingling import Shingling, checked_shingling
 from ndcore.storage import container
-from ndcore.texts import Text, as_texts, pieces
+from ndcore.text.inputs import Text, as_texts, pieces
+from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["FeatureWeights", "Idf", "as_units", "refuse_unnamed"]
 

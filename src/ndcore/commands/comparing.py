@@ -15,7 +15,6 @@ from typing import Any
 from ndcore.aligning import Passages, passages
 from ndcore.commands.summary import plain, printable
 from ndcore.documents import Documents
-from ndcore.estimating import Overlap, overlap
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.formats import recognise
 from ndcore.files.own import refuse_own
@@ -23,9 +22,10 @@ from ndcore.files.places import Place
 from ndcore.files.sources import STDIN, WHOLE, DocumentError, UsageError, find, format_of, is_stream, is_url
 from ndcore.files.spool import read_whole
 from ndcore.modsketching import ModSketcher
-from ndcore.shingling import Shingling
 from ndcore.sketching import BottomSketcher, MinHasher
-from ndcore.texts import Text, as_bytes, original_digest
+from ndcore.text.inputs import Text, as_bytes, original_digest
+from ndcore.text.resemblance import Overlap, overlap
+from ndcore.text.shingling import Shingling
 
 _SHINGLING = ("unit", "width", "labelled", "short", "normalize")
 _SKETCHES: dict[str, Callable[..., MinHasher | BottomSketcher | ModSketcher]] = {

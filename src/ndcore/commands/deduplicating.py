@@ -434,7 +434,7 @@ def settings(
     UsageError
         The command line asks for something else than the sketches were made with, or for what no Shingling can be.
     """
-    from ndcore.shingling import Shingling
+    from ndcore.text.shingling import Shingling
 
     asked = {name: getattr(args, name) for name in _DEFAULTS}
     numbers = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
@@ -459,7 +459,7 @@ def settings(
 
 
 def _made(**parameters: Any) -> Any:
-    from ndcore.shingling import Shingling
+    from ndcore.text.shingling import Shingling
 
     try:
         return Shingling(**parameters)

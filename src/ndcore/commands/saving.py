@@ -21,7 +21,7 @@ from ndcore.reading import sketch_corpus
 from ndcore.simhashing import SimHasher
 from ndcore.sketches import Sketches
 from ndcore.sketching import BottomSketcher, MinHasher, Sketcher
-from ndcore.texts import pieces
+from ndcore.text.inputs import pieces
 from ndcore.weighting import Idf
 
 THRESHOLD = 0.8

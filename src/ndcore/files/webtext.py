@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ndcore.files.sources import DocumentError
-from ndcore.shingling import Shingling
-from ndcore.texts import Extracted
+from ndcore.text.inputs import Extracted
+from ndcore.text.shingling import Shingling
 
 PARTS = ("page", "main")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))

@@ -16,7 +16,7 @@ from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
-from ndcore.texts import Text, as_texts, pieces
+from ndcore.text.inputs import Text, as_texts, pieces
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",

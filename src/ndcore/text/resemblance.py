@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ndcore._pairs import common, distinct
 from ndcore.recipe import Recipe
-from ndcore.shingling import Shingling, checked_shingling
-from ndcore.texts import Text
+from ndcore.text.inputs import Text
+from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = [
     "Overlap", "bottom_sizes", "containment", "fast_sizes", "jaccard", "overlap", "ratio", "resemblance", "sample_sizes",
