@@ -107,7 +107,8 @@ def test_polars(dtype):
 def test_polars_without_pyarrow():
     pytest.importorskip("polars")
     program = (
-        "import sys; sys.modules['pyarrow'] = None; import polars as pl, ndcore as nd; from ndcore.text.inputs import as_texts\n"
+        "import sys; sys.modules['pyarrow'] = None; import polars as pl, ndcore as nd\n"
+        "from ndcore.text.inputs import as_texts\n"
         "assert list(as_texts(pl.Series(['a', 'ß' * 9]))) == ['a', 'ß' * 9]\n"
         "assert nd.near_duplicates(pl.Series(['a b c d e'] * 3)).labels.tolist() == [0, 0, 0]"
     )

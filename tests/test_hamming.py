@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import ndcore as nd
 from ndcore import _hamming
-from ndcore.hamming import index
+from ndcore.hamming import index as hamming_index
 from ndcore.hamming.tables import Found
 from ndcore.reference import hamming as reference
 
@@ -116,7 +116,7 @@ def test_equal_fingerprints_all_come(compress):
 
 
 def test_too_many_pairs_are_refused(monkeypatch):
-    monkeypatch.setattr(index, "MAX_PAIRS", 1000)
+    monkeypatch.setattr(hamming_index, "MAX_PAIRS", 1000)
     with pytest.raises(ValueError, match=r"there are 4950 pairs, 4950 of them of equal fingerprints \(one has 100 rows\)"):
         nd.HammingIndex([5] * 100).pairs()
 
@@ -176,7 +176,7 @@ def test_an_interruption_of_sorting_loses_nothing(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(index.SortedTables, "of", interrupted)
+        patch.setattr(hamming_index.SortedTables, "of", interrupted)
         for change in (lambda: index.add(values), index.pairs):
             with pytest.raises(KeyboardInterrupt):
                 change()
@@ -220,8 +220,8 @@ class Changes(RuleBasedStateMachine):
 
     @initialize(threshold=st.sampled_from([0, 3, 4096]), compress=st.booleans())
     def start(self, threshold, compress):
-        self.before = index.BUFFER
-        index.BUFFER = max(1, threshold)
+        self.before = hamming_index.BUFFER
+        hamming_index.BUFFER = max(1, threshold)
         self.index = nd.HammingIndex(max_distance=2, bits=12, compress=compress)
         self.truth: dict[int, int] = {}
         self.next = 0
@@ -267,7 +267,7 @@ class Changes(RuleBasedStateMachine):
             assert len(self.index) == len(self.truth)
 
     def teardown(self):
-        index.BUFFER = getattr(self, "before", index.BUFFER)
+        hamming_index.BUFFER = getattr(self, "before", hamming_index.BUFFER)
 
 
 TestChanges = Changes.TestCase
@@ -276,7 +276,7 @@ TestChanges.settings = settings(max_examples=40, stateful_step_count=25, deadlin
 
 
 def test_parts_stay_few_while_fingerprints_come_one_by_one(monkeypatch):
-    monkeypatch.setattr(index, "BUFFER", 16)
+    monkeypatch.setattr(hamming_index, "BUFFER", 16)
     values = near_ones(1500)
     index = nd.HammingIndex()
     for i, value in enumerate(values):

@@ -36,7 +36,7 @@ from forging import changed_json, closed, damaged, forged, opened
 
 import ndcore as nd
 from ndcore import cli, clusterreport, fourphase, phases
-from ndcore.hamming import index
+from ndcore.hamming import index as hamming_index
 from ndcore.shelf import DirectoryShelf
 
 TEXTS = [f"document {i} of some that are sketched and saved to be loaded again" for i in range(7)] + ["", "one word"]
@@ -223,7 +223,7 @@ def index_seeds(folder: Path) -> None:
 def use_index(seed: Path, folder: Path, rng: random.Random) -> None:
     path = folder / "mutant.ndh"
     path.write_bytes(mutant(seed.read_bytes(), rng))
-    verify, index.BUFFER = rng.randrange(4) > 0, rng.choice([1, 8, 4096])
+    verify, hamming_index.BUFFER = rng.randrange(4) > 0, rng.choice([1, 8, 4096])
     if not rng.randrange(20):
         for arguments in (("info", path), ("query", path, "12", "--format", "text"), ("pairs", path)):
             command("hamming", *arguments)
