@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ndcore.fourphase import cluster
-from ndcore.modsketching import ModSketcher
 from ndcore.reference import features, fourphase
 from ndcore.reference.fourphase import Common, Estimated, Sketch
 from ndcore.reference.minhash import adaptive, adaptive_level
 from ndcore.reference.resemblance import adaptive_containment, adaptive_resemblance
+from ndcore.sketch.mod import ModSketcher
 
 SEEDS = range(60)
 

@@ -18,7 +18,7 @@ import ndcore as nd
 from ndcore import _simhash, dispatch
 from ndcore.reference import minhash, shingling
 from ndcore.reference import simhash as reference
-from ndcore.weighting import as_units
+from ndcore.sketch.weights import as_units
 
 KERNEL = "simhash"
 SEEDS = st.sampled_from([0, 1, 2, 2**63, 2**64 - 1])

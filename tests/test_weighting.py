@@ -19,8 +19,8 @@ import ndcore as nd
 from ndcore import _simhash
 from ndcore.reference import shingling
 from ndcore.reference import simhash as reference
+from ndcore.sketch.weights import FeatureWeights, as_units
 from ndcore.storage import container
-from ndcore.weighting import FeatureWeights, as_units
 
 ONE = nd.Shingling(width=1)
 DOCUMENTS = ["to be or not to be", "to do is to be", "", "To be is to do!", "do be do be do"]
@@ -106,7 +106,7 @@ def test_threads_pieces_and_iterators_do_not_change_anything(monkeypatch):
     for threads in (2, None):
         assert nd.Idf.learn(documents, ONE, threads=threads, progress=lambda *state: told.append(state)) == one
     assert told[-1] == ("learning weights", 1501, 1501)
-    monkeypatch.setattr("ndcore.weighting.BATCH", 100)
+    monkeypatch.setattr("ndcore.sketch.weights.BATCH", 100)
     assert nd.Idf.learn(iter(documents), ONE, progress=lambda *state: told.append(state)) == one
     assert told[-1] == ("learning weights", 1501, None)
 

@@ -12,7 +12,6 @@ from ndcore.aligning import Passage, Passages, passages
 from ndcore.candidates import features
 from ndcore.clusterings import Clustering
 from ndcore.collection import Collection
-from ndcore.comparison import Comparison
 from ndcore.dedup import near_duplicates
 from ndcore.dispatch import using, variants
 from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
@@ -24,19 +23,20 @@ from ndcore.hamming.index import HammingIndex, Matches, Pairs
 from ndcore.hamming.join import hamming_join
 from ndcore.hamming.pairs import hamming_pairs
 from ndcore.hamming.plan import TablePlan, plan_tables
-from ndcore.modsketching import ModSketcher
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
-from ndcore.simhashing import SimHasher, Simhashes
-from ndcore.sketches import Sketches, load
-from ndcore.sketching import BottomSketcher, MinHasher
+from ndcore.sketch.comparison import Comparison
+from ndcore.sketch.mod import ModSketcher
+from ndcore.sketch.simhash import SimHasher, Simhashes
+from ndcore.sketch.sketcher import BottomSketcher, MinHasher
+from ndcore.sketch.sketches import Sketches, load
+from ndcore.sketch.super_features import meta_sketches, super_features, super_shingle_probability, super_shingles
+from ndcore.sketch.weights import Idf
 from ndcore.stats.collisions import expected_distinct, expected_spurious, fingerprint_bits, fingerprint_error
 from ndcore.stats.sample_size import probability_within, sample_size
 from ndcore.storage.container import CorruptFile
-from ndcore.superfeatures import meta_sketches, super_features, super_shingle_probability, super_shingles
 from ndcore.text.resemblance import containment, jaccard, resemblance
 from ndcore.text.shingling import POLYNOMIAL, Shingling
-from ndcore.weighting import Idf
 
 __version__ = "0.1.0"
 

@@ -12,7 +12,7 @@ from ndcore import _feature
 from ndcore._pairs import Judge, distinct, sort_entries
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import Progress
-from ndcore.sketches import Sketches
+from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
 __all__ = ["Candidates", "Run", "features", "find_candidates"]

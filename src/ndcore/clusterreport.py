@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ndcore.clusterings import CLASSES, Clustering
 from ndcore.human import counted
-from ndcore.modsketching import ModSketcher
 from ndcore.phases import counted_pairs
 from ndcore.recipe import Recipe
 from ndcore.report import (
@@ -29,6 +28,7 @@ from ndcore.report import (
     shown,
 )
 from ndcore.segments import Segments
+from ndcore.sketch.mod import ModSketcher
 from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
 from ndcore.verifying import Corpus

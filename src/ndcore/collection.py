@@ -27,10 +27,10 @@ from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.segments import Segments
 from ndcore.shelf import DirectoryShelf, part_name
-from ndcore.sketches import Sketches
-from ndcore.sketching import Sketcher
+from ndcore.sketch.sketcher import Sketcher
+from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.super_features import RUN
 from ndcore.storage.container import CorruptFile
-from ndcore.superfeatures import RUN
 from ndcore.verifying import Corpus
 
 __all__ = ["Collection", "Resembling"]

@@ -30,9 +30,9 @@ from ndcore.progress import Progress, reporting
 from ndcore.reading import OF_BYTES, OF_TOKENS, as_corpus, read_digests
 from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import MemoryShelf, Shelf, part_name
-from ndcore.sketches import Sketches
-from ndcore.sketching import Piece, Sketcher
-from ndcore.superfeatures import RUN
+from ndcore.sketch.sketcher import Piece, Sketcher
+from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.super_features import RUN
 from ndcore.text.inputs import pieces, take
 from ndcore.text.shingling import Shingling
 from ndcore.verifying import Corpus, TextCorpus

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore._greedy import MOST_VALUES, Greedy
 from ndcore.checks import check_numbered, checked_int, checked_threshold
-from ndcore.sketching import checked_sets
+from ndcore.sketch.sketcher import checked_sets
 
 __all__ = ["greedy_clusters"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.sketch.file_format import packed_ids
 from ndcore.storage.container import CorruptFile
-from ndcore.stored import packed_ids
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Names"]

@@ -12,13 +12,13 @@ from ndcore.candidates import features
 from ndcore.checks import checked_threshold
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
-from ndcore.modsketching import ModSketcher
 from ndcore.phases import Marks
 from ndcore.recipe import Recipe
 from ndcore.segments import Segments
-from ndcore.sketches import Sketches
-from ndcore.sketching import BottomSketcher, MinHasher, Sketcher
-from ndcore.superfeatures import checked_run, super_features, super_shingles
+from ndcore.sketch.mod import ModSketcher
+from ndcore.sketch.sketcher import BottomSketcher, MinHasher, Sketcher
+from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.super_features import checked_run, super_features, super_shingles
 from ndcore.text.shingling import Shingling
 
 __all__ = ["METHODS", "Method", "Settings", "marks_of", "needed", "sketcher_of"]

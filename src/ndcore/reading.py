@@ -13,11 +13,11 @@ from ndcore import _feature
 from ndcore._pipeline import Batch
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
-from ndcore.sketches import Sketches
-from ndcore.sketching import MinHasher
+from ndcore.sketch.cardinality import sizes_of_rows
+from ndcore.sketch.sketcher import MinHasher
+from ndcore.sketch.sketches import Sketches
 from ndcore.storage.spill import SpooledArray, temporary_file, writing_temporary
 from ndcore.text.inputs import Text, as_bytes, as_texts, digest, original_digest, pieces
-from ndcore.text.resemblance import sizes_of_rows
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
 from ndcore.verifying import BATCH, Corpus, TextCorpus, indexed_pieces
 

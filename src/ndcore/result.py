@@ -18,10 +18,11 @@ from ndcore.progress import resolve
 from ndcore.reading import read_digests
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
-from ndcore.sketches import Sketches
+from ndcore.sketch.cardinality import sizes_of_rows
+from ndcore.sketch.sketches import Sketches
 from ndcore.stats.binomial import interval
 from ndcore.stats.collisions import expected_spurious
-from ndcore.text.resemblance import Overlap, overlap, ratio, sizes_of_rows
+from ndcore.text.resemblance import Overlap, overlap, ratio
 from ndcore.text.shingling import Shingling
 from ndcore.verifying import Corpus, indexed_texts
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ndcore._entries import members_under, sample_keys
 from ndcore.recipe import Recipe
-from ndcore.sketches import Sketches
+from ndcore.sketch.sketches import Sketches
 
 __all__ = ["Overlaps", "Segments"]
 

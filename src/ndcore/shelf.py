@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from ndcore.human import human_bytes
-from ndcore.sketches import KIND as SKETCHES
-from ndcore.sketches import Sketches, load
+from ndcore.sketch.sketches import KIND as SKETCHES
+from ndcore.sketch.sketches import Sketches, load
 from ndcore.storage import container
 
 __all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "part_name"]

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from ndcore.recipe import Recipe
 from ndcore.shelf import Shelf
-from ndcore.sketches import Sketches
+from ndcore.sketch.file_format import check_values
+from ndcore.sketch.sketches import Sketches
 from ndcore.storage.container import CorruptFile
-from ndcore.stored import check_values
 
 __all__ = ["SLOTS", "Slot", "corrupt", "opened", "read", "sketches"]
 

@@ -32,12 +32,12 @@ from ndcore.files.places import Place, SavedPlaces
 from ndcore.files.sources import DocumentError, Inputs, UsageError
 from ndcore.fourphase import LEAST
 from ndcore.human import counted, human_bytes
-from ndcore.modsketching import ModSketcher
 from ndcore.pairing import FLOOR
 from ndcore.progress import by_position, reporting
-from ndcore.sketches import Sketches
-from ndcore.sketching import MinHasher, Sketcher
-from ndcore.superfeatures import RUN
+from ndcore.sketch.mod import ModSketcher
+from ndcore.sketch.sketcher import MinHasher, Sketcher
+from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.super_features import RUN
 
 __all__ = ["cluster"]
 

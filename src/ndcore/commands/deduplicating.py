@@ -383,7 +383,7 @@ def _check_threshold(threshold: float, num_perm: int = 84, seed: int = 1) -> Non
 def _signatures(sources: Sequence[Source]) -> Any:
     """The sketches of files and collections, one after another; UsageError where ndcore dedup cannot use those of one."""
     from ndcore.collection import Collection
-    from ndcore.sketches import load
+    from ndcore.sketch.sketches import load
 
     joined: Any = None
     for source in sources:
@@ -400,7 +400,7 @@ def _signatures(sources: Sequence[Source]) -> Any:
 
 def load_sketches(paths: Sequence[str]) -> Any:
     """The sketches of some files, one after another. Raises RecipeMismatch where they cannot be compared."""
-    from ndcore.sketches import load
+    from ndcore.sketch.sketches import load
 
     sketches = load(paths[0])
     for path in paths[1:]:

@@ -26,7 +26,7 @@ from ndcore.files.own import refuse_own
 from ndcore.files.sources import UsageError, starts_with
 from ndcore.files.tabular import TableFile, check_apart
 from ndcore.human import counted
-from ndcore.sketches import Sketches
+from ndcore.sketch.sketches import Sketches
 from ndcore.storage.container import kind_of, replacing
 
 EXTRAS = {

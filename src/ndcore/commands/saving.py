@@ -14,15 +14,15 @@ from ndcore.documents import Documents
 from ndcore.files.columns import Ids
 from ndcore.files.sources import DocumentError, Inputs, UsageError
 from ndcore.filters.search import design_filter
-from ndcore.modsketching import ModSketcher
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.reading import sketch_corpus
-from ndcore.simhashing import SimHasher
-from ndcore.sketches import Sketches
-from ndcore.sketching import BottomSketcher, MinHasher, Sketcher
+from ndcore.sketch.mod import ModSketcher
+from ndcore.sketch.simhash import SimHasher
+from ndcore.sketch.sketcher import BottomSketcher, MinHasher, Sketcher
+from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.weights import Idf
 from ndcore.text.inputs import pieces
-from ndcore.weighting import Idf
 
 THRESHOLD = 0.8
 

@@ -19,8 +19,8 @@ from ndcore.checks import MAX_MINIMA, checked_int
 from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
-from ndcore.sketches import Sketches
-from ndcore.sketching import BottomSketcher
+from ndcore.sketch.sketcher import BottomSketcher
+from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, MAX_WIDTH, SUPER_FEATURE_POLYNOMIAL
 
 __all__ = ["SuperShingles", "meta_sketches", "super_features", "super_shingle_probability", "super_shingles"]

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ndcore._pairs import equal_items, overlaps
 from ndcore.checks import checked_int, imported
-from ndcore.comparison import Comparison, Method, Quantity
 from ndcore.parallel import map_pieces
 from ndcore.readonly import frozen, private
 from ndcore.recipe import Recipe
+from ndcore.sketch.cardinality import sample_sizes, signature_sizes
+from ndcore.sketch.comparison import Comparison, Method, Quantity
+from ndcore.sketch.file_format import check_arrays, check_values, packed_ids, packed_values, unpacked_ids, unpacked_values
 from ndcore.storage import container
-from ndcore.stored import check_arrays, check_values, packed_ids, packed_values, unpacked_ids, unpacked_values
-from ndcore.text.resemblance import sample_sizes, signature_sizes
 
 __all__ = ["Sketches", "load"]
 

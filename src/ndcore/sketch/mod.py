@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ndcore._modsketch import Mods
 from ndcore.recipe import Recipe
-from ndcore.sketches import Sketches
-from ndcore.sketching import Piece, Sketcher, checked_count, checked_seed, end_to_end
-from ndcore.text.resemblance import sample_sizes
+from ndcore.sketch.cardinality import sample_sizes
+from ndcore.sketch.sketcher import Piece, Sketcher, checked_count, checked_seed, end_to_end
+from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["ModSketcher"]

@@ -18,9 +18,9 @@ from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.sketches import Sketches
+from ndcore.sketch.cardinality import bottom_sizes, fast_sizes, signature_sizes
+from ndcore.sketch.sketches import Sketches
 from ndcore.text.inputs import Text, as_texts, pieces
-from ndcore.text.resemblance import bottom_sizes, fast_sizes, signature_sizes
 from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["BottomSketcher", "MinHasher"]
