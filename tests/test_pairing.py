@@ -8,7 +8,8 @@ import random
 import pytest
 
 import ndcore as nd
-from ndcore.pairing import Settings, sketcher_of
+from ndcore.pairing import Settings
+from ndcore.sketch.from_recipe import sketcher_of
 
 SKETCHERS = [
     nd.ModSketcher(25, 7), nd.ModSketcher("adaptive", shingling=nd.Shingling(width=3)), nd.BottomSketcher(50, 40, 3),

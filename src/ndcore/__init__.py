@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ndcore._rabin import Rabin, is_irreducible, random_irreducible
 from ndcore.aligning import Passage, Passages, passages
-from ndcore.candidates import features
 from ndcore.clusterings import Clustering
 from ndcore.collection import Collection
 from ndcore.dedup import near_duplicates
@@ -25,12 +24,15 @@ from ndcore.hamming.pairs import hamming_pairs
 from ndcore.hamming.plan import TablePlan, plan_tables
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.result import NearDuplicates
+from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.comparison import Comparison
+from ndcore.sketch.features import features
+from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.simhash import SimHasher, Simhashes
-from ndcore.sketch.sketcher import BottomSketcher, MinHasher
 from ndcore.sketch.sketches import Sketches, load
-from ndcore.sketch.super_features import meta_sketches, super_features, super_shingle_probability, super_shingles
+from ndcore.sketch.super_features import super_features
+from ndcore.sketch.super_shingles import meta_sketches, super_shingle_probability, super_shingles
 from ndcore.sketch.weights import Idf
 from ndcore.stats.collisions import expected_distinct, expected_spurious, fingerprint_bits, fingerprint_error
 from ndcore.stats.sample_size import probability_within, sample_size

@@ -12,53 +12,11 @@ from ndcore import _feature
 from ndcore._pairs import Judge, distinct, sort_entries
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import Progress
-from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-__all__ = ["Candidates", "Run", "features", "find_candidates"]
+__all__ = ["Candidates", "Run", "find_candidates"]
 
 ENTRY_BYTES = 40  # a key, an entry and its scratch
-
-
-def features(sk: Sketches, groups: int = 6, group_size: int = 14) -> NDArray[np.uint64]:
-    """Features of signatures: fingerprints of groups of consecutive minima (Broder 2000, §3).
-
-    Parameters
-    ----------
-    sk : Sketches of a MinHasher
-    groups, group_size : int
-        groups · group_size <= num_perm; minima left over are unused. The default is AltaVista's.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n, groups)
-        Feature j is Rabin's fingerprint, modulo a polynomial of its own, of j and the minima j·group_size … . The rows
-        of documents without shingles are all alike: leave them out by ``sk.valid``.
-
-    Raises
-    ------
-    ValueError
-        The sketches are no signatures, or have too few minima.
-
-    Notes
-    -----
-    O(n·groups·group_size). Nothing verifies: ``expected_spurious(len(sk), 64, groups, need)`` pairs are expected to share
-    `need` features by collision alone.
-    """
-    _check_groups(sk, groups, group_size)
-    return _feature.features(np.ascontiguousarray(sk.values), group_size, 0, groups, FEATURE_POLYNOMIAL)
-
-
-def _check_groups(sk: Sketches, groups: int, group_size: int) -> None:
-    if sk.recipe["kind"] != "minhash":
-        raise ValueError(f"features are made of signatures, these sketches are {sk.recipe['kind']!r}; use a MinHasher")
-    if groups < 1 or group_size < 1:
-        raise ValueError(f"groups and group_size are at least 1, got {groups} and {group_size}")
-    if groups * group_size > sk.recipe["num_perm"]:
-        raise ValueError(
-            f"{groups} groups of {group_size} take {groups * group_size} minima; these signatures have "
-            f"{sk.recipe['num_perm']}: sketch with num_perm={groups * group_size}"
-        )
 
 
 class Run(NamedTuple):

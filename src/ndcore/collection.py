@@ -21,15 +21,16 @@ from ndcore.description import begin, describe, described
 from ndcore.filters.design import FilterDesign
 from ndcore.fourphase import LEAST, Before, check_run, cluster_on_shelf, common_values, length, readable
 from ndcore.names import Names
-from ndcore.pairing import Method, Settings, marks_of, needed, sketcher_of
+from ndcore.pairing import Method, Settings, marks_of, needed
 from ndcore.phases import counted_pairs, unmarked
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.segments import Segments
 from ndcore.shelf import DirectoryShelf, part_name
+from ndcore.sketch.from_recipe import sketcher_of
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
-from ndcore.sketch.super_features import RUN
+from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.container import CorruptFile
 from ndcore.verifying import Corpus
 

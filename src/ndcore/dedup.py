@@ -18,7 +18,7 @@ from ndcore.progress import Progress, reporting
 from ndcore.reading import Reading, alike, as_corpus, read_corpus, read_digests
 from ndcore.result import NearDuplicates, Pairs, Sources, conclude
 from ndcore.runs import settle_runs
-from ndcore.sketch.sketcher import MinHasher
+from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches, load
 from ndcore.text.shingling import Shingling
 from ndcore.verifying import Corpus, ShingleSets, indexed_pieces

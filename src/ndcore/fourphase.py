@@ -32,7 +32,7 @@ from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import MemoryShelf, Shelf, part_name
 from ndcore.sketch.sketcher import Piece, Sketcher
 from ndcore.sketch.sketches import Sketches
-from ndcore.sketch.super_features import RUN
+from ndcore.sketch.super_shingles import RUN
 from ndcore.text.inputs import pieces, take
 from ndcore.text.shingling import Shingling
 from ndcore.verifying import Corpus, TextCorpus

@@ -8,20 +8,22 @@ from typing import Any, Literal
 import numpy as np
 
 from ndcore import _pairs
-from ndcore.candidates import features
 from ndcore.checks import checked_threshold
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
 from ndcore.phases import Marks
 from ndcore.recipe import Recipe
 from ndcore.segments import Segments
+from ndcore.sketch.bottom import BottomSketcher
+from ndcore.sketch.features import features
+from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
-from ndcore.sketch.sketcher import BottomSketcher, MinHasher, Sketcher
+from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
-from ndcore.sketch.super_features import checked_run, super_features, super_shingles
-from ndcore.text.shingling import Shingling
+from ndcore.sketch.super_features import super_features
+from ndcore.sketch.super_shingles import checked_run, super_shingles
 
-__all__ = ["METHODS", "Method", "Settings", "marks_of", "needed", "sketcher_of"]
+__all__ = ["METHODS", "Method", "Settings", "marks_of", "needed"]
 
 METHODS = ("shingles", "super-shingles", "features")
 Method = Literal["shingles", "super-shingles", "features"]
@@ -119,16 +121,6 @@ def _check_numbers(method: str, threshold: float, max_holders: int, run: int) ->
     if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 1:
         raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
     checked_run(run)
-
-
-def sketcher_of(recipe: Recipe) -> Sketcher:
-    """The sketcher that made sketches of this recipe. ValueError where a recipe alone does not make one."""
-    shingling = Shingling.from_recipe(Recipe(recipe["shingling"]))
-    if recipe["kind"] == "mod":
-        return ModSketcher(recipe["modulus"], recipe["seed"], shingling, recipe["size"])
-    if recipe["kind"] == "bottom":
-        return BottomSketcher(recipe["size"], recipe["bits"], recipe["seed"], shingling)
-    return MinHasher.from_recipe(recipe)
 
 
 def _default_sketcher(method: str, filter: FilterDesign | None) -> Sketcher:

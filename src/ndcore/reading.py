@@ -14,7 +14,7 @@ from ndcore._pipeline import Batch
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.sketch.cardinality import sizes_of_rows
-from ndcore.sketch.sketcher import MinHasher
+from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.spill import SpooledArray, temporary_file, writing_temporary
 from ndcore.text.inputs import Text, as_bytes, as_texts, digest, original_digest, pieces

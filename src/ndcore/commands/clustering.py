@@ -34,10 +34,11 @@ from ndcore.fourphase import LEAST
 from ndcore.human import counted, human_bytes
 from ndcore.pairing import FLOOR
 from ndcore.progress import by_position, reporting
+from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
-from ndcore.sketch.sketcher import MinHasher, Sketcher
+from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
-from ndcore.sketch.super_features import RUN
+from ndcore.sketch.super_shingles import RUN
 
 __all__ = ["cluster"]
 

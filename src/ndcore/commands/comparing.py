@@ -21,8 +21,9 @@ from ndcore.files.own import refuse_own
 from ndcore.files.places import Place
 from ndcore.files.sources import STDIN, WHOLE, DocumentError, UsageError, find, format_of, is_stream, is_url
 from ndcore.files.spool import read_whole
+from ndcore.sketch.bottom import BottomSketcher
+from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
-from ndcore.sketch.sketcher import BottomSketcher, MinHasher
 from ndcore.text.inputs import Text, as_bytes, original_digest
 from ndcore.text.resemblance import Overlap, overlap
 from ndcore.text.shingling import Shingling

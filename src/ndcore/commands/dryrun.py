@@ -30,7 +30,8 @@ from ndcore.human import counted, human_bytes
 from ndcore.parallel import thread_count
 from ndcore.progress import resolve
 from ndcore.reading import sketch_corpus
-from ndcore.sketch.sketcher import MinHasher, Sketcher
+from ndcore.sketch.minhash import MinHasher
+from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.verifying import TextCorpus
 

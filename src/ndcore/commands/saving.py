@@ -17,9 +17,11 @@ from ndcore.filters.search import design_filter
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.reading import sketch_corpus
+from ndcore.sketch.bottom import BottomSketcher
+from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.simhash import SimHasher
-from ndcore.sketch.sketcher import BottomSketcher, MinHasher, Sketcher
+from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.weights import Idf
 from ndcore.text.inputs import pieces

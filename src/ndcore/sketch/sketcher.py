@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore._minhash import Bottoms, FastSignatures, Signatures32, Signatures64
 from ndcore._pairs import distinct
 from ndcore._pipeline import Batch
 from ndcore.checks import MAX_MINIMA
@@ -18,12 +16,11 @@ from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.sketch.cardinality import bottom_sizes, fast_sizes, signature_sizes
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.inputs import Text, as_texts, pieces
-from ndcore.text.shingling import Shingling, checked_shingling
+from ndcore.text.shingling import Shingling
 
-__all__ = ["BottomSketcher", "MinHasher"]
+__all__ = ["Piece", "Sketcher", "checked_sets"]
 
 
 class Piece(NamedTuple):
@@ -148,141 +145,6 @@ class Sketcher(ABC):
         if self.exact_sizes:
             _count(sketches, hashes.copy(), ends)
         return sketches
-
-
-class MinHasher(Sketcher):
-    """Signatures: the minima of a document's shingles under num_perm independent permutations (Broder 2000, §2).
-
-    Two documents agree in a minimum with a probability that is their resemblance, so the share of equal minima
-    estimates it without bias, with variance r(1 − r) / num_perm.
-
-    Parameters
-    ----------
-    num_perm : int
-        Minima per signature, 1 to 65536. 84 permutations are a prefix of 128.
-    bits : 32 or 64
-        Of a minimum.
-    seed : int
-        0 to 2^64 − 1. Who knows it can write documents of small minima, which share more, or less, with others than their
-        shingles do: where that matters, ``secrets.randbits(64)`` draws one, which is saved in the recipe.
-    shingling : Shingling, optional
-        None: words, 5 to a shingle.
-    method : "permutations" or "fast"
-        "fast" is fast similarity sketching (Dahlgaard, Knudsen, Thorup 2017), O(n + num_perm·log(num_perm)) instead of
-        O(n·num_perm), of 32 bits: the same estimator, unbiased, with a variance of at most r(1 − r) / num_perm about.
-        Of 128, from text and against permutations (AMD EPYC Zen 4, AVX-512, one core, 2026-11-20): 0.6 times as fast for
-        100 bytes a document, as fast for 1 to 4 KB, 1.25 times from about 6 KB (800 words), 1.3 to 1.4 times for 9 KB and
-        more. Coordinates are not independent permutations, and 84 of them are no prefix of 128.
-    exact_sizes : bool
-        Count the distinct shingles of every document too (a second reading) instead of estimating their number.
-
-    Stable: a recipe and a text always give the same values.
-
-    >>> sk = MinHasher(num_perm=128, shingling=Shingling(width=2)).sketch_many(["to be or not to be", "to be or not"])
-    >>> sk.values.shape, sk.values.dtype
-    ((2, 128), dtype('uint32'))
-    """
-
-    def __init__(
-        self,
-        num_perm: int = 84,
-        bits: Literal[32, 64] = 32,
-        seed: int = 1,
-        shingling: Shingling | None = None,
-        method: Literal["permutations", "fast"] = "permutations",
-        exact_sizes: bool = False,
-    ) -> None:
-        if method not in ("permutations", "fast"):
-            raise ValueError(f"method must be 'permutations' or 'fast', got {method!r}")
-        if method == "fast" and bits != 32:
-            raise ValueError(f"method='fast' makes minima of 32 bits, got bits={bits!r}")
-        self.num_perm = checked_count("num_perm", num_perm)
-        self.bits = checked_bits(bits, (32, 64))
-        self.seed = checked_seed(seed)
-        self.shingling = checked_shingling(shingling) or Shingling()
-        self.method = method
-        self.exact_sizes = exact_sizes
-        self.recipe = Recipe({
-            "kind": "minhash", "version": 1, "num_perm": self.num_perm, "bits": self.bits, "seed": self.seed,
-            "method": method, "shingling": self.shingling.recipe.parameters,
-        })
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MinHasher, (self.num_perm, self.bits, self.seed, self.shingling, self.method, self.exact_sizes)
-
-    @classmethod
-    def from_recipe(cls, recipe: Recipe, shingling: Shingling | None = None) -> MinHasher:
-        """The sketcher that made sketches of this recipe; RecipeMismatch where `shingling` is not the recipe's."""
-        if recipe["kind"] != "minhash":
-            raise ValueError(f"signatures are needed, the sketches are {recipe['kind']!r}")
-        made = cls(recipe["num_perm"], recipe["bits"], recipe["seed"],
-                   shingling or Shingling.from_recipe(Recipe(recipe["shingling"])), recipe["method"])
-        recipe.check(made.recipe)
-        return made
-
-    def _sink(self, n: int) -> Any:
-        if self.method == "fast":
-            return FastSignatures(n, self.num_perm, self.seed)
-        return (Signatures32 if self.bits == 32 else Signatures64)(n, self.num_perm, self.seed)
-
-    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
-        values = end_to_end([piece.sink.rows for piece in done])
-        if self.method == "permutations":
-            sizes = partial(signature_sizes, values, valid)
-            return Sketches(values, self.recipe, sizes=sizes, sizes_exact=~valid, valid=valid)
-        counted = end_to_end([piece.sink.distinct for piece in done])
-        return Sketches(values, self.recipe, sizes=partial(fast_sizes, values, counted, valid),
-                        sizes_exact=~valid | (counted > 0), valid=valid)
-
-
-class BottomSketcher(Sketcher):
-    """Bottom sketches: MIN_s, the s smallest distinct values of a document's permuted shingles (Broder 1997, §3).
-
-    Parameters
-    ----------
-    size : int
-        s, 1 to 65536. Documents of fewer shingles are kept whole, and compared exactly.
-    bits : 64, 40 or 32
-        Values are cut to their high bits, which saves storage (a file has 8, 5 or 4 bytes a value; in memory they are
-        uint64) and costs accuracy in large sets.
-    seed, shingling, exact_sizes
-        As of `MinHasher`. With exact sizes, intervals know how much of the sets the sketches hold.
-
-    Stable: a recipe and a text always give the same values.
-    """
-
-    def __init__(
-        self,
-        size: int = 200,
-        bits: Literal[32, 40, 64] = 64,
-        seed: int = 1,
-        shingling: Shingling | None = None,
-        exact_sizes: bool = False,
-    ) -> None:
-        self.size = checked_count("size", size)
-        self.bits = checked_bits(bits, (32, 40, 64))
-        self.seed = checked_seed(seed)
-        self.shingling = checked_shingling(shingling) or Shingling()
-        self.exact_sizes = exact_sizes
-        self.recipe = Recipe({
-            "kind": "bottom", "version": 1, "size": self.size, "bits": self.bits, "seed": self.seed,
-            "shingling": self.shingling.recipe.parameters,
-        })
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BottomSketcher, (self.size, self.bits, self.seed, self.shingling, self.exact_sizes)
-
-    def _sink(self, n: int) -> Any:
-        return Bottoms(n, self.size, self.bits, self.seed)
-
-    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
-        counts = end_to_end([piece.sink.counts for piece in done])
-        offsets = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        values = end_to_end([piece.sink.values for piece in done])
-        sizes = partial(bottom_sizes, values, offsets, self.size, self.bits)
-        exact = (counts < self.size) & ((self.bits == 64) | ~valid)  # fewer bits may have made two shingles one
-        return Sketches(values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=exact, valid=valid)
 
 
 def end_to_end(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
