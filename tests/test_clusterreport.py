@@ -25,7 +25,7 @@ from ndcore.fourphase import cluster
 from ndcore.reference import minhash as reference
 from ndcore.report import Excerpt, Member, hundredths
 from ndcore.reportpage import render
-from ndcore.verifying import TextCorpus
+from ndcore.text.corpus import TextCorpus
 
 WIDTH = nd.Shingling(width=3)
 WHOLE = nd.ModSketcher(1, shingling=WIDTH)

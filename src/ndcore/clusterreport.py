@@ -29,9 +29,9 @@ from ndcore.report import (
 )
 from ndcore.segments import Segments
 from ndcore.sketch.mod import ModSketcher
+from ndcore.text.corpus import Corpus
 from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
-from ndcore.verifying import Corpus
 
 __all__ = ["from_clustering", "shingles_of_values"]
 

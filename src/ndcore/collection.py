@@ -32,7 +32,7 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.container import CorruptFile
-from ndcore.verifying import Corpus
+from ndcore.text.corpus import Corpus
 
 __all__ = ["Collection", "Resembling"]
 

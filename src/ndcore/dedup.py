@@ -15,13 +15,15 @@ from ndcore.clustering import CLUSTERINGS, represent
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.search import design_filter
 from ndcore.progress import Progress, reporting
-from ndcore.reading import Reading, alike, as_corpus, read_corpus, read_digests
+from ndcore.reading import Reading, alike, read_corpus
 from ndcore.result import NearDuplicates, Pairs, Sources, conclude
 from ndcore.runs import settle_runs
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches, load
+from ndcore.text.corpus import Corpus, as_corpus, indexed_pieces
+from ndcore.text.digests import read_digests
 from ndcore.text.shingling import Shingling
-from ndcore.verifying import Corpus, ShingleSets, indexed_pieces
+from ndcore.verifying import ShingleSets
 
 __all__ = ["near_duplicates"]
 

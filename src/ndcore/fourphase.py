@@ -27,15 +27,15 @@ from ndcore.phases import (
     unmarked,
 )
 from ndcore.progress import Progress, reporting
-from ndcore.reading import OF_BYTES, OF_TOKENS, as_corpus, read_digests
 from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import MemoryShelf, Shelf, part_name
 from ndcore.sketch.sketcher import Piece, Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
+from ndcore.text.corpus import Corpus, TextCorpus, as_corpus
+from ndcore.text.digests import OF_BYTES, OF_TOKENS, read_digests
 from ndcore.text.inputs import pieces, take
 from ndcore.text.shingling import Shingling
-from ndcore.verifying import Corpus, TextCorpus
 
 __all__ = ["LEAST", "Before", "check_run", "cluster", "cluster_on_shelf", "common_values", "length", "readable"]
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _feature
-from ndcore._pipeline import Batch
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
-from ndcore.storage.spill import SpooledArray, temporary_file, writing_temporary
-from ndcore.text.inputs import Text, as_bytes, as_texts, digest, original_digest, pieces
-from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
-from ndcore.verifying import BATCH, Corpus, TextCorpus, indexed_pieces
+from ndcore.storage.spill import SpooledArray
+from ndcore.text.corpus import Corpus
+from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows, raw_batch
+from ndcore.text.inputs import Text, digest, pieces
+from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-__all__ = ["OF_BYTES", "OF_TOKENS", "Reading", "alike", "as_corpus", "read_corpus", "read_digests", "sketch_corpus"]
+__all__ = ["Reading", "alike", "read_corpus", "sketch_corpus"]
 
-OF_BYTES, OF_TOKENS = 0, 1  # parts of a row of digests
 REMEMBERED = 1 << 20  # signatures, in 8 bytes each
 
 
@@ -41,73 +39,6 @@ class Reading(NamedTuple):
     lengths: NDArray[np.int64] | None
     valid: NDArray[np.bool_]
     invalid_bytes: int
-
-
-class SpooledCorpus:
-    """Documents of an iterator, written compressed to an unnamed temporary file when first read."""
-
-    def __init__(self, texts: Iterable[Text]) -> None:
-        self._source: Iterator[Text] | None = iter(texts)
-        self._file: IO[bytes] = temporary_file(self)
-
-    def batches(self) -> Iterator[Sequence[Text]]:
-        if self._source is not None:
-            source, self._source = self._source, None
-            for batch in _filled(source):
-                self._write(batch)
-        with writing_temporary():
-            self._file.seek(0)
-        while head := self._file.read(8):
-            yield _unpacked(zlib.decompress(self._file.read(int.from_bytes(head, "little"))))
-
-    def _write(self, batch: Sequence[Text]) -> None:
-        packed = zlib.compress(_packed(batch), 1)
-        with writing_temporary():
-            self._file.write(len(packed).to_bytes(8, "little") + packed)
-
-
-def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
-    batch: list[Text] = []
-    size = position = 0
-    for position, text in enumerate(texts):
-        if not isinstance(text, (str, bytes)):
-            raise TypeError(f"document {position} is {text!r:.40} of type {type(text).__name__}; texts are str or bytes")
-        batch.append(text)
-        size += len(text)
-        if size >= BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _packed(batch: Sequence[Text]) -> bytes:
-    parts = []
-    for text in batch:
-        data = as_bytes(text)
-        parts += [len(data).to_bytes(8, "little"), b"s" if isinstance(text, str) else b"b", data]
-    return b"".join(parts)
-
-
-def _unpacked(data: bytes) -> list[Text]:
-    batch: list[Text] = []
-    at = 0
-    while at < len(data):
-        end = at + 9 + int.from_bytes(data[at : at + 8], "little")
-        text = data[at + 9 : end]
-        batch.append(text.decode("utf-8", "surrogatepass") if data[at + 8 : at + 9] == b"s" else text)
-        at = end
-    return batch
-
-
-def as_corpus(texts: Any) -> Corpus:
-    """Anything that near_duplicates takes as texts, as something that can be read again and again."""
-    if hasattr(texts, "batches"):
-        corpus: Corpus = texts
-        return corpus
-    if isinstance(texts, Iterator):
-        return SpooledCorpus(texts)
-    return TextCorpus(as_texts(texts))
 
 
 class _Remembered:
@@ -142,35 +73,19 @@ def alike(rows: NDArray[Any], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def _joined(hashed: list[bytes]) -> NDArray[np.uint8]:
-    return np.frombuffer(b"".join(hashed), np.uint8).reshape(-1, 16)
-
-
-def _raw(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batch:
-    return batch if shingling.reads_bytes else Batch(texts)
-
-
-def _of_bytes(raw: Batch, texts: Sequence[Text], which: NDArray[np.int64], valid: NDArray[np.bool_]) -> list[bytes]:
-    """Digest the texts at these positions; where one has no shingles, what it was extracted from."""
-    hashed: list[bytes] = raw.hashed(digest, which)
-    for i in np.flatnonzero(~valid[which]).tolist():
-        hashed[i] = original_digest(texts[int(which[i])])
-    return hashed
-
-
 def _read_piece(sketcher: MinHasher, piece: tuple[int, Sequence[Text]], remembered: _Remembered | None) -> Reading:
     first, texts = piece
     shingling = sketcher.shingling
     batch = shingling.batch(texts)
-    raw = _raw(shingling, batch, texts)
+    raw = raw_batch(shingling, batch, texts)
     done = sketcher.sketch_batch(batch, first, digest if remembered is None else None)
     rows, valid = done.sink.rows, done.valid
     known = np.ones(len(texts), np.bool_) if remembered is None else ~valid | remembered.again(rows)
     which = np.flatnonzero(known)
     canonical = done.hashed if remembered is None else shingling.shingler.canonical(batch, digest, which)
     digests = np.zeros((len(texts), 32), np.uint8)
-    for part, hashed in ((OF_BYTES, _of_bytes(raw, texts, which, valid)), (OF_TOKENS, canonical)):
-        digests[which, 16 * part : 16 * part + 16] = _joined(hashed)
+    for part, hashed in ((OF_BYTES, byte_digests(raw, texts, which, valid)), (OF_TOKENS, canonical)):
+        digests[which, 16 * part : 16 * part + 16] = digest_rows(hashed)
     return Reading(rows, digests, known, raw.lengths(), valid, done.invalid_bytes)
 
 
@@ -207,35 +122,6 @@ def read_corpus(
         invalid_bytes += piece.invalid_bytes
         report("sketching", len(valid), None)
     return Reading(rows.array(), digests.array(), known.array(), lengths.array(), valid.array(), invalid_bytes)
-
-
-def read_digests(
-    corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_], shingling: Shingling,
-    digests: NDArray[np.uint8], valid: NDArray[np.bool_], *, parts: Sequence[int] = (OF_BYTES, OF_TOKENS),
-    threads: int | None, report: Progress,
-) -> None:
-    """Read the wanted documents again (see `indexed_texts`) and set these parts of their rows of `digests`.
-
-    valid, bool (n,): documents with shingles; of the others the bytes are those of what the text was extracted from.
-    """
-    def work(piece: tuple[NDArray[np.int64], Sequence[Text]]) -> tuple[NDArray[np.int64], list[NDArray[np.uint8]]]:
-        positions, texts = piece
-        which = np.arange(len(texts))
-        batch = Batch(texts) if OF_TOKENS not in parts else shingling.batch(texts)
-        return positions, [
-            _joined(_of_bytes(_raw(shingling, batch, texts), texts, which, valid[positions]) if part == OF_BYTES
-                    else shingling.shingler.canonical(batch, digest, which))
-            for part in parts
-        ]
-
-    done, total = 0, int(np.count_nonzero(wanted))
-    if not total:
-        return
-    for positions, found in map_pieces(work, indexed_pieces(corpora, starts, wanted), threads):
-        for part, rows in zip(parts, found, strict=True):
-            digests[positions, 16 * part : 16 * part + 16] = rows
-        done += len(positions)
-        report("comparing equal signatures", done, total)
 
 
 def sketch_corpus(

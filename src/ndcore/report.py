@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ndcore.names import Names
 from ndcore.plots import histogram
+from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
-from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = [
     "Cluster", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "Shown", "Table", "View", "beginning",

@@ -15,16 +15,16 @@ from ndcore.checks import position_of
 from ndcore.clustering import represent
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import resolve
-from ndcore.reading import read_digests
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.sketches import Sketches
 from ndcore.stats.binomial import interval
 from ndcore.stats.collisions import expected_spurious
+from ndcore.text.corpus import Corpus, indexed_texts
+from ndcore.text.digests import read_digests
 from ndcore.text.resemblance import Overlap, overlap, ratio
 from ndcore.text.shingling import Shingling
-from ndcore.verifying import Corpus, indexed_texts
 
 __all__ = ["CLASSES", "Explanation", "NearDuplicates", "Pairs"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,67 +12,13 @@ from ndcore._pairs import common, components, distinct
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledSets
-from ndcore.text.inputs import Text, pieces, take
+from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Corpus", "ShingleSets", "TextCorpus", "indexed_pieces", "indexed_texts"]
+__all__ = ["ShingleSets"]
 
-BATCH = 8 << 20  # bytes of text that are in memory at a time
 SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time
 PAIRS = 256  # pairs that a thread compares at a time
-
-
-class Corpus(Protocol):
-    """A collection of documents that can be read again: every pass yields the same documents in the same order.
-
-    One that can leave documents out faster than by reading them has a method ``selected(wanted)`` too: (positions, texts)
-    of the documents whose position is set in a bool array, in batches. Where that costs no more than the documents wanted,
-    it has an attribute ``random_access`` that is true.
-    """
-
-    def batches(self) -> Iterator[Sequence[Text]]:
-        """Bounded batches, about 8 MiB of text each."""
-
-
-class TextCorpus:
-    """A sequence of texts as a Corpus."""
-
-    random_access = True
-
-    def __init__(self, texts: Sequence[Text]) -> None:
-        self.texts = texts
-
-    def batches(self) -> Iterator[Sequence[Text]]:
-        return (part for _, part in pieces(self.texts, BATCH))
-
-    def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
-        positions = np.flatnonzero(wanted[: len(self.texts)])
-        for first, texts in pieces(take(self.texts, positions), BATCH):
-            yield positions[first : first + len(texts)], texts
-
-
-def indexed_texts(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
-                  ) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
-    """(positions, texts) of the wanted documents, batch by batch; corpus i begins at position starts[i]."""
-    for corpus, start in zip(corpora, starts, strict=True):
-        if corpus is None:
-            continue
-        if hasattr(corpus, "selected"):
-            yield from ((start + inside, texts) for inside, texts in corpus.selected(wanted[start:]))
-            continue
-        for batch in corpus.batches():
-            inside = np.flatnonzero(wanted[start : start + len(batch)])
-            if len(inside):
-                yield start + inside, take(batch, inside)
-            start += len(batch)
-
-
-def indexed_pieces(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
-                   ) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
-    """`indexed_texts` in pieces of work for threads."""
-    for positions, texts in indexed_texts(corpora, starts, wanted):
-        for first, part in pieces(texts):
-            yield positions[first : first + len(part)], part
 
 
 _Piece = tuple[NDArray[np.int64], Sequence[Text]]

@@ -33,7 +33,7 @@ from ndcore.reading import sketch_corpus
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
-from ndcore.verifying import TextCorpus
+from ndcore.text.corpus import TextCorpus
 
 __all__ = ["Costs", "Estimate", "dry_run"]
 

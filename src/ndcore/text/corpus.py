@@ -1,0 +1,137 @@
+"""Collections of documents that can be read again and again, in bounded batches."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore.storage.spill import temporary_file, writing_temporary
+from ndcore.text.inputs import Text, as_bytes, as_texts, pieces, take
+
+__all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "indexed_pieces", "indexed_texts"]
+
+BATCH = 8 << 20  # bytes of text that are in memory at a time
+
+
+class Corpus(Protocol):
+    """A collection of documents that can be read again: every pass yields the same documents in the same order.
+
+    One that can leave documents out faster than by reading them has a method ``selected(wanted)`` too: (positions, texts)
+    of the documents whose position is set in a bool array, in batches. Where that costs no more than the documents wanted,
+    it has an attribute ``random_access`` that is true.
+    """
+
+    def batches(self) -> Iterator[Sequence[Text]]:
+        """Bounded batches, about 8 MiB of text each."""
+
+
+class TextCorpus:
+    """A sequence of texts as a Corpus."""
+
+    random_access = True
+
+    def __init__(self, texts: Sequence[Text]) -> None:
+        self.texts = texts
+
+    def batches(self) -> Iterator[Sequence[Text]]:
+        return (part for _, part in pieces(self.texts, BATCH))
+
+    def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
+        positions = np.flatnonzero(wanted[: len(self.texts)])
+        for first, texts in pieces(take(self.texts, positions), BATCH):
+            yield positions[first : first + len(texts)], texts
+
+
+def indexed_texts(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
+                  ) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
+    """(positions, texts) of the wanted documents, batch by batch; corpus i begins at position starts[i]."""
+    for corpus, start in zip(corpora, starts, strict=True):
+        if corpus is None:
+            continue
+        if hasattr(corpus, "selected"):
+            yield from ((start + inside, texts) for inside, texts in corpus.selected(wanted[start:]))
+            continue
+        for batch in corpus.batches():
+            inside = np.flatnonzero(wanted[start : start + len(batch)])
+            if len(inside):
+                yield start + inside, take(batch, inside)
+            start += len(batch)
+
+
+def indexed_pieces(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
+                   ) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
+    """`indexed_texts` in pieces of work for threads."""
+    for positions, texts in indexed_texts(corpora, starts, wanted):
+        for first, part in pieces(texts):
+            yield positions[first : first + len(part)], part
+
+
+class SpooledCorpus:
+    """Documents of an iterator, written compressed to an unnamed temporary file when first read."""
+
+    def __init__(self, texts: Iterable[Text]) -> None:
+        self._source: Iterator[Text] | None = iter(texts)
+        self._file: IO[bytes] = temporary_file(self)
+
+    def batches(self) -> Iterator[Sequence[Text]]:
+        if self._source is not None:
+            source, self._source = self._source, None
+            for batch in _filled(source):
+                self._write(batch)
+        with writing_temporary():
+            self._file.seek(0)
+        while head := self._file.read(8):
+            yield _unpacked(zlib.decompress(self._file.read(int.from_bytes(head, "little"))))
+
+    def _write(self, batch: Sequence[Text]) -> None:
+        packed = zlib.compress(_packed(batch), 1)
+        with writing_temporary():
+            self._file.write(len(packed).to_bytes(8, "little") + packed)
+
+
+def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
+    batch: list[Text] = []
+    size = position = 0
+    for position, text in enumerate(texts):
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"document {position} is {text!r:.40} of type {type(text).__name__}; texts are str or bytes")
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _packed(batch: Sequence[Text]) -> bytes:
+    parts = []
+    for text in batch:
+        data = as_bytes(text)
+        parts += [len(data).to_bytes(8, "little"), b"s" if isinstance(text, str) else b"b", data]
+    return b"".join(parts)
+
+
+def _unpacked(data: bytes) -> list[Text]:
+    batch: list[Text] = []
+    at = 0
+    while at < len(data):
+        end = at + 9 + int.from_bytes(data[at : at + 8], "little")
+        text = data[at + 9 : end]
+        batch.append(text.decode("utf-8", "surrogatepass") if data[at + 8 : at + 9] == b"s" else text)
+        at = end
+    return batch
+
+
+def as_corpus(texts: Any) -> Corpus:
+    """Anything that near_duplicates takes as texts, as something that can be read again and again."""
+    if hasattr(texts, "batches"):
+        corpus: Corpus = texts
+        return corpus
+    if isinstance(texts, Iterator):
+        return SpooledCorpus(texts)
+    return TextCorpus(as_texts(texts))
