@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore import _text
-from ndcore.locating import locate
+from ndcore.alignment.offsets import locate
 from ndcore.reference import text as reference_text
 
 KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("grapheme", None), ("grapheme", "NFKC"),

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore import tiling
-from ndcore.tiling import Piece, tile
+from ndcore.alignment import tiling
+from ndcore.alignment.tiling import Piece, tile
 
 
 def runs(a: list[int], b: list[int]) -> tuple[list[Piece], list[Piece]]:

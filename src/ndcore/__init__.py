@@ -8,7 +8,7 @@ job; the parts it is made of are public.
 from pathlib import Path
 
 from ndcore._rabin import Rabin, is_irreducible, random_irreducible
-from ndcore.aligning import Passage, Passages, passages
+from ndcore.alignment.passages import Passage, Passages, passages
 from ndcore.clusterings import Clustering
 from ndcore.collection import Collection
 from ndcore.dedup import near_duplicates

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.alignment.rows import elided, visible
 from ndcore.checks import imported
 from ndcore.human import counted
 from ndcore.readonly import Frozen
-from ndcore.sidebyside import elided, visible
 
 __all__ = ["Assignments", "as_column", "sizes_of"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from ndcore.aligning import Passages
-from ndcore.sidebyside import in_same_order, spelt
+from ndcore.alignment.passages import Passages
+from ndcore.alignment.rows import in_same_order, spelt
 
 __all__ = ["BEGINNING", "SCRIPT", "STYLE", "overview", "page"]
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ndcore.aligning import passages
+from ndcore.alignment.passages import passages
+from ndcore.alignment.rows import elided, spelt, visible
 from ndcore.charts import Bar, chart, resemblance_bars, size_bars, stacked
 from ndcore.htmlpage import overview, page
 from ndcore.human import counted
 from ndcore.recipe import Recipe
 from ndcore.report import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, View, beginning, versions
+from ndcore.report.side_by_side import fragment
 from ndcore.reportstyle import SCRIPT, STYLE
-from ndcore.sidebyside import elided, fragment, spelt, visible
 from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ndcore.aligning import Passages, passages
+from ndcore.alignment.passages import Passages, passages
 from ndcore.commands.summary import plain, printable
 from ndcore.documents import Documents
 from ndcore.files.compression import FORMATS, Damaged, decompressed

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ndcore.aligning import Passage
+from ndcore.alignment.passages import Passage
+from ndcore.alignment.rows import Row, elided, rows
 from ndcore.commands.comparing import Comparison, Document
 from ndcore.commands.summary import printable
-from ndcore.sidebyside import Row, elided, rows
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pairs import distinct
-from ndcore.locating import locate
+from ndcore.alignment.offsets import locate
+from ndcore.alignment.tiling import Piece, tile
 from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling, checked_shingling
-from ndcore.tiling import Piece, tile
 
 __all__ = ["Passage", "Passages", "passages"]
 
@@ -76,7 +76,7 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     Notes
     -----
     Shingles that stand once in each text are matched first, then the others from left to right, the longest of at most 8
-    places for each (see `ndcore.tiling`). O(n log n), also where all shingles are equal; below a second a megabyte of words.
+    places for each (see `ndcore.alignment.tiling`). O(n log n), also where all shingles are equal; below a second a megabyte of words.
     Shingles are compared by their fingerprints.
 
     >>> found = passages("A rose is a rose.", "Is it? A rose, is a Rose!", Shingling(width=3))

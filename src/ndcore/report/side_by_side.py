@@ -1,0 +1,91 @@
+"""Two texts side by side as HTML."""
+
+from __future__ import annotations
+
+from ndcore.alignment.passages import Passage, Passages
+from ndcore.alignment.rows import LONG, _decoded, _visible, elided, rows, spelt, visible
+from ndcore.text.inputs import Text
+
+__all__ = ["fragment"]
+
+
+def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "B"), prefix: str = "") -> str:
+    """The passages of two texts side by side, as an HTML table.
+
+    Parameters
+    ----------
+    a, b : str or bytes
+        The texts that `found` was found in.
+    found : Passages
+    names : (str, str)
+        What the columns are called.
+    prefix : str
+        What ids begin with, where a page has several such tables: letters, digits and hyphens.
+
+    Notes
+    -----
+    All text is escaped. Shared passages have ids ``{prefix}a1``, ``{prefix}b1`` and are links to each other. `STYLE` and
+    `SCRIPT` of `ndcore.htmlpage` go with the table, once a page; without the script, passages do not light up together.
+    """
+    columns = (
+        _Column(a, found.a, f"{prefix}a", f"{prefix}b", names[1]), _Column(b, found.b, f"{prefix}b", f"{prefix}a", names[0])
+    )
+    lines = [
+        f'<tr{" class=nd-aligned" if row.aligned else ""}><td>{columns[0].cell(row.a, row.aligned)}</td>'
+        f"<td>{columns[1].cell(row.b, row.aligned)}</td></tr>"
+        for row in rows(found)
+    ]
+    if not lines:  # no tokens
+        lines.append(f"<tr><td>{_box(visible(a))}</td><td>{_box(visible(b))}</td></tr>")
+    head = "".join(f'<th scope="col">{visible(name)}</th>' for name in names)
+    return f'<table class="nd-pair"><thead><tr>{head}</tr></thead><tbody>\n' + "\n".join(lines) + "\n</tbody></table>"
+
+
+def _box(content: str) -> str:
+    return f'<div class="nd-text" dir="auto">{content}</div>'
+
+
+class _Column:
+    """The cells of one text. What stands between passages goes with the one before it."""
+
+    def __init__(self, text: Text, passages: list[Passage], own: str, other: str, other_name: str) -> None:
+        self.text, self.own, self.other, self.other_name = text, own, other, spelt(other_name)
+        begins = [0, *(p.start for p in passages[1:])]
+        ends = [*(p.start for p in passages[1:]), len(text)]
+        self.around = {p.first: bounds for p, bounds in zip(passages, zip(begins, ends, strict=True), strict=False)}
+
+    def cell(self, passages: list[Passage], aligned: bool) -> str:
+        return "".join(self._shared(p, aligned) if p.number else self._alone(p) for p in passages)
+
+    def _alone(self, p: Passage) -> str:
+        body = self._boxed(p, f"<mark>{visible(self.text[p.start : p.end])}</mark>")
+        return f'<div class="nd-alone"><span class="nd-sign" title="only here">≠</span>{body}</div>'
+
+    def _shared(self, p: Passage, aligned: bool) -> str:
+        note = "again" if p.repeat else "" if aligned else "moved"
+        label = f"shared passage {p.number}{note and ', ' + note}: go to it in {self.other_name}"
+        identity = "" if p.repeat else f' id="{self.own}{p.number}"'
+        return (
+            f'<div class="nd-shared{note and " nd-" + note}" data-nd="{p.number}"{identity}>'
+            f'<a class="nd-sign" href="#{self.other}{p.number}" title="{label}" aria-label="{label}">{p.number}'
+            f'{note and f"<small>{note}</small>"}</a>{self._boxed(p, self._folded(p))}</div>'
+        )
+
+    def _boxed(self, p: Passage, body: str) -> str:
+        begin, end = self.around[p.first]
+        before, after = visible(self.text[begin : p.start]).lstrip(), visible(self.text[p.end : end]).rstrip()
+        return _box(_dimmed(before) + body + _dimmed(after))
+
+    def _folded(self, p: Passage) -> str:
+        """A shared passage; the middle of a long one unfolds."""
+        part = self.text[p.start : p.end]
+        text, was_bytes = _decoded(part), isinstance(part, bytes)
+        head, middle, tail = elided(text, LONG)
+        shown = [_visible(each, was_bytes) for each in (head, middle, tail)]
+        if middle:
+            shown[1] = f"<details><summary>{len(middle):,} characters more</summary>{shown[1]}</details>"
+        return "".join(shown)
+
+
+def _dimmed(text: str) -> str:
+    return text and f'<span class="nd-between">{text}</span>'
