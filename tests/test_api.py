@@ -272,7 +272,7 @@ LONG_JOB = """
         "nd.near_duplicates(texts(), threads=1)",
         "import itertools; t = list(itertools.islice(texts(), 150000)); print('running', flush=True); "
         "[nd.MinHasher(512).sketch_many(t, threads=2) for _ in range(99)]",
-        "import numpy as np; from ndcore.greedy import greedy_clusters; n = 1 << 16; own = np.arange(99, 99 + 80 * n); "
+        "import numpy as np; from ndcore.clusters.greedy import greedy_clusters; n = 1 << 16; own = np.arange(99, 99 + 80 * n); "
         "values = np.hstack([np.tile(np.arange(40), (n, 1)), own.reshape(n, 80)]).ravel(); print('running', flush=True); "
         "greedy_clusters(values, np.arange(0, 120 * n + 1, 120), threshold=0.5, max_holders=None)",
     ],

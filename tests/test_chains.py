@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.chains import chains, guarded, to_representatives
-from ndcore.clustering import represent
+from ndcore.clusters.assign import represent
+from ndcore.clusters.chains import chains, guarded, to_representatives
+from ndcore.clusters.pairs import Pairs
 from ndcore.reference import chains as reference
 from ndcore.reference import clustering
-from ndcore.result import Pairs
 
 
 def made(pairs) -> Pairs:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore import fourphase, greedy
+from ndcore import fourphase
 from ndcore.checks import MOST_NUMBERED, check_numbered, checked_int
+from ndcore.clusters import greedy
 from ndcore.hamming.plan import plan_tables
 from ndcore.sketch.bottom import BottomSketcher
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _pairs
-from ndcore.assignments import Assignments
-from ndcore.chains import Chains, chains, guarded
 from ndcore.checks import checked_threshold
-from ndcore.greedy import greedy_clusters
+from ndcore.clusters.assignments import Assignments
+from ndcore.clusters.chains import Chains, chains, guarded
+from ndcore.clusters.greedy import greedy_clusters
+from ndcore.clusters.pairs import Pairs
 from ndcore.names import Names
 from ndcore.phases import CountedPairs, counted_pairs, unmarked
 from ndcore.readonly import frozen
-from ndcore.result import Pairs
 from ndcore.segments import Overlaps, Segments
 from ndcore.shelf import Shelf
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import slots
-from ndcore.chains import Chains
 from ndcore.checks import check_ids, checked_threshold
 from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, check_grouping, check_policy
+from ndcore.clusters.chains import Chains
 from ndcore.description import begin, describe, described
 from ndcore.filters.design import FilterDesign
 from ndcore.fourphase import LEAST, Before, check_run, cluster_on_shelf, common_values, length, readable

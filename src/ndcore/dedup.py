@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore.candidates import Candidates, find_candidates
 from ndcore.checks import check_documents, check_ids, check_numbered, checked_memory_limit, checked_threshold
-from ndcore.clustering import CLUSTERINGS, represent
+from ndcore.clusters.assign import CLUSTERINGS, represent
+from ndcore.clusters.pairs import Pairs
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.search import design_filter
 from ndcore.progress import Progress, reporting
 from ndcore.reading import Reading, alike, read_corpus
-from ndcore.result import NearDuplicates, Pairs, Sources, conclude
+from ndcore.result import NearDuplicates, Sources, conclude
 from ndcore.runs import settle_runs
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches, load
@@ -78,7 +79,7 @@ def near_duplicates(
         Keep order: of near-duplicates the first is kept. Priorities: one per document, smallest first, ties by position;
         an array, or a callable that returns it after the texts were read.
     cluster : "star", "greedy" or "components"
-        See `ndcore.clustering.represent`. Components may join documents through chains of others.
+        See `ndcore.clusters.assign.represent`. Components may join documents through chains of others.
     max_holders : int
         A feature that more documents share is not expanded to pairs; see `NearDuplicates.common`.
     verify : "fingerprints" or "tokens"

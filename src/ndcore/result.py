@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.assignments import Assignments
 from ndcore.checks import position_of
-from ndcore.clustering import represent
+from ndcore.clusters.assign import represent
+from ndcore.clusters.assignments import Assignments
+from ndcore.clusters.pairs import Pairs
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import resolve
-from ndcore.readonly import frozen, rebuilt
+from ndcore.readonly import frozen
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.sketches import Sketches
@@ -26,24 +27,9 @@ from ndcore.text.digests import read_digests
 from ndcore.text.resemblance import Overlap, overlap, ratio
 from ndcore.text.shingling import Shingling
 
-__all__ = ["CLASSES", "Explanation", "NearDuplicates", "Pairs"]
+__all__ = ["CLASSES", "Explanation", "NearDuplicates"]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "version")
-
-
-class Pairs(NamedTuple):
-    """Pairs of documents a[i] < b[i] and their resemblances, sorted by a, then b."""
-
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    resemblance: NDArray[np.float64]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (Pairs, *self)
-
-    def where(self, mask: NDArray[np.bool_]) -> Pairs:
-        """Those of the mask."""
-        return Pairs(self.a[mask], self.b[mask], self.resemblance[mask])
 
 
 @dataclass(frozen=True)

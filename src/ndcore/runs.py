@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore.candidates import Candidates, Run
-from ndcore.result import Pairs
+from ndcore.clusters.pairs import Pairs
 
 __all__ = ["settle_runs"]
 

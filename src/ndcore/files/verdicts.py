@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ndcore.assignments import sizes_of
+from ndcore.clusters.assignments import sizes_of
 from ndcore.files.columns import Ids
 from ndcore.files.places import Place
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _pairs
-from ndcore.clustering import represent
-from ndcore.result import Pairs
+from ndcore.clusters.assign import represent
+from ndcore.clusters.pairs import Pairs
 
 __all__ = ["Chains", "chains", "guarded", "to_representatives"]
 
