@@ -135,7 +135,7 @@ def test_there_are_doctests_to_run():
         where for name in MODULES for where, text in documented(importlib.import_module(name)).items() if ">>>" in text
     }
     assert {"ndcore._rabin.is_irreducible", "ndcore._rabin.random_irreducible", "ndcore._rabin.Rabin",
-            "ndcore.text.shingling.Shingling", "ndcore.sketch.minhash.MinHasher", "ndcore.dedup.near_duplicates",
+            "ndcore.text.shingling.Shingling", "ndcore.sketch.minhash.MinHasher", "ndcore.dedup.near_duplicates.near_duplicates",
             "ndcore.text.resemblance.resemblance"} <= examples  # fmt: skip
 
 

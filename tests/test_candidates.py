@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.candidates import find_candidates
+from ndcore.dedup.candidates import find_candidates
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import reporting
 from ndcore.reference import features

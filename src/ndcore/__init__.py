@@ -13,6 +13,7 @@ from ndcore.clusterings import Clustering
 from ndcore.clusters.greedy import greedy_clusters
 from ndcore.collection import Collection
 from ndcore.dedup import near_duplicates
+from ndcore.dedup.result import NearDuplicates
 from ndcore.dispatch import using, variants
 from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.filters.search import design_filter
@@ -23,7 +24,6 @@ from ndcore.hamming.join import hamming_join
 from ndcore.hamming.pairs import hamming_pairs
 from ndcore.hamming.plan import TablePlan, plan_tables
 from ndcore.recipe import Recipe, RecipeMismatch
-from ndcore.result import NearDuplicates
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.comparison import Comparison
 from ndcore.sketch.features import features

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ndcore.dedup.result import NearDuplicates
 from ndcore.human import counted
 from ndcore.report import (
     MEANING,
@@ -21,7 +22,6 @@ from ndcore.report import (
     read_excerpts,
     shown,
 )
-from ndcore.result import NearDuplicates
 
 __all__ = ["from_near_duplicates"]
 

@@ -22,6 +22,7 @@ from ndcore._pipeline import Batch
 from ndcore.commands.deduplicating import open_documents, settings
 from ndcore.commands.inputs import COLLECTION, SKETCHES
 from ndcore.commands.summary import plain, printable
+from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.documents import Rejected, sizes
 from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, Inputs, Source, UsageError
@@ -29,7 +30,6 @@ from ndcore.filters.search import design_filter
 from ndcore.human import counted, human_bytes
 from ndcore.parallel import thread_count
 from ndcore.progress import resolve
-from ndcore.reading import sketch_corpus
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches

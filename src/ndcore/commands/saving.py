@@ -10,13 +10,13 @@ from typing import Any
 from ndcore.commands.deduplicating import open_documents, settings
 from ndcore.commands.sketch_arguments import OPTIONS
 from ndcore.commands.summary import nothing_found
+from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.documents import Documents
 from ndcore.files.columns import Ids
 from ndcore.files.sources import DocumentError, Inputs, UsageError
 from ndcore.filters.search import design_filter
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, by_position, reporting
-from ndcore.reading import sketch_corpus
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.candidates import Candidates, Run
 from ndcore.clusters.pairs import Pairs
+from ndcore.dedup.candidates import Candidates, Run
 
 __all__ = ["settle_runs"]
 

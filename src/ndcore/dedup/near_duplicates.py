@@ -9,22 +9,22 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.candidates import Candidates, find_candidates
 from ndcore.checks import check_documents, check_ids, check_numbered, checked_memory_limit, checked_threshold
 from ndcore.clusters.assign import CLUSTERINGS, represent
 from ndcore.clusters.pairs import Pairs
+from ndcore.dedup.candidates import Candidates, find_candidates
+from ndcore.dedup.first_pass import Reading, alike, read_corpus
+from ndcore.dedup.long_runs import settle_runs
+from ndcore.dedup.result import NearDuplicates, Sources, conclude
+from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.search import design_filter
 from ndcore.progress import Progress, reporting
-from ndcore.reading import Reading, alike, read_corpus
-from ndcore.result import NearDuplicates, Sources, conclude
-from ndcore.runs import settle_runs
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches, load
 from ndcore.text.corpus import Corpus, as_corpus, indexed_pieces
 from ndcore.text.digests import read_digests
 from ndcore.text.shingling import Shingling
-from ndcore.verifying import ShingleSets
 
 __all__ = ["near_duplicates"]
 
