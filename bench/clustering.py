@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from quality import corpora
 
 import ndcore as nd
-from ndcore.clusterings import Clustering
-from ndcore.fourphase import cluster
+from ndcore.collection.cluster import cluster
+from ndcore.collection.clustering import Clustering
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

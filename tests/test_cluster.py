@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from samples import as_sketches, collection, expected
 
 import ndcore as nd
-from ndcore import fourphase, phases
-from ndcore.clusterings import CLASSES, CLUSTERINGS, POLICIES
-from ndcore.fourphase import cluster
-from ndcore.pairing import Settings
+from ndcore.collection import cluster, phases
+from ndcore.collection.cluster import cluster
+from ndcore.collection.clustering import CLASSES, CLUSTERINGS, POLICIES
+from ndcore.collection.settings import Settings
+from ndcore.collection.shelf import DirectoryShelf, MemoryShelf
 from ndcore.reference import clustering, features, minhash, shingling, text
 from ndcore.reference import fourphase as reference
 from ndcore.reference.fourphase import Sketch, contained
 from ndcore.reference.fourphase import greedy as nearest_first_member
-from ndcore.shelf import DirectoryShelf, MemoryShelf
 
 SEEDS = range(12)
 GROUPINGS = [(policy, kind) for policy in POLICIES for kind in CLUSTERINGS if (policy, kind) != ("containment", "popular")]
@@ -45,7 +45,7 @@ def small_parts(monkeypatch):
         (fourphase, "SEGMENT_DOCUMENTS", 11),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(fourphase, "pieces", small_pieces)
+    monkeypatch.setattr(cluster, "pieces", small_pieces)
 
 
 def agrees(found, wanted):
@@ -477,7 +477,7 @@ def on_shelf(shelf, texts, **changes):
     how = {"policy": "resemblance", "cluster": "star", "guard": None, "least": 8, "tell_apart": True, "memory_limit": None,
            "threads": 1, "report": lambda *_: None, "keep_entries": True}  # fmt: skip
     settings = Settings.of(texts, **{name: changes.pop(name, default) for name, default in what.items()})
-    return fourphase.cluster_on_shelf(shelf, fourphase.readable(texts), settings, **{**how, **changes})
+    return cluster.cluster_on_shelf(shelf, cluster.readable(texts), settings, **{**how, **changes})
 
 
 @pytest.mark.parametrize(
@@ -495,7 +495,7 @@ def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch, error, after, change
         (phases, "SLAB", 600), (phases, "PARTS", 10**9), (phases, "RANGE", 400), (fourphase, "SEGMENT_DOCUMENTS", 25),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(fourphase, "pieces", small_pieces)
+    monkeypatch.setattr(cluster, "pieces", small_pieces)
     texts = corpus(random.Random(3), 60)
     counter = Interrupted(MemoryShelf(), 10**9, None, False)
     whole = on_shelf(counter, texts, **changes)

@@ -170,7 +170,7 @@ def test_refusals(tmp_path, records, collection, capsys):
 def test_an_interrupted_run_goes_on(tmp_path, records):
     """Killed in the middle of phase two, the same command finishes; with changed inputs it refuses."""
     killed = (
-        "import os, sys; import ndcore.fourphase as f; f.count_pairs = lambda *a, **k: os._exit(9); "
+        "import os, sys; import ndcore.collection.cluster as f; f.count_pairs = lambda *a, **k: os._exit(9); "
         "import ndcore.cli; sys.exit(ndcore.cli.main(sys.argv[1:]))"
     )
     command = ["cluster", str(records), "-o", str(tmp_path / "c"), "-q"]

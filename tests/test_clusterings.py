@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from samples import as_sketches
 
-from ndcore.fourphase import cluster
+from ndcore.collection.cluster import cluster
 from ndcore.reference.fourphase import Sketch
 
 

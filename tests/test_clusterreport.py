@@ -19,9 +19,9 @@ from test_sidebyside import Tree, browse
 
 import ndcore as nd
 from ndcore import clusterreport
-from ndcore.clusterings import Clustering
 from ndcore.clusterreport import from_clustering, shingles_of_values
-from ndcore.fourphase import cluster
+from ndcore.collection.cluster import cluster
+from ndcore.collection.clustering import Clustering
 from ndcore.reference import minhash as reference
 from ndcore.report import Excerpt, Member, hundredths
 from ndcore.reportpage import render

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore import fourphase
-from ndcore.description import describe
-from ndcore.shelf import DirectoryShelf
+from ndcore.collection import cluster
+from ndcore.collection.manifest import describe
+from ndcore.collection.shelf import DirectoryShelf
 from ndcore.storage.container import CorruptFile
 
 WORDS = [f"w{i}" for i in range(4000)]
@@ -153,8 +153,8 @@ class Stopped(Exception):
 @pytest.mark.parametrize("error", [Stopped("stopped"), OSError(28, "No space left on device")])
 def test_what_is_interrupted_goes_on(tmp_path, texts, monkeypatch, error):
     """Stopped at every file in turn, a build goes on after it, and what is whole is not made again."""
-    monkeypatch.setattr("ndcore.fourphase.SEGMENT_DOCUMENTS", 40)
-    monkeypatch.setattr("ndcore.fourphase.pieces", small_pieces)
+    monkeypatch.setattr("ndcore.collection.cluster.SEGMENT_DOCUMENTS", 40)
+    monkeypatch.setattr("ndcore.collection.cluster.pieces", small_pieces)
     expected = nd.cluster(texts).labels.tolist()
     put, written, left = DirectoryShelf.put, [], [0]
 
@@ -187,7 +187,7 @@ def test_a_collection_is_continued_with_the_same_only(tmp_path, texts, monkeypat
         raise Stopped
 
     with monkeypatch.context() as patch:
-        patch.setattr("ndcore.fourphase.sort_entries", stop)
+        patch.setattr("ndcore.collection.cluster.sort_entries", stop)
         with pytest.raises(Stopped):
             nd.Collection.build(tmp_path / "c", texts, source={"inputs": ["a"]})
     with pytest.raises(ValueError, match=r"max_holders 1000 there, 5 here"):
@@ -209,7 +209,7 @@ def test_what_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch):
         raise Stopped
 
     with monkeypatch.context() as patch:
-        patch.setattr("ndcore.fourphase.count_pairs", stop)
+        patch.setattr("ndcore.collection.cluster.count_pairs", stop)
         with pytest.raises(Stopped):
             nd.Collection.build(tmp_path / "c", texts)
     for file in (tmp_path / "c").rglob("*.ndc"):
@@ -242,7 +242,7 @@ def test_damage_is_told(made):
         description.write_text(wrong)
         with pytest.raises(CorruptFile):
             nd.Collection.open(made.path)
-    description.write_text(json.dumps({**whole, "ndcore.collection": 2}))
+    description.write_text(json.dumps({**whole, "ndcore.collection.collection": 2}))
     with pytest.raises(ValueError, match="upgrade"):
         nd.Collection.open(made.path)
 
@@ -319,11 +319,11 @@ def test_a_disk_without_room_is_told_before(tmp_path, texts, monkeypatch):
     import shutil
 
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr("ndcore.shelf.shutil.disk_usage", lambda path: usage._replace(free=10**9))
+    monkeypatch.setattr("ndcore.collection.shelf.shutil.disk_usage", lambda path: usage._replace(free=10**9))
     with pytest.raises(OSError, match=r"take about \d+\.\d GB, and 1\.0 GB are free"):
         nd.Collection.build(tmp_path / "c", texts, text_bytes=10**11)
     assert [path.name for path in (tmp_path / "c").iterdir()] == ["collection.json"]
-    monkeypatch.setattr("ndcore.shelf.shutil.disk_usage", lambda path: usage._replace(free=100))
+    monkeypatch.setattr("ndcore.collection.shelf.shutil.disk_usage", lambda path: usage._replace(free=100))
     with pytest.raises(OSError, match="the sorted entries take about"):
         nd.Collection.build(tmp_path / "c", texts)
     monkeypatch.undo()
@@ -338,7 +338,7 @@ def test_a_disk_without_room_is_told_before(tmp_path, texts, monkeypatch):
 def test_spans_of_values_spread_in_any_way(keys):
     from bisect import bisect_left, bisect_right
 
-    from ndcore.collection import _span
+    from ndcore.collection.collection import _span
 
     array = np.array(keys, np.uint64)
     for value in {0, 1, 5, 7, 2999, 3000, 2**63, 2**64 - 1, *keys[::97]}:
@@ -349,8 +349,8 @@ def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch)
     """Each file of a collection that is all but finished, lost or damaged; what follows has other memory, so other parts."""
     import shutil
 
-    from ndcore import collection, fourphase, phases
-    from ndcore.description import describe
+    from ndcore.collection import cluster, collection, phases
+    from ndcore.collection.manifest import describe
 
     def unfinished(*said, finished):
         if finished:
@@ -359,7 +359,7 @@ def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch)
 
     for module, name, value in ((phases, "SLAB", 600), (phases, "RANGE", 400), (fourphase, "SEGMENT_DOCUMENTS", 40)):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr("ndcore.fourphase.pieces", small_pieces)
+    monkeypatch.setattr("ndcore.collection.cluster.pieces", small_pieces)
     expected = nd.cluster(texts)
     begun = tmp_path / "begun"
     with monkeypatch.context() as patch:
@@ -411,14 +411,14 @@ def test_wrong_ids_of_an_iterator_leave_what_the_right_call_goes_on_with(tmp_pat
         nd.Collection.build(tmp_path / "c", iter(texts), iter(wrong))
     with pytest.raises((TypeError, ValueError), match=r"\bids\b"):
         nd.Collection.build(tmp_path / "c", texts, iter(wrong))
-    monkeypatch.setattr(fourphase, "_read", None)  # nothing is sketched again
+    monkeypatch.setattr(cluster, "_read", None)  # nothing is sketched again
     made = nd.Collection.build(tmp_path / "c", texts, ["p", "q", "r", "s"])
     assert made.members("r") == ["p", "r"]
 
 
 def test_ids_of_the_last_call_count(tmp_path, texts, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("ndcore.collection._save", stopped)
+        patch.setattr("ndcore.collection.collection._save", stopped)
         with pytest.raises(Stopped):
             nd.Collection.build(tmp_path / "c", texts, [f"wrong {i}" for i in range(len(texts))])
     made = nd.Collection.build(tmp_path / "c", texts, range(1000, 1000 + len(texts)))
@@ -457,8 +457,8 @@ def test_other_texts_are_not_taken_for_those_of_before(tmp_path, texts, monkeypa
 
 
 def test_fewer_documents_than_were_sketched_are_refused(tmp_path, texts, monkeypatch):
-    monkeypatch.setattr(fourphase, "SEGMENT_DOCUMENTS", 10)
-    monkeypatch.setattr(fourphase, "pieces", small_pieces)
+    monkeypatch.setattr(cluster, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(cluster, "pieces", small_pieces)
 
     def failing():
         yield from texts[:60]

@@ -9,7 +9,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from ndcore.fourphase import cluster
+from ndcore.collection.cluster import cluster
 from ndcore.reference import features, fourphase
 from ndcore.reference.fourphase import Common, Estimated, Sketch
 from ndcore.reference.minhash import adaptive, adaptive_level

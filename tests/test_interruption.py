@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import ndcore as nd
-from ndcore import fourphase
 from ndcore.cli import main
+from ndcore.collection import cluster
 
 WORDS = [f"word{i}" for i in range(500)]
 
@@ -71,8 +71,8 @@ def given(request, tmp_path, monkeypatch, capsys):
         names = [tmp_path / "in.nds"]
     else:
         names, stdin = ["-"], jsonl_of(texts)
-    monkeypatch.setattr(fourphase, "SEGMENT_DOCUMENTS", 10)
-    monkeypatch.setattr(fourphase, "pieces", one_by_one)
+    monkeypatch.setattr(cluster, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(cluster, "pieces", one_by_one)
     monkeypatch.setattr(sys, "stdin", Repeated(stdin))
     return [str(name) for name in names]
 
@@ -243,7 +243,7 @@ def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
         stopped_after_sketching(patch)
         assert command(records, tmp_path, "-q", "--overwrite") == 130
     assert command(records, tmp_path, "-q", "--overwrite", "--threshold", "0.8") == 0
-    (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
+    (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection.collection": 1, "finis')
     assert command(records, tmp_path, "-q", "--overwrite") == 0
 
 
@@ -281,7 +281,7 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
         assert command([str(file)], tmp_path, "-q") == 0
         anew(tmp_path / "c")
         file.write_text('{"text": 7}\n')
-    monkeypatch.setattr(fourphase, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(cluster, "SEGMENT_DOCUMENTS", 10)
     monkeypatch.setattr("ndcore.documents.BATCH_DOCUMENTS", 5)
     file.write_bytes(jsonl_of(texts_of(1)))
     assert main(["cluster", str(file), "-o", str(tmp_path / "c"), "-q"]) == 1
@@ -320,7 +320,7 @@ def test_new_clusters_are_told_where_their_report_was_interrupted(records, tmp_p
 def test_an_older_collection_is_not_told_as_what_is_left(records, tmp_path, capsys, monkeypatch, damaged):
     assert command(records, tmp_path, "-q", "--threshold", "0.9") == 0
     if damaged:
-        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
+        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection.collection": 1, "finis')
     capsys.readouterr()
     before = files_of(tmp_path / "c")
     monkeypatch.setattr("ndcore.documents.Documents.spool", lambda *_: interrupted())
@@ -331,10 +331,10 @@ def test_an_older_collection_is_not_told_as_what_is_left(records, tmp_path, caps
 
 def test_a_description_that_was_damaged_meanwhile_does_not_hide_the_interruption(records, tmp_path, capsys, monkeypatch):
     def damage(*_, **__):
-        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
+        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection.collection": 1, "finis')
         interrupted()
 
-    monkeypatch.setattr(fourphase, "sort_entries", damage)
+    monkeypatch.setattr(cluster, "sort_entries", damage)
     assert command(records, tmp_path, "-q") == 130
     assert capsys.readouterr().err.startswith("ndcore: interrupted; ")
 

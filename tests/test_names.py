@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ndcore.names import Names
+from ndcore.collection.ids import Names
 from ndcore.storage.container import CorruptFile
 
 

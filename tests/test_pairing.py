@@ -8,7 +8,7 @@ import random
 import pytest
 
 import ndcore as nd
-from ndcore.pairing import Settings
+from ndcore.collection.settings import Settings
 from ndcore.sketch.from_recipe import sketcher_of
 
 SKETCHERS = [

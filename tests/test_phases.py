@@ -9,12 +9,12 @@ import pytest
 from samples import as_sketches, collection
 from test_segments import parted
 
-from ndcore import phases
-from ndcore.phases import CommonHeld, Marks, collapse, count_pairs, counted_pairs, find_alike, sort_entries
+from ndcore.collection import phases
+from ndcore.collection.phases import CommonHeld, Marks, collapse, count_pairs, counted_pairs, find_alike, sort_entries
+from ndcore.collection.segments import Segments
+from ndcore.collection.shelf import MemoryShelf
 from ndcore.reference import fourphase
 from ndcore.reference.fourphase import Sketch
-from ndcore.segments import Segments
-from ndcore.shelf import MemoryShelf
 
 HOW = {"threads": 2, "report": lambda *_: None}
 

@@ -10,8 +10,8 @@ import pytest
 from samples import as_sketches, collection
 
 import ndcore as nd
+from ndcore.collection.segments import Overlaps, Segments
 from ndcore.reference import fourphase
-from ndcore.segments import Overlaps, Segments
 
 WORDS = " ".join(f"w{i}" for i in range(40))
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ndcore as nd
+from ndcore.collection.shelf import DirectoryShelf, MemoryShelf
 from ndcore.human import human_bytes
-from ndcore.shelf import DirectoryShelf, MemoryShelf
 
 ARRAYS = {"a": np.arange(5, dtype=np.uint32), "b": np.zeros((0, 3), np.uint64), "c": np.ones((2, 3), np.int64)}
 

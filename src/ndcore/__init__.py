@@ -9,15 +9,15 @@ from pathlib import Path
 
 from ndcore._rabin import Rabin, is_irreducible, random_irreducible
 from ndcore.alignment.passages import Passage, Passages, passages
-from ndcore.clusterings import Clustering
 from ndcore.clusters.greedy import greedy_clusters
-from ndcore.collection import Collection
+from ndcore.collection.cluster import cluster
+from ndcore.collection.clustering import Clustering
+from ndcore.collection.collection import Collection
 from ndcore.dedup import near_duplicates
 from ndcore.dedup.result import NearDuplicates
 from ndcore.dispatch import using, variants
 from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.filters.search import design_filter
-from ndcore.fourphase import cluster
 from ndcore.hamming.fingerprints import hamming_distances
 from ndcore.hamming.index import HammingIndex, Matches, Pairs
 from ndcore.hamming.join import hamming_join

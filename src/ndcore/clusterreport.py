@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.clusterings import CLASSES, Clustering
+from ndcore.collection.clustering import CLASSES, Clustering
+from ndcore.collection.phases import counted_pairs
+from ndcore.collection.segments import Segments
 from ndcore.human import counted
-from ndcore.phases import counted_pairs
 from ndcore.recipe import Recipe
 from ndcore.report import (
     MEANING,
@@ -27,7 +28,6 @@ from ndcore.report import (
     read_excerpts,
     shown,
 )
-from ndcore.segments import Segments
 from ndcore.sketch.mod import ModSketcher
 from ndcore.text.corpus import Corpus
 from ndcore.text.inputs import Text

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.names import Names
+from ndcore.collection.ids import Names
 from ndcore.plots import histogram
 from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.inputs import Text

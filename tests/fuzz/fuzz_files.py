@@ -35,9 +35,10 @@ import numpy as np
 from forging import changed_json, closed, damaged, forged, opened
 
 import ndcore as nd
-from ndcore import cli, clusterreport, fourphase, phases
+from ndcore import cli, clusterreport
+from ndcore.collection import cluster, phases
+from ndcore.collection.shelf import DirectoryShelf
 from ndcore.hamming import index as hamming_index
-from ndcore.shelf import DirectoryShelf
 
 TEXTS = [f"document {i} of some that are sketched and saved to be loaded again" for i in range(7)] + ["", "one word"]
 OUTCOMES = ("accepted", "refused")
@@ -306,7 +307,7 @@ IDS: dict[str, Callable[[int], Any]] = {
 
 def small_parts() -> None:
     """So that a small collection has several of each."""
-    phases.SLAB, phases.PARTS, phases.RANGE, fourphase.SEGMENT_DOCUMENTS = 400, 10**9, 300, 30
+    phases.SLAB, phases.PARTS, phases.RANGE, cluster.SEGMENT_DOCUMENTS = 400, 10**9, 300, 30
 
 
 def build(place: Path, way: str) -> Any:

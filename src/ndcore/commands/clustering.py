@@ -16,8 +16,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ndcore.clusterings import CLASSES, Clustering, check_grouping
-from ndcore.collection import Collection
+from ndcore.collection.cluster import LEAST
+from ndcore.collection.clustering import CLASSES, Clustering, check_grouping
+from ndcore.collection.collection import Collection
+from ndcore.collection.manifest import DESCRIPTION, described, is_collection
+from ndcore.collection.settings import FLOOR
 from ndcore.commands import summary
 from ndcore.commands.deduplicating import all_sketches, load_sketches, open_documents, repeated, settings
 from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
@@ -25,14 +28,11 @@ from ndcore.commands.parser import commands_of
 from ndcore.commands.running import check_report, write_page
 from ndcore.commands.saving import uniform
 from ndcore.commands.summary import printable
-from ndcore.description import DESCRIPTION, described, is_collection
 from ndcore.documents import Documents
 from ndcore.files.outputs import check_output
 from ndcore.files.places import Place, SavedPlaces
 from ndcore.files.sources import DocumentError, Inputs, UsageError
-from ndcore.fourphase import LEAST
 from ndcore.human import counted, human_bytes
-from ndcore.pairing import FLOOR
 from ndcore.progress import by_position, reporting
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher

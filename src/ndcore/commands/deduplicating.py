@@ -382,7 +382,7 @@ def _check_threshold(threshold: float, num_perm: int = 84, seed: int = 1) -> Non
 
 def _signatures(sources: Sequence[Source]) -> Any:
     """The sketches of files and collections, one after another; UsageError where ndcore dedup cannot use those of one."""
-    from ndcore.collection import Collection
+    from ndcore.collection.collection import Collection
     from ndcore.sketch.sketches import load
 
     joined: Any = None

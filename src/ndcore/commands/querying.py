@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any, TextIO
 
-from ndcore.collection import Collection, Resembling
+from ndcore.collection.collection import Collection, Resembling
 from ndcore.commands import comparing
 from ndcore.commands.inputs import text_field
 from ndcore.commands.summary import printable

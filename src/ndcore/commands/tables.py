@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ndcore.clusterings import CLASSES
-from ndcore.collection import Collection
+from ndcore.collection.clustering import CLASSES
+from ndcore.collection.collection import Collection
 from ndcore.commands.clustering import places_of
 from ndcore.commands.deduplicating import Run, binary
 from ndcore.commands.summary import printable

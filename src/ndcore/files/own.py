@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from ndcore.description import DESCRIPTION, begins_collection, is_collection
+from ndcore.collection.manifest import DESCRIPTION, begins_collection, is_collection
 from ndcore.files.errors import UsageError
 from ndcore.storage.container import MAGIC, kind_of
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ndcore.description import DESCRIPTION
+from ndcore.collection.manifest import DESCRIPTION
 from ndcore.files.errors import DocumentError as DocumentError
 from ndcore.files.errors import UsageError as UsageError
 from ndcore.files.formats import WHOLE as WHOLE

@@ -13,20 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import slots
 from ndcore.checks import check_ids, checked_threshold
-from ndcore.clusterings import ClusterBy, Clustering, CommonValues, Policy, check_grouping, check_policy
 from ndcore.clusters.chains import Chains
-from ndcore.description import begin, describe, described
+from ndcore.collection import slots
+from ndcore.collection.cluster import LEAST, Before, check_run, cluster_on_shelf, common_values, length, readable
+from ndcore.collection.clustering import ClusterBy, Clustering, CommonValues, Policy, check_grouping, check_policy
+from ndcore.collection.ids import Names
+from ndcore.collection.manifest import begin, describe, described
+from ndcore.collection.phases import counted_pairs, unmarked
+from ndcore.collection.segments import Segments
+from ndcore.collection.settings import Method, Settings, marks_of, needed
+from ndcore.collection.shelf import DirectoryShelf, part_name
 from ndcore.filters.design import FilterDesign
-from ndcore.fourphase import LEAST, Before, check_run, cluster_on_shelf, common_values, length, readable
-from ndcore.names import Names
-from ndcore.pairing import Method, Settings, marks_of, needed
-from ndcore.phases import counted_pairs, unmarked
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.segments import Segments
-from ndcore.shelf import DirectoryShelf, part_name
 from ndcore.sketch.from_recipe import sketcher_of
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches

@@ -16,11 +16,11 @@ from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.chains import Chains, chains, guarded
 from ndcore.clusters.greedy import greedy_clusters
 from ndcore.clusters.pairs import Pairs
-from ndcore.names import Names
-from ndcore.phases import CountedPairs, counted_pairs, unmarked
+from ndcore.collection.ids import Names
+from ndcore.collection.phases import CountedPairs, counted_pairs, unmarked
+from ndcore.collection.segments import Overlaps, Segments
+from ndcore.collection.shelf import Shelf
 from ndcore.readonly import frozen
-from ndcore.segments import Overlaps, Segments
-from ndcore.shelf import Shelf
 
 __all__ = [
     "CLASSES",

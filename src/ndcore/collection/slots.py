@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.collection.shelf import Shelf
 from ndcore.recipe import Recipe
-from ndcore.shelf import Shelf
 from ndcore.sketch.file_format import check_values
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.container import CorruptFile

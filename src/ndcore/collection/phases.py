@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _entries, _pairs, slots
+from ndcore import _entries, _pairs
 from ndcore.checks import check_numbered
+from ndcore.collection import slots
+from ndcore.collection.segments import Overlaps, Segments
+from ndcore.collection.shelf import Shelf, part_name
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress
-from ndcore.segments import Overlaps, Segments
-from ndcore.shelf import Shelf, part_name
 
 __all__ = [
     "CommonHeld", "CountedPairs", "Marks", "collapse", "count_pairs", "counted_pairs", "find_alike", "is_paired",

@@ -9,11 +9,11 @@ import numpy as np
 
 from ndcore import _pairs
 from ndcore.checks import checked_threshold
+from ndcore.collection.phases import Marks
+from ndcore.collection.segments import Segments
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
-from ndcore.phases import Marks
 from ndcore.recipe import Recipe
-from ndcore.segments import Segments
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.features import features
 from ndcore.sketch.minhash import MinHasher

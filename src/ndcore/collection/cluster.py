@@ -9,13 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import slots
 from ndcore.checks import check_ids, check_numbered, checked_memory_limit
-from ndcore.clusterings import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
-from ndcore.filters.design import FilterDesign
-from ndcore.pairing import Method, Settings, marks_of, needed
-from ndcore.parallel import map_pieces, thread_count
-from ndcore.phases import (
+from ndcore.collection import slots
+from ndcore.collection.clustering import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
+from ndcore.collection.phases import (
     IDENTICAL,
     LEXICAL,
     CommonHeld,
@@ -26,9 +23,12 @@ from ndcore.phases import (
     sort_entries,
     unmarked,
 )
+from ndcore.collection.segments import Overlaps, Segments
+from ndcore.collection.settings import Method, Settings, marks_of, needed
+from ndcore.collection.shelf import MemoryShelf, Shelf, part_name
+from ndcore.filters.design import FilterDesign
+from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.segments import Overlaps, Segments
-from ndcore.shelf import MemoryShelf, Shelf, part_name
 from ndcore.sketch.sketcher import Piece, Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
