@@ -18,13 +18,13 @@ from test_report import ATTACK, RUN_THIS, Grids, opened
 from test_sidebyside import Tree, browse
 
 import ndcore as nd
-from ndcore import clusterreport
-from ndcore.clusterreport import from_clustering, shingles_of_values
 from ndcore.collection.cluster import cluster
 from ndcore.collection.clustering import Clustering
 from ndcore.reference import minhash as reference
-from ndcore.report import Excerpt, Member, hundredths
-from ndcore.reportpage import render
+from ndcore.report import collection
+from ndcore.report.collection import from_clustering, shingles_of_values
+from ndcore.report.model import Excerpt, Member, hundredths
+from ndcore.report.page import render
 from ndcore.text.corpus import TextCorpus
 
 WIDTH = nd.Shingling(width=3)
@@ -110,7 +110,7 @@ def test_pairs_are_counted(policy: Any, threshold: float) -> None:
     sizes = [len(set(WIDTH.shingles(each))) for each in texts]
     assert list(table.rows) == [
         (str(inner), sizes[inner], str(outer), sizes[outer], containment, resemblance)
-        for inner, outer, containment, resemblance in apart[: clusterreport.LISTED]
+        for inner, outer, containment, resemblance in apart[: collection.LISTED]
     ]
 
 
@@ -119,12 +119,12 @@ def test_the_first_pairs_of_all_parts_are_listed(monkeypatch: pytest.MonkeyPatch
     found = clustered(MANY, threshold=0.9)
     whole = from_clustering(found).tables[1]
     assert any(int(row[0]) > int(row[2]) for row in whole.rows)  # type: ignore[arg-type]
-    [pairs] = list(clusterreport.counted_pairs(found.shelf, len(found)))
+    [pairs] = list(collection.counted_pairs(found.shelf, len(found)))
     every = [pairs.where(np.arange(len(pairs.a)) == i) for i in reversed(range(len(pairs.a)))]
     for listed in (1, 2, 5):
-        monkeypatch.setattr(clusterreport, "LISTED", listed)
+        monkeypatch.setattr(collection, "LISTED", listed)
         for parts in ([pairs], every):
-            monkeypatch.setattr(clusterreport, "counted_pairs", lambda shelf, n, parts=parts: iter(parts))
+            monkeypatch.setattr(collection, "counted_pairs", lambda shelf, n, parts=parts: iter(parts))
             assert from_clustering(found).tables[1] == whole._replace(rows=whole.rows[:listed])
 
 
@@ -185,7 +185,7 @@ def test_common_shingles_in_words() -> None:
     assert all(row[2] == str(firsts[tuple(row[1].split())]) for row in rows)
     told = f"{len(common)} shingles of the sketches are held by more than 5 documents each, {sum(common.values())} times"
     assert told in "".join(grids.text)
-    for a, b, overlaps in clusterreport.counted_pairs(found.shelf, len(found)):  # common ones count in them too
+    for a, b, overlaps in collection.counted_pairs(found.shelf, len(found)):  # common ones count in them too
         shared = [len({*WIDTH.shingles(texts[i])} & {*WIDTH.shingles(texts[j])}) for i, j in zip(a, b, strict=True)]
         assert overlaps.common.tolist() == shared
     without = Grids(render(from_clustering(found))).table("Common shingles")
@@ -197,7 +197,7 @@ def test_adaptive_samples_have_the_values_of_shingles() -> None:
     texts = [f"{stock} {' '.join(f'w{j}x{i}' for i in range(50 * (j + 1)))}" for j in range(10)]
     found = cluster(texts, sketcher=nd.ModSketcher("adaptive", seed=9, shingling=WIDTH), max_holders=4, threads=1)
     rows = page_of(texts, found).table("Common shingles")
-    assert len(rows) == min(len(found.common.value), clusterreport.LISTED) > 5
+    assert len(rows) == min(len(found.common.value), collection.LISTED) > 5
     assert all(len(row[1].split()) == 3 and row[1] in stock for row in rows)
 
 

@@ -18,11 +18,11 @@ from test_cli import ROWS, jsonl, refused, run, text
 from test_sidebyside import HOSTILE, Tree, browse
 
 import ndcore as nd
-from ndcore import report as reports
-from ndcore.charts import Bar, chart, resemblance_bars, size_bars, stacked
-from ndcore.nearreport import from_near_duplicates
-from ndcore.report import Cluster, Excerpt, Figure, Member, Part, Report, Table, View, beginning, hundredths, shown
-from ndcore.reportpage import render
+from ndcore.report import model as reports
+from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacked
+from ndcore.report.dedup import from_near_duplicates
+from ndcore.report.model import Cluster, Excerpt, Figure, Member, Part, Report, Table, View, beginning, hundredths, shown
+from ndcore.report.page import render
 
 ORDER = {"near": 0, "shingle": 1, "lexical": 2, "identical": 3}
 WIDTH = nd.Shingling(width=3)

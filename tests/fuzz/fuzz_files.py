@@ -35,10 +35,11 @@ import numpy as np
 from forging import changed_json, closed, damaged, forged, opened
 
 import ndcore as nd
-from ndcore import cli, clusterreport
+from ndcore import cli
 from ndcore.collection import cluster, phases
 from ndcore.collection.shelf import DirectoryShelf
 from ndcore.hamming import index as hamming_index
+from ndcore.report import collection
 
 TEXTS = [f"document {i} of some that are sketched and saved to be loaded again" for i in range(7)] + ["", "one word"]
 OUTCOMES = ("accepted", "refused")
@@ -416,7 +417,7 @@ def _ask(made: Any, rng: random.Random) -> None:
     with may(ValueError):  # a threshold below the floor
         found.contained(0.6, least=1)
     with may(ValueError):
-        clusterreport.from_clustering(found)
+        collection.from_clustering(found)
     ways = [(cluster, policy) for cluster in ("star", "components", "greedy", "popular")
             for policy in ("resemblance", "containment")]
     for cluster, policy in rng.sample(ways, 4):

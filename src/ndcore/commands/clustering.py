@@ -527,8 +527,8 @@ def _told(ident: str, place: Place | None) -> str:
 
 
 def _write_report(args: argparse.Namespace, made: Collection, documents: Documents | Sketches | None) -> None:
-    from ndcore.clusterreport import from_clustering
-    from ndcore.reportpage import render
+    from ndcore.report.collection import from_clustering
+    from ndcore.report.page import render
 
     account = _account(made, documents)
     repeats = account["repeated_ids"]

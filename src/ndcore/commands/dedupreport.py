@@ -6,9 +6,9 @@ from typing import Any
 
 from ndcore.commands import summary
 from ndcore.commands.deduplicating import Run
-from ndcore.nearreport import from_near_duplicates
-from ndcore.report import ROWS, Table
-from ndcore.reportpage import render
+from ndcore.report.dedup import from_near_duplicates
+from ndcore.report.model import ROWS, Table
+from ndcore.report.page import render
 
 
 def dedup_page(run: Run, account: dict[str, Any]) -> str:

@@ -241,7 +241,7 @@ def write_page(path: str, page: str) -> None:
 
 def check_report(args: argparse.Namespace, inputs: Sequence[str]) -> None:
     """UsageError where no page can be written to ``args.report``, or should not be."""
-    from ndcore.htmlpage import BEGINNING
+    from ndcore.report.html import BEGINNING
 
     output = getattr(args, "output", None)
     if output not in (None, STDOUT) and Path(args.report).resolve().is_relative_to(Path(output).resolve()):

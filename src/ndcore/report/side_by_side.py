@@ -25,7 +25,7 @@ def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "
     Notes
     -----
     All text is escaped. Shared passages have ids ``{prefix}a1``, ``{prefix}b1`` and are links to each other. `STYLE` and
-    `SCRIPT` of `ndcore.htmlpage` go with the table, once a page; without the script, passages do not light up together.
+    `SCRIPT` of `ndcore.report.html` go with the table, once a page; without the script, passages do not light up together.
     """
     columns = (
         _Column(a, found.a, f"{prefix}a", f"{prefix}b", names[1]), _Column(b, found.b, f"{prefix}b", f"{prefix}a", names[0])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore.dedup.result import NearDuplicates
 from ndcore.human import counted
-from ndcore.report import (
+from ndcore.report.model import (
     MEANING,
     ROWS,
     Figure,

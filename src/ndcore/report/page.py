@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 
 from ndcore.alignment.passages import passages
 from ndcore.alignment.rows import elided, spelt, visible
-from ndcore.charts import Bar, chart, resemblance_bars, size_bars, stacked
-from ndcore.htmlpage import overview, page
 from ndcore.human import counted
 from ndcore.recipe import Recipe
-from ndcore.report import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, View, beginning, versions
-from ndcore.report.side_by_side import fragment
-from ndcore.reportstyle import SCRIPT, STYLE
+from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacked
+from ndcore.report.html import overview, page
+from ndcore.report.model import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, View, beginning, versions
+from ndcore.report.model.side_by_side import fragment
+from ndcore.report.style import SCRIPT, STYLE
 from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
 
@@ -29,7 +29,7 @@ def render(report: Report) -> str:
     """The page of a report: one file that loads nothing, works without its script, and can be printed.
 
     Names, texts and parameters are escaped, and cut where they are long, which the page says. It has at most some 4 MB for a
-    report with the bounds of `ndcore.report`. Equal reports give equal pages.
+    report with the bounds of `ndcore.report.model`. Equal reports give equal pages.
     """
     sections = [
         _section("outcome", "Outcome", _outcome(report)),

@@ -15,7 +15,7 @@ from ndcore.collection.phases import counted_pairs
 from ndcore.collection.segments import Segments
 from ndcore.human import counted
 from ndcore.recipe import Recipe
-from ndcore.report import (
+from ndcore.report.model import (
     MEANING,
     ROWS,
     Figure,
