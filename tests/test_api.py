@@ -135,8 +135,8 @@ def test_there_are_doctests_to_run():
         where for name in MODULES for where, text in documented(importlib.import_module(name)).items() if ">>>" in text
     }
     assert {"ndcore._rabin.is_irreducible", "ndcore._rabin.random_irreducible", "ndcore._rabin.Rabin",
-            "ndcore.text.shingling.Shingling", "ndcore.sketch.minhash.MinHasher", "ndcore.dedup.near_duplicates.near_duplicates",
-            "ndcore.text.resemblance.resemblance"} <= examples  # fmt: skip
+            "ndcore.text.shingling.Shingling", "ndcore.sketch.minhash.MinHasher",
+            "ndcore.dedup.near_duplicates.near_duplicates", "ndcore.text.resemblance.resemblance"} <= examples  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- what a wheel must be
@@ -272,7 +272,7 @@ LONG_JOB = """
         "nd.near_duplicates(texts(), threads=1)",
         "import itertools; t = list(itertools.islice(texts(), 150000)); print('running', flush=True); "
         "[nd.MinHasher(512).sketch_many(t, threads=2) for _ in range(99)]",
-        "import numpy as np; from ndcore.clusters.greedy import greedy_clusters; n = 1 << 16; own = np.arange(99, 99 + 80 * n); "
+        "import numpy as np; from ndcore import greedy_clusters; n = 1 << 16; own = np.arange(99, 99 + 80 * n); "
         "values = np.hstack([np.tile(np.arange(40), (n, 1)), own.reshape(n, 80)]).ravel(); print('running', flush=True); "
         "greedy_clusters(values, np.arange(0, 120 * n + 1, 120), threshold=0.5, max_holders=None)",
     ],

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from samples import as_sketches, collection, expected
 
 import ndcore as nd
-from ndcore.collection import cluster, phases
+from ndcore.collection import cluster as collection_cluster
+from ndcore.collection import phases
 from ndcore.collection.cluster import cluster
 from ndcore.collection.clustering import CLASSES, CLUSTERINGS, POLICIES
 from ndcore.collection.settings import Settings
@@ -42,10 +43,10 @@ def small_parts(monkeypatch):
     """Slabs, ranges, segments and counted pairs of a few."""
     for module, name, value in (
         (phases, "SLAB", 5), (phases, "PARTS", 10**9), (phases, "RANGE", 30), (phases, "ROOM", 7),
-        (fourphase, "SEGMENT_DOCUMENTS", 11),
+        (collection_cluster, "SEGMENT_DOCUMENTS", 11),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(cluster, "pieces", small_pieces)
+    monkeypatch.setattr(collection_cluster, "pieces", small_pieces)
 
 
 def agrees(found, wanted):
@@ -477,7 +478,7 @@ def on_shelf(shelf, texts, **changes):
     how = {"policy": "resemblance", "cluster": "star", "guard": None, "least": 8, "tell_apart": True, "memory_limit": None,
            "threads": 1, "report": lambda *_: None, "keep_entries": True}  # fmt: skip
     settings = Settings.of(texts, **{name: changes.pop(name, default) for name, default in what.items()})
-    return cluster.cluster_on_shelf(shelf, cluster.readable(texts), settings, **{**how, **changes})
+    return collection_cluster.cluster_on_shelf(shelf, cluster.readable(texts), settings, **{**how, **changes})
 
 
 @pytest.mark.parametrize(
@@ -492,10 +493,11 @@ def on_shelf(shelf, texts, **changes):
 )  # fmt: skip
 def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch, error, after, changes):
     for module, name, value in (
-        (phases, "SLAB", 600), (phases, "PARTS", 10**9), (phases, "RANGE", 400), (fourphase, "SEGMENT_DOCUMENTS", 25),
+        (phases, "SLAB", 600), (phases, "PARTS", 10**9), (phases, "RANGE", 400),
+        (collection_cluster, "SEGMENT_DOCUMENTS", 25),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(cluster, "pieces", small_pieces)
+    monkeypatch.setattr(collection_cluster, "pieces", small_pieces)
     texts = corpus(random.Random(3), 60)
     counter = Interrupted(MemoryShelf(), 10**9, None, False)
     whole = on_shelf(counter, texts, **changes)

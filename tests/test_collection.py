@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.collection import cluster
+from ndcore.collection import cluster as collection_cluster
 from ndcore.collection.manifest import describe
 from ndcore.collection.shelf import DirectoryShelf
 from ndcore.storage.container import CorruptFile
@@ -349,7 +349,8 @@ def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch)
     """Each file of a collection that is all but finished, lost or damaged; what follows has other memory, so other parts."""
     import shutil
 
-    from ndcore.collection import cluster, collection, phases
+    from ndcore.collection import cluster as collection_cluster
+    from ndcore.collection import collection, phases
     from ndcore.collection.manifest import describe
 
     def unfinished(*said, finished):
@@ -357,7 +358,9 @@ def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch)
             raise Stopped
         describe(*said, finished=False)
 
-    for module, name, value in ((phases, "SLAB", 600), (phases, "RANGE", 400), (fourphase, "SEGMENT_DOCUMENTS", 40)):
+    for module, name, value in (
+        (phases, "SLAB", 600), (phases, "RANGE", 400), (collection_cluster, "SEGMENT_DOCUMENTS", 40),
+    ):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr("ndcore.collection.cluster.pieces", small_pieces)
     expected = nd.cluster(texts)
@@ -411,7 +414,7 @@ def test_wrong_ids_of_an_iterator_leave_what_the_right_call_goes_on_with(tmp_pat
         nd.Collection.build(tmp_path / "c", iter(texts), iter(wrong))
     with pytest.raises((TypeError, ValueError), match=r"\bids\b"):
         nd.Collection.build(tmp_path / "c", texts, iter(wrong))
-    monkeypatch.setattr(cluster, "_read", None)  # nothing is sketched again
+    monkeypatch.setattr(collection_cluster, "_read", None)  # nothing is sketched again
     made = nd.Collection.build(tmp_path / "c", texts, ["p", "q", "r", "s"])
     assert made.members("r") == ["p", "r"]
 
@@ -446,7 +449,7 @@ def test_other_texts_are_not_taken_for_those_of_before(tmp_path, texts, monkeypa
     for given, others in ((texts, texts[:-1]), (texts, [*texts, "one more"]), (iter(texts), texts[:-1]),
                           (sketches, sketches[::-1])):
         with monkeypatch.context() as patch:
-            patch.setattr(fourphase, "sort_entries", stopped)
+            patch.setattr(collection_cluster, "sort_entries", stopped)
             with pytest.raises(Stopped):
                 nd.Collection.build(tmp_path / "c", given)
         with pytest.raises(ValueError, match="go on with the same"):
@@ -457,8 +460,8 @@ def test_other_texts_are_not_taken_for_those_of_before(tmp_path, texts, monkeypa
 
 
 def test_fewer_documents_than_were_sketched_are_refused(tmp_path, texts, monkeypatch):
-    monkeypatch.setattr(cluster, "SEGMENT_DOCUMENTS", 10)
-    monkeypatch.setattr(cluster, "pieces", small_pieces)
+    monkeypatch.setattr(collection_cluster, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(collection_cluster, "pieces", small_pieces)
 
     def failing():
         yield from texts[:60]

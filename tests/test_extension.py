@@ -12,7 +12,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.cli import main
-from ndcore.collection import cluster
+from ndcore.collection import cluster as collection_cluster
 from ndcore.recipe import RecipeMismatch
 
 WORDS = [f"word{i}" for i in range(800)]
@@ -97,12 +97,12 @@ def test_an_extension_goes_on(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(fourphase, "sort_entries", stopped)
+        patch.setattr(collection_cluster, "sort_entries", stopped)
         with pytest.raises(KeyboardInterrupt):
             old.extend(tmp_path / "made", texts[30:])
     with pytest.raises(ValueError, match="go on with the same"):
         nd.Collection.build(tmp_path / "another", texts[:29]).extend(tmp_path / "made", texts[30:])
-    monkeypatch.setattr(cluster, "_read", None)
+    monkeypatch.setattr(collection_cluster, "_read", None)
     assert len(old.extend(tmp_path / "made", texts[30:])) == len(texts)
 
 

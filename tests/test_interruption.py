@@ -15,7 +15,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.cli import main
-from ndcore.collection import cluster
+from ndcore.collection import cluster as collection_cluster
 
 WORDS = [f"word{i}" for i in range(500)]
 
@@ -71,8 +71,8 @@ def given(request, tmp_path, monkeypatch, capsys):
         names = [tmp_path / "in.nds"]
     else:
         names, stdin = ["-"], jsonl_of(texts)
-    monkeypatch.setattr(cluster, "SEGMENT_DOCUMENTS", 10)
-    monkeypatch.setattr(cluster, "pieces", one_by_one)
+    monkeypatch.setattr(collection_cluster, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(collection_cluster, "pieces", one_by_one)
     monkeypatch.setattr(sys, "stdin", Repeated(stdin))
     return [str(name) for name in names]
 
@@ -178,7 +178,7 @@ def test_a_kill_at_any_step(given, tmp_path, capsys):
 
 
 def stopped_after_sketching(patch):
-    patch.setattr(fourphase, "sort_entries", lambda *_, **__: interrupted())
+    patch.setattr(collection_cluster, "sort_entries", lambda *_, **__: interrupted())
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
         stopped_after_sketching(patch)
         assert command(records, tmp_path, "-q", "--overwrite") == 130
     with monkeypatch.context() as patch:
-        patch.setattr(fourphase, "_read", None)  # nothing is sketched again
+        patch.setattr(collection_cluster, "_read", None)  # nothing is sketched again
         assert command(records, tmp_path, "-q", "--overwrite") == 0
     assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.5
     with monkeypatch.context() as patch:
@@ -281,7 +281,7 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
         assert command([str(file)], tmp_path, "-q") == 0
         anew(tmp_path / "c")
         file.write_text('{"text": 7}\n')
-    monkeypatch.setattr(cluster, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(collection_cluster, "SEGMENT_DOCUMENTS", 10)
     monkeypatch.setattr("ndcore.documents.BATCH_DOCUMENTS", 5)
     file.write_bytes(jsonl_of(texts_of(1)))
     assert main(["cluster", str(file), "-o", str(tmp_path / "c"), "-q"]) == 1
@@ -334,7 +334,7 @@ def test_a_description_that_was_damaged_meanwhile_does_not_hide_the_interruption
         (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection.collection": 1, "finis')
         interrupted()
 
-    monkeypatch.setattr(cluster, "sort_entries", damage)
+    monkeypatch.setattr(collection_cluster, "sort_entries", damage)
     assert command(records, tmp_path, "-q") == 130
     assert capsys.readouterr().err.startswith("ndcore: interrupted; ")
 

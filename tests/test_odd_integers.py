@@ -8,7 +8,7 @@ import pytest
 import ndcore as nd
 from ndcore.checks import MOST_NUMBERED, check_numbered, checked_int
 from ndcore.clusters import greedy
-from ndcore.collection import cluster
+from ndcore.collection import cluster as collection_cluster
 from ndcore.hamming.plan import plan_tables
 from ndcore.sketch.bottom import BottomSketcher
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore.alignment.rows import elided, in_same_order, rows, visible
 from ndcore.report.html import SCRIPT, overview, page
-from ndcore.report.model.side_by_side import fragment
+from ndcore.report.side_by_side import fragment
 
 WORDS = st.lists(st.sampled_from("abcdef"), max_size=30).map(" ".join)
 HOSTILE = "<script>alert(1)</script> & \"'</td></table> \u202evil\u2066 \x00\x1b[31m one two three \ud800 ]]> <!-- --> &amp;"

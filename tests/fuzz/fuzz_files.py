@@ -36,7 +36,8 @@ from forging import changed_json, closed, damaged, forged, opened
 
 import ndcore as nd
 from ndcore import cli
-from ndcore.collection import cluster, phases
+from ndcore.collection import cluster as collection_cluster
+from ndcore.collection import phases
 from ndcore.collection.shelf import DirectoryShelf
 from ndcore.hamming import index as hamming_index
 from ndcore.report import collection
@@ -308,7 +309,7 @@ IDS: dict[str, Callable[[int], Any]] = {
 
 def small_parts() -> None:
     """So that a small collection has several of each."""
-    phases.SLAB, phases.PARTS, phases.RANGE, cluster.SEGMENT_DOCUMENTS = 400, 10**9, 300, 30
+    phases.SLAB, phases.PARTS, phases.RANGE, collection_cluster.SEGMENT_DOCUMENTS = 400, 10**9, 300, 30
 
 
 def build(place: Path, way: str) -> Any:

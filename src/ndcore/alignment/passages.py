@@ -76,8 +76,8 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     Notes
     -----
     Shingles that stand once in each text are matched first, then the others from left to right, the longest of at most 8
-    places for each (see `ndcore.alignment.tiling`). O(n log n), also where all shingles are equal; below a second a megabyte of words.
-    Shingles are compared by their fingerprints.
+    places for each (see `ndcore.alignment.tiling`). Shingles are compared by their fingerprints. O(n log n), also where all
+    shingles are equal; less than a second for a megabyte of words.
 
     >>> found = passages("A rose is a rose.", "Is it? A rose, is a Rose!", Shingling(width=3))
     >>> [("A rose is a rose."[p.start : p.end], p.number) for p in found.a]

@@ -6,7 +6,7 @@ from ndcore.alignment.rows import visible
 from ndcore.commands.comparing import Comparison, Document
 from ndcore.commands.summary import printable
 from ndcore.report.html import overview, page
-from ndcore.report.model.side_by_side import fragment
+from ndcore.report.side_by_side import fragment
 
 STYLE = """
 h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }

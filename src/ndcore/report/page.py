@@ -12,7 +12,7 @@ from ndcore.recipe import Recipe
 from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacked
 from ndcore.report.html import overview, page
 from ndcore.report.model import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, View, beginning, versions
-from ndcore.report.model.side_by_side import fragment
+from ndcore.report.side_by_side import fragment
 from ndcore.report.style import SCRIPT, STYLE
 from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
