@@ -113,7 +113,7 @@ def run_cli(path: Path, threads: int) -> dict[str, Any]:
     """`ndcore dedup` on a JSONL file, in this process; its progress reports and its reader are timed."""
     from ndcore import progress
     from ndcore.cli import main as ndcore_main
-    from ndcore.documents import Documents
+    from ndcore.files.documents import Documents
 
     stages = CommandStages()
     progress.resolve = lambda asked: stages

@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ndcore.cli import main
-from ndcore.documents import DocumentError, Documents
 from ndcore.files.archives import Entry, entries
 from ndcore.files.columns import Grouping, Ranking
+from ndcore.files.documents import DocumentError, Documents
 from ndcore.files.formats import of_name
 from ndcore.files.sources import find
 

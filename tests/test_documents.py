@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore.documents import DocumentError, Documents
 from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.documents import DocumentError, Documents
 from ndcore.files.records import RecordError, RecordParser
 from ndcore.files.sources import UsageError, distinct_names, find
 

@@ -16,7 +16,7 @@ import pytest
 import ndcore as nd
 from ndcore.cli import main
 from ndcore.commands import dryrun
-from ndcore.documents import Documents
+from ndcore.files.documents import Documents
 
 PEAK = (  # getrusage begins with what the process had that started this one
     "import sys; from ndcore.cli import main; code = main(sys.argv[1:]); "

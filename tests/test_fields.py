@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.cli import main
-from ndcore.documents import Documents
+from ndcore.files.documents import Documents
 from ndcore.files.records import MISSING, RecordError, RecordParser, lookup
 
 RECORD = {"data": {"text": "inside", "deep": {"er": 7}, "x.y": "dotted"}, "a.b": {"c": "half"}, "a": {"b": {"d": "split"}},

@@ -21,12 +21,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ndcore.cli import main
-from ndcore.documents import DocumentError, Documents
 from ndcore.files import elements as elements_module
 from ndcore.files.columnar import rewrite
 from ndcore.files.columns import Grouping
 from ndcore.files.compression import decompressed
 from ndcore.files.delimited import cells, raw_rows
+from ndcore.files.documents import DocumentError, Documents
 from ndcore.files.elements import Elements
 from ndcore.files.formats import recognise
 from ndcore.files.ipc import ArrowFile

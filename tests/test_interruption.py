@@ -282,7 +282,7 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
         anew(tmp_path / "c")
         file.write_text('{"text": 7}\n')
     monkeypatch.setattr(collection_cluster, "SEGMENT_DOCUMENTS", 10)
-    monkeypatch.setattr("ndcore.documents.BATCH_DOCUMENTS", 5)
+    monkeypatch.setattr("ndcore.files.documents.BATCH_DOCUMENTS", 5)
     file.write_bytes(jsonl_of(texts_of(1)))
     assert main(["cluster", str(file), "-o", str(tmp_path / "c"), "-q"]) == 1
     assert "the same command with --on-error skip goes on" in capsys.readouterr().err
@@ -323,7 +323,7 @@ def test_an_older_collection_is_not_told_as_what_is_left(records, tmp_path, caps
         (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection.collection": 1, "finis')
     capsys.readouterr()
     before = files_of(tmp_path / "c")
-    monkeypatch.setattr("ndcore.documents.Documents.spool", lambda *_: interrupted())
+    monkeypatch.setattr("ndcore.files.documents.Documents.spool", lambda *_: interrupted())
     assert command(records, tmp_path, "-q", "--overwrite") == 130
     assert capsys.readouterr().err == "ndcore: interrupted; nothing was written\n"
     assert files_of(tmp_path / "c") == before

@@ -14,7 +14,7 @@ import pytest
 from test_archives import INFO, arc, html, http, response, save, words
 from test_cli import jsonl, run, text
 
-from ndcore.documents import Documents
+from ndcore.files.documents import Documents
 from ndcore.files.places import Place, Places, SavedPlaces
 
 DAY = datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ndcore.cli import main
-from ndcore.documents import DocumentError, Documents
+from ndcore.files.documents import DocumentError, Documents
 from ndcore.files.selection import Selection
 from ndcore.files.sources import UsageError, find
 

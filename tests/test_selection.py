@@ -8,7 +8,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.cli import main
-from ndcore.documents import Documents
+from ndcore.files.documents import Documents
 from ndcore.files.selection import Selection
 from ndcore.files.sources import UsageError, find
 

@@ -14,8 +14,8 @@ from test_archives import html, response, save
 from test_cli import ROWS, jsonl, run, text
 
 import ndcore as nd
-from ndcore.documents import ANNOTATION_COLUMNS
 from ndcore.files import tabular
+from ndcore.files.documents import ANNOTATION_COLUMNS
 from ndcore.files.sources import UsageError
 from ndcore.files.tabular import Column, Table, TableFile
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ndcore.cli import main
-from ndcore.documents import Documents
+from ndcore.files.documents import Documents
 
 
 def corpus(path: Path, families: int = 60) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import ndcore
 from ndcore.cli import main
-from ndcore.documents import DocumentError, Documents
+from ndcore.files.documents import DocumentError, Documents
 from ndcore.files.formats import of_name
 from ndcore.files.webtext import decoded_html, decoded_text
 

@@ -28,7 +28,7 @@ from ndcore.commands.parser import commands_of
 from ndcore.commands.running import check_report, write_page
 from ndcore.commands.saving import uniform
 from ndcore.commands.summary import printable
-from ndcore.documents import Documents
+from ndcore.files.documents import Documents
 from ndcore.files.outputs import check_output
 from ndcore.files.places import Place, SavedPlaces
 from ndcore.files.sources import DocumentError, Inputs, UsageError

@@ -14,8 +14,8 @@ from typing import Any
 
 from ndcore.alignment.passages import Passages, passages
 from ndcore.commands.summary import plain, printable
-from ndcore.documents import Documents
 from ndcore.files.compression import FORMATS, Damaged, decompressed
+from ndcore.files.documents import Documents
 from ndcore.files.formats import recognise
 from ndcore.files.own import refuse_own
 from ndcore.files.places import Place

@@ -17,9 +17,9 @@ import numpy as np
 
 from ndcore.commands import summary
 from ndcore.commands.inputs import COLLECTION, SKETCHES, text_field
-from ndcore.documents import Documents
 from ndcore.files import writing
 from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.documents import Documents
 from ndcore.files.formats import RECORDS
 from ndcore.files.json_lines import write_ids, write_lines
 from ndcore.files.outputs import STDOUT

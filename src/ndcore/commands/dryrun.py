@@ -23,7 +23,7 @@ from ndcore.commands.deduplicating import open_documents, settings
 from ndcore.commands.inputs import COLLECTION, SKETCHES
 from ndcore.commands.summary import plain, printable
 from ndcore.dedup.first_pass import sketch_corpus
-from ndcore.documents import Rejected, sizes
+from ndcore.files.documents import Rejected, sizes
 from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, Inputs, Source, UsageError
 from ndcore.filters.search import design_filter

@@ -19,8 +19,8 @@ from ndcore.commands import comparing, showing, summary, thresholds
 from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches, refuse
 from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, refuse_stdin_twice, text_field
 from ndcore.commands.summary import printable
-from ndcore.documents import Documents
 from ndcore.files import writing
+from ndcore.files.documents import Documents
 from ndcore.files.outputs import STDOUT, check_output
 from ndcore.files.own import refuse_own
 from ndcore.files.sources import UsageError, starts_with

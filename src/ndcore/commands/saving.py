@@ -11,8 +11,8 @@ from ndcore.commands.deduplicating import open_documents, settings
 from ndcore.commands.sketch_arguments import OPTIONS
 from ndcore.commands.summary import nothing_found
 from ndcore.dedup.first_pass import sketch_corpus
-from ndcore.documents import Documents
 from ndcore.files.columns import Ids
+from ndcore.files.documents import Documents
 from ndcore.files.sources import DocumentError, Inputs, UsageError
 from ndcore.filters.search import design_filter
 from ndcore.parallel import map_pieces

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ndcore.documents import Documents, Rejected
+from ndcore.files.documents import Documents, Rejected
 from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import WHOLE, DocumentError, Ignored
 from ndcore.files.verdicts import Verdicts

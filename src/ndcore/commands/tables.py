@@ -15,7 +15,7 @@ from ndcore.collection.collection import Collection
 from ndcore.commands.clustering import places_of
 from ndcore.commands.deduplicating import Run, binary
 from ndcore.commands.summary import printable
-from ndcore.documents import Documents
+from ndcore.files.documents import Documents
 from ndcore.files.outputs import STDOUT
 from ndcore.files.places import SavedPlaces
 from ndcore.files.sources import UsageError

@@ -15,9 +15,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ndcore.documents import ANNOTATION, Documents
 from ndcore.files import columnar
 from ndcore.files.delimited import cells, header
+from ndcore.files.documents import ANNOTATION, Documents
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.rawrecords import SPLIT
 from ndcore.files.records import without_bom

@@ -16,11 +16,11 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ndcore.documents import ANNOTATION, ANNOTATION_COLUMNS, Documents
 from ndcore.files import columnar
 from ndcore.files.archives import entries
 from ndcore.files.compression import open_writer, packed
 from ndcore.files.delimited import joined, raw_rows
+from ndcore.files.documents import ANNOTATION, ANNOTATION_COLUMNS, Documents
 from ndcore.files.elements import Elements
 from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS
 from ndcore.files.outputs import check_output
