@@ -112,7 +112,7 @@ def run_list(path: Path, threads: int) -> dict[str, Any]:
 def run_cli(path: Path, threads: int) -> dict[str, Any]:
     """`ndcore dedup` on a JSONL file, in this process; its progress reports and its reader are timed."""
     from ndcore import progress
-    from ndcore.cli import main as ndcore_main
+    from ndcore.cli.main import main as ndcore_main
     from ndcore.files.documents import Documents
 
     stages = CommandStages()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ndcore.cli import main
+from ndcore.cli.main import main
 
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa"
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
-from ndcore.commands import benchmarking
+from ndcore.cli import bench
+from ndcore.cli.main import main
 
 
 def test_prints_a_figure_for_every_sketch_and_variant(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--seconds", "0", "--threads", "2"]) == 0
     printed = capsys.readouterr().out
-    for name in benchmarking.SKETCHERS:
+    for name in bench.SKETCHERS:
         assert re.search(rf"^{name} +\d+ +\d+ +\d+ +\d\.\d\d×$", printed, re.MULTILINE), (name, printed)
     for stem, states in nd.variants().items():
         for name, state in states.items() if len(states) > 1 else ():
@@ -38,7 +38,7 @@ def test_wrong_sketches_are_not_timed(monkeypatch: pytest.MonkeyPatch, capsys: p
     def wrong(*arguments: Any) -> list[int]:
         return [1]
 
-    monkeypatch.setattr(benchmarking, "reference", wrong)
+    monkeypatch.setattr(bench, "reference", wrong)
     assert main(["bench", "--seconds", "0"]) == 1
     printed = capsys.readouterr()
     assert "differ from ndcore.reference" in printed.err
@@ -53,8 +53,8 @@ def test_nonsense_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -
     assert "is not a number of seconds" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("letters", [benchmarking.LATIN, benchmarking.CYRILLIC])
+@pytest.mark.parametrize("letters", [bench.LATIN, bench.CYRILLIC])
 def test_generated_text_has_about_the_size(letters: tuple[int, int]) -> None:
-    texts = benchmarking.generated(letters, 300_000)
+    texts = bench.generated(letters, 300_000)
     assert 200_000 < sum(len(text.encode()) for text in texts) < 400_000
-    assert texts == benchmarking.generated(letters, 300_000)
+    assert texts == bench.generated(letters, 300_000)

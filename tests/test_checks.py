@@ -9,8 +9,8 @@ import pytest
 
 import ndcore as nd
 from ndcore import checks
+from ndcore.cli import values
 from ndcore.clusters.greedy import greedy_clusters
-from ndcore.commands import values
 
 TEXTS = ["a rose is a rose is a rose", "a rose is a rose is a rose indeed", "something else entirely, by all means"]
 

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import ndcore
-from ndcore.cli import main
-from ndcore.commands.summary import printable
+from ndcore.cli.main import main
+from ndcore.cli.summary import printable
 from ndcore.files.writing import spliced
 
 LOREM = re.findall(
@@ -30,7 +30,8 @@ LOREM = re.findall(
 )
 RUN = (sys.executable, "-m", "ndcore")
 ATTENTIVE = (  # to Ctrl-C, which what runs in the background of a shell is not
-    "import signal, sys, ndcore.cli; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(ndcore.cli.main())"
+    "import signal, sys; from ndcore.cli.main import main; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "sys.exit(main())"
 )
 
 

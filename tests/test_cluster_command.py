@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 
 WORDS = [f"word{i}" for i in range(2000)]
 
@@ -171,7 +171,7 @@ def test_an_interrupted_run_goes_on(tmp_path, records):
     """Killed in the middle of phase two, the same command finishes; with changed inputs it refuses."""
     killed = (
         "import os, sys; import ndcore.collection.cluster as f; f.count_pairs = lambda *a, **k: os._exit(9); "
-        "import ndcore.cli; sys.exit(ndcore.cli.main(sys.argv[1:]))"
+        "import ndcore.cli.main; sys.exit(ndcore.cli.main.main(sys.argv[1:]))"
     )
     command = ["cluster", str(records), "-o", str(tmp_path / "c"), "-q"]
     assert subprocess.run([sys.executable, "-c", killed, *command], check=False).returncode == 9
@@ -259,6 +259,6 @@ def test_messages_name_options_that_the_command_has(records, collection, tmp_pat
         raise MemoryError
 
     monkeypatch.setattr(nd.Collection, "open", full)
-    monkeypatch.setattr("ndcore.commands.querying.Collection.open", full)
+    monkeypatch.setattr("ndcore.cli.query.Collection.open", full)
     assert "--memory" not in refused(capsys, 1, "query", collection, "--id", "a")
     assert "give --memory, or" in refused(capsys, 1, "cluster", collection)

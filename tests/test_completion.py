@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ndcore.cli import main
+from ndcore.cli.main import main
 
 pytest.importorskip("shtab")
 

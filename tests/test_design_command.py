@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.filters.pass_probability import miss_probability
 
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
-from ndcore.commands import dryrun
+from ndcore.cli import dry_run
+from ndcore.cli.main import main
 from ndcore.files.documents import Documents
 
 PEAK = (  # getrusage begins with what the process had that started this one
-    "import sys; from ndcore.cli import main; code = main(sys.argv[1:]); "
+    "import sys; from ndcore.cli.main import main; code = main(sys.argv[1:]); "
     "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')][0], file=sys.stderr)"
 )
 
@@ -77,7 +77,7 @@ def test_a_part_stands_for_the_rest(
 ) -> None:
     """Of each kind and compression for itself: compressed files hold more for each byte."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dryrun, "SECONDS", 0.0)  # one batch of each stratum
+    monkeypatch.setattr(dry_run, "SECONDS", 0.0)  # one batch of each stratum
     texts = made_up(15_000, 150)
     parts = [texts[:9000], texts[9000:14_000], texts[14_000:]]
     Path("a.jsonl").write_bytes(lines(parts[0]))
@@ -101,7 +101,7 @@ def test_a_part_of_a_columnar_file_stands_for_the_rest(
 ) -> None:
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dryrun, "SECONDS", 0.0)  # one batch
+    monkeypatch.setattr(dry_run, "SECONDS", 0.0)  # one batch
     texts = [f"{i} {text}" for i in range(10) for text in made_up(1500, 180)]
     table, rows = pa.table({"text": texts}), len(texts) // batches
     if form == "parquet":

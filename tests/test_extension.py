@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.collection import cluster as collection_cluster
 from ndcore.recipe import RecipeMismatch
 
@@ -44,7 +44,7 @@ def test_the_clusters_are_those_of_all_documents(tmp_path, method, sketcher, cut
     assert len(old) == cut and len(made) == len(texts)
     assert [*made.names] == [*whole.names] and made.parameters == whole.parameters
     found, expected = made.clustering, whole.clustering
-    sampled = ~cluster.unmarked(expected.segments)
+    sampled = ~collection_cluster.unmarked(expected.segments)
     # A document that equals one before the cut is known to have an equal sketch, and no more.
     across = (expected.leaders < cut) & (np.arange(len(texts)) >= cut)
     np.testing.assert_array_equal(found.labels[sampled], expected.labels[sampled])
@@ -66,7 +66,7 @@ def test_sketches_extend_too(tmp_path):
     new.ids = [f"new {i}" for i in range(len(new))]
     made = old.extend(tmp_path / "made", new)
     assert made.names[29] == "old 29" and made.names[30] == "new 0"
-    sampled = ~cluster.unmarked(made.clustering.segments)
+    sampled = ~collection_cluster.unmarked(made.clustering.segments)
     whole = nd.cluster(texts)
     np.testing.assert_array_equal(made.clustering.labels[sampled], whole.labels[sampled])
     with pytest.raises(RecipeMismatch):
@@ -128,7 +128,7 @@ def test_the_command(tmp_path, capsys):
     assert "40 documents of the collection that was extended" in told
     assert before == {file: file.read_bytes() for file in (tmp_path / "old.ndc").rglob("*.*")}
     made, whole = nd.Collection.open(tmp_path / "made.ndc", verify=True), nd.Collection.open(tmp_path / "both.ndc")
-    sampled = ~cluster.unmarked(whole.clustering.segments)
+    sampled = ~collection_cluster.unmarked(whole.clustering.segments)
     np.testing.assert_array_equal(made.clustering.labels[sampled], whole.clustering.labels[sampled])
     assert [*made.names] == [*whole.names] and made.clustering.threshold == 0.7
     (tmp_path / "page.html").unlink()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.files.documents import Documents
 from ndcore.files.records import MISSING, RecordError, RecordParser, lookup
 

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.files import elements as elements_module
 from ndcore.files.columnar import rewrite
 from ndcore.files.columns import Grouping

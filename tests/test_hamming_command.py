@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.reference import hamming as reference
 
 VALUES = [5, 4, 7, 2**63 + 5, 5, 10 << 40]
@@ -259,14 +259,14 @@ def test_options_of_columns_are_not_dropped_in_silence(files, capsys):
 
 def test_an_interruption_says_what_there_is(files, capsys, monkeypatch):
     folder, _ = files
-    monkeypatch.setattr("ndcore.commands.hamming.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("ndcore.cli.hamming.ROWS_AT_ONCE", 2)
 
     def printable(text):
         if text == "4":
             raise KeyboardInterrupt
         return text
 
-    monkeypatch.setattr("ndcore.commands.hamming.printable", printable)
+    monkeypatch.setattr("ndcore.cli.hamming.printable", printable)
     assert run("pairs", folder / "f.npy", "--max-distance", 1, "-q") == 130
     told = capsys.readouterr()
     assert rows(told.out) == [tuple(map(str, row)) for row in PAIRS[:2]]

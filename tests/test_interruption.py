@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.collection import cluster as collection_cluster
 
 WORDS = [f"word{i}" for i in range(500)]
@@ -196,7 +196,7 @@ def test_a_report_that_was_interrupted_is_written_by_the_same_command(records, t
         anew(tmp_path / "c")
         with pytest.MonkeyPatch.context() as patch:
             if place == "report":
-                patch.setattr("ndcore.commands.clustering._write_report", lambda *_: interrupted())
+                patch.setattr("ndcore.cli.cluster._write_report", lambda *_: interrupted())
             else:
                 stopped_after_sketching(patch)
             assert command(records, tmp_path, "--report", str(page), "-q") == 130
@@ -224,7 +224,7 @@ def test_copies_of_streams_are_removed(tmp_path, monkeypatch, at):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     monkeypatch.setattr(sys, "stdin", Repeated(jsonl_of(texts_of(1))))
-    monkeypatch.setattr(f"ndcore.commands.clustering.{at}", lambda *_: interrupted())
+    monkeypatch.setattr(f"ndcore.cli.cluster.{at}", lambda *_: interrupted())
     assert command(["-"], tmp_path, "-q", "--report", str(tmp_path / "page.html")) == 130
     assert [*(tmp_path / "temporary").iterdir()] == []
 
@@ -301,7 +301,7 @@ def test_another_collection_of_the_same_sketches_goes_on_too(records, tmp_path, 
     anew(tmp_path / "new")
     page.unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(f"ndcore.commands.clustering.{place}", lambda *_: interrupted())
+        patch.setattr(f"ndcore.cli.cluster.{place}", lambda *_: interrupted())
         assert main(again) == 130
     assert "is complete; the same command tells what is in it" in capsys.readouterr().err
     assert main(again) == 0, capsys.readouterr().err
@@ -310,7 +310,7 @@ def test_another_collection_of_the_same_sketches_goes_on_too(records, tmp_path, 
 
 def test_new_clusters_are_told_where_their_report_was_interrupted(records, tmp_path, capsys, monkeypatch):
     assert command(records, tmp_path, "-q") == 0
-    monkeypatch.setattr("ndcore.commands.clustering._write_report", lambda *_: interrupted())
+    monkeypatch.setattr("ndcore.cli.cluster._write_report", lambda *_: interrupted())
     assert main(["cluster", str(tmp_path / "c"), "--threshold", "0.7", "--report", str(tmp_path / "page.html"), "-q"]) == 130
     assert capsys.readouterr().err == f"ndcore: interrupted; the collection {tmp_path / 'c'} has its new clusters\n"
     assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.7
@@ -344,7 +344,7 @@ def test_weights_that_were_learned_are_told_when_the_sketches_are_not_made(tmp_p
     weights = str(tmp_path / "w.ndw")
     sketch = ["sketch", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "s.nds"), "--kind", "simhash", "--on-error", "skip"]
     with monkeypatch.context() as patch:
-        patch.setattr("ndcore.commands.saving._sketched", lambda *_: interrupted())
+        patch.setattr("ndcore.cli.sketch._sketched", lambda *_: interrupted())
         assert main([*sketch, "--learn", weights, "-q"]) == 130
     told = capsys.readouterr().err
     assert f"--weights {weights}, without --learn" in told and "nothing was written" not in told
@@ -353,6 +353,6 @@ def test_weights_that_were_learned_are_told_when_the_sketches_are_not_made(tmp_p
     assert main([*sketch, "--learn", weights, "-q", "--overwrite"]) == 0
     assert (tmp_path / "s.nds").read_bytes() == resumed
     with monkeypatch.context() as patch:
-        patch.setattr("ndcore.commands.summary.print_rejected", lambda *_: interrupted())
+        patch.setattr("ndcore.cli.summary.print_rejected", lambda *_: interrupted())
         assert main([*sketch, "--learn", weights, "-q", "--overwrite"]) == 130
     assert "the output is complete" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 
 TEXTS = ["a rose is a rose is a rose", "A rose is a rose, is a rose!", "something else entirely, as it seems", "..."]
 

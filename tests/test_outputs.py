@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.files.outputs import check_output
 from ndcore.files.sources import UsageError
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.files.documents import DocumentError, Documents
 from ndcore.files.selection import Selection
 from ndcore.files.sources import UsageError, find

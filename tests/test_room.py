@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.storage.container import replacing
 from ndcore.storage.disk_space import name_place, naming
 from ndcore.storage.spill import SpooledArray, SpooledSets
@@ -25,8 +25,8 @@ LIMITED = f"""
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({LIMIT}, {LIMIT}))
-import ndcore.cli
-sys.exit(ndcore.cli.main(sys.argv[1:]))
+import ndcore.cli.main
+sys.exit(ndcore.cli.main.main(sys.argv[1:]))
 """
 
 

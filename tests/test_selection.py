@@ -7,7 +7,7 @@ import json
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.files.documents import Documents
 from ndcore.files.selection import Selection
 from ndcore.files.sources import UsageError, find

@@ -77,9 +77,9 @@ def test_keyboard_interrupt_ends_the_process(call):
 def test_a_command_ends_with_130(threads, tmp_path):
     crowd = np.random.default_rng(1).integers(0, 1 << 44, 1 << 20, dtype=np.uint64) << np.uint64(20)
     np.save(tmp_path / "crowd.npy", crowd)
-    code = ("import signal, sys, ndcore.cli, ndcore.hamming.pairs\n"
+    code = ("import signal, sys, ndcore.cli.main, ndcore.hamming.pairs\n"
             "signal.signal(signal.SIGINT, signal.default_int_handler); "
-            "print('running', flush=True); sys.exit(ndcore.cli.main())")
+            "print('running', flush=True); sys.exit(ndcore.cli.main.main())")
     command = ["hamming", "pairs", str(tmp_path / "crowd.npy"), "--threads", threads, "-q"]
     code, error = interrupted([sys.executable, "-c", code, *command], 3)
     assert (code, error.split(";")[0]) == (130, "ndcore: interrupted")

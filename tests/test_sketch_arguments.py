@@ -2,8 +2,8 @@
 
 import pytest
 
-from ndcore.commands.arguments import parser
-from ndcore.commands.sketch_arguments import OPTIONS
+from ndcore.cli.arguments import parser
+from ndcore.cli.sketch_arguments import OPTIONS
 
 NAMES = [name for names in OPTIONS.values() for name in names]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.cli import main
+from ndcore.cli.main import main
 
 pytest.importorskip("msgspec")
 

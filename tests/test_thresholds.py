@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.files.documents import Documents
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ndcore
-from ndcore.cli import main
+from ndcore.cli.main import main
 from ndcore.files.documents import DocumentError, Documents
 from ndcore.files.formats import of_name
 from ndcore.files.webtext import decoded_html, decoded_text

@@ -2,6 +2,6 @@
 
 import sys
 
-from ndcore.cli import main
+from ndcore.cli.main import main
 
 sys.exit(main())

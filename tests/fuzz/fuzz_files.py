@@ -35,7 +35,7 @@ import numpy as np
 from forging import changed_json, closed, damaged, forged, opened
 
 import ndcore as nd
-from ndcore import cli
+from ndcore.cli.main import main as ndcore_main
 from ndcore.collection import cluster as collection_cluster
 from ndcore.collection import phases
 from ndcore.collection.shelf import DirectoryShelf
@@ -75,7 +75,7 @@ def command(*arguments: Any) -> int:
     """Run a command; its exit code. What it does not catch escapes."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
         try:
-            code = cli.main([str(argument) for argument in arguments])
+            code = ndcore_main([str(argument) for argument in arguments])
         except SystemExit as error:
             code = int(error.code or 0)
     assert code == 0 or said.getvalue(), "it failed without a word"

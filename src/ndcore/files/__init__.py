@@ -1,1 +1,4 @@
-"""Documents in files: finding, reading and writing them, for the command line."""
+"""Documents in files: formats found by their first bytes, records, archives and pages read, results written.
+
+Imports `clusters`, `collection`, `text`, `storage` and what these stand on.
+"""

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from ndcore._pipeline import Batch
-from ndcore.commands.deduplicating import open_documents, settings
-from ndcore.commands.inputs import COLLECTION, SKETCHES
-from ndcore.commands.summary import plain, printable
+from ndcore.cli.dedup import open_documents, settings
+from ndcore.cli.inputs import COLLECTION, SKETCHES
+from ndcore.cli.summary import plain, printable
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.documents import Rejected, sizes
 from ndcore.files.outputs import STDOUT

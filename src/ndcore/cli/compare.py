@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ndcore.alignment.passages import Passages, passages
-from ndcore.commands.summary import plain, printable
+from ndcore.cli.summary import plain, printable
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.documents import Documents
 from ndcore.files.formats import recognise

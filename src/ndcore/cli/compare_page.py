@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ndcore.alignment.rows import visible
-from ndcore.commands.comparing import Comparison, Document
-from ndcore.commands.summary import printable
+from ndcore.cli.compare import Comparison, Document
+from ndcore.cli.summary import printable
 from ndcore.report.html import overview, page
 from ndcore.report.side_by_side import fragment
 

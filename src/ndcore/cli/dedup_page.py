@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ndcore.commands import summary
-from ndcore.commands.deduplicating import Run
+from ndcore.cli import summary
+from ndcore.cli.dedup import Run
 from ndcore.report.dedup import from_near_duplicates
 from ndcore.report.model import ROWS, Table
 from ndcore.report.page import render

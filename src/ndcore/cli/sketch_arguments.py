@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ndcore.commands.shared_arguments import (
+from ndcore.cli.options import (
     INPUT,
     INPUTS,
     OUTPUT,
@@ -17,7 +17,7 @@ from ndcore.commands.shared_arguments import (
     add_running,
     add_tokens,
 )
-from ndcore.commands.values import modulus, positive, seed, threshold
+from ndcore.cli.values import modulus, positive, seed, threshold
 
 __all__ = ["OPTIONS", "add_sketch"]
 
@@ -26,7 +26,7 @@ OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("m
 
 
 def _sketch(args: argparse.Namespace) -> int:
-    from ndcore.commands.running import sketch
+    from ndcore.cli.running import sketch
 
     return sketch(args)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any, TypeAlias
 
-from ndcore.commands.cluster_arguments import add_cluster, add_clusters, add_query
-from ndcore.commands.designing import design
-from ndcore.commands.hamming_arguments import add_hamming
-from ndcore.commands.parser import Parser
-from ndcore.commands.running import compare, dedup, info
-from ndcore.commands.shared_arguments import (
+from ndcore.cli.cluster_arguments import add_cluster, add_clusters, add_query
+from ndcore.cli.design import design
+from ndcore.cli.hamming_arguments import add_hamming
+from ndcore.cli.options import (
     DUPLICATES,
     INPUT,
     INPUTS,
@@ -27,8 +25,10 @@ from ndcore.commands.shared_arguments import (
     add_shingling,
     add_tokens,
 )
-from ndcore.commands.sketch_arguments import add_sketch
-from ndcore.commands.values import (
+from ndcore.cli.parser import Parser
+from ndcore.cli.running import compare, dedup, info
+from ndcore.cli.sketch_arguments import add_sketch
+from ndcore.cli.values import (
     integer,
     keep,
     positive,
@@ -233,7 +233,7 @@ def _add_info(commands: _Commands) -> None:
 
 
 def _bench(args: argparse.Namespace) -> int:
-    from ndcore.commands.benchmarking import bench  # makes sketchers, which no other command needs
+    from ndcore.cli.bench import bench  # makes sketchers, which no other command needs
 
     return bench(args)
 
@@ -255,7 +255,7 @@ def _add_bench(commands: _Commands) -> None:
 
 
 def _completion(args: argparse.Namespace) -> int:
-    from ndcore.commands.completion import completion  # asks for all arguments, which this module makes
+    from ndcore.cli.completion import completion  # asks for all arguments, which this module makes
 
     return completion(args)
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ndcore.commands.inputs import refuse_stdin_twice
-from ndcore.commands.summary import printable
+from ndcore.cli.inputs import refuse_stdin_twice
+from ndcore.cli.summary import printable
 from ndcore.files.fingerprints import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
 from ndcore.files.outputs import check_output
 from ndcore.files.sources import UsageError

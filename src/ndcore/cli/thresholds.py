@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from ndcore.commands.deduplicating import Run
-from ndcore.commands.summary import printable
+from ndcore.cli.dedup import Run
+from ndcore.cli.summary import printable
 from ndcore.files.writing import OutputDirectory, write_summary
 
 __all__ = ["print_table", "write_each"]

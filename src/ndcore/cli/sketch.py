@@ -7,9 +7,9 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from ndcore.commands.deduplicating import open_documents, settings
-from ndcore.commands.sketch_arguments import OPTIONS
-from ndcore.commands.summary import nothing_found
+from ndcore.cli.dedup import open_documents, settings
+from ndcore.cli.sketch_arguments import OPTIONS
+from ndcore.cli.summary import nothing_found
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.columns import Ids
 from ndcore.files.documents import Documents

@@ -7,10 +7,10 @@ import json
 import sys
 from typing import Any, TextIO
 
+from ndcore.cli import compare
+from ndcore.cli.inputs import text_field
+from ndcore.cli.summary import printable
 from ndcore.collection.collection import Collection, Resembling
-from ndcore.commands import comparing
-from ndcore.commands.inputs import text_field
-from ndcore.commands.summary import printable
 from ndcore.files.sources import UsageError
 from ndcore.human import counted
 
@@ -26,7 +26,7 @@ def query(args: argparse.Namespace) -> int:
     made = Collection.open(args.collection, verify=args.verify)
     if args.id is None:
         unit = made.recipe["shingling"]["unit"]
-        text = comparing.load(args.file, text_field(args), args.id_field, unit, args.html_part)
+        text = compare.load(args.file, text_field(args), args.id_field, unit, args.html_part)
         found = made.query(text, args.threshold, args.policy, args.limit)
     else:
         ident = _ident(made, args.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ndcore.commands.shared_arguments import (
+from ndcore.cli.options import (
     INPUT,
     INPUTS,
     OUTPUT,
@@ -20,25 +20,25 @@ from ndcore.commands.shared_arguments import (
     add_running,
     add_tokens,
 )
-from ndcore.commands.values import integer, modulus, positive, seed, threshold
+from ndcore.cli.values import integer, modulus, positive, seed, threshold
 
 __all__ = ["add_cluster", "add_clusters", "add_query"]
 
 
 def _cluster(args: argparse.Namespace) -> int:
-    from ndcore.commands.clustering import cluster
+    from ndcore.cli.cluster import cluster
 
     return cluster(args)
 
 
 def _clusters(args: argparse.Namespace) -> int:
-    from ndcore.commands.tables import clusters
+    from ndcore.cli.tables import clusters
 
     return clusters(args)
 
 
 def _query(args: argparse.Namespace) -> int:
-    from ndcore.commands.querying import query
+    from ndcore.cli.query import query
 
     return query(args)
 

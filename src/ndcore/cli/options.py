@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TypeAlias
 
-from ndcore.commands.values import lines, memory, part, positive, seed
+from ndcore.cli.values import lines, memory, part, positive, seed
 from ndcore.files.webtext import PARTS
 
 UNITS = ("word", "char", "grapheme", "byte", "line")

@@ -16,18 +16,18 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from ndcore.cli import summary
+from ndcore.cli.dedup import all_sketches, load_sketches, open_documents, repeated, settings
+from ndcore.cli.inputs import COLLECTION, SKETCHES, find_inputs, text_field
+from ndcore.cli.parser import commands_of
+from ndcore.cli.running import check_report, write_page
+from ndcore.cli.sketch import uniform
+from ndcore.cli.summary import printable
 from ndcore.collection.cluster import LEAST
 from ndcore.collection.clustering import CLASSES, Clustering, check_grouping
 from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import DESCRIPTION, described, is_collection
 from ndcore.collection.settings import FLOOR
-from ndcore.commands import summary
-from ndcore.commands.deduplicating import all_sketches, load_sketches, open_documents, repeated, settings
-from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, text_field
-from ndcore.commands.parser import commands_of
-from ndcore.commands.running import check_report, write_page
-from ndcore.commands.saving import uniform
-from ndcore.commands.summary import printable
 from ndcore.files.documents import Documents
 from ndcore.files.outputs import check_output
 from ndcore.files.places import Place, SavedPlaces
@@ -73,7 +73,7 @@ def cluster(args: argparse.Namespace) -> int:
 
 def _dry_run(args: argparse.Namespace) -> int:
     """What a collection of these inputs would take."""
-    from ndcore.commands.dryrun import of_cluster
+    from ndcore.cli.dry_run import of_cluster
 
     collection = next((path for path in args.inputs if is_collection(path)), None)
     if collection is not None:
@@ -125,7 +125,7 @@ def _refuse_others(args: argparse.Namespace, anew: bool) -> None:
     Other clusters in its place (`anew`) take the options of `_REGROUPED`; another collection of it takes all but those of
     documents, which are not read.
     """
-    from ndcore.commands.arguments import parser  # asks for this command
+    from ndcore.cli.arguments import parser  # asks for this command
 
     for action in commands_of(parser())["cluster"]._actions:
         taken = action.dest in _REGROUPED if anew else action.dest not in _OF_TEXTS

@@ -18,8 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from ndcore.commands.arguments import parser
-from ndcore.commands.summary import printable
+from ndcore.cli.arguments import parser
+from ndcore.cli.summary import printable
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.storage.disk_space import FULL
 

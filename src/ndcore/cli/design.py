@@ -7,7 +7,7 @@ import dataclasses
 import json
 from typing import Any
 
-from ndcore.commands.summary import plain, printable
+from ndcore.cli.summary import plain, printable
 from ndcore.files.outputs import check_output
 from ndcore.files.sources import UsageError
 from ndcore.filters.design import ALTAVISTA, FilterDesign

@@ -15,10 +15,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ndcore.commands import comparing, showing, summary, thresholds
-from ndcore.commands.deduplicating import Run, binary, ids_of, load_sketches, refuse
-from ndcore.commands.inputs import COLLECTION, SKETCHES, find_inputs, refuse_stdin_twice, text_field
-from ndcore.commands.summary import printable
+from ndcore.cli import compare as comparison
+from ndcore.cli import compare_text, summary, thresholds
+from ndcore.cli.dedup import Run, binary, ids_of, load_sketches, refuse
+from ndcore.cli.inputs import COLLECTION, SKETCHES, find_inputs, refuse_stdin_twice, text_field
+from ndcore.cli.summary import printable
 from ndcore.files import writing
 from ndcore.files.documents import Documents
 from ndcore.files.outputs import STDOUT, check_output
@@ -61,7 +62,7 @@ def dedup(args: argparse.Namespace) -> int:
     tables = _tables(args)
     refuse(args, found, known)
     if args.dry_run:
-        from ndcore.commands.dryrun import of_dedup
+        from ndcore.cli.dry_run import of_dedup
 
         return of_dedup(args, found, known)
     with contextlib.ExitStack() as stack:
@@ -121,14 +122,14 @@ def _tables(args: argparse.Namespace) -> list[TableFile]:
 
 
 def _write_tables(run: Run, tables: list[TableFile]) -> None:
-    from ndcore.commands.tables import documents_of, pairs_of
+    from ndcore.cli.tables import documents_of, pairs_of
 
     for table in tables:
         table.write(documents_of(run) if table.path == run.args.table else pairs_of(run))
 
 
 def _report(run: Run, account: dict[str, Any]) -> str:
-    from ndcore.commands.dedupreport import dedup_page
+    from ndcore.cli.dedup_page import dedup_page
 
     return dedup_page(run, account)
 
@@ -143,14 +144,14 @@ _NEXT = {
 
 def sketch(args: argparse.Namespace) -> int:
     """``ndcore sketch``."""
-    from ndcore.commands.saving import planned_sketcher, sketch_documents
+    from ndcore.cli.sketch import planned_sketcher, sketch_documents
 
     check_output(args.output, "file of sketches", overwrite=args.overwrite, ours=_is("sketches"), inputs=args.inputs)
     if args.learn is not None:
         _check_learned(args)
     (found,) = find_inputs(args, (args.inputs, {SKETCHES}))
     if args.dry_run:
-        from ndcore.commands.dryrun import of_sketch
+        from ndcore.cli.dry_run import of_sketch
 
         return of_sketch(args, found, planned_sketcher(args, found))
     documents, sketches = sketch_documents(args, found)
@@ -212,23 +213,24 @@ def compare(args: argparse.Namespace) -> int:
     refuse_stdin_twice([args.a, args.b])
     if args.report is not None:
         check_report(args, [name.partition("#")[0] for name in (args.a, args.b)])
-    shingling = comparing.shingling_of(args)
+    shingling = comparison.shingling_of(args)
     advice = "" if args.unit == "byte" else ", or compare with --unit byte"
     a, b = (
-        comparing.load(name, text_field(args), args.id_field, args.unit, args.html_part, advice) for name in (args.a, args.b)
+        comparison.load(name, text_field(args), args.id_field, args.unit, args.html_part, advice)
+        for name in (args.a, args.b)
     )
-    found = comparing.compare(a, b, (args.a, args.b), shingling, args.threshold)
+    found = comparison.compare(a, b, (args.a, args.b), shingling, args.threshold)
     if args.report is not None:
-        from ndcore.commands.comparepage import compare_page
+        from ndcore.cli.compare_page import compare_page
 
         write_page(args.report, compare_page(found))
         args.written = True
     if args.json:
-        print(json.dumps(comparing.as_json(found), indent=2))
+        print(json.dumps(comparison.as_json(found), indent=2))
     elif args.report is not None:
         print(f"{found.sentence[:1].upper()}{found.sentence[1:]}; the page is {printable(args.report)}")
     else:
-        showing.report(found, sys.stdout, args.all)
+        compare_text.report(found, sys.stdout, args.all)
     return 0
 
 

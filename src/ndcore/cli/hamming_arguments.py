@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ndcore.commands import hamming
-from ndcore.commands.shared_arguments import INPUT, OUTPUT, SIZES, Group, add_json, add_overwrite, add_running
-from ndcore.commands.values import block_counts, bounded, integer, memory, positive, whole
+from ndcore.cli import hamming
+from ndcore.cli.options import INPUT, OUTPUT, SIZES, Group, add_json, add_overwrite, add_running
+from ndcore.cli.values import block_counts, bounded, integer, memory, positive, whole
 from ndcore.files.fingerprints import FORMATS
 from ndcore.hamming.plan import MAX_DISTANCE
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ndcore.cli.cluster import places_of
+from ndcore.cli.dedup import Run, binary
+from ndcore.cli.summary import printable
 from ndcore.collection.clustering import CLASSES
 from ndcore.collection.collection import Collection
-from ndcore.commands.clustering import places_of
-from ndcore.commands.deduplicating import Run, binary
-from ndcore.commands.summary import printable
 from ndcore.files.documents import Documents
 from ndcore.files.outputs import STDOUT
 from ndcore.files.places import SavedPlaces

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Collection, Sequence
 
-from ndcore.commands.summary import printable
+from ndcore.cli.summary import printable
 from ndcore.files.own import COLLECTION, SKETCHES
 from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps

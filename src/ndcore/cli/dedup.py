@@ -15,8 +15,8 @@ from typing import IO, Any, TextIO, cast
 
 import numpy as np
 
-from ndcore.commands import summary
-from ndcore.commands.inputs import COLLECTION, SKETCHES, text_field
+from ndcore.cli import summary
+from ndcore.cli.inputs import COLLECTION, SKETCHES, text_field
 from ndcore.files import writing
 from ndcore.files.columns import Grouping, Ids, Ranking
 from ndcore.files.documents import Documents

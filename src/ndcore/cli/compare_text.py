@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ndcore.alignment.passages import Passage
 from ndcore.alignment.rows import Row, elided, rows
-from ndcore.commands.comparing import Comparison, Document
-from ndcore.commands.summary import printable
+from ndcore.cli.compare import Comparison, Document
+from ndcore.cli.summary import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,1 +1,0 @@
-"""What the command `ndcore` does, one module a subcommand."""
