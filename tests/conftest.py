@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ndcore import dispatch
+from ndcore import kernels
 
 settings.register_profile(
     "ndcore",
@@ -36,7 +36,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         kernel = getattr(metafunc.module, "KERNEL", None)
         forms = [
             (stem, name)
-            for stem, each in dispatch.KERNELS.items()
+            for stem, each in kernels.KERNELS.items()
             if kernel in (None, stem)
             for name in each.variants()
         ]
@@ -48,10 +48,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def variant(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     """(kernel, form), and that form runs during the test."""
     stem, name = request.param
-    if not dispatch.KERNELS[stem].variants()[name]:
+    if not kernels.KERNELS[stem].variants()[name]:
         pytest.skip(f"this CPU cannot run {stem}={name}")
-    with dispatch.using(**{stem: name}):
-        assert dispatch.KERNELS[stem].chosen() == name
+    with kernels.using(**{stem: name}):
+        assert kernels.KERNELS[stem].chosen() == name
         yield stem, name
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore import _minhash, dispatch
+from ndcore import _minhash, kernels
 from ndcore.reference import minhash, shingling
 
 CORE = Path(nd.get_include())
@@ -26,7 +26,7 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-CHOSEN = "from ndcore import dispatch; print({k: v.chosen() for k, v in dispatch.KERNELS.items()})"
+CHOSEN = "from ndcore import kernels; print({k: v.chosen() for k, v in kernels.KERNELS.items()})"
 
 # ---------------------------------------------------------------------------------------------- what is listed
 
@@ -37,14 +37,14 @@ def test_variants_are_listed_best_first():
     for stem, forms in listed.items():
         assert list(forms)[-1] == "portable"
         assert set(forms.values()) <= {"running", "available", "not on this CPU"}
-        assert [name for name, state in forms.items() if state == "running"] == [dispatch.KERNELS[stem].chosen()]
+        assert [name for name, state in forms.items() if state == "running"] == [kernels.KERNELS[stem].chosen()]
         assert forms["portable"] != "not on this CPU"
 
 
 def test_the_best_that_runs_is_the_default():
     """In a process of its own, for this one may run under NDCORE_VARIANT."""
     first = {
-        stem: next(name for name, runs in kernel.variants().items() if runs) for stem, kernel in dispatch.KERNELS.items()
+        stem: next(name for name, runs in kernel.variants().items() if runs) for stem, kernel in kernels.KERNELS.items()
     }
     for value in ({}, {"NDCORE_VARIANT": ""}, {"NDCORE_VARIANT": " , "}):
         done = python(CHOSEN, **value)
@@ -63,7 +63,7 @@ def test_a_demand_by_environment(variant):
 
 def test_portable_by_environment():
     done = python(CHOSEN, NDCORE_VARIANT="portable")
-    assert done.stdout.strip() == str(dict.fromkeys(dispatch.KERNELS, "portable"))
+    assert done.stdout.strip() == str(dict.fromkeys(kernels.KERNELS, "portable"))
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_a_demand_that_cannot_be_met_stops_the_import(value, message):
 
 
 def test_the_last_of_two_demands_counts():
-    best = next(iter(dispatch.KERNELS["minhash"].variants()))
-    if not dispatch.KERNELS["minhash"].variants()[best]:
+    best = next(iter(kernels.KERNELS["minhash"].variants()))
+    if not kernels.KERNELS["minhash"].variants()[best]:
         pytest.skip(f"this CPU cannot run minhash={best}")
     done = python(CHOSEN, NDCORE_VARIANT=f"portable,minhash={best}")
     assert f"'minhash': '{best}'" in done.stdout
@@ -134,16 +134,16 @@ class OldCpu:
 
 
 def test_a_form_that_this_cpu_lacks(monkeypatch):
-    monkeypatch.setitem(dispatch.KERNELS, "rabin", OldCpu())
+    monkeypatch.setitem(kernels.KERNELS, "rabin", OldCpu())
     assert nd.variants()["rabin"] == {"neon": "not on this CPU", "portable": "running"}
     message = "cannot run rabin=neon: this CPU cannot run it; here rabin has portable"
     with pytest.raises(ValueError, match=message), nd.using(rabin="neon"):
         pytest.fail("the block must not run")
     with pytest.raises(ValueError, match=message):
-        dispatch.apply("rabin=neon")
-    dispatch.apply("portable")
+        kernels.apply("rabin=neon")
+    kernels.apply("portable")
     assert _minhash.chosen() == "portable"
-    dispatch.apply(os.environ.get("NDCORE_VARIANT", ""))
+    kernels.apply(os.environ.get("NDCORE_VARIANT", ""))
 
 
 # ------------------------------------------------------------------------------- one choice for the whole process
@@ -186,11 +186,11 @@ def test_forcing_a_form_changes_the_pipeline_too(variant):
     """The bits are the same whatever runs, so the form shows by itself only: the pipeline gives its fingerprints to the
     sink of _minhash (the one copy, see above), whose choice is this one; and the result is the reference's."""
     stem, name = variant
-    assert dispatch.KERNELS[stem].chosen() == name
+    assert kernels.KERNELS[stem].chosen() == name
     document = " ".join(f"w{i}" for i in range(700))
     [found] = nd.MinHasher(40, shingling=nd.Shingling(width=1)).sketch_many([document]).values.tolist()
     assert found == minhash.signature(shingling.fingerprints(document, width=1), 40)
-    assert dispatch.KERNELS[stem].chosen() == name
+    assert kernels.KERNELS[stem].chosen() == name
 
 
 def test_the_choice_is_seen_by_all_threads(variant):

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore import _simhash, dispatch
+from ndcore import _simhash, kernels
 from ndcore.reference import minhash, shingling
 from ndcore.reference import simhash as reference
 from ndcore.sketch.weights import as_units
@@ -204,7 +204,7 @@ def test_the_variant_changes_the_pipeline():
     """Forced forms run in sketches of texts, and give the same."""
     text = " ".join(f"w{i % 300}" for i in range(3000))
     found = set()
-    for name, runs in dispatch.KERNELS["simhash"].variants().items():
+    for name, runs in kernels.KERNELS["simhash"].variants().items():
         if runs:
             with nd.using(simhash=name):
                 assert nd.variants()["simhash"][name] == "running"

@@ -8,6 +8,7 @@ job; the parts it is made of are public.
 from pathlib import Path
 
 from ndcore._rabin import Rabin, is_irreducible, random_irreducible
+from ndcore._version import __version__
 from ndcore.alignment.passages import Passage, Passages, passages
 from ndcore.clusters.greedy import greedy_clusters
 from ndcore.collection.cluster import cluster
@@ -15,7 +16,6 @@ from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
 from ndcore.dedup import near_duplicates
 from ndcore.dedup.result import NearDuplicates
-from ndcore.dispatch import using, variants
 from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.filters.search import design_filter
 from ndcore.hamming.fingerprints import hamming_distances
@@ -23,6 +23,7 @@ from ndcore.hamming.index import HammingIndex, Matches, Pairs
 from ndcore.hamming.join import hamming_join
 from ndcore.hamming.pairs import hamming_pairs
 from ndcore.hamming.plan import TablePlan, plan_tables
+from ndcore.kernels import using, variants
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.comparison import Comparison
@@ -39,8 +40,6 @@ from ndcore.stats.sample_size import probability_within, sample_size
 from ndcore.storage.container import CorruptFile
 from ndcore.text.resemblance import containment, jaccard, resemblance
 from ndcore.text.shingling import POLYNOMIAL, Shingling
-
-__version__ = "0.1.0"
 
 
 def get_include() -> str:
@@ -74,6 +73,7 @@ __all__ = [
     "Simhashes",
     "Sketches",
     "TablePlan",
+    "__version__",
     "cluster",
     "containment",
     "design_filter",

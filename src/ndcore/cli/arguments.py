@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, TypeAlias
 
+from ndcore._version import __version__
 from ndcore.cli.cluster_arguments import add_cluster, add_clusters, add_query
 from ndcore.cli.design import design
 from ndcore.cli.hamming_arguments import add_hamming
@@ -63,8 +64,6 @@ class _Version(argparse.Action):
     """Print the version of ndcore, which is imported only then, and exit."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        from ndcore import __version__
-
         print(f"ndcore {__version__}")
         parser.exit()
 

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.dedup import all_sketches, load_sketches, open_documents, repeated, settings
 from ndcore.cli.inputs import COLLECTION, SKETCHES, find_inputs, text_field
@@ -416,8 +417,6 @@ def _sketcher(args: argparse.Namespace, method: str) -> Sketcher | None:
 
 def _account(made: Collection, documents: Documents | Sketches | None) -> dict[str, Any]:
     """What a program wants to know; equal runs, equal bytes."""
-    from ndcore import __version__
-
     found = made.clustering
     sizes = np.bincount(np.bincount(found.labels, minlength=len(found)))
     return {

@@ -15,6 +15,7 @@ from typing import IO, Any, TextIO, cast
 
 import numpy as np
 
+from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.inputs import COLLECTION, SKETCHES, text_field
 from ndcore.files import writing
@@ -230,8 +231,6 @@ class Run:
 
     def account(self) -> dict[str, Any]:
         """The content of ``summary.json``."""
-        from ndcore import __version__
-
         texts, known, result = self.texts, self.known, self.result
         from_files = isinstance(texts, Documents)
         rejected = texts.rejected if from_files else []

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ndcore.cli.fingerprint_files import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
 from ndcore.cli.inputs import refuse_stdin_twice
 from ndcore.cli.summary import printable
-from ndcore.files.fingerprints import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
 from ndcore.files.outputs import check_output
 from ndcore.files.sources import UsageError
 from ndcore.hamming.index import HammingIndex, Matches, Pairs

@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 from ndcore.cli import hamming
+from ndcore.cli.fingerprint_files import FORMATS
 from ndcore.cli.options import INPUT, OUTPUT, SIZES, Group, add_json, add_overwrite, add_running
 from ndcore.cli.values import block_counts, bounded, integer, memory, positive, whole
-from ndcore.files.fingerprints import FORMATS
 from ndcore.hamming.plan import MAX_DISTANCE
 
 __all__ = ["add_hamming"]

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ndcore._version import __version__
 from ndcore.cli import compare as comparison
 from ndcore.cli import compare_text, summary, thresholds
 from ndcore.cli.dedup import Run, binary, ids_of, load_sketches, refuse
@@ -177,8 +178,6 @@ def sketch(args: argparse.Namespace) -> int:
 
 def _sketched(args: argparse.Namespace, documents: Documents, sketches: Sketches) -> dict[str, Any]:
     """The account of ``ndcore sketch``; equal runs, equal bytes."""
-    from ndcore import __version__
-
     return {
         "ndcore": __version__,
         "output": args.output,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ndcore._version import __version__ as version
 from ndcore.cli.cluster import places_of
 from ndcore.cli.dedup import Run, binary
 from ndcore.cli.summary import printable
@@ -30,8 +31,6 @@ Columns = list[Column]
 
 def clusters(args: argparse.Namespace) -> int:
     """``ndcore clusters``."""
-    from ndcore import __version__ as version
-
     if args.output == STDOUT and args.json:
         raise UsageError("--json and -o - both write to standard output; name a file, or leave --json out")
     if args.output == STDOUT:

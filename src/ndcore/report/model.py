@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._version import __version__
 from ndcore.collection.ids import Names
 from ndcore.plots import histogram
 from ndcore.text.corpus import Corpus, indexed_texts
@@ -237,8 +238,6 @@ def read_excerpts(
 
 def versions() -> tuple[tuple[str, str], ...]:
     """Of what has computed the result."""
-    from ndcore import __version__
-
     return ("ndcore", __version__), ("Python", platform.python_version()), ("NumPy", np.__version__)
 
 

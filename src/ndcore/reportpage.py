@@ -1,0 +1,5 @@
+"""Another name of `ndcore.report.page`."""
+
+from ndcore.report.page import render
+
+__all__ = ["render"]
