@@ -14,7 +14,7 @@ from ndcore.clusters.greedy import greedy_clusters
 from ndcore.collection.cluster import cluster
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
-from ndcore.dedup import near_duplicates
+from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.dedup.result import NearDuplicates
 from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.filters.search import design_filter

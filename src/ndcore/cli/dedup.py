@@ -119,7 +119,7 @@ class Run:
         return read, total
 
     def _found(self, report: Progress, permutations: dict[str, Any]) -> Any:
-        from ndcore.dedup import near_duplicates
+        from ndcore.dedup.near_duplicates import near_duplicates
 
         args = self.args
         return near_duplicates(
