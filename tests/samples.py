@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ndcore as nd
+from ndcore.collection.segments import Segments
 from ndcore.reference import clustering, fourphase
 from ndcore.reference.fourphase import Sketch
 
@@ -77,3 +79,9 @@ def expected(
     else:
         labels = getattr(clustering, cluster)(len(samples), links)
     return Expected(leaders, common, pairs, fourphase.restore(labels, leaders))
+
+
+def parted(sketches, cuts):
+    """The same in several parts, empty ones too."""
+    ends = [0, *cuts, len(sketches)]
+    return Segments([sketches[a:b] for a, b in itertools.pairwise(ends)])

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from test_archives import INFO, REQUEST, html, http, response, save, warc
+from webarchives import INFO, REQUEST, html, http, response, save, warc
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN_BY_CI = {"<!-- command: try -->", "<!-- command: test -->"}  # .ci/run reads these two from the page
 TALE = """the committee met on Tuesday to discuss the weather of the northern hills while seven wizards quietly boiled a

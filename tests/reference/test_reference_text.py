@@ -10,7 +10,7 @@ import pytest
 
 from ndcore.reference import text, unicode_tables
 
-VECTORS = json.loads((Path(__file__).parent / "vectors" / "text.json").read_text(encoding="utf-8"))
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "text.json").read_text(encoding="utf-8"))
 
 
 def strings(tokens: list[bytes]) -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_archives import html, response, save
-from test_cli import ROWS, jsonl, run, text
+from commands import ROWS, jsonl, run, text
+from webarchives import html, response, save
 
 import ndcore as nd
 from ndcore.files import tabular

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_archives import INFO, arc, html, http, response, save, words
-from test_cli import jsonl, run, text
+from commands import jsonl, run, text
+from webarchives import INFO, arc, html, http, response, save, words
 
 from ndcore.files.documents import Documents
 from ndcore.files.places import Place, Places, SavedPlaces

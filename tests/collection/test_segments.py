@@ -7,19 +7,13 @@ import random
 
 import numpy as np
 import pytest
-from samples import as_sketches, collection
+from samples import as_sketches, collection, parted
 
 import ndcore as nd
 from ndcore.collection.segments import Overlaps, Segments
 from ndcore.reference import fourphase
 
 WORDS = " ".join(f"w{i}" for i in range(40))
-
-
-def parted(sketches, cuts):
-    """The same in several parts, empty ones too."""
-    ends = [0, *cuts, len(sketches)]
-    return Segments([sketches[a:b] for a, b in itertools.pairwise(ends)])
 
 
 @pytest.mark.parametrize("cuts", [[], [3, 3, 20], [0, 39, 40]])

@@ -6,8 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from samples import as_sketches, collection
-from test_segments import parted
+from samples import as_sketches, collection, parted
 
 from ndcore.collection import phases
 from ndcore.collection.phases import CommonHeld, Marks, collapse, count_pairs, counted_pairs, find_alike, sort_entries

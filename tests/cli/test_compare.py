@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import RUN, jsonl, refused, run, text
-from test_sidebyside import Tree
+from browser import Tree
+from commands import RUN, jsonl, refused, run, text
 
 import ndcore as nd
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browser import ATTACK, RUN_THIS, Grids, Tree, browse, opened
+from commands import text
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import text
-from test_report import ATTACK, RUN_THIS, Grids, opened
-from test_sidebyside import Tree, browse
 
 import ndcore as nd
 from ndcore.collection.cluster import cluster

@@ -20,7 +20,7 @@ import pytest
 import ndcore as nd
 from ndcore.reference import grapheme, text, unicode_tables
 
-GENERATOR = Path(__file__).resolve().parent.parent / "tools" / "unicode_tables.py"
+GENERATOR = Path(__file__).resolve().parents[2] / "tools" / "unicode_tables.py"
 
 # One character per code point: A ALetter, H Hebrew_Letter, N Numeric, each only where also a letter or number (L, N) of
 # ours, x where not; K Katakana, _ ExtendNumLet, : MidLetter, "," MidNum, "." MidNumLet, ' Single_Quote, " Double_Quote,

@@ -752,7 +752,7 @@ def test_dedup_refusals(arguments, message):
 
 
 def test_the_golden_vectors_are_what_the_reference_gives():
-    program = Path(__file__).resolve().parent.parent / "tools" / "vectors.py"
+    program = Path(__file__).resolve().parents[2] / "tools" / "vectors.py"
     if not program.exists():
         pytest.skip("tools/vectors.py is not beside the tests")
     run = subprocess.run([sys.executable, str(program), "--check"], capture_output=True, text=True, check=False)

@@ -1,6 +1,6 @@
 """Benchmarks of function calls, for pytest-benchmark: each result is asserted, then timed.
 
-Skipped in an ordinary run; ``pytest tests/test_benchmarks.py --benchmark-only`` runs them.
+Skipped in an ordinary run; ``pytest tests/bench/test_benchmarks.py --benchmark-only`` runs them.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -17,50 +16,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import ROWS, RUN, jsonl, refused, run, text
 
 import ndcore
-from ndcore.cli.main import main
 from ndcore.cli.summary import printable
 from ndcore.files.writing import spliced
 
-LOREM = re.findall(
-    r"\w+",
-    "the quick brown fox jumps over the lazy dog while seven wizards quietly boil a large pot of vegetable soup and "
-    "discuss the weather of the northern hills with a passing merchant who sells copper bells and woollen blankets",
-)
-RUN = (sys.executable, "-m", "ndcore")
 ATTENTIVE = (  # to Ctrl-C, which what runs in the background of a shell is not
     "import signal, sys; from ndcore.cli.main import main; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "sys.exit(main())"
 )
 
 
-def text(number: int, changes: int = 0) -> str:
-    """Texts of different numbers share no shingle; each change replaces the word at one more place."""
-    words = [f"{word}{number}" for word in LOREM]
-    for i in range(changes):
-        words[5 * i] = f"changed{i}"
-    return " ".join(words)
-
-
-ROWS: list[dict[str, Any]] = [
-    {"id": "a", "text": text(1), "score": 1, "lang": "en", "é": "ü"},
-    {"id": "b", "text": text(2), "score": 5, "lang": "en"},
-    {"id": "c", "text": text(1), "score": 3, "lang": "en"},
-    {"id": 4, "text": text(1).upper() + "!", "score": 9, "lang": "en"},
-    {"id": "e", "text": text(2, 1), "score": 2, "lang": "fr"},
-    {"id": "f", "text": text(3), "score": 2, "lang": "fr"},
-]
 KEPT = ["a", "b", "f"]
 DROPPED = {"c": ("identical", "a"), 4: ("lexical", "a"), "e": ("near", "b")}
-
-
-def jsonl(rows: list[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
-
-
-def run(*arguments: object) -> int:
-    return main([str(argument) for argument in arguments])
 
 
 def lines(path: Path) -> list[Any]:
@@ -69,18 +38,6 @@ def lines(path: Path) -> list[Any]:
 
 def tree(path: Path) -> dict[str, bytes]:
     return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
-
-
-def refused(capsys: pytest.CaptureFixture[str], code: int, *arguments: object) -> str:
-    """The message of a command that fails, without its prefix."""
-    try:
-        assert run(*arguments) == code
-    except SystemExit as stop:
-        assert stop.code == code
-    captured = capsys.readouterr()
-    assert "Traceback" not in captured.err
-    assert captured.out == ""
-    return captured.err.partition("ndcore")[2].lstrip(": ").rstrip()
 
 
 @pytest.fixture

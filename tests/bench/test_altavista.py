@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-BENCH = Path(__file__).parents[1] / "bench" / "altavista.py"
+BENCH = Path(__file__).parents[2] / "bench" / "altavista.py"
 if not BENCH.is_file():
     pytest.skip("the benchmarks are not here", allow_module_level=True)
 if shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0]) is None:

@@ -124,7 +124,7 @@ def test_doctests(name):
 
 
 def test_examples_of_the_page_on_units():
-    page = Path(__file__).parents[1] / "docs" / "units.md"
+    page = Path(__file__).parents[2] / "docs" / "units.md"
     found = doctest.testfile(str(page), module_relative=False)
     assert found.failed == 0 and found.attempted >= 14
 
@@ -355,7 +355,7 @@ def test_a_c_program_gets_the_same_minima(tmp_path):
     assert list(map(int, done.stdout.split())) == minhash.signature([1, 2, 2**64 - 1], 9, 64, 7)
 
 
-@pytest.mark.parametrize("example", sorted(Path(__file__).parents[1].glob("examples/*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", sorted(Path(__file__).parents[2].glob("examples/*.py")), ids=lambda path: path.stem)
 def test_examples_run(example, tmp_path):
     if example.stem == "licenses":
         roses = "a rose is a rose is a rose " * 9

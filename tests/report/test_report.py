@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browser import ATTACK, Grids, Tree, browse, opened
+from commands import ROWS, jsonl, refused, run, text
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import ROWS, jsonl, refused, run, text
-from test_sidebyside import HOSTILE, Tree, browse
 
 import ndcore as nd
 from ndcore.report import model as reports
@@ -26,41 +26,6 @@ from ndcore.report.page import render
 
 ORDER = {"near": 0, "shingle": 1, "lexical": 2, "identical": 3}
 WIDTH = nd.Shingling(width=3)
-
-
-class Grids(Tree):
-    """The tables of a page: caption and rows of cells, as text; inner tables are no part of the outer ones' cells."""
-
-    def __init__(self, source: str) -> None:
-        self.tables: list[tuple[str, list[list[str]]]] = []
-        self.stack: list[tuple[list[str], list[list[str]]]] = []
-        super().__init__(source)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        super().handle_starttag(tag, attrs)
-        if tag == "table":
-            self.stack.append(([], []))
-        elif tag == "tr":
-            self.stack[-1][1].append([])
-        elif tag in ("td", "th"):
-            self.stack[-1][1][-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        super().handle_endtag(tag)
-        if tag == "table":
-            caption, rows = self.stack.pop()
-            self.tables.append(("".join(caption), rows))
-
-    def handle_data(self, data: str) -> None:
-        super().handle_data(data)
-        if self.stack and "caption" in self.open[-4:]:
-            self.stack[-1][0].append(data)
-        elif self.stack and self.stack[-1][1] and self.stack[-1][1][-1]:
-            self.stack[-1][1][-1][-1] += data
-
-    def table(self, caption: str) -> list[list[str]]:
-        [rows] = [rows for name, rows in self.tables if name.startswith(caption)]
-        return rows[1:]
 
 
 def result_of(texts: list[Any], **options: Any) -> nd.NearDuplicates:
@@ -348,10 +313,6 @@ def test_common_features() -> None:
 # ---- what may be in names and texts
 
 
-RUN_THIS = "document.title='ran'"
-ATTACK = f'{HOSTILE}</title></style></script></svg><img src=x onerror="{RUN_THIS}"><script>{RUN_THIS}</script>'
-
-
 def attacked() -> Report:
     texts: list[str | bytes] = [f"{ATTACK} {text(1, i)}" for i in range(4)]
     texts += [f"{ATTACK} {text(2, i)}".encode("utf-8", "surrogatepass") + b"\xff" for i in range(2)]
@@ -424,13 +385,6 @@ setTimeout(() => {
   document.title = JSON.stringify(results);
 }, 50);
 """
-
-
-def opened(source: str, tmp_path: Path) -> tuple[list[str], list[str]]:
-    """Title after the page has run, and the messages of the browser, for the page as it is."""
-    (tmp_path / "page.html").write_text(source, encoding="utf-8")
-    dom, messages = browse(tmp_path / "page.html", "--dump-dom")
-    return [html.unescape(title) for title in re.findall("<title>(.*?)</title>", dom)[:1]], messages
 
 
 @pytest.mark.slow

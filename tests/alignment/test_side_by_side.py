@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import html
 import itertools
-import os
 import re
-import shutil
-import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import HOSTILE, Tree, browse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,39 +19,6 @@ from ndcore.report.html import SCRIPT, overview, page
 from ndcore.report.side_by_side import fragment
 
 WORDS = st.lists(st.sampled_from("abcdef"), max_size=30).map(" ".join)
-HOSTILE = "<script>alert(1)</script> & \"'</td></table> \u202evil\u2066 \x00\x1b[31m one two three \ud800 ]]> <!-- --> &amp;"
-VOID = {"meta", "br", "input", "img"}
-
-
-class Tree(HTMLParser):
-    """All elements of a page: each is closed in order; their attributes and the text outside of scripts and styles."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.feed(source)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in ("script", "style"):
-            self.text.append(data)
-
-    def values(self, name: str) -> list[str]:
-        return [value for _, attributes in self.elements if (value := attributes.get(name)) is not None]
 
 
 def compared(a: Any, b: Any, width: int = 3, unit: Any = "word") -> tuple[nd.Passages, Tree]:
@@ -213,21 +177,6 @@ def test_overview_draws_every_shared_passage() -> None:
     tree = Tree(overview(found))
     assert tree.values("class") == ["nd-overview", "bar", "s", "bar", "s", "ribbon s", "ribbon m"]
     assert Tree(overview(nd.passages("", "a"))).values("class") == ["nd-overview", "bar", "s", "bar", "s"]
-
-
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
-
-
-def browse(path: Path, *options: str) -> tuple[str, list[str]]:
-    """What Chromium writes, and its messages about the page, for a page opened from disk. A skip where it is missing."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed")
-    command = [
-        CHROMIUM, "--headless", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={path.parent}/profile",
-        *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []), *options, path.as_uri(),
-    ]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=120)
-    return done.stdout.decode(), [line for line in done.stderr.decode(errors="replace").splitlines() if ":CONSOLE" in line]
 
 
 PROBE = """

@@ -1,0 +1,65 @@
+"""Web archives made for tests. No test is here."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import re
+from pathlib import Path
+
+import pytest
+
+LOREM = re.findall(
+    r"\w+", "the quick brown fox jumps over the lazy dog while seven wizards quietly boil a large pot of vegetable soup"
+)
+
+
+def gz(data: bytes, level: int = 9) -> bytes:
+    return gzip.compress(data, level, mtime=0)
+
+
+def words(number: int) -> str:
+    return " ".join(f"{word}{number}" for word in LOREM)
+
+
+def warc(kind: str, content: bytes, url: str = "", length: int | None = None, end: bytes = b"\r\n", **headers: str) -> bytes:
+    fields = {"WARC-Type": kind, "WARC-Date": "2024-05-01T10:00:00Z", **({"WARC-Target-URI": url} if url else {})}
+    fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+    fields["Content-Length"] = str(len(content) if length is None else length)
+    lines = [b"WARC/1.0", *(f"{name}: {value}".encode() for name, value in fields.items())]
+    return end.join(lines) + end + end + content + end + end
+
+
+def http(body: bytes, media: str = "text/html; charset=utf-8", status: str = "200 OK", **headers: str) -> bytes:
+    fields = {"Content-Type": media, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body
+
+
+def html(text: str) -> bytes:
+    return f"<html><head><title>t</title></head><body><p>{text}</p></body></html>".encode()
+
+
+def response(number: int, text: str | None = None, **headers: str) -> bytes:
+    body = http(html(text or words(number)), **headers)
+    return warc("response", body, f"http://example.org/{number}", Content_Type="application/http; msgtype=response")
+INFO = warc("warcinfo", b"software: tests\r\n", Content_Type="application/warc-fields")
+REQUEST = warc("request", b"GET / HTTP/1.1\r\n\r\n", "http://example.org/1", Content_Type="application/http")
+
+
+def arc(url: str, content: bytes, media: str = "text/html", length: str | None = None) -> bytes:
+    return f"{url} 127.0.0.1 20010203040506 {media} {length or len(content)}\n".encode() + content + b"\n"
+
+
+def save(path: Path, records: list[bytes], compress: str = "") -> str:
+    """A file of the records, each compressed by itself if at all."""
+    packed = PACKED[compress]
+    path.write_bytes(b"".join(map(packed, records)))
+    return str(path)
+
+
+def _zstd(data: bytes) -> bytes:
+    made: bytes = pytest.importorskip("zstandard").ZstdCompressor().compress(data)
+    return made
+PACKED = {"": bytes, "gz": gz, "zst": _zstd, "bz2": bz2.compress, "xz": lzma.compress}
