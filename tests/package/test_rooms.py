@@ -1,0 +1,135 @@
+"""The architecture: which room may import which, and that no import makes a circle."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ndcore
+
+ROOT = Path(ndcore.__file__).parent
+
+# From the ground up: a room imports rooms of lower floors only. A new room gets its place here.
+FLOORS = (
+    ("ground",),  # the extensions, and modules that import nothing above them
+    ("stats", "storage", "kernels"),
+    ("filters", "hamming", "text"),
+    ("sketch", "alignment", "plots", "stemming"),
+    ("clusters",),
+    ("dedup", "collection"),
+    ("files", "report"),
+    ("ndcore", "chains", "clustering", "clusterreport", "nearreport", "reportpage"),  # the public names
+    ("cli",),
+)
+GROUND = {"_version", "checks", "human", "parallel", "progress", "readonly", "recipe"}
+REFERENCE = {"cli.bench"}  # modules that may import the reference: nothing else of the package depends on it
+
+
+def modules() -> dict[str, Path]:
+    """Return the path of every module by its dotted name below `ndcore`; the package itself is "ndcore"."""
+    found = {}
+    for path in [*ROOT.rglob("*.py"), *ROOT.rglob("*.pyx")]:
+        parts = [*path.relative_to(ROOT).parts[:-1], path.stem]
+        if parts[-1] == "__init__":
+            parts.pop()
+        found[".".join(parts) or "ndcore"] = path
+    return found
+
+
+MODULES = modules()
+
+
+def room_of(module: str) -> str:
+    top = module.partition(".")[0]
+    if top == "__main__":
+        return "cli"
+    return "ground" if top in GROUND or top.startswith("_") else top
+
+
+def resolved(package: str, name: str) -> str | None:
+    """Return the module that ``from package import name`` loads, or None where it is not of ndcore."""
+    if package.partition(".")[0] != "ndcore":
+        return None
+    inside = package.removeprefix("ndcore").lstrip(".")
+    below = f"{inside}.{name}".lstrip(".")
+    return below if below in MODULES else inside or "ndcore"
+
+
+def imports_of(module: str, path: Path) -> Iterator[str]:
+    """Yield the modules of ndcore that a module imports, in functions too."""
+    if path.suffix == ".pyx":
+        for package, names in re.findall(r"^\s*from (ndcore[\w.]*) import (.+)$", path.read_text(encoding="utf-8"), re.M):
+            for name in names.split(","):
+                yield resolved(package, name.split()[0]) or ""
+        return
+    package = "ndcore." + (module if path.stem == "__init__" else module.rpartition(".")[0])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.removeprefix("ndcore").lstrip(".") or "ndcore"
+                        for alias in node.names if alias.name.partition(".")[0] == "ndcore")
+        elif isinstance(node, ast.ImportFrom):
+            base = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package
+            origin = f"{base}.{node.module}" if node.level and node.module else base if node.level else node.module or ""
+            for alias in node.names:
+                found = resolved(origin.rstrip("."), alias.name)
+                if found is not None:
+                    yield found
+
+
+IMPORTS = {module: {other for other in imports_of(module, path) if other != module} for module, path in MODULES.items()}
+
+
+def test_every_room_has_a_floor():
+    floors = [room for floor in FLOORS for room in floor]
+    assert len(floors) == len(set(floors))
+    assert {room_of(module) for module in MODULES} - {"core", "reference"} == set(floors)
+    assert len(FLOORS) <= 9
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_no_arrow_goes_upwards(module):
+    height = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+    room = room_of(module)
+    for other in IMPORTS[module]:
+        assert other in MODULES, f"{module} imports {other}, which does not exist"
+        above = room_of(other)
+        if above == room:
+            continue
+        if "reference" in (room, above):
+            assert module in REFERENCE, f"{module} and {other}: the reference stands alone"
+            continue
+        assert height[above] < height[room], f"{module} imports {other}: {above} does not lie below {room}"
+
+
+def test_no_circle():
+    done: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, " → ".join([*way[way.index(module):], module])
+        if module not in done:
+            for other in sorted(IMPORTS[module]):
+                visit(other, (*way, module))
+            done.add(module)
+
+    for module in sorted(MODULES):
+        visit(module, ())
+
+
+def test_every_room_says_what_it_is_for():
+    for path in ROOT.rglob("__init__.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert ast.get_docstring(tree), path
+        if path.parent != ROOT:
+            assert len(tree.body) == 1, f"{path} holds more than its docstring"
+
+
+def test_the_walk_sees_imports_of_every_kind():
+    """What the rules are checked on is there: imports at the top, in functions, of extensions, in extensions."""
+    assert {"_pairs", "text.inputs", "text.shingling"} <= IMPORTS["text.resemblance"]
+    assert "reference.minhash" in IMPORTS["cli.bench"]
+    assert "_minhash" in IMPORTS["kernels"]
+    assert "reference.properties" in IMPORTS["reference.grapheme"]
