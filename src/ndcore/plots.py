@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ndcore._types import Floats
 from ndcore.checks import checked_int
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.pass_probability import checked_resemblance
@@ -38,7 +39,6 @@ __all__ = [
     "plot_intervals",
 ]
 
-Float64 = NDArray[np.float64]
 
 # Okabe and Ito's colours, told apart by the colour-blind, with a dash of its own each for print without colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -53,22 +53,22 @@ RESEMBLANCES = (0.5, 0.8, 0.95)
 class Curves(NamedTuple):
     """Series of y values, by name, along the same x values."""
 
-    x: Float64
-    series: dict[str, Float64]
+    x: Floats
+    series: dict[str, Floats]
 
 
 class Bands(NamedTuple):
     """Of one size of sketch: estimates, and the ends of their intervals."""
 
-    estimate: Float64
-    low: Float64
-    high: Float64
+    estimate: Floats
+    low: Floats
+    high: Floats
 
 
 class Histogram(NamedTuple):
     """Counts of values in [edges[i], edges[i + 1]), the last interval closed."""
 
-    edges: Float64
+    edges: Floats
     counts: NDArray[np.int64]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ndcore.text.inputs import Text
+from ndcore._types import Text
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Stems", "stemmed"]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _text
-from ndcore.text.inputs import Text
+from ndcore._types import Text
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Spans", "locate"]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pairs import distinct
+from ndcore._types import Text
 from ndcore.alignment.offsets import locate
 from ndcore.alignment.tiling import Piece, tile
-from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["Passage", "Passages", "passages"]

@@ -8,8 +8,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
-from ndcore.text.inputs import Text
 
 __all__ = ["Row", "elided", "in_same_order", "rows", "spelt", "visible"]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ndcore._types import Text
 from ndcore.alignment.passages import Passages, passages
 from ndcore.cli.summary import plain, printable
 from ndcore.files.compression import FORMATS, Damaged, decompressed
@@ -24,7 +25,7 @@ from ndcore.files.spool import read_whole
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
-from ndcore.text.inputs import Text, as_bytes, original_digest
+from ndcore.text.inputs import as_bytes, original_digest
 from ndcore.text.resemblance import Overlap, overlap
 from ndcore.text.shingling import Shingling
 

@@ -10,16 +10,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore import _pairs
+from ndcore._types import Floats, Ints
 from ndcore.clusters.assign import represent
 from ndcore.clusters.pairs import Pairs
 
 __all__ = ["Chains", "chains", "guarded", "to_representatives"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Chains(NamedTuple):

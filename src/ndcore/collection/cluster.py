@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Ints
 from ndcore.checks import check_ids, check_numbered, checked_memory_limit
 from ndcore.collection import slots
 from ndcore.collection.clustering import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
@@ -42,8 +43,6 @@ __all__ = ["LEAST", "Before", "check_run", "cluster", "cluster_on_shelf", "commo
 LEAST = 8  # members of a sample that tell a containment
 SEGMENT = 1 << 28  # bytes of sketches in a part
 SEGMENT_DOCUMENTS = 1 << 20
-
-Ints = NDArray[np.int64]
 
 
 def cluster(

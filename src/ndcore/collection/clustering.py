@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _pairs
+from ndcore._types import Ints
 from ndcore.checks import checked_threshold
 from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.chains import Chains, chains, guarded
@@ -36,7 +37,6 @@ __all__ = [
     "group",
 ]
 
-Ints = NDArray[np.int64]
 Policy = Literal["resemblance", "containment"]
 ClusterBy = Literal["star", "components", "greedy", "popular"]
 

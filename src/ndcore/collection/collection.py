@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Ints
 from ndcore.checks import check_ids, checked_threshold
 from ndcore.clusters.chains import Chains
 from ndcore.collection import slots
@@ -36,7 +37,6 @@ from ndcore.text.corpus import Corpus
 
 __all__ = ["Collection", "Resembling"]
 
-Ints = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
 
 

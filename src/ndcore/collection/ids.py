@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Ints
 from ndcore.sketch.file_format import packed_ids
 from ndcore.storage.container import CorruptFile
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Names"]
 
-Ints = NDArray[np.int64]
 LONGEST = 1 << 16  # bytes of an id
 
 

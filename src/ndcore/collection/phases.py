@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _entries, _pairs
+from ndcore._types import Ints
 from ndcore.checks import check_numbered
 from ndcore.collection import slots
 from ndcore.collection.segments import Overlaps, Segments
@@ -26,7 +27,6 @@ __all__ = [
     "sort_entries", "unmarked",
 ]
 
-Ints = NDArray[np.int64]
 
 DIGITS = 12  # leading bits of values by which they are cut into slabs
 SLAB = 1 << 22  # entries that are sorted at a time, at least

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._entries import members_under, sample_keys
+from ndcore._types import Ints
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
 
 __all__ = ["Overlaps", "Segments"]
-
-Ints = NDArray[np.int64]
 
 
 class Overlaps:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from ndcore._types import Arrays
 from ndcore.human import human_bytes
 from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.sketch.sketches import Sketches, load
@@ -18,7 +19,6 @@ from ndcore.storage import container
 
 __all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "part_name"]
 
-Arrays = Mapping[str, NDArray[Any]]
 KIND = "collection/"
 _COUNTING = threading.Lock()  # what memory shelves hold: phases put from several threads
 

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Arrays
 from ndcore.collection.shelf import Shelf
 from ndcore.recipe import Recipe
 from ndcore.sketch.file_format import check_values
@@ -37,7 +38,6 @@ from ndcore.storage.container import CorruptFile
 
 __all__ = ["SLOTS", "Slot", "corrupt", "opened", "read", "sketches"]
 
-Arrays = Mapping[str, NDArray[Any]]
 Form = Mapping[str, tuple[type[np.generic], str]]  # by name of an array: dtype, dimensions
 
 HOW_SAME = 4  # itself, identical, lexical, shingle

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _feature
+from ndcore._types import Text
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.sketch.cardinality import sizes_of_rows
@@ -17,7 +18,7 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.storage.spill import SpooledArray
 from ndcore.text.corpus import Corpus
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows, raw_batch
-from ndcore.text.inputs import Text, digest, pieces
+from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
 __all__ = ["Reading", "alike", "read_corpus", "sketch_corpus"]

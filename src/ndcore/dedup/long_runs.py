@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Ints
 from ndcore.clusters.pairs import Pairs
 from ndcore.dedup.candidates import Candidates, Run
 
 __all__ = ["settle_runs"]
-
-Ints = NDArray[np.int64]
 
 
 class _Settled:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pairs import common, components, distinct
+from ndcore._types import Text
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledSets
-from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
 
 __all__ = ["ShingleSets"]

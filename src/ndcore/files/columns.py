@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ndcore._types import Ints
 from ndcore.files.records import RecordError, describe
-
-Int64 = npt.NDArray[np.int64]
 
 
 class Ids:
@@ -98,7 +96,7 @@ class Ranking:
         self.missing += value is None
         self._values.append(value)
 
-    def priorities(self) -> Int64:
+    def priorities(self) -> Ints:
         """Return the rank of every document, shape (n,): the smallest is kept first, equal values have equal ones.
 
         O(n log n). ValueError where no document has a value: there is no such field.
@@ -146,6 +144,6 @@ class Grouping:
         """Add one value, which `check` has passed."""
         self._codes.append(self._table.setdefault((type(value), value), len(self._table)))
 
-    def codes(self) -> Int64:
+    def codes(self) -> Ints:
         """Shape (n,): the number of each document's group, groups numbered in order of first appearance."""
         return np.array(self._codes, np.int64)

@@ -7,17 +7,17 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Floats
 from ndcore.stats.binomial import log_coefficient
 
 __all__ = ["BACKGROUND", "Unrelated", "log_complement"]
 
-Float64 = NDArray[np.float64]
 
 BACKGROUND = 0.01  # mean resemblance of unrelated documents, where nothing better is known
 BLOCK = 32  # integrands evaluated at once
 
 
-def log_complement(log_p: Float64) -> Float64:
+def log_complement(log_p: Floats) -> Floats:
     """log(1 - exp(log_p)) for log_p <= 0, without cancellation."""
     with np.errstate(divide="ignore", under="ignore"):
         small = np.log1p(-np.exp(np.minimum(log_p, -math.log(2.0))))
@@ -42,10 +42,10 @@ class Unrelated:
         nodes, weights = np.polynomial.legendre.leggauss(24)
         half = np.diff(bounds)[:, None] / 2.0
         y = ((bounds[:-1, None] + half) + half * nodes).ravel()
-        self._weights: Float64 = (half * weights).ravel() * np.exp(-y) / -math.expm1(-1.0 / background)
-        self._log_rho: Float64 = np.log(y * background)
+        self._weights: Floats = (half * weights).ravel() * np.exp(-y) / -math.expm1(-1.0 / background)
+        self._log_rho: Floats = np.log(y * background)
 
-    def collisions(self, group_size: int, groups: NDArray[np.int64]) -> Float64:
+    def collisions(self, group_size: int, groups: NDArray[np.int64]) -> Floats:
         """E[1 - (1 - rho^group_size)^groups] for every number of groups."""
         with np.errstate(under="ignore"):
             log_q = log_complement(group_size * self._log_rho)

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ndcore._types import Floats
 from ndcore.checks import checked_int, checked_shape, checked_threshold
 from ndcore.filters.background import BACKGROUND, Unrelated
 from ndcore.filters.pass_probability import (
@@ -30,7 +31,6 @@ __all__ = [
     "pass_probability",
 ]
 
-Float64 = NDArray[np.float64]
 
 MAX_BITS = 64  # of a feature
 
@@ -141,7 +141,7 @@ class FilterDesign:
         """Pairs of the collection expected to pass only because features of `feature_bits` collide."""
         return expected_spurious(self.documents, self.feature_bits, self.groups, self.need)
 
-    def pass_probability(self, rho: ArrayLike) -> float | Float64:
+    def pass_probability(self, rho: ArrayLike) -> float | Floats:
         """Probability that a pair of resemblance `rho` becomes a candidate."""
         return pass_probability(rho, self.groups, self.group_size, self.need)
 

@@ -12,22 +12,21 @@ from collections.abc import Iterator
 from typing import overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ndcore._types import Floats
 from ndcore.checks import checked_shape
 from ndcore.filters.background import log_complement
 from ndcore.stats.binomial import log_coefficient, lower_tail
 
 __all__ = ["inflection", "log_pass_probability", "miss_probability", "pass_probability", "resemblance_at"]
 
-Float64 = NDArray[np.float64]
-
 
 @overload
 def pass_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...
 @overload
-def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64: ...
-def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64:
+def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats: ...
+def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats:
     """Probability that a pair of resemblance `rho` shares at least `need` of its `groups` features.
 
     P_{k,s,r}(rho) = sum over i >= r of C(k, i) p^i (1 - p)^(k - i), with p = rho^s (Broder 2000, §3). Spurious equality
@@ -60,14 +59,14 @@ def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need
 @overload
 def miss_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...
 @overload
-def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64: ...
-def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64:
+def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats: ...
+def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats:
     """1 - `pass_probability`, to full relative accuracy where it is tiny. Same parameters and errors."""
     groups, group_size, need = checked_shape(groups, group_size, need)
     return _tail(rho, groups, group_size, range(need))
 
 
-def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float | Float64:
+def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float | Floats:
     """Probability that the number of equal groups is in `counts`, as a sum of positive terms."""
     rho = checked_resemblance(rho)
     total = np.zeros_like(rho)
@@ -78,7 +77,7 @@ def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float 
     return total if total.ndim else float(total)
 
 
-def _log_terms(rho: Float64, groups: int, group_size: int, counts: range) -> Iterator[Float64]:
+def _log_terms(rho: Floats, groups: int, group_size: int, counts: range) -> Iterator[Floats]:
     """log(C(k, i) p^i (1 - p)^(k - i)) for every i in `counts`."""
     with np.errstate(divide="ignore", under="ignore"):
         log_p = group_size * np.log(rho)
@@ -96,8 +95,8 @@ def _log_terms(rho: Float64, groups: int, group_size: int, counts: range) -> Ite
 def log_pass_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...
 @overload
 def log_pass_probability(
-    rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64: ...
-def log_pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Float64:
+    rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats: ...
+def log_pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats:
     """Natural logarithm of `pass_probability`, which does not underflow. Same parameters and errors.
 
     -inf where nothing passes. For the curve on a logarithmic scale (Broder 2000, Figure 2): divide by log(10).
@@ -162,7 +161,7 @@ def miss_of_design(threshold: float, groups: int, group_size: int, need: int) ->
     return lower_tail(need - 1, groups, math.exp(log_p), -math.expm1(log_p))
 
 
-def checked_resemblance(rho: ArrayLike) -> Float64:
+def checked_resemblance(rho: ArrayLike) -> Floats:
     array = np.asarray(rho, dtype=np.float64)
     outside = ~((array >= 0.0) & (array <= 1.0))
     if outside.any():

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ndcore._types import Floats
 from ndcore.filters.background import log_complement
 from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.stats.binomial import log_coefficient
 
 __all__ = ["Errors", "Given", "Prior"]
 
-Float64 = NDArray[np.float64]
 Given: TypeAlias = "ArrayLike | Callable[[float], float]"
 
 PANELS = 25  # of a density, on either side of the threshold
@@ -93,13 +93,13 @@ class Prior:
         return [Errors(float(passed[need]), float(missed[need - 1])) for need in range(1, groups + 1)]
 
 
-def _log(points: Float64) -> Float64:
+def _log(points: Floats) -> Floats:
     with np.errstate(divide="ignore"):
-        logs: Float64 = np.log(points)
+        logs: Floats = np.log(points)
     return logs
 
 
-def _of_density(density: Callable[[float], float], threshold: float) -> tuple[Float64, Float64]:
+def _of_density(density: Callable[[float], float], threshold: float) -> tuple[Floats, Floats]:
     edges = np.concatenate([np.linspace(0.0, threshold, PANELS + 1), np.linspace(threshold, 1.0, PANELS + 1)[1:]])
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     half = np.diff(edges)[:, None] / 2.0
@@ -108,7 +108,7 @@ def _of_density(density: Callable[[float], float], threshold: float) -> tuple[Fl
     return points, (half * weights).ravel() * heights
 
 
-def _of_samples(samples: ArrayLike, threshold: float) -> tuple[Float64, Float64]:
+def _of_samples(samples: ArrayLike, threshold: float) -> tuple[Floats, Floats]:
     values = checked_resemblance(samples).ravel()
     if len(values) == 0:
         raise ValueError("prior is empty; give resemblances of pairs, or a density")

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ndcore._types import Ints
 from ndcore.hamming.strings import Strings, hashes_of
 
 __all__ = ["Identifiers", "as_ids"]
 
-Ints = NDArray[np.int64]
 
 KINDS = {"i": "integers", "u": "integers", "U": "str", "S": "bytes"}
 TAIL = 4096  # rows past the sorted ones that a look-up reads through

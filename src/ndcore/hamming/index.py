@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _hamming
+from ndcore._types import AnyPath
 from ndcore.hamming.designs import Table
 from ndcore.hamming.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.hamming.ids import Identifiers
@@ -33,8 +34,6 @@ MAX_PAIRS = 1 << 28
 KIND = "hamming"
 NOTHING = np.empty(0, np.int64)
 NOTHING.setflags(write=False)
-
-AnyPath = str | os.PathLike[str]
 
 
 class Matches(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
+from ndcore._types import Ints
 from ndcore.hamming.plan import TablePlan
 
 __all__ = ["collected", "near_pairs", "ranges", "row_pairs"]
@@ -17,8 +18,6 @@ __all__ = ["collected", "near_pairs", "ranges", "row_pairs"]
 CROWD = 1 << 17  # keys of one prefix from which their pairs are estimated before all of them are compared
 ASKED = 1024  # of them whose neighbours are counted
 LOG_ODDS = 65 * math.log(2)  # ln(2 / p) at p = 2^-64, the probability that a right number of pairs is refused
-
-Ints = NDArray[np.int64]
 
 
 def near_pairs(

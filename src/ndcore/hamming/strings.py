@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Ints
 from ndcore.storage.container import CorruptFile
 
 __all__ = ["Strings"]
 
-Ints = NDArray[np.int64]
 
 AT_ONCE = 1 << 16
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ndcore import _hamming
 from ndcore._pairs import sort_entries
+from ndcore._types import Ints
 from ndcore.hamming.compressed_keys import CompressedKeys
 from ndcore.hamming.plain_keys import PlainKeys
 from ndcore.hamming.plan import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
@@ -21,8 +22,6 @@ __all__ = ["Found", "SortedTables", "joined"]
 
 MAX_FINGERPRINTS = (1 << 32) - 1
 DISTANCE_BITS = MAX_DISTANCE.bit_length()
-
-Ints = NDArray[np.int64]
 
 
 class Found(NamedTuple):

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ndcore._types import Ints, Text
 from ndcore.collection.clustering import CLASSES, Clustering
 from ndcore.collection.phases import counted_pairs
 from ndcore.collection.segments import Segments
@@ -30,15 +30,12 @@ from ndcore.report.model import (
 )
 from ndcore.sketch.mod import ModSketcher
 from ndcore.text.corpus import Corpus
-from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
 
 __all__ = ["from_clustering", "shingles_of_values"]
 
 LISTED = 50  # common values, and pairs of a contained document and its container
 CONTAINED = 0.8
-
-Ints = NDArray[np.int64]
 
 
 def from_clustering(

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Text
 from ndcore._version import __version__
 from ndcore.collection.ids import Names
 from ndcore.plots import histogram
 from ndcore.text.corpus import Corpus, indexed_texts
-from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
 
 __all__ = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from ndcore._types import Text
 from ndcore.alignment.passages import passages
 from ndcore.alignment.rows import elided, spelt, visible
 from ndcore.human import counted
@@ -14,7 +15,6 @@ from ndcore.report.html import overview, page
 from ndcore.report.model import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, View, beginning, versions
 from ndcore.report.side_by_side import fragment
 from ndcore.report.style import SCRIPT, STYLE
-from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling
 
 __all__ = ["render"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
 from ndcore.alignment.rows import LONG, _decoded, _visible, elided, rows, spelt, visible
-from ndcore.text.inputs import Text
 
 __all__ = ["fragment"]
 

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Floats
 from ndcore.readonly import Frozen
 from ndcore.stats.binomial import checked_interval, interval
 from ndcore.stats.hypergeometric import finite_intervals
 
 __all__ = ["Comparison", "Method", "Quantity"]
 
-Float64 = NDArray[np.float64]
 Method = Literal["midp", "exact"]
 Quantity = Literal["resemblance", "containment"]
 
@@ -45,8 +45,8 @@ class Comparison(Frozen):
     common: NDArray[np.int64]
     total: NDArray[np.int64]
     in_a: NDArray[np.int64]
-    size_a: Float64
-    size_b: Float64
+    size_a: Floats
+    size_b: Floats
     known_a: NDArray[np.bool_]
     known_b: NDArray[np.bool_]
     whole: NDArray[np.bool_]
@@ -54,12 +54,12 @@ class Comparison(Frozen):
     signatures: bool
 
     @property
-    def resemblance(self) -> Float64:
+    def resemblance(self) -> Floats:
         """Estimated resemblances; nan where a document has no shingles, or both samples are empty."""
         return _ratio(self.common, np.where(self.valid, self.total, 0))
 
     @property
-    def containment(self) -> Float64:
+    def containment(self) -> Floats:
         """Estimated containments of a in b: |T∩A∩B| / |T∩A|; nan where a document has no shingles or a's sample is empty.
 
         Of signatures: from the resemblance r and the sizes, min(1, r·(|A| + |B|) / ((1 + r)·|A|)).
@@ -70,7 +70,7 @@ class Comparison(Frozen):
 
     def interval(
         self, confidence: float = 0.95, method: Method = "midp", quantity: Quantity = "resemblance"
-    ) -> tuple[Float64, Float64]:
+    ) -> tuple[Floats, Floats]:
         """Confidence intervals of the estimates.
 
         Parameters
@@ -112,7 +112,7 @@ class Comparison(Frozen):
             low, high = self._of_samples(confidence, method, quantity == "resemblance")
         return np.where(self.valid, low, np.nan), np.where(self.valid, high, np.nan)
 
-    def _of_samples(self, confidence: float, method: Method, of_union: bool) -> tuple[Float64, Float64]:
+    def _of_samples(self, confidence: float, method: Method, of_union: bool) -> tuple[Floats, Floats]:
         common, trials = self.common.ravel(), (self.total if of_union else self.in_a).ravel()
         size_a, size_b = self.size_a.ravel(), self.size_b.ravel()
         known_a, known_b = self.known_a.ravel(), self.known_b.ravel()
@@ -134,15 +134,15 @@ class Comparison(Frozen):
         low[rest], high[rest] = _binomial(common[rest], trials[rest], confidence, method)
         return low.reshape(self.common.shape), high.reshape(self.common.shape)
 
-    def _contained(self, resemblance: Float64) -> Float64:
+    def _contained(self, resemblance: Floats) -> Floats:
         return np.minimum(1.0, self._share(resemblance))
 
-    def _share(self, resemblance: Float64) -> Float64:
+    def _share(self, resemblance: Floats) -> Floats:
         """|A∩B| / |A| of sets of these resemblances and sizes, above 1 where there are none."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return resemblance * (self.size_a + self.size_b) / ((1.0 + resemblance) * self.size_a)
 
-    def _contained_between(self, low: Float64, high: Float64, confidence: float) -> tuple[Float64, Float64]:
+    def _contained_between(self, low: Floats, high: Floats, confidence: float) -> tuple[Floats, Floats]:
         """The interval of the containment, from that of the resemblance and the errors of the sizes."""
         middle, least, most = self._share(self.resemblance), self._share(low), self._share(high)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -156,8 +156,8 @@ class Comparison(Frozen):
 
 
 def _ratio_error(
-    r: Float64, weight: Float64, known_a: NDArray[np.bool_], known_b: NDArray[np.bool_]
-) -> tuple[Float64, Float64]:
+    r: Floats, weight: Floats, known_a: NDArray[np.bool_], known_b: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
     """√k times the standard error of log(|B| / |A|) as estimated from k minima, and its correlation with the resemblance.
 
     The sums of the exponential minima of A and B have relative variance 1/k and correlation r; that of A has the covariance
@@ -172,25 +172,25 @@ def _ratio_error(
     return np.sqrt(variance), np.where(np.isfinite(correlation), np.clip(correlation, -1.0, 1.0), 0.0)
 
 
-def _combined(first: Float64, second: Float64, correlation: Float64) -> Float64:
+def _combined(first: Floats, second: Floats, correlation: Floats) -> Floats:
     """The deviation of a sum, from those of its terms."""
     return np.sqrt(np.maximum(0.0, first**2 + second**2 + 2.0 * correlation * first * second))
 
 
-def _size_error(size: Float64, known: NDArray[np.bool_], total: NDArray[np.int64]) -> Float64:
+def _size_error(size: Floats, known: NDArray[np.bool_], total: NDArray[np.int64]) -> Floats:
     """One standard error of a size estimated from `total` members; 0 where it is known. One element at least."""
     unseen = np.maximum(1.0, size - total + 1.0)
     return np.where(known, 0.0, np.maximum(1.0, np.sqrt(size * unseen / np.maximum(1, total - 2))))
 
 
-def _ratio(numerator: NDArray[np.int64], denominator: NDArray[np.int64]) -> Float64:
+def _ratio(numerator: NDArray[np.int64], denominator: NDArray[np.int64]) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(denominator > 0, np.float64(numerator) / np.float64(denominator), np.nan)
 
 
 def _binomial(
     successes: NDArray[np.int64], trials: NDArray[np.int64], confidence: float, method: Method
-) -> tuple[Float64, Float64]:
+) -> tuple[Floats, Floats]:
     """Intervals of each different outcome once."""
     outcomes, which = np.unique(np.stack([successes.ravel(), trials.ravel()], axis=1), axis=0, return_inverse=True)
     ends = np.array([interval(x, n, confidence, method) for x, n in outcomes.tolist()]).reshape(-1, 2)

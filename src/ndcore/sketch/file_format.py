@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._greedy import first_wrong
+from ndcore._types import Arrays
 from ndcore.recipe import Recipe
 
 __all__ = ["check_arrays", "check_values", "packed_ids", "packed_values", "unpacked_ids", "unpacked_values"]
 
-Arrays = Mapping[str, NDArray[Any]]
 NAMES = {
     "minhash": ("num_perm", "bits", "method"), "bottom": ("size", "bits"), "mod": ("modulus", "size"),
     "simhash": ("bits", "weights"),

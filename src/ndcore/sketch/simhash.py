@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
+from ndcore._types import Text
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
 from ndcore.sketch.sketcher import Piece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.weights import FeatureWeights, Idf, as_units, refuse_unnamed
-from ndcore.text.inputs import Text
 from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["SimHasher", "Simhashes"]

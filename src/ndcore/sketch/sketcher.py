@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore._pairs import distinct
 from ndcore._pipeline import Batch
+from ndcore._types import Text
 from ndcore.checks import MAX_MINIMA
 from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
-from ndcore.text.inputs import Text, as_texts, pieces
+from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Piece", "Sketcher", "checked_sets"]

@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore._pairs import distinct
 from ndcore._simhash import WeightTable, count, merge
+from ndcore._types import Text
 from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.storage import container
-from ndcore.text.inputs import Text, as_texts, pieces
+from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["FeatureWeights", "Idf", "as_units", "refuse_unnamed"]

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Floats
+
 __all__ = ["finite_intervals"]
 
-Float64 = NDArray[np.float64]
 
 LARGEST = 2.0**51  # sets of more elements are taken to have so many
 CHUNK = 1 << 18  # terms in memory at a time
@@ -25,13 +26,13 @@ REACH = 9.0  # standard deviations, and as many terms besides, beyond which term
 def finite_intervals(
     successes: NDArray[np.int64],
     trials: NDArray[np.int64],
-    whole: Float64,
-    most: Float64,
+    whole: Floats,
+    most: Floats,
     *,
     folds: bool,
     confidence: float,
     share: float,
-) -> tuple[Float64, Float64]:
+) -> tuple[Floats, Floats]:
     """Intervals for K / N, the share of a set of N that K elements have, from `trials` of them, `successes` of these K.
 
     Parameters
@@ -75,23 +76,23 @@ def finite_intervals(
 class _Ends(NamedTuple):
     """What K is judged by, in both directions."""
 
-    successes: Float64
-    trials: Float64
-    whole: Float64
+    successes: Floats
+    trials: Floats
+    whole: Floats
     folds: float
     target: float
     share: float
 
-    def not_too_small(self, k: Float64) -> NDArray[np.bool_]:
+    def not_too_small(self, k: Floats) -> NDArray[np.bool_]:
         _, equal, above = _tails(self.successes, self.trials, k, self.whole - self.folds * k)
         return above + self.share * equal > self.target
 
-    def too_large(self, k: Float64) -> NDArray[np.bool_]:
+    def too_large(self, k: Floats) -> NDArray[np.bool_]:
         below, equal, _ = _tails(self.successes, self.trials, k, self.whole - self.folds * k)
         return below + self.share * equal <= self.target
 
 
-def _first(start: Float64, stop: Float64, holds: Callable[[Float64], NDArray[np.bool_]]) -> Float64:
+def _first(start: Floats, stop: Floats, holds: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
     """The first whole number from start on for which `holds`, which stays so; stop where there is none below it."""
     low, high = start.copy(), stop.copy()
     while (low < high).any():
@@ -102,7 +103,7 @@ def _first(start: Float64, stop: Float64, holds: Callable[[Float64], NDArray[np.
     return high
 
 
-def _tails(x: Float64, t: Float64, k: Float64, n: Float64) -> tuple[Float64, Float64, Float64]:
+def _tails(x: Floats, t: Floats, k: Floats, n: Floats) -> tuple[Floats, Floats, Floats]:
     """P(X < x), P(X = x), P(X > x) for X common to K of N elements and a sample of t.
 
     The terms on both sides of the largest are products of ratios of neighbours, which fall, and are 0 from the first

@@ -9,8 +9,9 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Text
 from ndcore.storage.spill import temporary_file, writing_temporary
-from ndcore.text.inputs import Text, as_bytes, as_texts, pieces, take
+from ndcore.text.inputs import as_bytes, as_texts, pieces, take
 
 __all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "indexed_pieces", "indexed_texts"]
 

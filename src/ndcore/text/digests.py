@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pipeline import Batch
+from ndcore._types import Text
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.text.corpus import Corpus, indexed_pieces
-from ndcore.text.inputs import Text, digest, original_digest
+from ndcore.text.inputs import digest, original_digest
 from ndcore.text.shingling import Shingling
 
 __all__ = ["OF_BYTES", "OF_TOKENS", "byte_digests", "digest_rows", "raw_batch", "read_digests"]

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._pipeline import text_lengths
+from ndcore._types import Text
 from ndcore.checks import check_documents
 
-__all__ = ["Extracted", "Text", "as_bytes", "as_texts", "digest", "lengths", "original_digest", "pieces", "take"]
-
-Text = str | bytes
+__all__ = ["Extracted", "as_bytes", "as_texts", "digest", "lengths", "original_digest", "pieces", "take"]
 
 PIECE = 1 << 20  # about so many bytes of text are one piece of work
 LEAST_PIECE = 1 << 16

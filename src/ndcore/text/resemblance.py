@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ndcore._pairs import common, distinct
-from ndcore.text.inputs import Text
+from ndcore._types import Text
 from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["Overlap", "containment", "jaccard", "overlap", "ratio", "resemblance"]

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ndcore._pipeline import Batch, Shingler
 from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
+from ndcore._types import Text
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
-from ndcore.text.inputs import Text, as_texts, pieces
+from ndcore.text.inputs import as_texts, pieces
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
