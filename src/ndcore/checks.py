@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "MAX_MINIMA", "MOST_NUMBERED", "check_documents", "check_ids", "check_numbered",
-    "checked_int",
-    "checked_memory_limit", "checked_threshold", "imported", "parsed_size", "position_of",
+    "MAX_MINIMA", "MOST_NUMBERED", "check_documents", "check_ids", "check_numbered", "checked_int",
+    "checked_memory_limit", "checked_threshold", "imported", "is_int", "is_number", "parsed_size", "position_of",
 ]
 
 MAX_MINIMA = 1 << 16  # of a signature, and members of a bottom sketch
@@ -24,10 +23,19 @@ MOST_NUMBERED = (1 << 32) - 1  # documents, and entries of one run: their number
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
+def is_int(value: object) -> bool:
+    """Tell whether a value is an int of Python or NumPy; a bool is not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is an int or float of Python or NumPy; a bool is not."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 def checked_threshold(threshold: float) -> float:
     """Return the threshold; ValueError unless it is a number above 0 and at most 1."""
-    if isinstance(threshold, (bool, np.bool_)) or not isinstance(threshold, (int, float, np.integer, np.floating)) \
-            or not 0 < threshold <= 1:
+    if not is_number(threshold) or not 0 < threshold <= 1:
         raise ValueError(f"threshold is a resemblance above 0 and at most 1, got {threshold!r:.80}")
     return float(threshold)
 
@@ -53,7 +61,7 @@ def checked_memory_limit(limit: int | str | None) -> int | None:
             return parsed_size(limit)
         except ValueError as error:
             raise ValueError(f"memory_limit: {error}") from None
-    if isinstance(limit, (bool, np.bool_)) or not isinstance(limit, (int, float, np.integer, np.floating)):
+    if not is_number(limit):
         raise TypeError(f"memory_limit is a number of bytes or a size as '2G', got {limit!r:.80}")
     if not 1 <= limit < float("inf"):
         raise ValueError(f"memory_limit is a number of bytes from 1 on, or a size as '2G', got {limit!r}")
@@ -105,7 +113,7 @@ def position_of(document: Any, ids: Sequence[Any] | None, total: int) -> int:
     IndexError for a position outside 0 … total − 1, KeyError for an id that no document has, ValueError for one that several
     have, TypeError for other types, and for ids where none were given.
     """
-    if isinstance(document, (int, np.integer)) and not isinstance(document, bool):
+    if is_int(document):
         if not 0 <= document < total:
             raise IndexError(f"there is no document {document}; positions are 0 to {total - 1}")
         return int(document)

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-import numpy as np
-
 from ndcore._signals import Stop
+from ndcore.checks import is_int
 
 __all__ = ["map_pieces", "thread_count"]
 
@@ -23,7 +22,7 @@ def thread_count(threads: int | None) -> int:
     """The number of threads asked for; None: one per CPU that this process may use."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+    if not is_int(threads) or threads < 1:
         raise ValueError(f"threads must be None or an int of at least 1, got {threads!r}")
     return int(threads)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ndcore import _pairs
 from ndcore._types import Ints
-from ndcore.checks import checked_threshold
+from ndcore.checks import checked_threshold, is_int
 from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.chains import Chains, chains, guarded
 from ndcore.clusters.greedy import greedy_clusters
@@ -215,7 +215,7 @@ def _check_threshold(threshold: float, floor: float) -> None:
 
 def checked_least(least: int) -> int:
     """ValueError where it is no number of members."""
-    if isinstance(least, bool) or not isinstance(least, (int, np.integer)) or least < 1:
+    if not is_int(least) or least < 1:
         raise ValueError(f"least must be an int of at least 1, got {least!r}")
     return int(least)
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ndcore import _pairs
-from ndcore.checks import checked_threshold
+from ndcore.checks import checked_threshold, is_int, is_number
 from ndcore.collection.phases import Marks
 from ndcore.collection.segments import Segments
 from ndcore.filters.design import FilterDesign
@@ -116,9 +116,9 @@ def _check_numbers(method: str, threshold: float, max_holders: int, run: int) ->
     """TypeError or ValueError where these are no settings."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.floating)) or not 0 < threshold <= 1:
+    if not is_number(threshold) or not 0 < threshold <= 1:
         raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
-    if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 1:
+    if not is_int(max_holders) or max_holders < 1:
         raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
     checked_run(run)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore.checks import check_documents, check_ids, check_numbered, checked_memory_limit, checked_threshold
+from ndcore.checks import check_documents, check_ids, check_numbered, checked_memory_limit, checked_threshold, is_int
 from ndcore.clusters.assign import CLUSTERINGS, represent
 from ndcore.clusters.pairs import Pairs
 from ndcore.dedup.candidates import Candidates, find_candidates
@@ -142,7 +142,7 @@ def _check(threshold: float, cluster: str, max_holders: int, verify: str, ids: A
         raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")
     if verify not in ("fingerprints", "tokens"):
         raise ValueError(f"verify must be 'fingerprints' or 'tokens', got {verify!r}")
-    if isinstance(max_holders, bool) or not isinstance(max_holders, (int, np.integer)) or max_holders < 2:
+    if not is_int(max_holders) or max_holders < 2:
         raise ValueError(f"max_holders must be an int of at least 2, got {max_holders!r}")
     if ids is not None:
         check_ids(ids, None)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _hamming
+from ndcore.checks import is_int
 from ndcore.storage.container import MAGIC
 
 __all__ = [
@@ -40,7 +41,7 @@ def as_fingerprints(values: ArrayLike) -> NDArray[np.uint64]:
         return np.empty(array.shape, np.uint64)
     if array.dtype.kind == "O":
         for x in array.flat:
-            if isinstance(x, bool) or not isinstance(x, (int, np.integer)):
+            if not is_int(x):
                 raise TypeError(f"fingerprints are unsigned 64-bit integers, got {x!r}")
         low, high = min(array.flat), max(array.flat)
     elif array.dtype.kind == "u":

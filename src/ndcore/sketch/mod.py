@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._modsketch import Mods
+from ndcore.checks import is_int
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sample_sizes
 from ndcore.sketch.sketcher import Piece, Sketcher, checked_count, checked_seed, end_to_end
@@ -101,6 +102,6 @@ class ModSketcher(Sketcher):
 def _checked_modulus(modulus: int | Literal["adaptive"]) -> int | Literal["adaptive"]:
     if isinstance(modulus, str) and modulus == "adaptive":
         return "adaptive"
-    if isinstance(modulus, bool) or not isinstance(modulus, (int, np.integer)) or not 1 <= modulus < 1 << 64:
+    if not is_int(modulus) or not 1 <= modulus < 1 << 64:
         raise ValueError(f"modulus must be an int of 1 to 2^64 - 1, or 'adaptive', got {modulus!r}")
     return int(modulus)

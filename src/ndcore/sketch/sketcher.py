@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore._pairs import distinct
 from ndcore._pipeline import Batch
 from ndcore._types import Text
-from ndcore.checks import MAX_MINIMA
+from ndcore.checks import MAX_MINIMA, is_int
 from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
@@ -160,7 +160,7 @@ def _count(sketches: Sketches, values: NDArray[np.uint64], offsets: NDArray[np.i
 
 
 def checked_count(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= MAX_MINIMA:
+    if not is_int(value) or not 1 <= value <= MAX_MINIMA:
         raise ValueError(f"{name} must be an int of 1 to {MAX_MINIMA}, got {value!r}")
     return int(value)
 
@@ -173,7 +173,7 @@ def checked_bits(bits: int, accepted: tuple[int, ...]) -> int:
 
 def checked_seed(seed: int) -> int:
     """The seed as an int, or ValueError."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
+    if not is_int(seed) or not 0 <= seed < 1 << 64:
         raise ValueError(f"seed must be an int of 0 to 2^64 - 1, got {seed!r}")
     return int(seed)
 

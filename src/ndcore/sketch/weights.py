@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore._pairs import distinct
 from ndcore._simhash import WeightTable, count, merge
 from ndcore._types import Text
+from ndcore.checks import is_int
 from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
@@ -93,7 +94,7 @@ class FeatureWeights:
     def of(cls, mapping: Mapping[int, float]) -> FeatureWeights:
         """Those of a mapping, missing = 0. TypeError or ValueError where a key or a weight is none."""
         for key in mapping:
-            if isinstance(key, bool) or not isinstance(key, (int, np.integer)) or not 0 <= key < 1 << 64:
+            if not is_int(key) or not 0 <= key < 1 << 64:
                 raise TypeError(f"weights has the key {key!r}; its keys are fingerprints, integers of 0 to 2^64 - 1")
         fingerprints = np.fromiter(mapping.keys(), np.uint64, len(mapping))
         units = as_units([*mapping.values()], [f"of {key}" for key in mapping])
@@ -180,7 +181,7 @@ class Idf:
         >>> idf.weights(idf.shingling.fingerprints("to do nothing")).round(3)
         array([1.   , 1.405, 2.099])
         """
-        if isinstance(min_df, bool) or not isinstance(min_df, (int, np.integer)) or min_df < 1:
+        if not is_int(min_df) or min_df < 1:
             raise ValueError(f"min_df must be an int of at least 1, got {min_df!r}")
         shingling = checked_shingling(shingling) or Shingling()
 

@@ -15,6 +15,7 @@ from ndcore._pipeline import Batch, Shingler
 from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
 from ndcore._types import Text
+from ndcore.checks import is_int
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
 from ndcore.text.inputs import as_texts, pieces
@@ -197,7 +198,7 @@ class Shingling:
         """
         if seed is None:
             secret = secrets.token_bytes(16)
-        elif isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
+        elif not is_int(seed) or not 0 <= seed < 1 << 64:
             raise ValueError(f"seed must be an int of 0 to 2^64 - 1, or None for a random one; got {seed!r}")
         else:
             secret = hashlib.blake2b(int(seed).to_bytes(8, "big"), digest_size=16).digest()
