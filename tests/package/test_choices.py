@@ -116,8 +116,8 @@ def test_what_is_no_choice_is_refused(name: str, parameter: str, collection: nd.
 
 def _public_classes() -> Iterator[type]:
     seen = set()
-    for module in pkgutil.iter_modules(nd.__path__, "ndcore."):
-        if module.name.rpartition(".")[2].startswith("_"):
+    for module in pkgutil.walk_packages(nd.__path__, "ndcore."):
+        if module.name.rpartition(".")[2].startswith("_") or ".cli" in module.name:
             continue
         for item in vars(importlib.import_module(module.name)).values():
             if inspect.isclass(item) and item.__module__.startswith("ndcore.") and item not in seen:
