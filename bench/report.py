@@ -1,9 +1,9 @@
-"""The newest results as docs/benchmarks.md with its plots, and as tables between markers in README.md.
+"""The newest results as docs/benchmarks.md with its plots, and as tables between markers in README.md and docs/*.md.
 
 A table NAME replaces what stands between ``<!-- bench:NAME -->`` and ``<!-- /bench -->``; besides the tables of the
 results there are the short ones of `derived`. Results of runs whose checks failed, and of --quick runs, are left out.
-With --check nothing is written, and the exit code says whether the page or the README would be. What is written by hand
-on the page is remarks.md.
+With --check nothing is written, and the exit code says whether anything would be. What is written by hand on the page is
+remarks.md.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ TITLES = {
 }
 RATIOS = ("× time of ndcore", "× time of ndcore fast")
 AGAINST = ("against", "against-kernels", "against-single", "against-strings")
+PEERS = ("ndcore", "ndcore, fast", "gaoya, with insertion into its index",
+         "datasketch 2.x, with xxh32 for SHA-1", "rensa, ordinary", "Daft, column at hand")  # in the README
 SHORT: dict[str, tuple[str, str, list[str], Callable[[dict[str, Any]], bool]]] = {  # name -> source, title, columns, rows
     "short-peers": (
         "against", "128 minima from text at equal work, one core", ["who", "method", "MB/s", RATIOS[0]],
-        lambda row: row["input"] == "documents" and row["sketch"] == "128 minima" and "as written" not in row["who"]),
+        lambda row: row["input"] == "documents" and row["sketch"] == "128 minima" and row["who"] in PEERS),
     "short-altavista": (
         "altavista", "seconds, two threads; 1 shingle of 10 words in 25, resemblance 50 %, connected components",
         ["documents", "GB of text", "sketching and digests", "million entries", "entries to clusters", "GB of memory",
@@ -166,7 +168,7 @@ def picked(table: dict[str, Any], columns: list[str], wanted: Callable[[dict[str
 
 
 def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Short tables for the README: name -> (table, the result it is from)."""
+    """Short tables for the README and pages of docs: name -> (table, the result it is from)."""
     found = {}
     sources = {table["name"]: (table, result) for result in results for table in result["tables"]}
     for name, (source, title, columns, wanted) in SHORT.items():
@@ -213,8 +215,9 @@ def main() -> int:
         return 1
     readme, target = Path(arguments.readme), Path(arguments.page)
     wanted = {target: page(results)}
-    if readme.is_file():
-        wanted[readme] = filled(readme.read_text(), results)
+    for path in (readme, *sorted(target.parent.glob("*.md"))):
+        if path != target and path.is_file():
+            wanted[path] = filled(path.read_text(), results)
     changed = [path for path, text in wanted.items() if not path.is_file() or path.read_text() != text]
     for path in changed:
         print(f"{'would change' if arguments.check else 'wrote'} {path.name}")

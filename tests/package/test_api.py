@@ -123,12 +123,6 @@ def test_doctests(name):
             assert not report, "".join(report)
 
 
-def test_examples_of_the_page_on_units():
-    page = Path(__file__).parents[2] / "docs" / "units.md"
-    found = doctest.testfile(str(page), module_relative=False)
-    assert found.failed == 0 and found.attempted >= 14
-
-
 def test_there_are_doctests_to_run():
     """Those of compiled modules are found too."""
     examples = {

@@ -1,11 +1,13 @@
-"""Every block of code in README.md and docs/ runs as it is printed, in order, beside files like those that it names."""
+"""README.md and docs/: every block of code runs as printed, beside the files that it names; every link leads somewhere."""
 
 from __future__ import annotations
 
+import doctest
 import gzip
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -16,15 +18,21 @@ from typing import NamedTuple
 import pytest
 from webarchives import INFO, REQUEST, html, http, response, save, warc
 
+import ndcore
+
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+WITH_LINKS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "DESIGN.md"]
+LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
+LONGEST_README = 900  # words
 RUN_BY_CI = {"<!-- command: try -->", "<!-- command: test -->"}  # .ci/run reads these two from the page
 TALE = """the committee met on Tuesday to discuss the weather of the northern hills while seven wizards quietly boiled a
 large pot of vegetable soup for a passing merchant who sold copper bells and woollen blankets"""
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, its text, the line it begins on, and the line before the fence."""
+    """A fenced block: its language, its text, the line where it begins, and the line before the fence."""
 
     language: str
     text: str
@@ -33,7 +41,7 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The fenced blocks of a page."""
+    """Return the fenced blocks of a page."""
     language = before = last = ""
     begun, text = 0, list[str]()
     for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
@@ -50,7 +58,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def prose(seed: int, changes: int = 0) -> str:
-    """120 made-up words; of one seed, texts that differ in `changes` of them."""
+    """Make up 120 words; texts of one seed differ in `changes` of them."""
     source = random.Random(seed)
     words = source.choices(TALE.split(), k=120)
     for place in range(changes):
@@ -59,8 +67,8 @@ def prose(seed: int, changes: int = 0) -> str:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the pages name."""
+def made_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a folder with the files that the pages name."""
     zstandard = pytest.importorskip("zstandard", reason="the extra cli is not installed")
     arrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
     import pyarrow.parquet
@@ -92,13 +100,24 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(text)
     draft = "The committee met on Tuesday to discuss the weather of the northern hills. Whoever copies this text copies its "
     (folder / "draft.txt").write_text(f"{draft}terms as well, and nobody may remove them.\n")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    for page in PAGES:
+        for block in blocks(page):
+            if block.language in ("c", "cython"):  # the first line names the file
+                (folder / re.findall(r"\w+\.\w+", block.text)[0]).write_text(block.text)
     final = "Whoever copies this text copies its terms as well -- and nobody may ever remove them. The committee met on "
     (folder / "final.txt").write_text(f"{final}Friday to discuss the weather of the northern hills.\n")
     return folder
 
 
+@pytest.fixture
+def files(made_files: Path, tmp_path: Path) -> Path:
+    """Copy these files: every page begins anew."""
+    return Path(shutil.copytree(made_files, tmp_path / "files"))
+
+
 def environment() -> dict[str, str]:
-    """That of a shell where ndcore is installed: its command is first on the path."""
+    """Return the environment of a shell where ndcore is installed: its command is first on the path."""
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
 
 
@@ -127,6 +146,8 @@ def test_python_blocks_run_in_order(page: Path, files: Path) -> None:
 def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
     if shutil.which("bash") is None or shutil.which("ndcore", path=environment()["PATH"]) is None:
         pytest.skip("no bash, or no command ndcore")
+    if page.stem == "embedding" and (shutil.which("cc") is None or not Path(ndcore.get_include(), "minhash.c").exists()):
+        pytest.skip("no C compiler, or the package was installed without the C files")
     for block in blocks(page):
         if block.language == "sh" and block.before not in RUN_BY_CI:
             done = subprocess.run(
@@ -136,15 +157,80 @@ def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
             assert done.returncode == 0, f"{page.name}:{block.line}: {done.stderr}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_sessions_print_what_they_show(page: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files)
+    sessions = "".join(block.text for block in blocks(page) if block.language == "pycon")
+    test = doctest.DocTestParser().get_doctest(sessions, {}, page.name, str(page), 0)
+    failures: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(test, out=failures.append)
+    assert not failures, "".join(failures)
+
+
 def test_every_block_has_a_language_that_is_run_or_shown() -> None:
-    """Blocks of pycon run as doctests; those of text show what a command prints."""
-    assert {block.language for page in PAGES for block in blocks(page)} <= {"python", "pycon", "sh", "text"}
+    """Blocks of c and cython are files that those of sh compile; those of text show what a command prints."""
+    known = {"python", "pycon", "sh", "c", "cython", "text"}
+    assert {block.language for page in PAGES for block in blocks(page)} <= known
 
 
-def test_what_compare_prints(files: Path) -> None:
-    [shown] = [block for block in blocks(ROOT / "README.md") if "The committee met" in block.text]
+@pytest.mark.parametrize("page, command", [
+    ("README.md", "dedup examples/notices.jsonl -o notices"),
+    ("docs/comparing.md", "compare draft.txt final.txt --width 3"),
+])
+def test_what_commands_print(page: str, command: str, files: Path) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    shown = text.split(f"`ndcore {command}` prints\n\n```text\n")[1].split("```")[0]
     done = subprocess.run(
-        [sys.executable, "-m", "ndcore", "compare", "draft.txt", "final.txt", "--width", "3"], cwd=files, env=environment(),
-        capture_output=True, text=True, check=True,
+        [sys.executable, "-m", "ndcore", *command.split()], cwd=files, env=environment(), capture_output=True, text=True,
+        check=True,
     )
-    assert done.stdout == shown.text
+    assert done.stdout == shown
+
+
+# ---------------------------------------------------------------------------------------------- the pages as a whole
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text("utf-8").split()) <= LONGEST_README
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ +(.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(page: Path) -> Iterator[tuple[str, Path, str]]:
+    """Return the relative links of a page: as written, the file, and the anchor."""
+    text = re.sub(r"^ *```.*?^ *```|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for link in LINK.findall(text):
+        if "://" not in link:
+            path, _, anchor = link.partition("#")
+            yield link, (page.parent / path).resolve() if path else page, anchor
+
+
+@pytest.mark.parametrize("page", WITH_LINKS, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link, target, anchor in links(page):
+        assert target.exists() and target.is_relative_to(ROOT), f"{page.name} links to {link}"
+        assert not anchor or anchor in anchors(target), f"{page.name} links to {link}; {target.name} has {anchors(target)}"
+
+
+def test_every_page_can_be_reached() -> None:
+    reached, waiting = {README}, [README]
+    while waiting:
+        for _, target, _ in links(waiting.pop()):
+            if target.suffix == ".md" and target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    assert set(PAGES) <= reached
+
+
+def test_the_index_lists_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    assert set(PAGES) - {README, index} <= {target for _, target, _ in links(index)}
+
+
+def test_pictures_are_small() -> None:
+    assert all(picture.stat().st_size < 150_000 for picture in (ROOT / "docs").glob("*.png"))
