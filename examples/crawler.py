@@ -1,7 +1,7 @@
-"""A crawler that asks about every page, as it comes, whether it has seen one like it (Manku, Jain, Das Sarma 2007, §1).
+"""Ask about every page of a crawl, as it comes, whether a similar page has been seen (Manku, Jain, Das Sarma 2007, §1).
 
-Each page is sketched, looked up and, if it is new, added: some tens of microseconds. The index is saved with the recipe of
-its simhashes, so that tomorrow's crawler, which opens it, makes the same ones.
+Each page becomes a simhash of 64 bits, is looked up, and is added if it is new. That takes some tens of microseconds. The
+index is saved with the recipe of its simhashes, so a later crawler, which opens it, makes the same ones.
 """
 
 import tempfile
@@ -17,7 +17,7 @@ MUSEUM = (
     "a museum of calculating machines opens in the former mill with four hundred pieces, from an abacus to the relay "
     "computer of the local insurance company, that visitors may try themselves"
 )
-pages = {
+PAGES = {
     "news.example/river": RIVER,
     "news.example/museum": MUSEUM,
     "mirror.example/river": RIVER.capitalize().replace(";", ".") + "!",
@@ -26,29 +26,32 @@ pages = {
 
 
 def crawl(index: nd.HammingIndex, fetched: dict[str, str]) -> None:
-    """Keep what is new."""
+    """Look up every page, and add the new ones to the index."""
     sketcher = nd.SimHasher.from_recipe(index.recipe)
     for url, text in fetched.items():
         sketch = sketcher.sketch(text)
         if not sketch.valid[0]:
-            print(f"{url}: nothing to compare")
+            print(f"{url}: no words")
             continue
         fingerprint = int(sketch.values[0])
-        seen, distance = index.query(fingerprint)
-        if len(seen):
-            print(f"{url}: like {seen[0]}, {distance[0]} of 64 bits differ")
+        similar, distances = index.query(fingerprint)
+        if len(similar):
+            print(f"{url}: like {similar[0]}, {distances[0]} of 64 bits differ")
         else:
             index.add([fingerprint], [url])
             print(f"{url}: new")
 
 
 with tempfile.TemporaryDirectory() as folder:
-    seen = Path(folder) / "seen.ndh"
-    words = nd.SimHasher(shingling=nd.Shingling(width=1))  # single words: short pages have few phrases
-    today = nd.HammingIndex(ids=[], max_distance=8, recipe=words.recipe)
-    crawl(today, pages)
-    today.save(seen)
+    file = Path(folder) / "seen.ndh"
 
-    tomorrow = nd.HammingIndex.open(seen)
-    crawl(tomorrow, {"news.example/museum?ref=home": MUSEUM, "news.example/empty": ""})
-    print(tomorrow)
+    # Today: begin with an empty index. Single words are the features, since short pages have few phrases.
+    hasher = nd.SimHasher(shingling=nd.Shingling(width=1))
+    index = nd.HammingIndex([], ids=[], max_distance=8, recipe=hasher.recipe)
+    crawl(index, PAGES)
+    index.save(file)
+
+    # Tomorrow: open the saved index and go on.
+    index = nd.HammingIndex.open(file)
+    crawl(index, {"news.example/museum?ref=home": MUSEUM, "news.example/empty": ""})
+    print(index)

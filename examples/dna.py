@@ -1,8 +1,8 @@
-"""How far two genomes have drifted apart, from sketches of their k-mers (Broder et al. 1997, §6: features of any objects).
+"""Estimate how far genomes have diverged, from sketches of their k-mers, as Mash does (Ondov et al. 2016).
 
-A feature here is a string of 21 bases, on either strand: of a k-mer and its reverse complement the smaller fingerprint
-stands for both. From the resemblance j of two sets of k-mers follows the rate of mutation, ln((1 + j) / 2j) / k
-(Ondov et al., "Mash", 2016). Genomes are generated: an ancestor, and descendants with single bases changed.
+A feature is a string of 21 bases on either strand: the smaller of the fingerprints of a k-mer and its reverse complement.
+From the Jaccard similarity j of two sets of k-mers follows the mutation rate, ln((1 + j) / 2j) / k. The genomes are
+made up: an ancestor, and descendants with single bases changed.
 """
 
 import math
@@ -18,27 +18,36 @@ rabin = nd.Rabin()
 
 
 def kmers(genome: bytes) -> np.ndarray:
-    """A 64-bit value for each k-mer, the same for both strands. O(bases)."""
+    """Return a 64-bit value for each k-mer, the same for both strands, in O(bases)."""
     forward = rabin.sliding(genome, K)
-    backward = rabin.sliding(genome.translate(COMPLEMENT)[::-1], K)[::-1]
+    backward = rabin.sliding(reverse_complement(genome), K)[::-1]
     return np.minimum(forward, backward)
 
 
-def mutated(genome: bytes, rate: float) -> bytes:
+def reverse_complement(genome: bytes) -> bytes:
+    """Return the other strand."""
+    return genome.translate(COMPLEMENT)[::-1]
+
+
+def mutate(genome: bytes, rate: float) -> bytes:
+    """Replace each base by another one with probability `rate`."""
     return bytes(random.choice(b"ACGT".replace(bytes([base]), b"")) if random.random() < rate else base for base in genome)
 
 
+# 1. Make the genomes. The third is read from the other strand, which has the same k-mers.
 random.seed(1)
 ancestor = bytes(random.choices(b"ACGT", k=50_000))
 rates = {"ancestor": 0.0, "sister": 0.001, "cousin": 0.01, "stranger": 0.05}
-genomes = [mutated(ancestor, rate) for rate in rates.values()]
-genomes[2] = genomes[2].translate(COMPLEMENT)[::-1]  # read from the other strand: the same k-mers
+genomes = [mutate(ancestor, rate) for rate in rates.values()]
+genomes[2] = reverse_complement(genomes[2])
 
+# 2. Sketch the sets of k-mers: 1000 values each.
 sets = [kmers(genome) for genome in genomes]
 sketches = nd.BottomSketcher(size=1000).sketch_hashes(np.concatenate(sets), np.cumsum([0, *map(len, sets)]))
 
+# 3. Estimate similarity, and from it the mutation rate.
 for i, (name, rate) in enumerate(rates.items()):
-    low, high = sketches.interval(0, i)
     j = sketches.resemblance(0, i)
-    distance = math.log((1 + j) / (2 * j)) / K
-    print(f"{name}: resemblance {j:.3f} ({low:.3f} to {high:.3f}), mutated {distance:.4f}, in truth {rate}")
+    low, high = sketches.interval(0, i)
+    print(f"{name}: similarity {j:.3f} ({low:.3f} to {high:.3f}), "
+          f"mutation rate {math.log((1 + j) / (2 * j)) / K:.4f}, true rate {rate}")

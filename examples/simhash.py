@@ -1,7 +1,7 @@
-"""Pages that differ in a banner or a date, found by their simhashes (Manku, Jain, Das Sarma 2007).
+"""Find pages that differ only in a date, by their simhashes, with weights learned from the corpus (Manku et al. 2007).
 
-Every page of a site has the same words around it. Weights learned from the pages (idf) let what is common count little, so
-that two articles are told apart and two copies of one are not.
+Every page of a site has the same words around its article. Inverse document frequency (idf) lets these common words count
+little, so two articles lie farther apart and two copies of one article closer together.
 """
 
 import numpy as np
@@ -16,14 +16,16 @@ articles = [
 ]
 pages = [f"{frame} {article} read on {day}" for article in articles for day in ("monday", "tuesday")]
 
+# 1. Compare the distances with equal weights and with idf. Pages 0 and 1, 2 and 3, 4 and 5 are copies.
 words = nd.Shingling(width=2)
 idf = nd.Idf.learn(pages, words)
 for name, weights in (("equal weights", None), ("idf", idf)):
     sketches = nd.SimHasher(weights=weights, shingling=words).sketch_many(pages)
-    twins = np.mean([sketches.distance(i, i + 1) for i in (0, 2, 4)])
+    copies = np.mean([sketches.distance(i, i + 1) for i in (0, 2, 4)])
     others = np.mean([sketches.distance(i, j) for i in (0, 1) for j in (2, 3, 4, 5)])
-    print(f"{name}: twins differ in {twins:.1f} bits, pages of the same site in {others:.1f}")
+    print(f"{name}: copies differ in {copies:.1f} bits, other pages of the site in {others:.1f}")
 
+# 2. Find all pairs within 8 bits.
 index = nd.HammingIndex(sketches.values[sketches.valid], ids=np.flatnonzero(sketches.valid), max_distance=8)
 for a, b, distance in zip(*index.pairs(), strict=True):
     print(f"pages {a} and {b} differ in {distance} bits")

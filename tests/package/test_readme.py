@@ -23,7 +23,8 @@ import ndcore
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-WITH_LINKS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "DESIGN.md"]
+EXAMPLES = ROOT / "examples" / "README.md"
+WITH_LINKS = [*PAGES, EXAMPLES, ROOT / "CONTRIBUTING.md", ROOT / "DESIGN.md"]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
 LONGEST_README = 900  # words
 RUN_BY_CI = {"<!-- command: try -->", "<!-- command: test -->"}  # .ci/run reads these two from the page
@@ -233,6 +234,11 @@ def test_every_page_can_be_reached() -> None:
 def test_the_index_lists_every_page() -> None:
     index = ROOT / "docs" / "README.md"
     assert set(PAGES) - {README, index} <= {target for _, target, _ in links(index)}
+
+
+def test_the_list_of_examples_is_complete() -> None:
+    listed = {target for _, target, _ in links(EXAMPLES)}
+    assert listed == {path for path in EXAMPLES.parent.iterdir() if path.suffix in (".py", ".jsonl")}
 
 
 def test_pictures_are_small() -> None:
