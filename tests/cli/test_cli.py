@@ -20,7 +20,7 @@ from commands import ROWS, RUN, jsonl, refused, run, text
 
 import ndcore
 from ndcore.cli.summary import printable
-from ndcore.files.writing import spliced
+from ndcore.files.output_directory import spliced
 
 ATTENTIVE = (  # to Ctrl-C, which what runs in the background of a shell is not
     "import signal, sys; from ndcore.cli.main import main; signal.signal(signal.SIGINT, signal.default_int_handler); "

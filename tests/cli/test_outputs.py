@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ndcore.cli.main import main
-from ndcore.files.outputs import check_output
-from ndcore.files.sources import UsageError
+from ndcore.files.errors import UsageError
+from ndcore.files.output_paths import check_output
 
 
 def refusal(path: object, what: str = "index", **how: object) -> str:

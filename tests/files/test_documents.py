@@ -19,10 +19,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore.files.columns import Grouping, Ids, Ranking
-from ndcore.files.documents import DocumentError, Documents
+from ndcore.files.document_fields import Grouping, Ids, Ranking
+from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.records import RecordError, RecordParser
-from ndcore.files.sources import UsageError, distinct_names, find
+from ndcore.files.sources import distinct_names, find
 
 ROWS = [{"id": f"d{i}", "text": f"text number {i}", "score": i % 3, "lang": "en" if i % 2 else "fr"} for i in range(25)]
 needs_msgspec = pytest.mark.skipif("not __import__('importlib.util').util.find_spec('msgspec')", reason="no msgspec")

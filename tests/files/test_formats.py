@@ -21,15 +21,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ndcore.cli.main import main
-from ndcore.files import elements as elements_module
+from ndcore.files import json_elements as elements_module
+from ndcore.files.arrow import ArrowFile
 from ndcore.files.columnar import rewrite
-from ndcore.files.columns import Grouping
 from ndcore.files.compression import decompressed
-from ndcore.files.delimited import cells, raw_rows
-from ndcore.files.documents import DocumentError, Documents
-from ndcore.files.elements import Elements
+from ndcore.files.csv_tsv import cells, raw_rows
+from ndcore.files.document_fields import Grouping
+from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError
 from ndcore.files.formats import recognise
-from ndcore.files.ipc import ArrowFile
+from ndcore.files.json_elements import Elements
 from ndcore.files.sources import Source
 
 WORDS = re.findall(r"\w+", "the quick brown fox jumps over the lazy dog while seven wizards quietly boil a large pot")

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from ndcore.cli.main import main
-from ndcore.files.documents import DocumentError, Documents
+from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.selection import Selection
-from ndcore.files.sources import UsageError, find
+from ndcore.files.sources import find
 
 fsspec = pytest.importorskip("fsspec")
 

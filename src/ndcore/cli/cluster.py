@@ -30,9 +30,10 @@ from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import DESCRIPTION, described, is_collection
 from ndcore.collection.settings import FLOOR
 from ndcore.files.documents import Documents
-from ndcore.files.outputs import check_output
-from ndcore.files.places import Place, SavedPlaces
-from ndcore.files.sources import DocumentError, Inputs, UsageError
+from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.output_paths import check_output
+from ndcore.files.provenance import Place, SavedPlaces
+from ndcore.files.sources import Inputs
 from ndcore.human import counted, human_bytes
 from ndcore.progress import by_position, reporting
 from ndcore.sketch.minhash import MinHasher

@@ -17,11 +17,12 @@ from ndcore.alignment.passages import Passages, passages
 from ndcore.cli.summary import plain, printable
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.documents import Documents
-from ndcore.files.formats import recognise
-from ndcore.files.own import refuse_own
-from ndcore.files.places import Place
-from ndcore.files.sources import STDIN, WHOLE, DocumentError, UsageError, find, format_of, is_stream, is_url
-from ndcore.files.spool import read_whole
+from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.formats import WHOLE, recognise
+from ndcore.files.ndcore_files import refuse_own
+from ndcore.files.provenance import Place
+from ndcore.files.sources import STDIN, find, format_of, is_stream, is_url
+from ndcore.files.stream_copies import read_whole
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher

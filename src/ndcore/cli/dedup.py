@@ -18,14 +18,22 @@ import numpy as np
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.inputs import COLLECTION, SKETCHES, text_field
-from ndcore.files import writing
-from ndcore.files.columns import Grouping, Ids, Ranking
+from ndcore.files.document_fields import Grouping, Ids, Ranking
 from ndcore.files.documents import Documents
-from ndcore.files.formats import RECORDS
-from ndcore.files.json_lines import write_ids, write_lines
-from ndcore.files.outputs import STDOUT
-from ndcore.files.places import Place
-from ndcore.files.sources import STDIN, WHOLE, DocumentError, Inputs, Source, UsageError, is_stream, is_url
+from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.formats import RECORDS, WHOLE
+from ndcore.files.jsonl_output import write_ids, write_lines
+from ndcore.files.output_directory import (
+    OutputDirectory,
+    write_annotated,
+    write_clusters,
+    write_kept,
+    write_kept_ids,
+    write_summary,
+)
+from ndcore.files.output_paths import STDOUT
+from ndcore.files.provenance import Place
+from ndcore.files.sources import STDIN, Inputs, Source, is_stream, is_url
 from ndcore.files.verdicts import Verdicts
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
@@ -189,18 +197,18 @@ class Run:
             reason = f"{first.reason} (and {counted(len(texts.rejected) - 1, 'other document')} could not be read either)"
             raise DocumentError(first.path, first.number, reason if len(texts.rejected) > 1 else first.reason)
 
-    def write(self, output: writing.OutputDirectory) -> dict[str, Any]:
+    def write(self, output: OutputDirectory) -> dict[str, Any]:
         """Everything below the output directory; the summary is returned."""
         with reporting(not self.args.quiet) as report:
             if not isinstance(self.texts, Documents):
                 self._write_kept_ids(output)
             elif self.args.annotate:
-                writing.write_annotated(output, self.texts, self.verdicts, report)
+                write_annotated(output, self.texts, self.verdicts, report)
             else:
-                writing.write_kept(output, self.texts, self.verdicts.kept, report)
-        writing.write_clusters(output, self.verdicts)
+                write_kept(output, self.texts, self.verdicts.kept, report)
+        write_clusters(output, self.verdicts)
         account = self.account()
-        writing.write_summary(output, account)
+        write_summary(output, account)
         return account
 
     def print(self) -> dict[str, Any]:
@@ -224,10 +232,10 @@ class Run:
             summary.print_ignored(self.texts.ignored, sys.stderr)
         return account
 
-    def _write_kept_ids(self, output: writing.OutputDirectory) -> None:
+    def _write_kept_ids(self, output: OutputDirectory) -> None:
         name = self.sources[0].name if len(self.sources) == 1 else "sketches"
         kept = np.flatnonzero(self.verdicts.kept)
-        writing.write_kept_ids(output, name, (self.verdicts.name(int(position)) for position in kept))
+        write_kept_ids(output, name, (self.verdicts.name(int(position)) for position in kept))
 
     def account(self) -> dict[str, Any]:
         """The content of ``summary.json``."""

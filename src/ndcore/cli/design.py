@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 from ndcore.cli.summary import plain, printable
-from ndcore.files.outputs import check_output
-from ndcore.files.sources import UsageError
+from ndcore.files.errors import UsageError
+from ndcore.files.output_paths import check_output
 from ndcore.filters.design import ALTAVISTA, FilterDesign
 from ndcore.filters.pass_probability import miss_probability
 from ndcore.filters.search import design_filter

@@ -24,8 +24,10 @@ from ndcore.cli.inputs import COLLECTION, SKETCHES
 from ndcore.cli.summary import plain, printable
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.documents import Rejected, sizes
-from ndcore.files.outputs import STDOUT
-from ndcore.files.sources import WHOLE, Inputs, Source, UsageError
+from ndcore.files.errors import UsageError
+from ndcore.files.formats import WHOLE
+from ndcore.files.output_paths import STDOUT
+from ndcore.files.sources import Inputs, Source
 from ndcore.filters.search import design_filter
 from ndcore.human import counted, human_bytes
 from ndcore.parallel import thread_count

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.files.own import refuse_own
-from ndcore.files.sources import STDIN, UsageError, is_stream
+from ndcore.files.errors import UsageError
+from ndcore.files.ndcore_files import refuse_own
+from ndcore.files.sources import STDIN, is_stream
 from ndcore.hamming.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
 from ndcore.hamming.ids import as_ids
 from ndcore.hamming.index import KIND as INDEX

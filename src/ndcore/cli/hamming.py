@@ -16,8 +16,8 @@ import numpy as np
 from ndcore.cli.fingerprint_files import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
 from ndcore.cli.inputs import refuse_stdin_twice
 from ndcore.cli.summary import printable
-from ndcore.files.outputs import check_output
-from ndcore.files.sources import UsageError
+from ndcore.files.errors import UsageError
+from ndcore.files.output_paths import check_output
 from ndcore.hamming.index import HammingIndex, Matches, Pairs
 from ndcore.hamming.join import hamming_join
 from ndcore.hamming.pairs import hamming_pairs

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Collection, Sequence
 
 from ndcore.cli.summary import printable
-from ndcore.files.own import COLLECTION, SKETCHES
+from ndcore.files.errors import UsageError
+from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.selection import Selection
-from ndcore.files.sources import STDIN, Inputs, UsageError, find, refuse_overlaps
+from ndcore.files.sources import STDIN, Inputs, find, refuse_overlaps
 
 __all__ = ["COLLECTION", "SKETCHES", "find_inputs", "refuse_stdin_twice", "text_field"]
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TypeAlias
 
 from ndcore.cli.values import lines, memory, part, positive, seed
-from ndcore.files.webtext import PARTS
+from ndcore.files.html_text import PARTS
 
 UNITS = ("word", "char", "grapheme", "byte", "line")
 

@@ -11,7 +11,7 @@ from ndcore.cli import compare
 from ndcore.cli.inputs import text_field
 from ndcore.cli.summary import printable
 from ndcore.collection.collection import Collection, Resembling
-from ndcore.files.sources import UsageError
+from ndcore.files.errors import UsageError
 from ndcore.human import counted
 
 __all__ = ["query"]

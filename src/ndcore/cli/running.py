@@ -21,12 +21,13 @@ from ndcore.cli import compare_text, summary, thresholds
 from ndcore.cli.dedup import Run, binary, ids_of, load_sketches, refuse
 from ndcore.cli.inputs import COLLECTION, SKETCHES, find_inputs, refuse_stdin_twice, text_field
 from ndcore.cli.summary import printable
-from ndcore.files import writing
 from ndcore.files.documents import Documents
-from ndcore.files.outputs import STDOUT, check_output
-from ndcore.files.own import refuse_own
-from ndcore.files.sources import UsageError, starts_with
-from ndcore.files.tabular import TableFile, check_apart
+from ndcore.files.errors import UsageError
+from ndcore.files.ndcore_files import refuse_own
+from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.output_paths import STDOUT, check_output
+from ndcore.files.sources import starts_with
+from ndcore.files.table_files import TableFile, check_apart
 from ndcore.human import counted
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.container import kind_of, replacing
@@ -54,7 +55,7 @@ def dedup(args: argparse.Namespace) -> int:
         raise UsageError("--json and -o - both write to standard output; give a directory, or leave --json out")
     if args.output == STDOUT:
         binary(sys.stdout)  # or it is refused, before anything is read
-    output = None if args.output == STDOUT else writing.OutputDirectory(args.output, args.overwrite)
+    output = None if args.output == STDOUT else OutputDirectory(args.output, args.overwrite)
     found, known = find_inputs(args, (args.inputs, {SKETCHES}), (args.against, {SKETCHES, COLLECTION}))
     if output is not None:
         output.refuse_overlap([*found.sources, *known.sources])
@@ -107,7 +108,7 @@ def _refuse_several(args: argparse.Namespace) -> None:
             raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
 
 
-def _write(run: Run, output: writing.OutputDirectory | None) -> dict[str, Any]:
+def _write(run: Run, output: OutputDirectory | None) -> dict[str, Any]:
     """Write the result to standard output, or below a directory; of several thresholds, to a folder each."""
     if output is None:
         return run.print()

@@ -11,9 +11,10 @@ from ndcore.cli.dedup import open_documents, settings
 from ndcore.cli.sketch_arguments import OPTIONS
 from ndcore.cli.summary import nothing_found
 from ndcore.dedup.first_pass import sketch_corpus
-from ndcore.files.columns import Ids
+from ndcore.files.document_fields import Ids
 from ndcore.files.documents import Documents
-from ndcore.files.sources import DocumentError, Inputs, UsageError
+from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.sources import Inputs
 from ndcore.filters.search import design_filter
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, by_position, reporting

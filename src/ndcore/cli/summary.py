@@ -10,8 +10,10 @@ from typing import Any, TextIO
 import numpy as np
 
 from ndcore.files.documents import Documents, Rejected
-from ndcore.files.outputs import STDOUT
-from ndcore.files.sources import WHOLE, DocumentError, Ignored
+from ndcore.files.errors import DocumentError
+from ndcore.files.formats import WHOLE
+from ndcore.files.output_paths import STDOUT
+from ndcore.files.sources import Ignored
 from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted
 

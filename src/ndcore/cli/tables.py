@@ -17,10 +17,10 @@ from ndcore.cli.summary import printable
 from ndcore.collection.clustering import CLASSES
 from ndcore.collection.collection import Collection
 from ndcore.files.documents import Documents
-from ndcore.files.outputs import STDOUT
-from ndcore.files.places import SavedPlaces
-from ndcore.files.sources import UsageError
-from ndcore.files.tabular import Column, Table, TableFile, write_json_lines
+from ndcore.files.errors import UsageError
+from ndcore.files.output_paths import STDOUT
+from ndcore.files.provenance import SavedPlaces
+from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
 from ndcore.files.verdicts import finite
 from ndcore.human import counted
 

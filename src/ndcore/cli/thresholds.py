@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 from ndcore.cli.dedup import Run
 from ndcore.cli.summary import printable
-from ndcore.files.writing import OutputDirectory, write_summary
+from ndcore.files.output_directory import OutputDirectory, write_summary
 
 __all__ = ["print_table", "write_each"]
 

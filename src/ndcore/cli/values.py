@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ndcore.checks import parsed_size
-from ndcore.files.webtext import PARTS
+from ndcore.files.html_text import PARTS
 
 
 def threshold(text: str) -> float:

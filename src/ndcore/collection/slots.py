@@ -14,7 +14,7 @@ pairs/…      pairs of documents, and what their samples share       phases    
 paired       common values: value, holders, example                 fourphase              fourphase
 clusters     labels, classes, resemblances, chains                  collection             collection
 ids          ids of documents, in their order and sorted            collection             names
-places       where documents stand in files (checked there)         commands/clustering    files/places
+places       where documents stand in files (checked there)         commands/clustering    files/provenance
 ===========  =====================================================  =====================  ============================
 
 A file is believed in nothing: its checksums say that it was not damaged, not who wrote it. Names, types and lengths of

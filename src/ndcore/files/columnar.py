@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ndcore.files.ipc import ArrowFile, check_names, first_line
+from ndcore.files.arrow import ArrowFile, check_names, first_line
+from ndcore.files.errors import DocumentError
 from ndcore.files.records import MISSING, Record, RecordError, check_columns, check_id, joined, splits
-from ndcore.files.sources import DocumentError, Source
+from ndcore.files.sources import Source
 
 _BATCH_BYTES = 8 << 20
 _GROUP_BYTES = 64 << 20

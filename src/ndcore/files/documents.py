@@ -13,21 +13,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.files import columnar, pages
-from ndcore.files.columns import Grouping, Ids, Ranking
-from ndcore.files.delimited import Table
+from ndcore.files import archived_pages, columnar
+from ndcore.files.csv_tsv import Table
+from ndcore.files.document_fields import Grouping, Ids, Ranking
+from ndcore.files.errors import DocumentError
+from ndcore.files.file_reader import read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS, renamed
-from ndcore.files.places import Place, Places, SavedPlaces
-from ndcore.files.rawrecords import SPLIT, raw_records
+from ndcore.files.html_text import PARTS, html_reader
+from ndcore.files.provenance import Place, Places, SavedPlaces
+from ndcore.files.raw_records import SPLIT, raw_records
 from ndcore.files.records import Record, RecordError, RecordParser
 from ndcore.files.selection import Selection
-from ndcore.files.sources import DocumentError, Ignored, Inputs, Source, find, stamp
-from ndcore.files.spool import WorkDirectory, spool
-from ndcore.files.streams import read_whole
-from ndcore.files.webtext import PARTS, html_reader
+from ndcore.files.sources import Ignored, Inputs, Source, find, stamp
+from ndcore.files.stream_copies import WorkDirectory, spool
 from ndcore.text.inputs import Extracted
 
-__all__ = ["DocumentError", "Documents", "Rejected", "sizes"]
+__all__ = ["Documents", "Rejected", "sizes"]
 
 BATCH_BYTES = 8 << 20
 BATCH_DOCUMENTS = 1 << 16
@@ -229,12 +230,13 @@ class Documents:
 
     def kinds(self, index: int) -> dict[str, int]:
         """How many records of the archive ``sources[index]`` are no documents, by their kind; sorted."""
-        return {kind: number for kind, number in sorted(self._kinds.get(index, {}).items()) if kind != pages.MISNAMED}
+        kinds = sorted(self._kinds.get(index, {}).items())
+        return {kind: number for kind, number in kinds if kind != archived_pages.MISNAMED}
 
     @property
     def decoded_already(self) -> int:
         """Documents in archives whose payload does not have the coding that its headers name."""
-        return sum(kinds[pages.MISNAMED] for kinds in self._kinds.values())
+        return sum(kinds[archived_pages.MISNAMED] for kinds in self._kinds.values())
 
     def place(self, position: int) -> Place:
         """Return where a document stands. O(log files)."""
@@ -443,7 +445,7 @@ class Documents:
         self, source: Source, wanted: Callable[[int], bool], counts: Counter[str] | None = None
     ) -> Iterator[Record | tuple[int, str]]:
         counts = Counter() if counts is None else counts
-        return pages.documents(source, self._parser.fields, self._part, wanted, counts)
+        return archived_pages.documents(source, self._parser.fields, self._part, wanted, counts)
 
     def _parse(self, source: Source) -> Callable[[int, bytes], Record]:
         """The function from the number and the bytes of a record of `source` to the record."""

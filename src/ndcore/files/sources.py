@@ -20,11 +20,9 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from ndcore.collection.manifest import DESCRIPTION
-from ndcore.files.errors import DocumentError as DocumentError
-from ndcore.files.errors import UsageError as UsageError
-from ndcore.files.formats import WHOLE as WHOLE
+from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import Format, of_name, recognise
-from ndcore.files.own import COLLECTION, OUTPUT, SUMMARY, is_own_file, own_directory, own_remote, refuse_own
+from ndcore.files.ndcore_files import COLLECTION, OUTPUT, SUMMARY, is_own_file, own_directory, own_remote, refuse_own
 from ndcore.files.remote import beginnings, expanded, is_remote, listed
 from ndcore.files.selection import Selection
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ndcore.clusters.assignments import sizes_of
-from ndcore.files.columns import Ids
-from ndcore.files.places import Place
+from ndcore.files.document_fields import Ids
+from ndcore.files.provenance import Place
 
 CLASSES = ("identical", "lexical", "shingle", "near", "version")
 

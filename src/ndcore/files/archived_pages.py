@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ndcore.files.archives import LONGEST, BrokenHead, Entry, Head, entries, header_fields
 from ndcore.files.compression import Damaged, frames
+from ndcore.files.errors import DocumentError
+from ndcore.files.html_text import decoded_text, html_reader
 from ndcore.files.records import Record, RecordError
-from ndcore.files.sources import DocumentError, Source
-from ndcore.files.webtext import decoded_text, html_reader
+from ndcore.files.sources import Source
+from ndcore.files.web_archive import LONGEST, BrokenHead, Entry, Head, entries, header_fields
 
 FIELDS = ("url", "host", "date")
 MISNAMED = "decoded already"  # payloads without the coding that their headers name

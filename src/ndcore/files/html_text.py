@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ndcore.files.sources import DocumentError
+from ndcore.files.errors import DocumentError
 from ndcore.text.inputs import Extracted
 from ndcore.text.shingling import Shingling
 

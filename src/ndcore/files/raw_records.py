@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from ndcore.files.delimited import raw_rows
-from ndcore.files.elements import Elements
+from ndcore.files.csv_tsv import raw_rows
+from ndcore.files.file_reader import lines
 from ndcore.files.formats import DELIMITERS
+from ndcore.files.json_elements import Elements
 from ndcore.files.records import is_blank
 from ndcore.files.sources import Source
-from ndcore.files.streams import lines
 
 SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are split into such records
 

@@ -15,7 +15,7 @@ from commands import jsonl, run, text
 from webarchives import INFO, arc, html, http, response, save, words
 
 from ndcore.files.documents import Documents
-from ndcore.files.places import Place, Places, SavedPlaces
+from ndcore.files.provenance import Place, Places, SavedPlaces
 
 DAY = datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC)
 

@@ -13,9 +13,10 @@ import pytest
 
 import ndcore
 from ndcore.cli.main import main
-from ndcore.files.documents import DocumentError, Documents
+from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError
 from ndcore.files.formats import of_name
-from ndcore.files.webtext import decoded_html, decoded_text
+from ndcore.files.html_text import decoded_html, decoded_text
 
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
 

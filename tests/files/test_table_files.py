@@ -14,10 +14,10 @@ from commands import ROWS, jsonl, run, text
 from webarchives import html, response, save
 
 import ndcore as nd
-from ndcore.files import tabular
+from ndcore.files import table_files
 from ndcore.files.documents import ANNOTATION_COLUMNS
-from ndcore.files.sources import UsageError
-from ndcore.files.tabular import Column, Table, TableFile
+from ndcore.files.errors import UsageError
+from ndcore.files.table_files import Column, Table, TableFile
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -241,11 +241,11 @@ def test_where_tables_may_be(
     def fails(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ndcore.files.writing.write_clusters", fails)
+    monkeypatch.setattr("ndcore.cli.dedup.write_clusters", fails)
     assert run("dedup", tmp_path / "in", "-o", tmp_path / "out2", "--table", tmp_path / "new.csv") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     capsys.readouterr()
-    real = tabular.importlib.util.find_spec
+    real = table_files.importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == "pyarrow" else real(name, *rest))
     assert run("dedup", corpus, "-o", tmp_path / "out3", "--table", tmp_path / "t.parquet") == 2
     assert "pip install 'ndcore[parquet]'; or write .csv or .jsonl" in capsys.readouterr().err
@@ -263,7 +263,7 @@ AWKWARD = ["a,b", 'say "x"', "two\nlines", "\ud800 alone", "", "=1+1", "ü"]
 def test_awkward_values_in_batches(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
-    monkeypatch.setattr(tabular, "BATCH", 3)
+    monkeypatch.setattr(table_files, "BATCH", 3)
     columns = [Column("id", "id"), Column("n", "integer"), Column("x", "number"), Column("t", "truth"), Column("d", "time")]
     day = datetime.datetime(2024, 2, 29, 1, 2, 3, 4000, tzinfo=datetime.timezone(datetime.timedelta(hours=-2)))
     rows = [(ident, None if i else 2**62, None, bool(i % 2), day if i else None) for i, ident in enumerate(AWKWARD)]

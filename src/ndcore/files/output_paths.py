@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ndcore.files.errors import UsageError
 from ndcore.files.remote import is_remote
-from ndcore.files.sources import STDIN, UsageError
+from ndcore.files.sources import STDIN
 
 __all__ = ["STDOUT", "check_output"]
 

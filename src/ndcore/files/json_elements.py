@@ -9,8 +9,8 @@ from typing import NoReturn
 
 from ndcore.files.compression import Damaged
 from ndcore.files.errors import DocumentError
+from ndcore.files.file_reader import reading
 from ndcore.files.sources import Source
-from ndcore.files.streams import reading
 
 LONGEST = 256 << 20  # bytes of an element, or between two, that are held in memory
 _CHUNK = 1 << 20

@@ -13,9 +13,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import IO
 
+from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, recognise
 from ndcore.files.remote import remote_chunks
-from ndcore.files.sources import STDIN, DocumentError, Source, is_stream, is_url
+from ndcore.files.sources import STDIN, Source, is_stream, is_url
 from ndcore.storage.disk_space import FULL, TEMPORARY, name_place
 
 _CHUNK = 1 << 20

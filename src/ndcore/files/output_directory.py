@@ -17,21 +17,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ndcore.files import columnar
-from ndcore.files.archives import entries
+from ndcore.files.archive_stream import Tape
+from ndcore.files.archived_pages import Page, examine
 from ndcore.files.compression import open_writer, packed
-from ndcore.files.delimited import joined, raw_rows
+from ndcore.files.csv_tsv import joined, raw_rows
 from ndcore.files.documents import ANNOTATION, ANNOTATION_COLUMNS, Documents
-from ndcore.files.elements import Elements
-from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS
-from ndcore.files.outputs import check_output
-from ndcore.files.own import SUMMARY, is_output
-from ndcore.files.pages import Page, examine
-from ndcore.files.rawrecords import raw_records
-from ndcore.files.sources import WHOLE, DocumentError, Source, UsageError
-from ndcore.files.spool import chunks
-from ndcore.files.streams import open_reader
-from ndcore.files.tape import Tape
+from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.file_reader import open_reader
+from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS, WHOLE
+from ndcore.files.json_elements import Elements
+from ndcore.files.ndcore_files import SUMMARY, is_output
+from ndcore.files.output_paths import check_output
+from ndcore.files.raw_records import raw_records
+from ndcore.files.sources import Source
+from ndcore.files.stream_copies import chunks
 from ndcore.files.verdicts import Verdicts
+from ndcore.files.web_archive import entries
 from ndcore.progress import Progress
 from ndcore.storage.disk_space import name_place
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ndcore.files.errors import DocumentError
+from ndcore.files.file_reader import lines
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Record, RecordError, RecordParser, check_columns, check_id
 from ndcore.files.records import joined as merged
 from ndcore.files.sources import Source
-from ndcore.files.streams import lines
 
 LONGEST = 256 << 20  # bytes of a row that are held in memory
 _BOM = b"\xef\xbb\xbf"

@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ndcore.files import columnar
-from ndcore.files.delimited import cells, header
+from ndcore.files.csv_tsv import cells, header
 from ndcore.files.documents import ANNOTATION, Documents
+from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
-from ndcore.files.rawrecords import SPLIT
+from ndcore.files.output_directory import numbered, raw_documents, spliced, to_json
+from ndcore.files.raw_records import SPLIT
 from ndcore.files.records import without_bom
-from ndcore.files.sources import DocumentError, Source
-from ndcore.files.writing import numbered, raw_documents, spliced, to_json
+from ndcore.files.sources import Source
 from ndcore.progress import Progress
 
 __all__ = ["write_ids", "write_lines"]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from ndcore.files.outputs import STDOUT, check_output
-from ndcore.files.sources import UsageError
-from ndcore.files.writing import to_json, to_string
+from ndcore.files.errors import UsageError
+from ndcore.files.output_directory import to_json, to_string
+from ndcore.files.output_paths import STDOUT, check_output
 from ndcore.storage.disk_space import naming
 
 __all__ = ["Column", "Table", "TableFile", "check_apart", "write_json_lines"]

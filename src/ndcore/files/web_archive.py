@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from ndcore.files.sources import DocumentError, Source
-from ndcore.files.streams import open_counted
-from ndcore.files.tape import Tape
-from ndcore.files.webtext import is_utf8
+from ndcore.files.archive_stream import Tape
+from ndcore.files.errors import DocumentError
+from ndcore.files.file_reader import open_counted
+from ndcore.files.html_text import is_utf8
+from ndcore.files.sources import Source
 
 LONGEST = 256 << 20  # bytes of a record that is held in memory
 _HEAD = 1 << 16

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ndcore.files.compression import FORMATS, Damaged, decompressed
-from ndcore.files.sources import DocumentError, Source
+from ndcore.files.errors import DocumentError
+from ndcore.files.sources import Source
 
 LONGEST = 1 << 30  # bytes that a compressed document may have
 _BUFFER = 1 << 20
