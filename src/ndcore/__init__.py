@@ -1,8 +1,8 @@
-"""ndcore: documents that are roughly the same.
+"""Find near-duplicate documents.
 
-Shingling, Rabin fingerprints, sketches, features and clustering as Broder (1997, 2000) and Broder et al. (1997) define
-them; simhash and the search of fingerprints within a few bits as Manku et al. (2007) do. `near_duplicates` does the main
-job; the parts it is made of are public.
+MinHash signatures, other sketches, LSH filters, exact Jaccard similarity (resemblance) and clusters as Broder (1997,
+2000) and Broder et al. (1997) define them; simhash and its search as Manku et al. (2007) define them. `near_duplicates`
+does the main job; its parts are public.
 """
 
 from pathlib import Path
@@ -43,7 +43,7 @@ from ndcore.text.shingling import POLYNOMIAL, Shingling
 
 
 def get_include() -> str:
-    """The folder of the C headers, for programs that embed the kernels."""
+    """Return the directory of the C headers, for programs that embed the kernels."""
     return str(Path(__file__).parent / "core")
 
 

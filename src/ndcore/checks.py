@@ -1,4 +1,4 @@
-"""Checks of arguments that several functions take, so that each has one wording. Imports nothing else of ndcore."""
+"""Check arguments that several functions take, each with one wording. Imports nothing of ndcore."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def is_number(value: object) -> bool:
 
 
 def checked_threshold(threshold: float) -> float:
-    """Return the threshold; ValueError unless it is a number above 0 and at most 1."""
+    """Return the threshold as a float. Raises ValueError unless it is a number above 0 and at most 1."""
     if not is_number(threshold) or not 0 < threshold <= 1:
         raise ValueError(f"threshold is a resemblance above 0 and at most 1, got {threshold!r:.80}")
     return float(threshold)
 
 
 def parsed_size(text: str) -> int:
-    """Return the bytes that a size says, as 512M or 2G, in powers of 1024; ValueError where it is none."""
+    """Parse a size such as 512M or 2G, in powers of 1024, to bytes. Raises ValueError for anything else."""
     match = _SIZE.fullmatch(text.strip())
     size = int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
     if size <= 0:
@@ -50,9 +50,9 @@ def parsed_size(text: str) -> int:
 
 
 def checked_memory_limit(limit: int | str | None) -> int | None:
-    """Return a limit of memory in bytes, given as a number or as a size (`parsed_size`).
+    """Return a memory limit in bytes, given as a number or as a size (see `parsed_size`).
 
-    ValueError for what is below one byte or no size, TypeError for other types.
+    Raises ValueError for a limit below one byte or a str that is not a size, TypeError for other types.
     """
     if limit is None:
         return None
@@ -69,14 +69,14 @@ def checked_memory_limit(limit: int | str | None) -> int | None:
 
 
 def check_ids(ids: Any, n: int | None) -> None:
-    """Check, before documents are read, that these can be the ids of `n` documents (None: not known yet).
+    """Check before documents are read that these can be the ids of `n` documents (None: not known yet).
 
     Raises
     ------
     TypeError
-        A number, one str or bytes, a mapping or a set: none of them lists an id for each document.
+        For a number, a single str or bytes, a mapping or a set.
     ValueError
-        There are more or fewer of them.
+        If there are more or fewer ids than documents.
     """
     if isinstance(ids, (str, bytes, bytearray, Mapping, AbstractSet)) or not isinstance(ids, Iterable):
         meant = f"; did you mean threshold={float(ids)!r}?" if isinstance(ids, (float, np.floating)) and 0 < ids <= 1 else ""
@@ -87,7 +87,7 @@ def check_ids(ids: Any, n: int | None) -> None:
 
 
 def check_documents(texts: Any, name: str = "texts") -> None:
-    """TypeError where an iterable holds no documents in an order: a str or a path, a mapping, a set, a table."""
+    """Raise TypeError for iterables that are not a sequence of documents: a str, a path, a mapping, a set, a table."""
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"{name} is one {type(texts).__name__}; give a list of documents, [text] for a single one, "
                         "ndcore.load(path) for saved sketches; the ndcore command reads files of documents")
@@ -108,10 +108,10 @@ def check_documents(texts: Any, name: str = "texts") -> None:
 
 
 def position_of(document: Any, ids: Sequence[Any] | None, total: int) -> int:
-    """Return the position of a document: an int is one, whatever the ids are; a str or bytes is looked up among them.
+    """Return the position of a document: an int is a position; a str or bytes is looked up among the ids.
 
-    IndexError for a position outside 0 … total − 1, KeyError for an id that no document has, ValueError for one that several
-    have, TypeError for other types, and for ids where none were given.
+    Raises IndexError for a position outside 0 … total − 1, KeyError for an unknown id, ValueError for an id of several
+    documents, TypeError for other types, and for an id if there are no ids.
     """
     if is_int(document):
         if not 0 <= document < total:
@@ -133,7 +133,7 @@ def position_of(document: Any, ids: Sequence[Any] | None, total: int) -> int:
 
 
 def imported(module: str, purpose: str, package: str) -> Any:
-    """Import an optional package for `purpose`. ImportError names what to install."""
+    """Import an optional package for `purpose`. Raises ImportError that names the package to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -141,7 +141,7 @@ def imported(module: str, purpose: str, package: str) -> Any:
 
 
 def checked_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
-    """Return the value as an int. TypeError for bools, floats and whatever else is none, ValueError outside least … most."""
+    """Return the value as an int. Raises TypeError for other types, bool among them, ValueError outside least … most."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} is {value!r:.80} of type {type(value).__name__}; it must be an int")
     number = operator.index(value)
@@ -153,13 +153,13 @@ def checked_int(name: str, value: Any, least: int | None = None, most: int | Non
 
 
 def check_numbered(n: int, what: str, advice: str) -> None:
-    """Raise ValueError where n things are more than 32 bits can number."""
+    """Raise ValueError if `n` items are too many for 32-bit numbers."""
     if n > MOST_NUMBERED:
         raise ValueError(f"{n:,} {what} are more than {MOST_NUMBERED:,}, which have numbers of 32 bits: {advice}")
 
 
 def checked_shape(groups: int, group_size: int, need: int) -> tuple[int, int, int]:
-    """Return the shape of a filter. ValueError where no pair could ever share `need` features."""
+    """Return the shape of a filter. Raises ValueError if no pair could ever share `need` features."""
     groups = checked_int("groups", groups, 1)
     group_size = checked_int("group_size", group_size, 1)
     need = checked_int("need", need, 1)

@@ -1,4 +1,7 @@
-"""Which form of each kernel runs. All forms return the same bits; `NDCORE_VARIANT` and `using` demand some."""
+"""Choose the variant of each kernel that runs. All variants return the same bits.
+
+The fastest variant that the CPU can run is the default; `NDCORE_VARIANT` and `using` choose others.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ class _Kernel(Protocol):
 
 
 class _OneForm:
-    """A kernel that has its portable form only."""
+    """A kernel that has only its portable variant."""
 
     def variants(self) -> dict[str, bool]:
         return {"portable": True}
@@ -38,7 +41,7 @@ KERNELS: dict[str, _Kernel] = {
 
 
 def variants() -> dict[str, dict[str, str]]:
-    """The forms of every kernel, best first, each "running", "available" or "not on this CPU".
+    """Return the variants of every kernel, best first, each "running", "available" or "not on this CPU".
 
     >>> sorted(variants())
     ['hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'simhash', 'text']
@@ -55,19 +58,19 @@ def variants() -> dict[str, dict[str, str]]:
 
 
 def demand(stem: str, name: str) -> None:
-    """Run this form of this kernel, or raise ValueError: a demand is never replaced by something else."""
+    """Run this variant of this kernel, or raise ValueError: a demand is never replaced by another variant."""
     if stem not in KERNELS:
-        raise ValueError(f"no kernel is called {stem!r}; there are {', '.join(KERNELS)}")
+        raise ValueError(f"there is no kernel {stem!r}; kernels are {', '.join(KERNELS)}")
     kernel = KERNELS[stem]
     if not kernel.use(name):
         known = kernel.variants()
         reason = "this CPU cannot run it" if name in known else "there is no such variant"
-        runnable = ", ".join(form for form, runs in known.items() if runs)
+        runnable = ", ".join(variant for variant, runs in known.items() if runs)
         raise ValueError(f"cannot run {stem}={name}: {reason}; here {stem} has {runnable}")
 
 
 def apply(demands: str) -> None:
-    """Carry out a value of NDCORE_VARIANT: "" (the best of everything), "portable", or "rabin=portable,minhash=avx2"."""
+    """Apply a value of NDCORE_VARIANT: "" (the best of all), "portable", or "rabin=portable,minhash=avx2"."""
     for kernel in KERNELS.values():
         kernel.use(None)
     for item in filter(None, (part.strip() for part in demands.split(","))):
@@ -83,9 +86,10 @@ def apply(demands: str) -> None:
 
 @contextlib.contextmanager
 def using(**demands: str) -> Iterator[None]:
-    """Run certain forms within a `with` block, for tests and measurements: ``with nd.using(minhash="portable"):``.
+    """Run chosen variants within a `with` block, for tests and benchmarks: ``with nd.using(minhash="portable"):``.
 
-    The choice is the process's, not the thread's. ValueError where a demand cannot be met; nothing has changed then.
+    The choice holds for the whole process, not for one thread. Raises ValueError, and changes nothing, if a variant
+    cannot run.
     """
     before = {stem: KERNELS[stem].chosen() for stem in demands if stem in KERNELS}
     try:

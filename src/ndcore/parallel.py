@@ -1,4 +1,4 @@
-"""Divide work among threads."""
+"""Run work on several threads, in order and interruptible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads asked for; None: one per CPU that this process may use."""
+    """Return the number of threads; None means one per CPU that this process may use."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not is_int(threads) or threads < 1:
@@ -30,8 +30,8 @@ def thread_count(threads: int | None) -> int:
 def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:
     """Yield work(item) for every item, in order, on several threads; at most two items per thread are in flight.
 
-    Where the caller leaves early, by Ctrl-C or another exception, loops of the kernels in the threads end within
-    milliseconds (`_signals.check_signals`) and what waits is not begun.
+    If the caller leaves early, by Ctrl-C or another exception, the kernels in the threads stop within milliseconds
+    (`_signals.check_signals`) and waiting items are not begun.
     """
     count = thread_count(threads)
     if count == 1:

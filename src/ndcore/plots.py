@@ -1,7 +1,8 @@
-"""Pictures of filters, of intervals and of resemblances, each with the numbers it shows (Broder 2000, Figures 1 and 2).
+"""Plot filters, confidence intervals and resemblances, with the data of each plot (Broder 2000, Figures 1 and 2).
 
-Every picture has a function that gives its data and needs NumPy alone, and a ``plot_`` function that draws them with
-matplotlib (extra `plot`) and returns both. Figures are made without pyplot: nothing is shown, no state is left behind.
+Each plot has a function that computes its data and needs only NumPy, and a ``plot_`` function that draws it with
+matplotlib (extra `plot`) and returns figure and data. Figures are made without pyplot: nothing is displayed and no global
+state changes. Charts of the HTML reports are separate (`report.charts`): they are SVG and need no matplotlib.
 
 >>> from ndcore import ALTAVISTA
 >>> curve = filter_curve(ALTAVISTA, points=5)
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 
-# Okabe and Ito's colours, told apart by the colour-blind, with a dash of its own each for print without colour.
+# Okabe and Ito's palette for colour-blind readers; each colour has its own dash for print without colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)), (0, (1, 1)), (0, (9, 2)),
                            (0, (4, 1, 1, 1, 1, 1)))
@@ -51,14 +52,14 @@ RESEMBLANCES = (0.5, 0.8, 0.95)
 
 
 class Curves(NamedTuple):
-    """Series of y values, by name, along the same x values."""
+    """Series of y values by name, over the same x values."""
 
     x: Floats
     series: dict[str, Floats]
 
 
 class Bands(NamedTuple):
-    """Of one size of sketch: estimates, and the ends of their intervals."""
+    """Estimates from sketches of one size, and the ends of their confidence intervals."""
 
     estimate: Floats
     low: Floats
@@ -73,13 +74,13 @@ class Histogram(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """A matplotlib figure, and the data it shows."""
+    """A matplotlib figure and its data."""
 
     figure: Any
     data: Any
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write .png, .svg or .pdf; equal data give equal bytes. ValueError for other suffixes."""
+        """Write a .png, .svg or .pdf file; equal data give equal bytes. Raises ValueError for other suffixes."""
         import matplotlib as mpl
 
         suffix = checked_format(path)
@@ -89,7 +90,7 @@ class Plot(NamedTuple):
 
 
 def checked_format(path: str | os.PathLike[str]) -> str:
-    """The suffix of a picture, in lower case; ValueError where it is none that is written."""
+    """Return the suffix of a picture in lower case. Raises ValueError if it is not a supported format."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(f"{os.fspath(path)}: pictures are written as {', '.join(FORMATS)}; name a file that ends so")
@@ -100,19 +101,19 @@ def checked_format(path: str | os.PathLike[str]) -> str:
 
 
 def filter_curve(*designs: FilterDesign, points: int = 1001) -> Curves:
-    """Probability that a pair becomes a candidate, of each design, along resemblances from 0 to 1.
+    """Compute the probability of a candidate pair for each design, over resemblances from 0 to 1.
 
     Parameters
     ----------
     *designs : FilterDesign
-        At least one. Equal shapes are one series.
+        One or more designs. Designs of the same shape share a series.
     points : int
         At least 2.
 
     Raises
     ------
     ValueError
-        Where there are no designs, or too few points.
+        If there are no designs or fewer than 2 points.
     """
     if not designs:
         raise ValueError("a curve needs at least one design; give for instance ndcore.ALTAVISTA")
@@ -123,12 +124,12 @@ def filter_curve(*designs: FilterDesign, points: int = 1001) -> Curves:
 
 
 def interval_bands(sizes: Iterable[int] = SIZES, confidence: float = 0.95) -> dict[int, Bands]:
-    """The interval that `Sketches.interval` gives for every estimate that sketches of each size can have.
+    """Compute the interval of `Sketches.interval` for every estimate that sketches of each size can have.
 
     Parameters
     ----------
     sizes : iterable of int
-        Minima of a signature, or members of a bottom sketch.
+        Numbers of minima of a signature, or of members of a bottom sketch.
     confidence : float
         Strictly between 0 and 1.
     """
@@ -143,9 +144,9 @@ def interval_bands(sizes: Iterable[int] = SIZES, confidence: float = 0.95) -> di
 def interval_widths(
     resemblances: Iterable[float] = RESEMBLANCES, sizes: Sequence[int] = (), confidence: float = 0.95
 ) -> Curves:
-    """Width of the interval, high − low, along sizes of sketches, for estimates nearest to each resemblance.
+    """Compute the width of the interval, high − low, over sizes of sketches, for the estimate nearest to each resemblance.
 
-    sizes: by default multiples of 20, which have the usual resemblances among their estimates, from 20 to 2000.
+    The default `sizes` are multiples of 20 from 20 to 2000, whose estimates include the usual resemblances.
     """
     x = np.array(sizes or [20, 40, 60, 80, 100, 140, 200, 280, 400, 560, 800, 1120, 1600, 2000], np.int64)
     series = {}
@@ -156,23 +157,23 @@ def interval_widths(
 
 
 def histogram(values: ArrayLike, width: float = 0.02) -> Histogram:
-    """Counts of resemblances in intervals of this width, from the multiple of it below the least value up to 1.
+    """Count resemblances in intervals of the same width, from the interval of the smallest value up to 1.
 
     Parameters
     ----------
     values : array of float in [0, 1]
-        For instance ``result.pairs.resemblance[result.verified]``: that of pairs without shingles is nan.
+        For instance ``result.pairs.resemblance[result.verified]``, which excludes the nan of pairs without shingles.
     width : float in (0, 1]
         1 divided by a whole number.
 
     Raises
     ------
     ValueError
-        For values outside [0, 1], none of them, and other widths.
+        If a value lies outside [0, 1], if there are no values, or for other widths.
     """
     array = checked_resemblance(values).ravel()
     if len(array) == 0:
-        raise ValueError("there are no values to count; give resemblances, for instance those of result.pairs")
+        raise ValueError("there are no values to count; give resemblances, for instance result.pairs.resemblance")
     if not 0.0 < width <= 1.0 or abs(1.0 / width - round(1.0 / width)) > 1e-9:
         raise ValueError(f"width is {width}; it must be 1 divided by a whole number, for example 0.02")
     parts = round(1.0 / width)
@@ -187,19 +188,19 @@ def histogram(values: ArrayLike, width: float = 0.02) -> Histogram:
 def plot_filter(
     *designs: FilterDesign, scale: Literal["linear", "log", "both"] = "both", points: int = 1001
 ) -> Plot:
-    """The curve of one or several filters, on a linear scale, a logarithmic one, or both side by side.
+    """Plot the curves of filters on a linear scale, a logarithmic scale, or both side by side.
 
     Parameters
     ----------
     *designs, points
-        As of `filter_curve`, which gives the data. Dots mark where half of the pairs pass, lines the thresholds.
+        As in `filter_curve`, which computes the data. Dots mark where half of the pairs pass; lines mark the thresholds.
     scale : "linear", "log" or "both"
         Broder 2000, Figure 1 or Figure 2. The logarithmic scale ends at 10^-12.
 
     Raises
     ------
     ImportError
-        matplotlib is not installed.
+        If matplotlib is not installed.
     """
     if scale not in ("linear", "log", "both"):
         raise ValueError(f'scale is {scale!r}; accepted are "linear", "log" and "both"')
@@ -234,9 +235,9 @@ def plot_filter(
 def plot_intervals(
     sizes: Iterable[int] = SIZES, resemblances: Iterable[float] = RESEMBLANCES, confidence: float = 0.95
 ) -> Plot:
-    """How far an estimate may be off: the ends of its interval, and the interval's width against the size of the sketch.
+    """Plot the ends of the confidence interval of each estimate, and the width of the interval against the sketch size.
 
-    The data are (`interval_bands`, `interval_widths`) of these arguments. ImportError where matplotlib is not installed.
+    The data are (`interval_bands`, `interval_widths`) of these arguments. Raises ImportError if matplotlib is not installed.
     """
     bands, widths = interval_bands(sizes, confidence), interval_widths(resemblances, (), confidence)
     figure, (ends, by_size) = _figure(2)
@@ -265,9 +266,9 @@ def plot_intervals(
 
 
 def plot_histogram(values: ArrayLike, width: float = 0.02, threshold: float | None = None) -> Plot:
-    """Bars of `histogram`, which gives the data and the errors; a line at the threshold, where there is one.
+    """Plot the bars of `histogram`, with a line at the threshold if it is given.
 
-    ImportError where matplotlib is not installed.
+    Raises the errors of `histogram`, and ImportError if matplotlib is not installed.
     """
     data = histogram(values, width)
     figure, [plot] = _figure(1)
@@ -293,7 +294,7 @@ def _name(design: FilterDesign) -> str:
 
 
 def _figure(count: int) -> tuple[Any, list[Any]]:
-    """A figure of `count` plots side by side."""
+    """Make a figure of `count` plots side by side."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -314,7 +315,7 @@ def _figure(count: int) -> tuple[Any, list[Any]]:
 
 
 def _styles(series: Iterable[object]) -> list[dict[str, Any]]:
-    """A colour and a dash for each."""
+    """Return a colour and a dash for each series."""
     return [{"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.6}
             for i, _ in enumerate(series)]
 
@@ -324,6 +325,6 @@ def _legend(plot: Any, title: str, **how: Any) -> None:
 
 
 def _plain_ticks(axis: Any, places: list[float]) -> None:
-    """Ticks at these places only, with their numbers."""
+    """Set ticks at these places only, labelled with their numbers."""
     axis.set_ticks(places, labels=[f"{place:,g}" for place in places])
     axis.set_ticks([], minor=True)

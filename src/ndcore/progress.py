@@ -1,6 +1,6 @@
-"""Progress reports: long jobs call a callable with ``(stage, done, total)``; total is None where it is not known.
+"""Progress reports: long jobs call a callable with ``(stage, done, total)``; total is None if it is not known.
 
-`done` and `total` count documents, pairs or other things that the stage goes through; bytes where they are `Bytes`.
+`done` and `total` count the items of the stage, for example documents or pairs, or bytes if they are `Bytes`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ __all__ = ["Bytes", "Progress", "by_position", "reporting", "resolve"]
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 INTERVAL = 0.1  # seconds between two drawings of a stage
-SETTLED = 1.0  # seconds after which a stage is told how long it will take
+SETTLED = 1.0  # seconds after which the remaining time is estimated
 
 
 class Bytes(int):
-    """A number of bytes among those that a callable gets."""
+    """A number of bytes, where other reports count items."""
 
 
 def resolve(progress: bool | Progress | None) -> Progress:
-    """The callable to report to.
+    """Return the callable to report to.
 
     Parameters
     ----------
     progress : bool, callable or None
-        None or False: nothing is reported. True: a bar on standard error, by `rich` where it is installed, else one
-        line that is rewritten; nothing where standard error is not a terminal. A callable is returned as it is.
+        None or False: nothing is reported. True: a bar on standard error, drawn by `rich` if it is installed, otherwise
+        as one rewritten line; nothing if standard error is not a terminal. A callable is returned as it is.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def resolve(progress: bool | Progress | None) -> Progress:
 
     Notes
     -----
-    A bar ends with its stage: when another begins, when done reaches total, or when the process ends. Jobs that can
-    fail in the middle use `reporting`, which ends it at once.
+    A bar ends with its stage: when the next stage begins, when done reaches total, or when the process ends. Jobs that
+    can fail use `reporting`, which ends the bar at once.
     """
     if progress is None or progress is False:
         return _silent
@@ -59,7 +59,7 @@ def resolve(progress: bool | Progress | None) -> Progress:
 
 @contextlib.contextmanager
 def reporting(progress: bool | Progress | None) -> Iterator[Progress]:
-    """`resolve` for a ``with`` block; a bar of ours is ended with the block, also by an exception."""
+    """Resolve `progress` for a ``with`` block, and end the bar with the block, also after an exception."""
     report = resolve(progress)
     try:
         yield report
@@ -71,27 +71,27 @@ def reporting(progress: bool | Progress | None) -> Iterator[Progress]:
 def by_position(
     report: Progress, stage: str, position: Callable[[], tuple[int, int] | None]
 ) -> Progress:
-    """Return a callable that tells `report` of one stage how many bytes of its files have been read.
+    """Return a callable that reports one stage in bytes read of its files.
 
     Parameters
     ----------
     report : callable
     stage : str
-        The stage; it reports how many documents it has done, and does not know how many there are.
+        The stage; it counts documents and does not know their total.
     position : callable
-        Returns (bytes read, bytes of all files), or None where that is not known: then documents are reported.
+        Returns (bytes read, bytes of all files), or None if that is not known: then documents are reported.
     """
     if report is _silent:
         return report
 
-    def told(name: str, done: int, total: int | None) -> None:
+    def report_bytes(name: str, done: int, total: int | None) -> None:
         place = position() if name == stage and total is None else None
         if place is None:
             report(name, done, total)
         else:
             report(name, Bytes(place[0]), Bytes(place[1]))
 
-    return told
+    return report_bytes
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:
@@ -106,7 +106,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 class _Bar:
-    """Keeps track of the stage and of the time; draws at most once per `INTERVAL`, and always the end of a stage."""
+    """A bar that is drawn at most once per `INTERVAL`, and always at the end of a stage."""
 
     def __init__(self) -> None:
         self._stage: str | None = None
@@ -123,14 +123,14 @@ class _Bar:
             atexit.register(self.close)
         self._done, self._total, self._pending = done, total, True
         now = time.monotonic()
-        if total is not None and done >= total and not isinstance(done, Bytes):  # what is read is not done yet
+        if total is not None and done >= total and not isinstance(done, Bytes):  # bytes read are not yet processed
             self.close()
         elif now - self._drawn >= INTERVAL:
             self._drawn = now
             self._show()
 
     def close(self) -> None:
-        """Draw what is pending and end the bar of the stage; harmless if there is none."""
+        """Draw the last state and end the bar; does nothing if there is none."""
         if self._stage is None:
             return
         if self._pending:
@@ -154,7 +154,7 @@ class _Bar:
 
 
 def _progressed(done: int, total: int | None, seconds: float) -> str:
-    """What is done, of how much, how fast (of bytes), and how long the rest will take at this rate.
+    """Describe progress: the amount done, the total, the speed of bytes, and the time left at this rate.
 
     >>> _progressed(Bytes(30_000_000), Bytes(120_000_000), 2.0)
     '30.0 MB of 120.0 MB (25%), 15 MB/s, 0:06 left'
@@ -173,7 +173,7 @@ def _progressed(done: int, total: int | None, seconds: float) -> str:
 
 
 class _Line(_Bar):
-    """One line, rewritten by a carriage return."""
+    """A line of text that is rewritten with a carriage return."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ class _Line(_Bar):
 
 
 class _RichBar(_Bar):
-    """A bar of rich, drawn from the calling thread only: a refreshing thread would not survive a fork."""
+    """A bar of rich, drawn by the calling thread only: a refreshing thread would not survive a fork."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -207,14 +207,14 @@ class _RichBar(_Bar):
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"))
         self._bar = Progress(*columns, console=Console(file=self._stream), auto_refresh=False)
-        self._task = self._bar.add_task(stage.replace("[", r"\["), total=None, told="")
+        self._task = self._bar.add_task(stage.replace("[", r"\["), total=None, state="")
         self._bar.start()
 
     def _draw(self, stage: str, done: int, total: int | None) -> None:
-        told = _progressed(done, total, time.monotonic() - self._begun)
-        self._bar.update(self._task, completed=done, total=total, told=told)
+        state = _progressed(done, total, time.monotonic() - self._begun)
+        self._bar.update(self._task, completed=done, total=total, state=state)
         self._bar.refresh()
 
     def _end(self) -> None:

@@ -1,4 +1,4 @@
-"""Arrays that results hold: nobody writes to them."""
+"""Make the arrays of results read-only."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 def frozen(value: T) -> T:
-    """Return a read-only view of an array, and named tuples with such views in place of their arrays; all else as it is.
+    """Return a read-only view of an array, or a named tuple of such views; any other value is returned unchanged.
 
-    Nothing is copied: what is mapped stays mapped. O(1) an array.
+    Nothing is copied, so memory maps stay memory maps. O(1) for each array.
     """
     if isinstance(value, np.ndarray):
         if value.flags.writeable:
@@ -27,7 +27,7 @@ def frozen(value: T) -> T:
 
 
 def private(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array read-only: itself where nobody can write to it, else a copy."""
+    """Return the array if nobody can write to it, otherwise a read-only copy."""
     base: Any = array
     while isinstance(base, np.ndarray):
         if base.flags.writeable:
@@ -37,12 +37,12 @@ def private(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def rebuilt(cls: Any, *values: Any) -> Any:
-    """Make a named tuple of arrays again, as `__reduce__` asks for it: NumPy forgets that they were read-only."""
+    """Rebuild an unpickled named tuple with read-only arrays: pickles of NumPy lose that flag."""
     return frozen(cls(*values))
 
 
 class Frozen:
-    """What a frozen dataclass inherits whose arrays are read-only, after copying and pickling too."""
+    """Base of frozen dataclasses whose arrays stay read-only after copying and pickling."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

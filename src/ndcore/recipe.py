@@ -1,7 +1,7 @@
 """Recipes: the parameters that turn a document into numbers.
 
-Two sketches can be compared only if they were made in the same way. A `Recipe` records how; it cannot be changed, it
-has an identifier that every saved file carries, and it says in words where another recipe differs.
+Two sketches can be compared only if they were made in the same way. A `Recipe` is an immutable record of that way. It has
+an identifier, which every saved file carries, and it names the first difference from another recipe.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _ABSENT = object()
 
 
 def callable_name(function: Callable[..., Any]) -> str:
-    """What a recipe says of a callable: where it is defined, or "unnamed callable" where nobody could find it again."""
+    """Return the name of a callable in recipes: its module and qualified name, or "unnamed callable" for a lambda."""
     name = f"{getattr(function, '__module__', None)}.{getattr(function, '__qualname__', '<')}"
     return f"unnamed callable {id(function)}" if "<" in name else f"callable {name}"
 
 
 class RecipeMismatch(ValueError):
-    """Two things made by different recipes were to be combined."""
+    """Raised when values of different recipes would be combined or compared."""
 
 
 class Recipe:
@@ -40,19 +40,19 @@ class Recipe:
     Parameters
     ----------
     parameters : mapping of str to bool, int, float, str, None or such a mapping
-        Names are not empty and hold no dot. Floats are finite. A str must not look like a decimal integer ("84"): in
-        the canonical form integers are decimal strings, and the two would be confused. NumPy scalars become Python's.
+        Names must not be empty or contain a dot. Floats must be finite. A str must not read as a decimal integer ("84"):
+        the canonical form writes integers as decimal strings. NumPy scalars become Python scalars.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is of another type, or breaks one of these rules; its dotted path is named.
+        If a parameter has another type or breaks one of these rules; the message gives its dotted path.
 
     Notes
     -----
     The canonical form is ``json.dumps(parameters, sort_keys=True, separators=(",", ":"))`` with every int (not bool) as
-    a decimal string, so that readers without big integers agree on it. `id` is its BLAKE2b-128 digest in hexadecimal.
-    Two recipes are equal exactly if their canonical forms are: 1, 1.0, "one" and True all differ.
+    a decimal string, so that readers without big integers can parse it. `id` is its BLAKE2b-128 digest in hexadecimal.
+    Two recipes are equal if and only if their canonical forms are: 1, 1.0, "one" and True all differ.
     """
 
     __slots__ = ("_canonical", "_id", "_parameters")
@@ -66,7 +66,7 @@ class Recipe:
 
     @property
     def id(self) -> str:
-        """32 hexadecimal characters: BLAKE2b-128 of the canonical form."""
+        """Identifier: BLAKE2b-128 of the canonical form, 32 hexadecimal characters."""
         return self._id
 
     @property
@@ -75,7 +75,7 @@ class Recipe:
         return _copy(self._parameters)
 
     def __getitem__(self, name: str) -> Any:
-        """One parameter of the outermost level; a nested dict is a copy. KeyError lists the names there are."""
+        """Return a parameter of the outermost level, a copy if it is a dict. KeyError lists the existing names."""
         if name not in self._parameters:
             raise KeyError(f"the recipe has no parameter {name!r}; it has {', '.join(self._parameters) or 'none'}")
         value = self._parameters[name]
@@ -103,10 +103,10 @@ class Recipe:
         return type(self), (self.parameters,)
 
     def check(self, other: Recipe, what: str = "sketches") -> None:
-        """Return if `other` equals this recipe, else raise `RecipeMismatch`.
+        """Raise `RecipeMismatch` unless `other` equals this recipe.
 
-        The message names the first parameter that differs, by its dotted path, with both values. First means: `kind`
-        before all others, then the alphabet, level by level.
+        The message gives the dotted path and both values of the first parameter that differs: `kind` first, then in
+        alphabetical order, level by level.
         """
         if not isinstance(other, Recipe):
             raise TypeError(f"a recipe is checked against a Recipe, not against {type(other).__name__}")
@@ -118,17 +118,17 @@ class Recipe:
         )
 
     def to_json(self) -> str:
-        """The canonical form (ASCII). `from_json` restores an equal recipe."""
+        """Return the canonical form, in ASCII; `from_json` restores an equal recipe."""
         return self._canonical
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Recipe:
-        """Recipe from `to_json`: strings that are decimal integers become ints again.
+        """Parse the result of `to_json`; strings of decimal integers become ints again.
 
         Raises
         ------
         ValueError
-            The text is not JSON, not an object, nested too deeply, or holds a value that no recipe can.
+            If the text is not JSON, not an object, nested too deeply, or holds a value that a recipe cannot.
         """
         try:
             loaded = json.loads(text)
@@ -140,7 +140,7 @@ class Recipe:
 
 
 def _plain_dict(parameters: Mapping[str, Any], path: str, depth: int) -> dict[str, Any]:
-    """Checked deep copy with Python scalars only; `path` ends in a dot except at the top."""
+    """Copy and check nested parameters, with Python scalars; `path` ends in a dot except at the top."""
     if depth >= MAX_DEPTH:
         raise ValueError(f"recipe parameter {path[:-1]!r} is nested more than {MAX_DEPTH} levels deep")
     plain = {}
@@ -186,7 +186,7 @@ def _with_decimals(value: Any) -> Any:
 
 
 def _with_ints(value: Any, depth: int) -> Any:
-    """Undo `_with_decimals`. A bare JSON integer is refused: the canonical form has none."""
+    """Undo `_with_decimals`. A bare JSON integer is refused: the canonical form never has one."""
     if depth > MAX_DEPTH:
         raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, dict):

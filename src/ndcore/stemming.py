@@ -1,4 +1,4 @@
-"""Words reduced to their stems, as the unit of a `Shingling` (Manku, Jain, Das Sarma 2007, §2). Needs the extra ``stem``."""
+"""Reduce words to their stems, as the unit of a `Shingling` (Manku, Jain, Das Sarma 2007, §2). Needs the extra ``stem``."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ __all__ = ["Stems", "stemmed"]
 
 
 def stemmed(language: str, words: Shingling | None = None) -> Stems:
-    """A unit whose tokens are the stems of a document's words, by an algorithm of Snowball.
+    """Return a unit whose tokens are the stems of the words of a document, by a Snowball algorithm.
 
     Parameters
     ----------
     language : str
-        The name of an algorithm of PyStemmer: "english", "german", "porter" …
+        The name of a PyStemmer algorithm: "english", "german", "porter" …
     words : Shingling, optional
-        Its tokens, of the unit "word", are what is stemmed. None: `Shingling()`, canonical words.
+        The words to stem: a shingling with the unit "word". None means `Shingling()`, canonical words.
 
     Returns
     -------
     Stems
-        For ``Shingling(unit=stemmed("english"))``. Its name in recipes tells the language, the version of Snowball and the
-        words, so sketches by it can be saved, and those of another version are refused.
+        A unit, as in ``Shingling(unit=stemmed("english"))``. Its name in recipes holds the language, the version of Snowball
+        and the words, so sketches can be saved, and sketches of another version are refused.
 
     Raises
     ------
     ImportError
-        PyStemmer is not installed.
+        If PyStemmer is not installed.
     ValueError
-        There is no such algorithm, or the tokens of `words` are no words.
+        If there is no such algorithm, or the unit of `words` is not "word".
 
     Notes
     -----
-    About a microsecond for every word, under the GIL.
+    Takes about a microsecond for each word and holds the GIL.
     """
     return Stems(language, Shingling() if words is None else words)
 
 
 class Stems:
-    """What `stemmed` gives: a callable of a document that returns the stems of its words."""
+    """A callable that returns the stems of the words of a document. Made by `stemmed`."""
 
     def __init__(self, language: str, words: Shingling) -> None:
         try:
@@ -49,7 +49,7 @@ class Stems:
         except ImportError as error:
             raise ImportError("stemming needs PyStemmer: pip install 'ndcore[stem]'") from error
         if language not in Stemmer.algorithms():
-            raise ValueError(f"no stemming algorithm is called {language!r}; there are {', '.join(Stemmer.algorithms())}")
+            raise ValueError(f"there is no stemming algorithm {language!r}; PyStemmer has {', '.join(Stemmer.algorithms())}")
         if not isinstance(words, Shingling) or words.unit != "word":
             raise ValueError(f"words must be a Shingling of the unit 'word', whose tokens can be stemmed, got {words!r}")
         self.language, self.words = language, words

@@ -71,7 +71,7 @@ def test_portable_by_environment():
     [
         ("minhash=sse9", "cannot run minhash=sse9: there is no such variant; here minhash has "),
         ("pairs=sse9", "cannot run pairs=sse9: there is no such variant; here pairs has portable"),
-        ("murmur=portable", "no kernel is called 'murmur'; there are hamming, minhash, modsketch, pairs, rabin, "),
+        ("murmur=portable", "there is no kernel 'murmur'; kernels are hamming, minhash, modsketch, pairs, rabin, "),
         ("avx2", "NDCORE_VARIANT has 'avx2'; it takes \"portable\" or kernel=variant, separated by commas"),
         ("portable,minhash=", "cannot run minhash=: there is no such variant"),
         ("rabin=portable;minhash=portable", "cannot run rabin=portable;minhash=portable"),
@@ -110,7 +110,7 @@ def test_using_restores_what_ran_before():
     ("demands", "message"),
     [
         ({"minhash": "portable", "rabin": "mmx"}, "cannot run rabin=mmx: there is no such variant"),
-        ({"minhash": "portable", "nothing": "portable"}, "no kernel is called 'nothing'"),
+        ({"minhash": "portable", "nothing": "portable"}, "there is no kernel 'nothing'"),
     ],
 )
 def test_nothing_has_changed_where_a_demand_cannot_be_met(demands, message):

@@ -1,4 +1,4 @@
-"""One checksummed file of named arrays, with a JSON header.
+"""Read and write one file format: named arrays with a JSON header, all under checksums.
 
 Layout, all integers little-endian:
 
@@ -18,7 +18,7 @@ The arrays follow in the order of the table, in C order, each aligned to 64 byte
 aligned byte after the JSON text; ``checksum`` is BLAKE2b-128 of the array's bytes. Gaps are zero, nothing follows the
 last array. So every byte of a file is either under a checksum or known.
 
-Files are supposed to be damaged or hostile: sizes are checked against the size of the file before anything is
+Every file is treated as damaged or hostile: sizes are checked against the size of the file before anything is
 allocated, only plain types are accepted, nothing is unpickled.
 """
 
@@ -36,17 +36,15 @@ import stat
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import AnyPath, Arrays
 from ndcore.storage.disk_space import name_place
 
 __all__ = ["Contents", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
-
-AnyPath: TypeAlias = "str | os.PathLike[str]"
-Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 MAGIC = b"\x89NDCORE\n"
 VERSION = 1
@@ -62,11 +60,11 @@ _FIELDS = {"name", "dtype", "shape", "offset", "checksum"}
 
 
 class CorruptFile(ValueError):
-    """The file is damaged, cut short, of a newer format, or none of ours. The message names it and the reason."""
+    """Raised for a file that is damaged, truncated, of a newer format, or not of ndcore; the message gives the reason."""
 
 
 class Contents(NamedTuple):
-    """What `peek` tells of a file: its kind, its header, and of each array the dtype and the shape."""
+    """The kind and header of a file, and the dtype and shape of each array."""
 
     kind: str
     header: dict[str, Any]
@@ -83,31 +81,31 @@ class _Entry(NamedTuple):
 
 
 def write(
-    path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, durable: bool = True
+    path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *, durable: bool = True
 ) -> None:
-    """Write a file, or replace one, atomically: readers see the old content or the new, never a part.
+    """Write or replace a file atomically: readers see the old content or the new, never a part.
 
     Parameters
     ----------
     path : str or path
-        A temporary file is made beside it, flushed to disk and renamed. A symbolic link is followed.
+        The file to write. A temporary file beside it is flushed to disk and renamed. Symbolic links are followed.
     kind : str
-        What the file is, for example ``"sketches"``; `read` can ask for it.
+        What the file holds, for example ``"sketches"``; `read` can require it.
     header : dict
-        Whatever JSON can hold and give back unchanged: str keys, lists rather than tuples, finite floats.
+        Anything that JSON returns unchanged: str keys, lists rather than tuples, finite floats.
     arrays : dict of str to array
         Any shape of bool, int8-64, uint8-64, float16-64 or fixed bytes (``S``); stored little-endian in C order. Like
         NumPy itself, ``S`` arrays drop trailing zero bytes of their elements.
     durable : bool
-        Wait until the disk has it. False: for temporary files.
+        Wait until the data is on disk. Use False for temporary files.
 
     Raises
     ------
     TypeError, ValueError
-        A header or array that cannot be stored. The path is untouched then, as after any other exception.
+        If the header or an array cannot be stored. The path is untouched then, as after any exception.
     """
     if not isinstance(kind, str) or not kind:
-        raise ValueError(f"the kind of a file is a str that is not empty, not {kind!r}")
+        raise ValueError(f"the kind of a file is a non-empty str, not {kind!r}")
     stored = {name: _storable(name, array) for name, array in arrays.items()}
     text = _header_text(kind, header, stored)
     data_start = _aligned(_START + len(text))
@@ -121,34 +119,34 @@ def write(
 
 
 def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: bool = True
-         ) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a file.
+         ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read the header and the arrays of a file.
 
     Parameters
     ----------
     path : str or path
     kind : str, optional
-        The kind the file must be of.
+        The kind that the file must have.
     mmap : bool
         Map the file instead of reading it: the arrays are read-only and share the page cache. The file must not be
         overwritten in place meanwhile (`write` never does that; on Windows it cannot replace a mapped file).
     verify : bool
-        Check the arrays' checksums, which reads every byte. False is for mapped files larger than memory that were
-        verified before; header, sizes and gaps are checked all the same.
+        Check the checksums of the arrays, which reads every byte. Use False for mapped files larger than memory that
+        were verified before; header, sizes and gaps are always checked.
 
     Returns
     -------
     header : dict
-    arrays : dict of str to array, in the order they were written
+    arrays : dict of str to array, in the order in which they were written
 
     Raises
     ------
     CorruptFile
-        Any damage, or a newer format version.
+        If the file is damaged or has a newer format version.
     ValueError
-        The file is sound, but of another kind.
+        If the file is sound but of another kind.
     OSError
-        The file cannot be opened.
+        If the file cannot be opened.
     """
     with _opened(path) as (file, size):
         found, header, entries = _read_header(file, size, path)
@@ -166,9 +164,9 @@ def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: 
 
 
 def kind_of(path: AnyPath) -> str | None:
-    """The kind of a file of ours; None of any other file, and where there is no regular one.
+    """Return the kind of a file of ndcore, or None if it is another file or not a regular file.
 
-    CorruptFile where it begins like one of ours and is damaged.
+    Raises CorruptFile if the file begins like one of ndcore and is damaged.
     """
     file = Path(path)
     if not file.is_file():
@@ -180,7 +178,7 @@ def kind_of(path: AnyPath) -> str | None:
 
 
 def peek(path: AnyPath) -> Contents:
-    """Kind, header and table of a file, without reading the arrays. Raises as `read` does."""
+    """Read the kind, the header and the table of arrays, but not the arrays. Raises like `read`."""
     with _opened(path) as (file, size):
         kind, header, entries = _read_header(file, size, path)
     return Contents(kind, header, {entry.name: (entry.dtype, entry.shape) for entry in entries})
@@ -191,7 +189,7 @@ def peek(path: AnyPath) -> Contents:
 
 def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if not isinstance(name, str) or not name:
-        raise ValueError(f"the name of an array is a str that is not empty, not {name!r}")
+        raise ValueError(f"the name of an array is a non-empty str, not {name!r}")
     array = np.asarray(array, order="C")
     dtype = array.dtype.newbyteorder("<")
     if not _DTYPE.fullmatch(dtype.str):
@@ -239,9 +237,9 @@ def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 @contextlib.contextmanager
 def replacing(path: AnyPath, durable: bool, need: int = 0) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `path` on success, and vanishes on any exception.
+    """Open a new file that replaces `path` on success and is deleted on any exception.
 
-    OSError names `path`, and where the disk is full, the `need` bytes that the file takes.
+    OSError names `path` and, if the disk is full, the `need` bytes that the file takes.
     """
     target = Path(path).resolve()
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
@@ -263,7 +261,7 @@ def replacing(path: AnyPath, durable: bool, need: int = 0) -> Iterator[BinaryIO]
 
 
 def sync(place: Path) -> None:
-    """Wait until the disk has a file, or what a folder lists, where the system can tell."""
+    """Wait until a file or the entries of a directory are on disk, where the system can tell."""
     with contextlib.suppress(OSError):
         descriptor = os.open(place, os.O_RDONLY)
         try:
@@ -342,7 +340,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _entry(fields: Any, data_start: int, path: AnyPath) -> _Entry:
-    """One checked row of the table of arrays."""
+    """Check one row of the table of arrays."""
     if not isinstance(fields, dict) or fields.keys() != _FIELDS:
         raise _corrupt(path, f"a row of the table of arrays does not have the fields {', '.join(sorted(_FIELDS))}")
     name, dtype, shape, offset, checksum = (fields[k] for k in ("name", "dtype", "shape", "offset", "checksum"))
@@ -367,7 +365,7 @@ def _is_size(value: Any) -> bool:
 
 
 def _check_gaps(file: BinaryIO, entries: list[_Entry], path: AnyPath) -> None:
-    """The bytes between the JSON text and the arrays are zero. `file` stands at the end of the JSON text."""
+    """Check that the bytes between arrays are zero. `file` stands at the end of the JSON text."""
     for entry in entries:
         gap = file.read(entry.start - file.tell())
         if any(gap):

@@ -1,4 +1,4 @@
-"""Room on disks: an error of writing names the path that the user knows, what is free there, and what is needed."""
+"""Make errors of full disks useful: they name the path that the user gave, the free space and the space needed."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ TEMPORARY = "temporary files; set TMPDIR to a directory with room"
 def name_place(
     error: OSError, path: str | os.PathLike[str], *, inside: Path | None = None, need: int = 0, hint: str = ""
 ) -> None:
-    """Give an error of writing the path that the user knows.
+    """Put the path that the user gave into an error of writing.
 
     Parameters
     ----------
     error : OSError
-        It stays as it is where it names another place already.
+        Changed in place, unless it already names another file.
     path : path
-        What is written, as the user named it.
+        The path that is written, as the user gave it.
     inside : Path, optional
-        What the error may name in place of it: a file or folder that becomes `path` when it is whole.
+        The temporary file or directory that becomes `path` when it is complete; the error may name it instead.
     need : int
-        Bytes that `path` takes in all, where that is known.
+        Bytes that `path` takes in all, if known.
     hint : str
-        What to do.
+        Advice to add to the message.
     """
     place = os.fspath(path)
     named = error.filename
@@ -59,7 +59,7 @@ def name_place(
 def naming(
     path: str | os.PathLike[str], *, inside: Path | None = None, need: int = 0, hint: str = ""
 ) -> Iterator[None]:
-    """Let errors of writing in the block go through `name_place`."""
+    """Apply `name_place` to errors of writing in the block."""
     try:
         yield
     except OSError as error:

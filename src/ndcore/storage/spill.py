@@ -1,4 +1,4 @@
-"""Arrays that grow, in memory up to a limit and in an unnamed temporary file past it."""
+"""Arrays that grow in memory up to a limit, then in an unnamed temporary file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SpooledArray", "SpooledSets", "temporary_file", "writing_temporary"]
 
 
 def temporary_file(owner: object) -> IO[bytes]:
-    """Open an unnamed temporary file that is closed when its owner goes; write to it within `writing_temporary`."""
+    """Open an unnamed temporary file that is closed with its owner. Write to it within `writing_temporary`."""
     with writing_temporary():
         file = tempfile.TemporaryFile(prefix="ndcore-")
     weakref.finalize(owner, _close, file)
@@ -29,18 +29,18 @@ def _close(file: IO[bytes]) -> None:
 
 
 def writing_temporary() -> contextlib.AbstractContextManager[None]:
-    """Let OSError name the directory of temporary files, and say what to do."""
+    """Name the directory of temporary files in any OSError of the block, with advice."""
     return naming(tempfile.gettempdir(), hint=TEMPORARY)
 
 
 class SpooledArray:
-    """Rows of one dtype and width, appended in chunks.
+    """An array of rows that are appended in chunks.
 
     Parameters
     ----------
     dtype : dtype
     limit : int, optional
-        Bytes to hold in memory; None: everything.
+        Bytes to keep in memory; None keeps everything.
     """
 
     def __init__(self, dtype: DTypeLike, limit: int | None = None) -> None:
@@ -56,6 +56,7 @@ class SpooledArray:
         return self._rows
 
     def append(self, chunk: NDArray[Any]) -> None:
+        """Append rows; all chunks have the same shape beyond the first dimension."""
         self._shape = chunk.shape[1:]
         self._rows += len(chunk)
         self.nbytes += chunk.nbytes
@@ -72,7 +73,7 @@ class SpooledArray:
         self._chunks.clear()
 
     def array(self) -> NDArray[Any]:
-        """All rows as one array (a memory map of the file, where there is one). Nothing can be appended afterwards."""
+        """Return all rows as one array, a memory map if they were spilled. Nothing can be appended afterwards."""
         shape = (self._rows, *self._shape)
         if self._file is not None and self.nbytes:
             with writing_temporary():
@@ -87,7 +88,7 @@ class SpooledArray:
 
 
 class SpooledSets:
-    """Ascending sets of uint64 by number, appended in order, read back in any order."""
+    """Ascending sets of uint64, appended in order and read back by number in any order."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -97,7 +98,7 @@ class SpooledSets:
         self._file: IO[bytes] | None = None
 
     def append(self, values: NDArray[np.uint64], offsets: NDArray[np.int64]) -> None:
-        """Add the sets values[offsets[i] : offsets[i + 1]]."""
+        """Append the sets values[offsets[i] : offsets[i + 1]]."""
         self._ends.extend((offsets[1:] + self._ends[-1]).tolist())
         if self._file is None and 8 * self._ends[-1] > self.limit:
             self._file = temporary_file(self)
@@ -112,12 +113,12 @@ class SpooledSets:
                 self._file.write(memoryview(values).cast("B"))
 
     def sizes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Elements of these sets."""
+        """Return the number of elements of each of these sets."""
         ends = np.asarray(self._ends, np.int64)
         return ends[numbers + 1] - ends[numbers]
 
     def gather(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """(values, offsets) of these sets, end to end."""
+        """Read these sets end to end, as (values, offsets)."""
         offsets = np.concatenate([[0], np.cumsum(self.sizes(numbers))]).astype(np.int64)
         values = np.empty(int(offsets[-1]), np.uint64)
         if self._file is None and self._joined is None:
