@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pairing import FARTHEST, differences
 
 import ndcore as nd
-from ndcore.hamming.plan import plan_join
+from ndcore.hamming.table_plan import plan_join
 
 K = 3
 COUNT, QUERIES = 10**8, 10**6

@@ -19,7 +19,7 @@ from measure import Report, Watched, options, own_memory, pinned, usable_cpus
 from numpy.typing import NDArray
 
 import ndcore as nd
-from ndcore.hamming.plan import plan_pairs
+from ndcore.hamming.table_plan import plan_pairs
 
 K = 3
 COUNTS = (10**6, 10**7, 64 * 10**6)

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import ndcore as nd
 from ndcore import _hamming
 from ndcore.hamming import index as hamming_index
-from ndcore.hamming.tables import Found
+from ndcore.hamming.sorted_tables import Found
 from ndcore.reference import hamming as reference
 
 

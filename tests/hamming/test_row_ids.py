@@ -12,8 +12,8 @@ import pytest
 
 import ndcore as nd
 from ndcore.hamming.ids import as_ids
-from ndcore.hamming.strings import Strings
 from ndcore.storage import container
+from ndcore.storage.packed_ids import PackedStrings
 
 VALUES = np.arange(3, dtype=np.uint64)
 
@@ -136,7 +136,7 @@ def test_one_long_id_takes_no_room_beside_others(make, tmp_path):
 
 
 def test_ids_of_one_hash_are_told_apart(monkeypatch):
-    monkeypatch.setattr("ndcore.hamming.strings.hash", len, raising=False)
+    monkeypatch.setattr("ndcore.storage.packed_ids.hash", len, raising=False)
     ids = ["plumless", *map(str, range(5000)), "buckeroo", "plumless"]
     index = nd.HammingIndex(np.arange(5003, dtype=np.uint64), ids, max_distance=0)
     assert index.remove(["17"]) == 1
@@ -157,8 +157,8 @@ def test_ids_of_one_checksum_are_found_without_comparing_them_all(monkeypatch):
     assert len(set(map(zlib.crc32, ids.tolist()))) == 1
     index = nd.HammingIndex(np.arange(5000, dtype=np.uint64), ids, max_distance=0)
     compared = []
-    at = Strings.at
-    monkeypatch.setattr(Strings, "at", lambda strings, row: compared.append(row) or at(strings, row))
+    at = PackedStrings.at
+    monkeypatch.setattr(PackedStrings, "at", lambda strings, row: compared.append(row) or at(strings, row))
     assert index.remove(ids[:1000]) == 1000
     assert len(compared) < 1100
 

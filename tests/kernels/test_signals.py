@@ -77,7 +77,7 @@ def test_keyboard_interrupt_ends_the_process(call):
 def test_a_command_ends_with_130(threads, tmp_path):
     crowd = np.random.default_rng(1).integers(0, 1 << 44, 1 << 20, dtype=np.uint64) << np.uint64(20)
     np.save(tmp_path / "crowd.npy", crowd)
-    code = ("import signal, sys, ndcore.cli.main, ndcore.hamming.pairs\n"
+    code = ("import signal, sys, ndcore.cli.main, ndcore.hamming.all_pairs\n"
             "signal.signal(signal.SIGINT, signal.default_int_handler); "
             "print('running', flush=True); sys.exit(ndcore.cli.main.main())")
     command = ["hamming", "pairs", str(tmp_path / "crowd.npy"), "--threads", threads, "-q"]
@@ -182,9 +182,9 @@ def test_crowds_that_fit_are_found_exactly(bits, monkeypatch):
         found = nd.hamming_pairs(values, max_distance=2, bits=bits, threads=threads)
         assert set(zip(found.a.tolist(), found.b.tolist(), strict=True)) == expected
         assert len(found.a) == len(expected)
-    monkeypatch.setattr("ndcore.hamming.pairs.MAX_PAIRS", len(expected))
+    monkeypatch.setattr("ndcore.hamming.all_pairs.MAX_PAIRS", len(expected))
     assert len(nd.hamming_pairs(values, max_distance=2, bits=bits).a) == len(expected)
-    monkeypatch.setattr("ndcore.hamming.pairs.MAX_PAIRS", len(expected) - 1)
+    monkeypatch.setattr("ndcore.hamming.all_pairs.MAX_PAIRS", len(expected) - 1)
     with pytest.raises(ValueError, match=f"more than {len(expected) - 1} pairs"):
         nd.hamming_pairs(values, max_distance=2, bits=bits)
 

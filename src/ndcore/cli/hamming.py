@@ -18,10 +18,10 @@ from ndcore.cli.inputs import refuse_stdin_twice
 from ndcore.cli.summary import printable
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
+from ndcore.hamming.all_pairs import hamming_pairs
 from ndcore.hamming.index import HammingIndex, Matches, Pairs
 from ndcore.hamming.join import hamming_join
-from ndcore.hamming.pairs import hamming_pairs
-from ndcore.hamming.plan import TablePlan, plan_tables
+from ndcore.hamming.table_plan import TablePlan, plan_tables
 from ndcore.recipe import Recipe
 
 ROWS_AT_ONCE = 1 << 16

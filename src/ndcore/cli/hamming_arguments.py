@@ -9,7 +9,7 @@ from ndcore.cli import hamming
 from ndcore.cli.fingerprint_files import FORMATS
 from ndcore.cli.options import INPUT, OUTPUT, SIZES, Group, add_json, add_overwrite, add_running
 from ndcore.cli.values import block_counts, bounded, integer, memory, positive, whole
-from ndcore.hamming.plan import MAX_DISTANCE
+from ndcore.hamming.table_plan import MAX_DISTANCE
 
 __all__ = ["add_hamming"]
 

@@ -30,7 +30,7 @@ from ndcore.collection.shelf import MemoryShelf, Shelf, part_name
 from ndcore.filters.design import FilterDesign
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.sketch.sketcher import Piece, Sketcher
+from ndcore.sketch.sketcher import SketchedPiece, Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.text.corpus import Corpus, TextCorpus, as_corpus
@@ -265,7 +265,7 @@ def _consecutive(shelf: Shelf) -> list[str]:
 def _read(
     shelf: Shelf, corpus: Corpus, sketcher: Sketcher, names: list[str], done: int, threads: int | None, report: Progress
 ) -> None:
-    waiting: list[Piece] = []
+    waiting: list[SketchedPiece] = []
     documents = nbytes = 0
     for piece in map_pieces(sketcher.sketch_piece, _pieces_from(corpus, done), threads):
         waiting.append(piece)

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore._types import Ints
-from ndcore.hamming.strings import Strings, hashes_of
+from ndcore.storage.packed_ids import PackedStrings, hashes_of
 
-__all__ = ["Identifiers", "as_ids"]
+__all__ = ["RowIds", "as_ids"]
 
 
 KINDS = {"i": "integers", "u": "integers", "U": "str", "S": "bytes"}
 TAIL = 4096  # rows past the sorted ones that a look-up reads through
 
 
-def as_ids(ids: ArrayLike) -> NDArray[Any] | Strings:
+def as_ids(ids: ArrayLike) -> NDArray[Any] | PackedStrings:
     """Ids in one dimension, as an array of int64 or of unsigned integers, or as str or bytes; TypeError for what is none
     of them, or mixed."""
     given = [ids] if isinstance(ids, (int, str, bytes)) else ids
@@ -29,12 +29,12 @@ def as_ids(ids: ArrayLike) -> NDArray[Any] | Strings:
         if array.dtype.kind in "iu":
             return array.astype(np.int64 if array.dtype.kind == "i" else array.dtype.newbyteorder("="), copy=False)
         if array.dtype.kind in "US" and not array.size:
-            return Strings.of([], array.dtype.kind == "U")
+            return PackedStrings.of([], array.dtype.kind == "U")
         given = array.tolist()  # what pandas, pyarrow and others make of str
     return _listed(given)
 
 
-def _listed(given: Sequence[Any]) -> NDArray[Any] | Strings:
+def _listed(given: Sequence[Any]) -> NDArray[Any] | PackedStrings:
     """Ids of a list. NumPy by itself would make floats of [1, 2^63], and str of ["a", 1]."""
     kind = next((kind for kind in (str, bytes) if len(given) and isinstance(given[0], kind)), (int, np.integer))
     for id in given:
@@ -46,7 +46,7 @@ def _listed(given: Sequence[Any]) -> NDArray[Any] | Strings:
         for id in given:
             if id[-1:] in ("\0", b"\0"):
                 raise TypeError(f"ids do not end with a NUL character, which arrays drop, got {id!r:.80}")
-        return Strings.of(given, kind is str)
+        return PackedStrings.of(given, kind is str)
     low, high = int(min(given, default=0)), int(max(given, default=0))
     if low < -1 << 63 or high >= 1 << 64 or (low < 0 and high >= 1 << 63):
         raise TypeError("ids that are integers are all int64 or all uint64, got "
@@ -54,12 +54,12 @@ def _listed(given: Sequence[Any]) -> NDArray[Any] | Strings:
     return np.array(given, np.int64 if high < 1 << 63 else np.uint64)
 
 
-def _kind(ids: NDArray[Any] | Strings) -> str:
+def _kind(ids: NDArray[Any] | PackedStrings) -> str:
     """What ids are, in words."""
-    return KINDS[ids.kind if isinstance(ids, Strings) else ids.dtype.kind]
+    return KINDS[ids.kind if isinstance(ids, PackedStrings) else ids.dtype.kind]
 
 
-class Identifiers:
+class RowIds:
     """The ids of rows 0, 1, …, to which more are added at the end.
 
     Until ids are given or rows dropped, the id of a row is its number.
@@ -69,21 +69,21 @@ class Identifiers:
         self.counted = counted  # ids are given out by counting
         self.count = 0  # rows
         self._next = 0  # the next id to give out
-        self._ids: NDArray[Any] | Strings | None = None  # with room at the end; None: row i has id i
+        self._ids: NDArray[Any] | PackedStrings | None = None  # with room at the end; None: row i has id i
         self._order = np.empty(0, np.int64)  # the first rows by ascending id, or by the hashes of strings
         self._hashes = np.empty(0, np.int64)  # these, ascending
 
     @classmethod
-    def of(cls, ids: NDArray[Any] | Strings | None, count: int, following: int | None) -> Identifiers:
+    def of(cls, ids: NDArray[Any] | PackedStrings | None, count: int, following: int | None) -> RowIds:
         """These ids (None: counted from 0), how many, the next one where they are counted."""
         made = cls(following is not None)
         made._ids, made.count, made._next = ids, count, following or 0
         return made
 
     @classmethod
-    def restored(cls, ids: NDArray[Any] | Strings | None, count: int, following: int | None) -> Identifiers:
+    def restored(cls, ids: NDArray[Any] | PackedStrings | None, count: int, following: int | None) -> RowIds:
         """Those of a file; ValueError where they do not fit each other."""
-        if ids is not None and not isinstance(ids, Strings) and (ids.dtype.kind not in "iu" or ids.shape != (count,)):
+        if ids is not None and not isinstance(ids, PackedStrings) and (ids.dtype.kind not in "iu" or ids.shape != (count,)):
             raise ValueError(f"it has {count} fingerprints and ids of {ids.dtype} {ids.shape}")
         counted = count if following is None else following
         if (ids is None and following is None and count) or not 0 <= count <= counted < 1 << 62:
@@ -100,11 +100,11 @@ class Identifiers:
         return KINDS["i"] if self._ids is None else _kind(self._ids)
 
     @property
-    def stored(self) -> NDArray[Any] | Strings | None:
+    def stored(self) -> NDArray[Any] | PackedStrings | None:
         """The ids of all rows, without room at the end, or None where they are 0, 1, …"""
         if self._ids is None:
             return None
-        return self._ids.trimmed() if isinstance(self._ids, Strings) else self._ids[:self.count]
+        return self._ids.trimmed() if isinstance(self._ids, PackedStrings) else self._ids[:self.count]
 
     @property
     def following(self) -> int | None:
@@ -112,26 +112,26 @@ class Identifiers:
         return self._next if self.counted else None
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:
-        if self._ids is None or isinstance(self._ids, Strings):
+        if self._ids is None or isinstance(self._ids, PackedStrings):
             return np.asarray(rows) if self._ids is None else self._ids[rows]
         return np.asarray(self._ids[:self.count][rows])
 
-    def extended(self, ids: ArrayLike | None, n: int) -> Identifiers:
+    def extended(self, ids: ArrayLike | None, n: int) -> RowIds:
         """These and n rows more; these stay as they are. TypeError or ValueError where the ids are not n or of another
         kind."""
-        given: NDArray[Any] | Strings | None
+        given: NDArray[Any] | PackedStrings | None
         if ids is None:
             if not self.counted:
                 raise TypeError(f"ids are needed: this index has ids, {self.kind}")
             given = None if self._ids is None else np.arange(self._next, self._next + n)
         else:
             given = self._checked(as_ids(ids), n)
-        made = Identifiers.of(None if given is None else self._with(given), self.count + n,
+        made = RowIds.of(None if given is None else self._with(given), self.count + n,
                               self._next + n if self.counted else None)
         made._order, made._hashes = self._order, self._hashes
         return made
 
-    def _checked(self, given: NDArray[Any] | Strings, n: int) -> NDArray[Any] | Strings:
+    def _checked(self, given: NDArray[Any] | PackedStrings, n: int) -> NDArray[Any] | PackedStrings:
         """Ids for n more rows."""
         if len(given) != n:
             raise ValueError(f"{len(given)} ids for {n} fingerprints; give one for each")
@@ -141,16 +141,16 @@ class Identifiers:
             raise TypeError(f"this index has {self.kind} as ids, got {_kind(given)}")
         return given
 
-    def _with(self, given: NDArray[Any] | Strings) -> NDArray[Any] | Strings:
+    def _with(self, given: NDArray[Any] | PackedStrings) -> NDArray[Any] | PackedStrings:
         """These ids and the given ones, with room at the end: the same array where it has had room."""
         if self._ids is None or not self.count:
-            return given if isinstance(given, Strings) else given.copy()
+            return given if isinstance(given, PackedStrings) else given.copy()
         if not len(given):
             return self._ids  # there is nothing to write into what may be a mapped file
-        if isinstance(given, Strings):
-            assert isinstance(self._ids, Strings)  # they are of the same kind
+        if isinstance(given, PackedStrings):
+            assert isinstance(self._ids, PackedStrings)  # they are of the same kind
             return self._ids.extended(given)
-        assert not isinstance(self._ids, Strings)
+        assert not isinstance(self._ids, PackedStrings)
         held, dtype = self._ids, _common(self._ids[:self.count], given)
         if self.count + len(given) > len(held) or dtype != held.dtype:
             held = np.empty(max(2 * self.count, self.count + len(given)), dtype)
@@ -158,22 +158,22 @@ class Identifiers:
         held[self.count:self.count + len(given)] = given
         return held
 
-    def kept(self, rows: Ints) -> Identifiers:
+    def kept(self, rows: Ints) -> RowIds:
         """Those of these rows only, ascending, numbered anew."""
-        ids = self._ids.taken(rows) if isinstance(self._ids, Strings) else self[rows].copy()
-        return Identifiers.of(ids, len(rows), self.following)
+        ids = self._ids.taken(rows) if isinstance(self._ids, PackedStrings) else self[rows].copy()
+        return RowIds.of(ids, len(rows), self.following)
 
     def rows_of(self, ids: ArrayLike, removed: NDArray[np.bool_] | None) -> Ints:
         """Rows that have these ids, but removed ones; KeyError names the first id without any."""
         asked = as_ids(ids)
         if self.count and len(asked) and _kind(asked) != self.kind:
             raise TypeError(f"this index has {self.kind} as ids, got {_kind(asked)}")
-        if isinstance(asked, Strings):
+        if isinstance(asked, PackedStrings):
             return self._rows_of_strings(asked, removed)
         asked = np.unique(asked)
         rows, there = np.empty(0, np.int64), np.zeros(len(asked), np.bool_)
         if self.count and len(asked):
-            assert not isinstance(self._ids, Strings)  # they are of the same kind
+            assert not isinstance(self._ids, PackedStrings)  # they are of the same kind
             wanted = asked.astype(np.int64 if self._ids is None else self._ids.dtype)  # else searched for as floats
             fit = wanted.astype(asked.dtype) == asked  # old NumPy compares int64 with uint64 as floats, too
             fit &= (wanted < 0) == (asked < 0)
@@ -185,10 +185,10 @@ class Identifiers:
             raise KeyError(f"no fingerprint has the id {asked[~there][0].item()!r}")
         return rows
 
-    def _rows_of_strings(self, asked: Strings, removed: NDArray[np.bool_] | None) -> Ints:
+    def _rows_of_strings(self, asked: PackedStrings, removed: NDArray[np.bool_] | None) -> Ints:
         """The same where ids are strings: by their hashes, then compared."""
         names = list(dict.fromkeys(asked.encoded()))
-        held = self._ids if isinstance(self._ids, Strings) and self.count else Strings.of([], asked.text)
+        held = self._ids if isinstance(self._ids, PackedStrings) and self.count else PackedStrings.of([], asked.text)
         if len(held) - len(self._order) > TAIL:
             hashes = held.hashes()
             self._order = np.argsort(hashes, kind="stable")
@@ -210,7 +210,7 @@ class Identifiers:
 
     def _found(self, wanted: NDArray[Any]) -> Ints:
         """Rows that have these integers, of the dtype of those here."""
-        if self._ids is None or isinstance(self._ids, Strings):
+        if self._ids is None or isinstance(self._ids, PackedStrings):
             return wanted[(wanted >= 0) & (wanted < self.count)]
         array = self._ids[:self.count]
         if self.count - len(self._order) > TAIL:

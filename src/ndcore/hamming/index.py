@@ -12,17 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _hamming
 from ndcore._types import AnyPath
-from ndcore.hamming.designs import Table
 from ndcore.hamming.fingerprints import checked_fingerprints, hamming_distances
-from ndcore.hamming.ids import Identifiers
-from ndcore.hamming.plan import TablePlan, checked_search, plan_tables
-from ndcore.hamming.strings import Strings
-from ndcore.hamming.tables import Found, SortedTables, joined
+from ndcore.hamming.ids import RowIds
+from ndcore.hamming.sorted_tables import Found, SortedTables, joined
+from ndcore.hamming.table_designs import PermutedTable
+from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
 from ndcore.parallel import map_pieces
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.storage import container
 from ndcore.storage.container import CorruptFile
+from ndcore.storage.packed_ids import PackedStrings
 
 __all__ = ["HammingIndex", "Matches", "Pairs", "SavedFingerprints"]
 
@@ -123,7 +123,7 @@ class HammingIndex:
         if recipe is not None and not isinstance(recipe, Recipe):
             raise TypeError(f"recipe is that of sketches, or None, got {recipe!r}")
         self.plan, self.compress, self.recipe = plan, bool(compress), recipe
-        self._ids = Identifiers(ids is None)
+        self._ids = RowIds(ids is None)
         self._parts: list[SortedTables] = []
         self._buffer = np.empty(BUFFER, np.uint64)
         self._buffered = 0  # the last rows, in their order
@@ -142,7 +142,7 @@ class HammingIndex:
     def __copy__(self) -> HammingIndex:
         """An index that changes by itself; both have the same sorted tables, which never change."""
         made = object.__new__(HammingIndex)
-        ids = Identifiers.of(self._ids.stored, self._ids.count, self._ids.following)
+        ids = RowIds.of(self._ids.stored, self._ids.count, self._ids.following)
         removed = None if self._removed is None else self._removed.copy()
         vars(made).update(vars(self), _parts=[*self._parts], _buffer=self._buffer.copy(), _ids=ids, _removed=removed)
         return made
@@ -244,7 +244,7 @@ class HammingIndex:
             return self._removed
         return np.append(self._removed, np.zeros(rows, np.bool_))
 
-    def _merge(self, values: NDArray[np.uint64], ids: Identifiers, threads: int | None, everything: bool = False) -> None:
+    def _merge(self, values: NDArray[np.uint64], ids: RowIds, threads: int | None, everything: bool = False) -> None:
         """Sort these values, the last rows of `ids`, what is buffered, and the parts that are not GROWTH times as large.
         Nothing of the index changes before all is done, so that nothing is lost where something is refused or interrupted.
         """
@@ -299,14 +299,14 @@ class HammingIndex:
         if isinstance(plan, TablePlan):
             tables = [[table.prefix, [list(run) for run in table.runs]] for table in plan.tables]
         ids = self._ids.stored
-        if isinstance(ids, Strings):
+        if isinstance(ids, PackedStrings):
             arrays.update(id_bytes=ids.data, id_ends=ids.ends)
         elif ids is not None:
             arrays["ids"] = ids
         container.write(path, KIND, {
             "version": 1, "bits": self.bits, "max_distance": self.max_distance, "planned": self.plan != "auto",
             "compress": self.compress, "tables": tables, "count": self._ids.count, "following": self._ids.following,
-            "str": isinstance(ids, Strings) and ids.text,
+            "str": isinstance(ids, PackedStrings) and ids.text,
             "recipe": None if self.recipe is None else self.recipe.to_json(),
         }, arrays)
 
@@ -349,7 +349,7 @@ class HammingIndex:
         try:
             for part in self._parts:
                 part.check(threads)
-            if isinstance(ids := self._ids.stored, Strings):
+            if isinstance(ids := self._ids.stored, PackedStrings):
                 ids.check()
         except ValueError as error:
             raise CorruptFile(f"{self._unread}: no sound index: {error}") from error
@@ -363,15 +363,15 @@ class HammingIndex:
         following = None if header["following"] is None else operator.index(header["following"])
         index = cls(ids=None if following is not None else (), max_distance=header["max_distance"], bits=header["bits"],
                     compress=header["compress"], recipe=Recipe.from_json(recipe) if recipe is not None else None)
-        ids: NDArray[Any] | Strings | None = arrays.get("ids")
+        ids: NDArray[Any] | PackedStrings | None = arrays.get("ids")
         if "id_bytes" in arrays:
-            ids = Strings.restored(bool(header["str"]), arrays["id_bytes"], arrays["id_ends"], count, place)
-        index._ids = Identifiers.restored(ids, count, following)
+            ids = PackedStrings.restored(bool(header["str"]), arrays["id_bytes"], arrays["id_ends"], count, place)
+        index._ids = RowIds.restored(ids, count, following)
         if count and (header["tables"] is None or "rows" not in arrays):
             raise ValueError(f"it has {count} fingerprints and no tables")
         if header["tables"] is not None:
             plan = TablePlan(index.bits, index.max_distance, math.log2(max(1, count)), tuple(
-                Table(prefix, tuple((low, width) for low, width in runs)) for prefix, runs in header["tables"]))
+                PermutedTable(prefix, tuple((low, width) for low, width in runs)) for prefix, runs in header["tables"]))
             index.plan = plan if header["planned"] else "auto"
             index._parts = [SortedTables.restored(plan, arrays, count, index.compress, place)] if count else []
         return index

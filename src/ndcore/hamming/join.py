@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming.index import Matches, SavedFingerprints
-from ndcore.hamming.plan import JOIN_ROOM, TablePlan, checked_search, plan_join
-from ndcore.hamming.tables import Found, SortedTables, joined
+from ndcore.hamming.sorted_tables import Found, SortedTables, joined
+from ndcore.hamming.table_plan import JOIN_ROOM, TablePlan, checked_search, plan_join
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.readonly import frozen

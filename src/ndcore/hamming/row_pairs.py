@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ndcore import _hamming
 from ndcore._types import Ints
-from ndcore.hamming.plan import TablePlan
+from ndcore.hamming.table_plan import TablePlan
 
 __all__ = ["collected", "near_pairs", "ranges", "row_pairs"]
 

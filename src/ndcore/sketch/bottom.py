@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ndcore._minhash import Bottoms
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import bottom_sizes
-from ndcore.sketch.sketcher import Piece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
+from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import Shingling, checked_shingling
 
@@ -59,7 +59,7 @@ class BottomSketcher(Sketcher):
     def _sink(self, n: int) -> Any:
         return Bottoms(n, self.size, self.bits, self.seed)
 
-    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Sketches:
         counts = end_to_end([piece.sink.counts for piece in done])
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ndcore._minhash import FastSignatures, Signatures32, Signatures64
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import fast_sizes, signature_sizes
-from ndcore.sketch.sketcher import Piece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
+from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import Shingling, checked_shingling
 
@@ -94,7 +94,7 @@ class MinHasher(Sketcher):
             return FastSignatures(n, self.num_perm, self.seed)
         return (Signatures32 if self.bits == 32 else Signatures64)(n, self.num_perm, self.seed)
 
-    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Sketches:
         values = end_to_end([piece.sink.rows for piece in done])
         if self.method == "permutations":
             sizes = partial(signature_sizes, values, valid)

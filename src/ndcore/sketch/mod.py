@@ -12,7 +12,7 @@ from ndcore._modsketch import Mods
 from ndcore.checks import is_int
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sample_sizes
-from ndcore.sketch.sketcher import Piece, Sketcher, checked_count, checked_seed, end_to_end
+from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_count, checked_seed, end_to_end
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import Shingling, checked_shingling
 
@@ -82,7 +82,7 @@ class ModSketcher(Sketcher):
     def _sink(self, n: int) -> Any:
         return Mods(n, 0 if self.modulus == "adaptive" else self.modulus, self.size or 0, self.seed)
 
-    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Sketches:
         counts = end_to_end([piece.sink.counts for piece in done])
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
 from ndcore._types import Text
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
-from ndcore.sketch.sketcher import Piece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
+from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.weights import FeatureWeights, Idf, as_units, refuse_unnamed
 from ndcore.text.shingling import Shingling, checked_shingling
@@ -159,7 +159,7 @@ class SimHasher(Sketcher):
             return EqualSums(n, self.seed)
         return DistinctSums(n, self.seed) if self.weights == "distinct" else WeightedSums(n, self._table, self.seed)
 
-    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> Piece:
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> SketchedPiece:
         if not callable(self.weights):
             return super().sketch_piece(piece)
         first, texts = piece
@@ -168,7 +168,7 @@ class SimHasher(Sketcher):
         units = [_weighed(self.weights, self._runs(text), first + i) for i, text in enumerate(texts)]
         sink = self._sink(len(texts))
         sink.take_weighted_sets(values, np.concatenate([[0], np.cumsum(shingles)]), np.concatenate(units))
-        return Piece(sink, shingles > 0, invalid, [])
+        return SketchedPiece(sink, shingles > 0, invalid, [])
 
     sketch_piece.__doc__ = Sketcher.sketch_piece.__doc__
 
@@ -177,7 +177,7 @@ class SimHasher(Sketcher):
         runs = self.shingling.shingles(text)
         return [run[:-1] for run in runs] if self.shingling.labelled else runs
 
-    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Simhashes:
+    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Simhashes:
         return self._simhashes([piece.sink for piece in done], valid, self.recipe)
 
     def _simhashes(self, sinks: Sequence[Any], has_shingles: NDArray[np.bool_], recipe: Recipe) -> Simhashes:

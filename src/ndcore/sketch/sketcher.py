@@ -21,10 +21,10 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Piece", "Sketcher", "checked_sets"]
+__all__ = ["SketchedPiece", "Sketcher", "checked_sets"]
 
 
-class Piece(NamedTuple):
+class SketchedPiece(NamedTuple):
     """Sketches of consecutive documents, and what was met on the way."""
 
     sink: Any
@@ -51,7 +51,7 @@ class Sketcher(ABC):
         """Something that takes the fingerprints of n documents."""
 
     @abstractmethod
-    def _gather(self, done: Sequence[Piece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Sketches:
         """The sketches that the pieces hold, in order."""
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class Sketcher(ABC):
             With short="error", a document is too short.
         """
         listed = as_texts(texts)
-        done: list[Piece] = []
+        done: list[SketchedPiece] = []
         with reporting(progress) as report:
             finished = 0
             for piece in map_pieces(self.sketch_piece, pieces(listed, threads=thread_count(threads)), threads):
@@ -105,23 +105,23 @@ class Sketcher(ABC):
             _count(sketches, *self.shingling.fingerprints_many(texts, threads))
         return sketches
 
-    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> Piece:
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> SketchedPiece:
         """Sketch consecutive documents, given with the position of the first, on this thread."""
         first, texts = piece
         return self.sketch_batch(self.shingling.batch(texts), first)
 
-    def sketch_batch(self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None) -> Piece:
+    def sketch_batch(self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None) -> SketchedPiece:
         """Sketch documents as `Shingling.batch` gives them; `first` is the position of the first. `hashing` gets the
         canonical bytes of each."""
         sink = self._sink(batch.count)
         shingles, tokens, invalid, hashed = self.shingling.shingler.sketch(batch, sink, hashing)
         self.shingling.refuse_short(tokens, first)
-        return Piece(sink, shingles > 0, invalid, hashed)
+        return SketchedPiece(sink, shingles > 0, invalid, hashed)
 
-    def gather(self, done: Sequence[Piece]) -> Sketches:
+    def gather(self, done: Sequence[SketchedPiece]) -> Sketches:
         """Sketches of the documents of all pieces, in order."""
         if not done:
-            done = [Piece(self._sink(0), np.empty(0, np.bool_), 0, [])]
+            done = [SketchedPiece(self._sink(0), np.empty(0, np.bool_), 0, [])]
         return self._gather(done, end_to_end([piece.valid for piece in done]))
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
@@ -142,7 +142,7 @@ class Sketcher(ABC):
         hashes, ends = checked_sets(values, offsets)
         sink = self._sink(len(ends) - 1)
         sink.take_sets(hashes, ends)
-        sketches = self.gather([Piece(sink, np.diff(ends) > 0, 0, [])])
+        sketches = self.gather([SketchedPiece(sink, np.diff(ends) > 0, 0, [])])
         if self.exact_sizes:
             _count(sketches, hashes.copy(), ends)
         return sketches

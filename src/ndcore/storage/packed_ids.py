@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ndcore._types import Ints
 from ndcore.storage.container import CorruptFile
 
-__all__ = ["Strings"]
+__all__ = ["PackedStrings"]
 
 
 AT_ONCE = 1 << 16
 
 
-class Strings:
+class PackedStrings:
     """Strings 0, 1, …, which never change; more come at the end.
 
     Attributes
@@ -36,14 +36,16 @@ class Strings:
         self.text, self.data, self.ends, self.count, self._place = text, data, ends, count, place
 
     @classmethod
-    def of(cls, given: Iterable[str] | Iterable[bytes], text: bool) -> Strings:
+    def of(cls, given: Iterable[str] | Iterable[bytes], text: bool) -> PackedStrings:
         """These, one copied after another."""
         listed = [x.encode("utf-8", "surrogatepass") if isinstance(x, str) else x for x in given]
         ends = np.cumsum([0, *map(len, listed)], dtype=np.int64)
         return cls(text, np.frombuffer(b"".join(listed), np.uint8), ends, len(listed))
 
     @classmethod
-    def restored(cls, text: bool, data: NDArray[Any], ends: NDArray[Any], count: int, place: str = "strings") -> Strings:
+    def restored(
+        cls, text: bool, data: NDArray[Any], ends: NDArray[Any], count: int, place: str = "strings",
+    ) -> PackedStrings:
         """Those of a file, which `place` names; ValueError where they do not fit each other. What is between the ends is not
         looked at: `check` does that."""
         sound = data.dtype == np.uint8 and data.ndim == 1 and ends.dtype == np.int64 and ends.shape == (count + 1,)
@@ -98,11 +100,11 @@ class Strings:
         """Return a hash of each, as `hashes_of` does."""
         return hashes_of(self.encoded(), self.count)
 
-    def trimmed(self) -> Strings:
+    def trimmed(self) -> PackedStrings:
         """The same without room."""
-        return Strings(self.text, self.data[:self.ends[self.count]], self.ends[:self.count + 1], self.count)
+        return PackedStrings(self.text, self.data[:self.ends[self.count]], self.ends[:self.count + 1], self.count)
 
-    def extended(self, more: Strings) -> Strings:
+    def extended(self, more: PackedStrings) -> PackedStrings:
         """These and more; into the room of this one where there is enough."""
         if not len(more):
             return self
@@ -110,9 +112,9 @@ class Strings:
         data, ends = _with_room(self.data, used, added), _with_room(self.ends, self.count + 1, more.count)
         data[used:used + added] = more.data[:added]
         ends[self.count + 1:self.count + 1 + more.count] = more.ends[1:more.count + 1] + used
-        return Strings(self.text, data, ends, self.count + more.count)
+        return PackedStrings(self.text, data, ends, self.count + more.count)
 
-    def taken(self, rows: Ints) -> Strings:
+    def taken(self, rows: Ints) -> PackedStrings:
         """Those of these rows, in their order."""
         sizes = self.ends[rows + 1] - self.ends[rows]
         ends = np.concatenate([[0], np.cumsum(sizes)])
@@ -122,7 +124,7 @@ class Strings:
             last = min(at + AT_ONCE, len(rows))
             inside = np.arange(ends[at], ends[last]) + np.repeat(self.ends[some] - ends[at:last], sizes[at:last])
             data[ends[at]:ends[last]] = self.data[inside]
-        return Strings(self.text, data, ends, len(rows))
+        return PackedStrings(self.text, data, ends, len(rows))
 
 
 def hashes_of(names: Iterable[bytes], n: int) -> Ints:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ndcore import HammingIndex, hamming_join, hamming_pairs
-from ndcore.hamming.designs import MAX_TABLES, Table, missed_bits
-from ndcore.hamming.plan import JOIN_ROOM, TablePlan, checked_search, plan_join, plan_pairs, plan_tables, presence_bits
+from ndcore.hamming.table_designs import MAX_TABLES, PermutedTable, missed_bits
+from ndcore.hamming.table_plan import JOIN_ROOM, TablePlan, checked_search, plan_join, plan_pairs, plan_tables, presence_bits
 from ndcore.reference import hamming as reference
 
 # Manku et al. 2007, Example 3.1, at d = 34: splits, tables, p_i, fingerprints that a probe meets at most.
@@ -141,9 +141,9 @@ def test_a_plan_prints_what_it_costs():
 
 
 def test_a_table_moves_runs():
-    table = Table(3, ((4, 2), (0, 4)))
+    table = PermutedTable(3, ((4, 2), (0, 4)))
     assert table.permute(0b10_0111) == 0b10_0111
-    assert Table(4, ((0, 4), (4, 2))).permute(0b10_0111) == 0b0111_10
+    assert PermutedTable(4, ((0, 4), (4, 2))).permute(0b10_0111) == 0b0111_10
     assert table.leading == 0b11_1000
 
 
@@ -203,19 +203,20 @@ def with_tables(tables, bits=64, k=3):
     return TablePlan(bits, k, 10, tuple(tables))
 
 
-IDENTITY = Table(1, ((0, 64),))
+IDENTITY = PermutedTable(1, ((0, 64),))
 
 
 @pytest.mark.parametrize(("tables", "said"), [
     ([], "1 to 1024 tables"), ([IDENTITY] * 1025, "1 to 1024 tables"),
-    ([Table(65, ((0, 64),))], "table 0 leads with 65 bits"), ([Table(-1, ((0, 64),))], "table 0 leads with -1 bits"),
-    ([IDENTITY, Table(8, ((0, 63),))], "table 1 is no permutation of 64 bits"),
-    ([IDENTITY, Table(8, ((0, 64), (0, 64)))], "table 1 is no permutation"),
-    ([IDENTITY, Table(8, ((0, 32), (0, 32)))], "table 1 is no permutation"),
-    ([IDENTITY, Table(8, ((32, 33), (0, 31)))], "table 1 is no permutation"),
-    ([IDENTITY, Table(8, ((0, 0), (0, 64)))], "table 1 is no permutation"),
-    ([IDENTITY, Table(8, ((0, 1 << 70), (0, 64)))], "table 1 is no permutation"),
-    ([Table(8, ((0, 32), (32, 32))), IDENTITY], "the first table does not keep the bits in their order"),
+    ([PermutedTable(65, ((0, 64),))], "table 0 leads with 65 bits"),
+    ([PermutedTable(-1, ((0, 64),))], "table 0 leads with -1 bits"),
+    ([IDENTITY, PermutedTable(8, ((0, 63),))], "table 1 is no permutation of 64 bits"),
+    ([IDENTITY, PermutedTable(8, ((0, 64), (0, 64)))], "table 1 is no permutation"),
+    ([IDENTITY, PermutedTable(8, ((0, 32), (0, 32)))], "table 1 is no permutation"),
+    ([IDENTITY, PermutedTable(8, ((32, 33), (0, 31)))], "table 1 is no permutation"),
+    ([IDENTITY, PermutedTable(8, ((0, 0), (0, 64)))], "table 1 is no permutation"),
+    ([IDENTITY, PermutedTable(8, ((0, 1 << 70), (0, 64)))], "table 1 is no permutation"),
+    ([PermutedTable(8, ((0, 32), (32, 32))), IDENTITY], "the first table does not keep the bits in their order"),
 ])
 def test_a_plan_whose_tables_do_not_permute_the_bits_cannot_be_made(tables, said):
     with pytest.raises(ValueError, match=said):
@@ -224,7 +225,9 @@ def test_a_plan_whose_tables_do_not_permute_the_bits_cannot_be_made(tables, said
         replace(plan_tables(64, 3, 10), tables=tuple(tables))
 
 
-@pytest.mark.parametrize("tables", [5, [5], [Table(1, 5)], [Table("a", ((0, 64),))], [Table(1, ((0.5, 64),))], ["ab"]])
+@pytest.mark.parametrize("tables", [
+    5, [5], [PermutedTable(1, 5)], [PermutedTable("a", ((0, 64),))], [PermutedTable(1, ((0.5, 64),))], ["ab"],
+])
 def test_a_plan_of_no_tables_is_a_type_error(tables):
     with pytest.raises(TypeError, match="pairs of a prefix and runs"):
         TablePlan(64, 3, 10, tables)
@@ -242,7 +245,7 @@ def test_tables_given_as_lists_cannot_be_changed_later():
     runs = [[0, 64]]
     plan = TablePlan(64, 3, 10, [(16, runs)])
     runs[0][1] = 200
-    assert plan.tables == (Table(16, ((0, 64),)),)
+    assert plan.tables == (PermutedTable(16, ((0, 64),)),)
     assert pickle.loads(pickle.dumps(plan)) == plan == copy.copy(plan)
 
 
@@ -251,7 +254,7 @@ def test_a_plan_changed_by_force_is_refused_where_it_is_used(tmp_path):
     values.tofile(tmp_path / "values")
     for runs in (((0, 64), (0, 64)), ((0, 3),), ((60, 60),)):
         plan = plan_tables(64, 3, 10)
-        object.__setattr__(plan, "tables", (plan.tables[0], Table(40, runs), *plan.tables[1:]))
+        object.__setattr__(plan, "tables", (plan.tables[0], PermutedTable(40, runs), *plan.tables[1:]))
         for compress in (False, True):
             with pytest.raises(ValueError, match="table 1 is no permutation"):
                 HammingIndex(values, plan=plan, compress=compress)
@@ -280,7 +283,7 @@ def test_missed_bits_are_those_that_all_choices_find(bits, k):
         tables = []
         for _ in range(rng.randrange(1, 12)):
             order = rng.sample(range(bits), bits)
-            tables.append(Table(rng.randrange(bits), tuple((position, 1) for position in order)))
+            tables.append(PermutedTable(rng.randrange(bits), tuple((position, 1) for position in order)))
         missed = [chosen for chosen in combinations(range(bits), k)
                   if all(table.leading & sum(1 << p for p in chosen) for table in tables)]
         found = missed_bits(bits, k, tuple(tables))

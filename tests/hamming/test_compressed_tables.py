@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore import _hamming
-from ndcore.hamming import compressed_keys, plain_keys, plan
+from ndcore.hamming import compressed_tables, plain_tables, table_plan
 from ndcore.reference import compressed as reference
 from ndcore.storage import container
 
@@ -34,19 +34,19 @@ def ascending_sets() -> dict[str, list[int]]:
     }
 
 
-def searcher(table: compressed_keys.CompressedTable) -> _hamming.CompressedSearcher:
+def searcher(table: compressed_tables.CompressedTable) -> _hamming.CompressedSearcher:
     runs = np.array([[0], [64]], np.uint8)
     return _hamming.CompressedSearcher(64, 3, [(runs, 16, 0xFFFF << 48)], [
         (table.blocks, table.last, table.first, _hamming.decoding(table.lengths))])
 
 
-def decoded(table: compressed_keys.CompressedTable) -> np.ndarray:
+def decoded(table: compressed_tables.CompressedTable) -> np.ndarray:
     return searcher(table).keys(0, 0, len(table.last))
 
 
-def encoded(values: list[int], lengths: list[int]) -> compressed_keys.CompressedTable:
+def encoded(values: list[int], lengths: list[int]) -> compressed_tables.CompressedTable:
     lengths = np.array(lengths, np.uint8)
-    return compressed_keys.CompressedTable(*_hamming.encoded(np.array(values, np.uint64), lengths), lengths)
+    return compressed_tables.CompressedTable(*_hamming.encoded(np.array(values, np.uint64), lengths), lengths)
 
 
 def test_blocks_are_those_of_the_reference(vectors, same_as):
@@ -86,7 +86,7 @@ def neighbours(draw) -> list[int]:
 
 @given(neighbours())
 def test_whatever_is_compressed_comes_back(values):
-    table = compressed_keys.CompressedTable.of(np.array(values, np.uint64))
+    table = compressed_tables.CompressedTable.of(np.array(values, np.uint64))
     assert decoded(table).tolist() == values
     assert table.first[-1] == len(values)
     expected = reference.blocks(values, table.lengths.tolist(), BLOCK)
@@ -95,7 +95,7 @@ def test_whatever_is_compressed_comes_back(values):
 
 @given(st.lists(st.integers(0, 10**6), min_size=65, max_size=65).filter(any))
 def test_code_lengths_are_the_best_within_their_limit(counts):
-    lengths = compressed_keys.code_lengths(counts).tolist()
+    lengths = compressed_tables.code_lengths(counts).tolist()
     assert all((length > 0) == (count > 0) for length, count in zip(lengths, counts, strict=True))
     assert max(lengths) <= 11
     assert sum(2.0 ** -length for length in lengths if length) <= 1
@@ -111,7 +111,7 @@ def test_skewed_counts_meet_the_limit():
     fibonacci = [1, 1]
     while len(fibonacci) < 65:
         fibonacci.append(fibonacci[-1] + fibonacci[-2])
-    lengths = compressed_keys.code_lengths(fibonacci).tolist()
+    lengths = compressed_tables.code_lengths(fibonacci).tolist()
     assert max(reference.huffman_lengths(fibonacci)) == 64
     assert max(lengths) == 11
     assert sum(map(int.__mul__, lengths, fibonacci)) <= 1.05 * sum(
@@ -166,11 +166,11 @@ def shared_prefix(n: int, seed: int) -> np.ndarray:
 ], ids=["random", "clustered", "prefixes", "numbers"])
 def test_compressed_to_within_5_percent_of_the_entropy(make):
     values = make()
-    table = compressed_keys.CompressedTable.of(values)
+    table = compressed_tables.CompressedTable.of(values)
     assert 8 * (table.blocks.nbytes + table.last.nbytes + table.first.nbytes) / len(values) <= 1.05 * entropy(values)
-    for t in plan.plan_tables(splits=(5,)).tables[1:4]:
-        moved = plain_keys.sorted_keys(t, values)
-        table = compressed_keys.CompressedTable.of(moved)
+    for t in table_plan.plan_tables(splits=(5,)).tables[1:4]:
+        moved = plain_tables.sorted_keys(t, values)
+        table = compressed_tables.CompressedTable.of(moved)
         assert 8 * (table.blocks.nbytes + table.last.nbytes + table.first.nbytes) / len(moved) <= 1.05 * entropy(moved)
 
 
@@ -194,14 +194,14 @@ def test_bytes_of_a_million_fingerprints(splits, most):
 def test_a_block_search_ends_on_skewed_keys():
     """Keys that double, and half of them alike: interpolation alone would step through them one by one."""
     values = np.unique(np.array([*(1 << h for h in range(64)), *range(2**20, 2**20 + 20000), 2**64 - 1], np.uint64))
-    found = searcher(compressed_keys.CompressedTable.of(values)).ranks(values[::-1].copy())
+    found = searcher(compressed_tables.CompressedTable.of(values)).ranks(values[::-1].copy())
     assert found.tolist() == list(range(len(values)))[::-1]
 
 
 def test_fingerprints_of_any_range():
     values = np.unique(np.random.default_rng(2).integers(0, 2**64, 3000, np.uint64))
     plan = nd.plan_tables(log2_count=11)
-    for kind in (plain_keys.PlainKeys, compressed_keys.CompressedKeys):
+    for kind in (plain_tables.PlainTables, compressed_tables.CompressedTables):
         held = kind.of(plan, values, None)
         assert held.count == 3000
         for begin, end in [(0, 3000), (0, 0), (3000, 3000), (5, 6), (340, 360), (1000, 2999)]:
@@ -211,7 +211,7 @@ def test_fingerprints_of_any_range():
 def test_ranges_of_pairs_cover_every_key_once():
     values = np.unique(np.random.default_rng(2).integers(0, 2**64, 20000, np.uint64) >> np.uint64(20) << np.uint64(3))
     plan = nd.plan_tables(log2_count=14)
-    made = compressed_keys.CompressedKeys.of(plan, values, None)
+    made = compressed_tables.CompressedTables.of(plan, values, None)
     tasks = list(made.tasks())
     for t in range(len(plan.tables)):
         ranges = [(low, high) for table, low, high in tasks if table == t]

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
-from ndcore.hamming.designs import Table
-from ndcore.hamming.plain_keys import RANGES_PER_TABLE, orders, runs_of, sorted_keys
-from ndcore.hamming.plan import TablePlan
+from ndcore.hamming.plain_tables import RANGES_PER_TABLE, orders, runs_of, sorted_keys
 from ndcore.hamming.row_pairs import near_pairs
+from ndcore.hamming.table_designs import PermutedTable
+from ndcore.hamming.table_plan import TablePlan
 from ndcore.parallel import map_pieces
 
-__all__ = ["CompressedKeys", "CompressedTable", "code_lengths"]
+__all__ = ["CompressedTable", "CompressedTables", "code_lengths"]
 
 BLOCKS_AT_ONCE = 1 << 12  # that are decoded to be checked
 
@@ -61,7 +61,7 @@ class CompressedTable(NamedTuple):
         return cls(blocks, last, first, lengths)
 
 
-class CompressedKeys:
+class CompressedTables:
     """Compressed tables of different fingerprints. Immutable.
 
     Attributes
@@ -79,19 +79,19 @@ class CompressedKeys:
         ])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CompressedKeys, (self.plan, self.tables)
+        return CompressedTables, (self.plan, self.tables)
 
     @classmethod
-    def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None) -> CompressedKeys:
+    def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None) -> CompressedTables:
         """The tables of ascending fingerprints. O(n · tables), on several threads, each with a table uncompressed."""
 
-        def made(table: Table) -> CompressedTable:
+        def made(table: PermutedTable) -> CompressedTable:
             return CompressedTable.of(fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints))
 
         return cls(plan, list(map_pieces(made, plan.tables, threads)))
 
     @classmethod
-    def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> CompressedKeys:
+    def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> CompressedTables:
         """The tables from `arrays` of a file; ValueError where they do not fit each other."""
         tables = [CompressedTable.restored(*(arrays[f"{name}{t}"] for name in CompressedTable._fields))
                   for t in range(len(plan.tables))]
@@ -117,7 +117,7 @@ class CompressedKeys:
         return keys[begin - int(first[block]):end - int(first[block])]
 
     def check(self, threads: int | None) -> None:
-        """ValueError where the tables are not those of one set of fingerprints, as `PlainKeys.check`. Blocks are decoded."""
+        """Raise ValueError where the tables hold different sets of fingerprints, as `PlainTables.check`. Decodes all blocks."""
         seed = secrets.randbits(64)
 
         def summed(t: int) -> int:
@@ -139,7 +139,7 @@ class CompressedKeys:
             raise ValueError("its tables are not of the same fingerprints")
 
     def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
-        """The pairs of fingerprints of one of `tasks`, as of `PlainKeys`. The keys take 8 bytes each meanwhile."""
+        """The pairs of fingerprints of one of `tasks`, as of `PlainTables`. The keys take 8 bytes each meanwhile."""
         t, low, high = task
         return near_pairs(self.searcher, self.plan, t, self.searcher.keys_between(t, low, high), most)
 

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from ndcore.hamming.designs import MAX_TABLES, designs, evenly_split, fewest_tables, least_count
+from ndcore.hamming.table_designs import MAX_TABLES, designs, evenly_split, fewest_tables, least_count
 
 
 def finds_everything(tables, bits, k):

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ndcore import _hamming
 from ndcore._pairs import sort_entries
 from ndcore._types import Ints
-from ndcore.hamming.compressed_keys import CompressedKeys
-from ndcore.hamming.plain_keys import PlainKeys
-from ndcore.hamming.plan import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
+from ndcore.hamming.compressed_tables import CompressedTables
+from ndcore.hamming.plain_tables import PlainTables
 from ndcore.hamming.row_pairs import collected, ranges, row_pairs
+from ndcore.hamming.table_plan import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
 from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile
 
@@ -59,11 +59,11 @@ class SortedTables:
         Rows by ascending fingerprint, those of one fingerprint ascending.
     starts : int64, shape (different + 1,), or None
         Where the rows of each fingerprint begin; None where every fingerprint has one row.
-    keys : PlainKeys or CompressedKeys
+    keys : PlainTables or CompressedTables
         The tables.
     """
 
-    def __init__(self, plan: TablePlan, rows: NDArray[Any], starts: Ints | None, keys: PlainKeys | CompressedKeys,
+    def __init__(self, plan: TablePlan, rows: NDArray[Any], starts: Ints | None, keys: PlainTables | CompressedTables,
                  place: str | None = None) -> None:
         self.plan, self.rows, self.starts, self.keys = plan, rows, starts, keys
         self._place = place  # the file that rows and keys are from, which need not be what they should; None: made here
@@ -71,7 +71,7 @@ class SortedTables:
     @classmethod
     def of(cls, values: NDArray[np.uint64], rows: NDArray[Any], plan: TablePlan, threads: int | None,
            compress: bool = False, room: int = PRESENCE_ROOM) -> SortedTables:
-        """Sort fingerprints. O(n · tables), on several threads. Room is that of `PlainKeys`."""
+        """Sort fingerprints. O(n · tables), on several threads. Room is that of `PlainTables`."""
         entries = np.empty((len(values), 2), np.uint64)
         entries[:, 0], entries[:, 1] = values, rows
         sort_entries(entries)
@@ -83,7 +83,7 @@ class SortedTables:
         if len(different) > MAX_FINGERPRINTS:
             raise ValueError(f"{len(different)} different fingerprints; an index holds {MAX_FINGERPRINTS}: split them, or "
                              "search them in a file with hamming_join")
-        keys = CompressedKeys.of(plan, different, threads) if compress else PlainKeys.of(plan, different, threads, room)
+        keys = CompressedTables.of(plan, different, threads) if compress else PlainTables.of(plan, different, threads, room)
         return cls(plan, sorted_rows, starts, keys)
 
     @classmethod
@@ -92,7 +92,7 @@ class SortedTables:
     ) -> SortedTables:
         """Tables from `arrays` of a file, which `place` names; ValueError where they do not fit each other. `check` sees
         whether they hold together."""
-        keys = (CompressedKeys if compress else PlainKeys).restored(plan, arrays)
+        keys = (CompressedTables if compress else PlainTables).restored(plan, arrays)
         starts, numbers = arrays.get("starts"), arrays["rows"]
         sound = numbers.ndim == 1 and numbers.dtype in (np.uint32, np.int64) and len(numbers) == rows
         if starts is None:

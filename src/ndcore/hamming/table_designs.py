@@ -9,14 +9,14 @@ from functools import cache, lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-__all__ = ["MAX_TABLES", "Table", "checked_tables", "designs", "evenly_split", "fewest_tables", "least_count",
+__all__ = ["MAX_TABLES", "PermutedTable", "checked_tables", "designs", "evenly_split", "fewest_tables", "least_count",
            "missed_bits"]
 
 MAX_TABLES = 1024  # more would take 8 KiB a fingerprint
 SEARCH_STEPS = 20000
 
 
-class Table(NamedTuple):
+class PermutedTable(NamedTuple):
     """One table: what is moved to the front, and how much of it a query must match.
 
     Attributes
@@ -49,7 +49,7 @@ class Table(NamedTuple):
         return key
 
 
-def checked_tables(bits: int, tables: Iterable[Table]) -> tuple[Table, ...]:
+def checked_tables(bits: int, tables: Iterable[PermutedTable]) -> tuple[PermutedTable, ...]:
     """Return the tables of a plan for `bits` bits as immutable values.
 
     ValueError where a table does not permute the bits, where the first one changes their order, and where there is none or
@@ -57,7 +57,7 @@ def checked_tables(bits: int, tables: Iterable[Table]) -> tuple[Table, ...]:
     """
     try:
         as_int = operator.index
-        made = tuple(Table(as_int(prefix), tuple((as_int(low), as_int(width)) for low, width in runs))
+        made = tuple(PermutedTable(as_int(prefix), tuple((as_int(low), as_int(width)) for low, width in runs))
                      for prefix, runs in tables)
     except (TypeError, ValueError) as error:
         raise TypeError(f"tables are pairs of a prefix and runs, and a run is (low, width), all ints: {error}") from error
@@ -78,7 +78,7 @@ def checked_tables(bits: int, tables: Iterable[Table]) -> tuple[Table, ...]:
 
 
 @lru_cache(maxsize=64)
-def missed_bits(bits: int, k: int, tables: tuple[Table, ...]) -> tuple[int, ...] | None:
+def missed_bits(bits: int, k: int, tables: tuple[PermutedTable, ...]) -> tuple[int, ...] | None:
     """Find at most k bits such that every table leads with one of them, so that what differs in them is found in none.
 
     None where there are no such bits, and where SEARCH_STEPS steps find none: a set cover is decided. All designs of this
@@ -138,10 +138,10 @@ def _total(left: int, k: int, needed: int, r: int) -> int:
 _Positions = tuple[int, ...]
 
 
-def fewest_tables(bits: int, k: int, prefix: int) -> list[Table]:
+def fewest_tables(bits: int, k: int, prefix: int) -> list[PermutedTable]:
     """The tables that `least_count` counts."""
 
-    def refine(leading: _Positions, rest: _Positions) -> Iterator[Table]:
+    def refine(leading: _Positions, rest: _Positions) -> Iterator[PermutedTable]:
         needed = prefix - len(leading)
         if needed <= 0:
             yield _table(leading, rest)
@@ -154,13 +154,13 @@ def fewest_tables(bits: int, k: int, prefix: int) -> list[Table]:
 
 
 @cache
-def designs(bits: int, k: int) -> list[list[Table]]:
+def designs(bits: int, k: int) -> list[list[PermutedTable]]:
     """Of every number of tables that is the least for some prefix, the tables of the longest such prefix."""
     longest = {least_count(bits, k, prefix): prefix for prefix in range(bits - k + 1)}
     return [fewest_tables(bits, k, prefix) for tables, prefix in longest.items() if tables <= MAX_TABLES]
 
 
-def evenly_split(bits: int, k: int, splits: Sequence[int]) -> Iterator[Table]:
+def evenly_split(bits: int, k: int, splits: Sequence[int]) -> Iterator[PermutedTable]:
     """Tables where every part of a level is split into the same number of blocks."""
     counts = [operator.index(r) for r in splits]
     tables = math.prod(math.comb(max(r, 0), k) for r in counts)
@@ -188,11 +188,11 @@ def _choices(rest: _Positions, r: int, k: int) -> Iterator[tuple[_Positions, _Po
                tuple(p for i in range(r) if i not in chosen for p in blocks[i]))
 
 
-def _table(leading: _Positions, rest: _Positions) -> Table:
+def _table(leading: _Positions, rest: _Positions) -> PermutedTable:
     runs: list[tuple[int, int]] = []
     for position in leading + rest:
         if runs and position == runs[-1][0] - 1:
             runs[-1] = (position, runs[-1][1] + 1)
         else:
             runs.append((position, 1))
-    return Table(len(leading), tuple(runs))
+    return PermutedTable(len(leading), tuple(runs))

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from ndcore.checks import checked_int
-from ndcore.hamming.designs import (
+from ndcore.hamming.table_designs import (
     MAX_TABLES,
-    Table,
+    PermutedTable,
     checked_tables,
     designs,
     evenly_split,
@@ -53,7 +53,7 @@ class TablePlan:
         f and k.
     log2_count : float
         d: the collection has 2^d fingerprints.
-    tables : tuple of Table
+    tables : tuple of PermutedTable
         The first keeps the bits in their order.
 
     Raises
@@ -65,7 +65,7 @@ class TablePlan:
     bits: int
     max_distance: int
     log2_count: float
-    tables: tuple[Table, ...]
+    tables: tuple[PermutedTable, ...]
 
     def __post_init__(self) -> None:
         numbers = _checked(self.bits, self.max_distance, self.log2_count)
@@ -210,7 +210,7 @@ def plan_tables(
     if len(asked) > 1:
         raise ValueError(f"give one of {' and '.join(asked)}: each decides the design")
 
-    def planned(tables: Sequence[Table]) -> TablePlan:
+    def planned(tables: Sequence[PermutedTable]) -> TablePlan:
         return TablePlan(bits, max_distance, log2_count, tuple(tables))
 
     if splits is not None:

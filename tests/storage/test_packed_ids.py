@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.hamming.strings import Strings
 from ndcore.storage.container import CorruptFile
+from ndcore.storage.packed_ids import PackedStrings
 
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\0"), max_size=9), max_size=12)
 BYTES = st.lists(st.binary(max_size=9).map(lambda x: x + b"."), max_size=12)
 
 
-def listed(strings: Strings) -> list:
+def listed(strings: PackedStrings) -> list:
     return strings[np.arange(len(strings))].tolist()
 
 
 @given(parts=st.lists(TEXTS, min_size=1, max_size=5))
 def test_what_is_added_comes_back(parts):
-    made = Strings.of(parts[0], True)
+    made = PackedStrings.of(parts[0], True)
     before = listed(made)
     for part in parts[1:]:
-        made = made.extended(Strings.of(part, True))
+        made = made.extended(PackedStrings.of(part, True))
         before += part
         assert listed(made) == before
         assert len(made) == len(before)
@@ -35,7 +35,7 @@ def test_what_is_added_comes_back(parts):
 
 @given(strings=BYTES, data=st.data())
 def test_rows_are_taken_in_any_order(strings, data):
-    made = Strings.of(strings, False).extended(Strings.of([b"last"], False))
+    made = PackedStrings.of(strings, False).extended(PackedStrings.of([b"last"], False))
     rows = np.array(data.draw(st.lists(st.integers(0, len(strings)))), np.int64)
     expected = [[*strings, b"last"][row] for row in rows.tolist()]
     assert made[rows].tolist() == expected
@@ -45,16 +45,16 @@ def test_rows_are_taken_in_any_order(strings, data):
 
 
 def test_many_rows_are_taken_in_pieces(monkeypatch):
-    monkeypatch.setattr("ndcore.hamming.strings.AT_ONCE", 3)
+    monkeypatch.setattr("ndcore.storage.packed_ids.AT_ONCE", 3)
     strings = [str(i) * (i % 4) for i in range(20)]
     rows = np.arange(19, -1, -1)
-    assert listed(Strings.of(strings, True).taken(rows)) == strings[::-1]
+    assert listed(PackedStrings.of(strings, True).taken(rows)) == strings[::-1]
 
 
 def test_what_is_mapped_is_not_written_to():
     data, ends = np.frombuffer(b"onetwo", np.uint8), np.array([0, 3, 6])
     ends.flags.writeable = False
-    made = Strings.restored(True, data, ends, 2).extended(Strings.of(["", "three"], True))
+    made = PackedStrings.restored(True, data, ends, 2).extended(PackedStrings.of(["", "three"], True))
     assert listed(made) == ["one", "two", "", "three"]
     assert ends.tolist() == [0, 3, 6]
 
@@ -65,19 +65,19 @@ def test_what_is_mapped_is_not_written_to():
 ])
 def test_arrays_that_do_not_fit_are_refused(data, ends):
     with pytest.raises(ValueError, match="1 ids do not lie in"):
-        Strings.restored(True, data, np.array(ends), 1)
+        PackedStrings.restored(True, data, np.array(ends), 1)
 
 
 def test_ends_that_go_back_are_seen():
     with pytest.raises(ValueError, match="before they begin"):
-        Strings.restored(True, np.zeros(3, np.uint8), np.array([0, 2, 1, 3]), 3).check()
+        PackedStrings.restored(True, np.zeros(3, np.uint8), np.array([0, 2, 1, 3]), 3).check()
 
 
 @pytest.mark.parametrize(("data", "ends"), [(b"a\xff", [0, 1, 2]), (b"\xc3\xa9", [0, 1, 2]), (b"ab\xe2", [0, 2, 3])])
 def test_str_that_are_no_utf_8_are_refused(data, ends):
-    made = Strings.restored(True, np.frombuffer(data, np.uint8), np.array(ends), 2, "some.ndh")
+    made = PackedStrings.restored(True, np.frombuffer(data, np.uint8), np.array(ends), 2, "some.ndh")
     with pytest.raises(ValueError, match=r"codec|inside of a character"):
         made.check()
     with pytest.raises(CorruptFile, match=r"some\.ndh: an id is no text"):
         made[np.array([0, 1])]
-    assert Strings.restored(False, np.frombuffer(data, np.uint8), np.array(ends), 2).check() is None
+    assert PackedStrings.restored(False, np.frombuffer(data, np.uint8), np.array(ends), 2).check() is None

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _hamming
 from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
-from ndcore.hamming.ids import Identifiers
+from ndcore.hamming.ids import RowIds
 from ndcore.hamming.index import MAX_PAIRS, Pairs
 from ndcore.hamming.join import hamming_join
-from ndcore.hamming.plain_keys import orders
-from ndcore.hamming.plan import TablePlan, checked_search, plan_pairs
+from ndcore.hamming.plain_tables import orders
 from ndcore.hamming.row_pairs import collected, near_pairs, row_pairs
+from ndcore.hamming.table_plan import TablePlan, checked_search, plan_pairs
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.readonly import frozen
@@ -87,7 +87,7 @@ def hamming_pairs(
     bits, max_distance = checked_search(bits, max_distance, plan)
     collection = mapped_fingerprints(fingerprints) if isinstance(fingerprints, (str, os.PathLike)) else \
         checked_fingerprints(fingerprints, bits)
-    names = Identifiers(ids is None).extended(ids, len(collection))
+    names = RowIds(ids is None).extended(ids, len(collection))
     if plan == "auto":
         plan = plan_pairs(bits, max_distance, math.log2(max(1, len(collection))))
     with reporting(progress) as report:

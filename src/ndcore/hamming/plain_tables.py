@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
-from ndcore.hamming.designs import Table
-from ndcore.hamming.plan import PRESENCE_ROOM, TablePlan, directory_bits, presence_bits
 from ndcore.hamming.row_pairs import near_pairs
+from ndcore.hamming.table_designs import PermutedTable
+from ndcore.hamming.table_plan import PRESENCE_ROOM, TablePlan, directory_bits, presence_bits
 from ndcore.parallel import map_pieces
 
-__all__ = ["RANGES_PER_TABLE", "PlainKeys", "orders", "runs_of", "sorted_keys"]
+__all__ = ["RANGES_PER_TABLE", "PlainTables", "orders", "runs_of", "sorted_keys"]
 
 RANGES_PER_TABLE = 16  # that pairs are searched in, one after another, so that threads share a table
 UNKNOWN = np.empty(0, np.uint8)  # no presence
 
 
-class PlainKeys:
+class PlainTables:
     """Sorted tables of different fingerprints. Immutable.
 
     Attributes
@@ -44,15 +44,15 @@ class PlainKeys:
                                           list(zip(keys, directories, presence, strict=True)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PlainKeys, (self.plan, self.keys, self.directories, self.presence)
+        return PlainTables, (self.plan, self.keys, self.directories, self.presence)
 
     @classmethod
     def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None,
-           room: int = PRESENCE_ROOM) -> PlainKeys:
+           room: int = PRESENCE_ROOM) -> PlainTables:
         """The tables of ascending fingerprints. O(n · tables), on several threads. Presence takes about 2^room bits each."""
         log2_count = float(np.log2(len(fingerprints)))
 
-        def made(table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8]]:
+        def made(table: PermutedTable) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8]]:
             free = plan.bits - table.prefix
             keys = fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints, free)
             known = presence_bits(table.prefix, log2_count, room)
@@ -62,7 +62,7 @@ class PlainKeys:
         return cls(plan, *map(list, zip(*map_pieces(made, plan.tables, threads), strict=True)))
 
     @classmethod
-    def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> PlainKeys:
+    def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> PlainTables:
         """The tables from `arrays` of a file, which are not read; ValueError where they do not fit each other."""
         keys = [arrays[f"keys{t}"] for t in range(len(plan.tables))]
         directories = [arrays[f"directory{t}"] for t in range(len(plan.tables))]
@@ -135,7 +135,7 @@ class PlainKeys:
         return named | {f"presence{t}": bits for t, bits in enumerate(self.presence) if len(bits)}
 
 
-def sorted_keys(table: Table, fingerprints: NDArray[np.uint64], free: int = 0) -> NDArray[np.uint64]:
+def sorted_keys(table: PermutedTable, fingerprints: NDArray[np.uint64], free: int = 0) -> NDArray[np.uint64]:
     """The keys of a table, ascending but for their lowest `free` bits, whose order may be any."""
     keys = _hamming.permuted(runs_of(table), fingerprints)
     _hamming.sort(keys, free)
@@ -147,6 +147,6 @@ def orders(plan: TablePlan) -> list[tuple[NDArray[np.uint8], int, int]]:
     return [(runs_of(table), table.prefix, table.leading) for table in plan.tables]
 
 
-def runs_of(table: Table) -> NDArray[np.uint8]:
+def runs_of(table: PermutedTable) -> NDArray[np.uint8]:
     """The permutation as the kernel takes it: lows and widths."""
     return np.ascontiguousarray(np.array(table.runs, np.uint8).T)

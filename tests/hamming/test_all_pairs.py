@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore import _hamming
+from ndcore.hamming import all_pairs
 from ndcore.hamming import index as hamming_index
-from ndcore.hamming import pairs as hamming_pairs
 from ndcore.reference import hamming as reference
 
 KERNEL = "hamming"
@@ -34,9 +34,9 @@ def expected(values, k):
 
 @pytest.fixture
 def small_ranges(monkeypatch):
-    monkeypatch.setattr(hamming_pairs, "LEAST_KEYS", 50)
-    monkeypatch.setattr(hamming_pairs, "PIECE", 70)
-    monkeypatch.setattr(hamming_pairs, "COUNTED_BITS", 5)
+    monkeypatch.setattr(all_pairs, "LEAST_KEYS", 50)
+    monkeypatch.setattr(all_pairs, "PIECE", 70)
+    monkeypatch.setattr(all_pairs, "COUNTED_BITS", 5)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -122,7 +122,7 @@ def test_fingerprints_that_change_meanwhile_are_an_error(monkeypatch, small_rang
 
 
 def test_too_many_pairs_are_refused(monkeypatch):
-    monkeypatch.setattr(hamming_pairs, "MAX_PAIRS", 1000)
+    monkeypatch.setattr(all_pairs, "MAX_PAIRS", 1000)
     with pytest.raises(ValueError, match=r"there are 4950 pairs, 4950 of them of equal fingerprints \(one has 100 rows\)"):
         nd.hamming_pairs([5] * 100)
     message = "more than 1000 pairs of different fingerprints, and no more are listed: take a smaller max_distance"
