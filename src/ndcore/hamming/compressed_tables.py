@@ -117,7 +117,7 @@ class CompressedTables:
         return keys[begin - int(first[block]):end - int(first[block])]
 
     def check(self, threads: int | None) -> None:
-        """Raise ValueError where the tables hold different sets of fingerprints. Decode all blocks; see `PlainTables.check`."""
+        """Raise ValueError where the tables hold different sets of fingerprints. Decode blocks; see `PlainTables.check`."""
         seed = secrets.randbits(64)
 
         def summed(t: int) -> int:
