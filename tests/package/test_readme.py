@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import gzip
 import json
 import os
@@ -123,23 +122,31 @@ def environment() -> dict[str, str]:
 
 
 RUNNER = """
-import sys, json
+import doctest, json, sys
 names = {"__name__": "__main__"}
-for place, text in json.load(sys.stdin):
-    exec(compile(text, place, "exec"), names)
+for language, place, text in json.load(sys.stdin):
+    if language == "python":
+        exec(compile(text, place, "exec"), names)
+    else:
+        session = doctest.DocTestParser().get_doctest(text, names, place, None, 0)
+        session.globs = names
+        if doctest.DocTestRunner(verbose=False).run(session, clear_globs=False).failed:
+            sys.exit(1)
 """
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_python_blocks_run_in_order(page: Path, files: Path) -> None:
-    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
-    pytest.importorskip("Stemmer", reason="the extra stem is not installed")
-    parts = [(f"{page.name}:{block.line}", block.text) for block in blocks(page) if block.language == "python"]
+def test_python_runs_in_order_and_prints_what_is_shown(page: Path, files: Path) -> None:
+    """Blocks of python run, those of pycon print what they show; all of a page share their names."""
+    for module, extra in (("matplotlib", "plot"), ("Stemmer", "stem"), ("polars", "test"), ("pandas", "test")):
+        pytest.importorskip(module, reason=f"the extra {extra} is not installed")
+    parts = [(block.language, f"{page.name}:{block.line}", block.text) for block in blocks(page)
+             if block.language in ("python", "pycon")]
     done = subprocess.run(
         [sys.executable, "-c", RUNNER], input=json.dumps(parts), cwd=files, env=environment(), capture_output=True,
         text=True, check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 COMMAND = 'ndcore() { python -m ndcore "$@"; }\n'  # the one that is tested, whatever else is installed
@@ -161,16 +168,6 @@ def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
             assert done.returncode == 0, f"{page.name}:{block.line}: {done.stderr}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_sessions_print_what_they_show(page: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(files)
-    sessions = "".join(block.text for block in blocks(page) if block.language == "pycon")
-    test = doctest.DocTestParser().get_doctest(sessions, {}, page.name, str(page), 0)
-    failures: list[str] = []
-    doctest.DocTestRunner(verbose=False).run(test, out=failures.append)
-    assert not failures, "".join(failures)
-
-
 def test_every_block_has_a_language_that_is_run_or_shown() -> None:
     """Blocks of c and cython are files that those of sh compile; those of text show what a command prints."""
     known = {"python", "pycon", "sh", "c", "cython", "text"}
@@ -189,6 +186,13 @@ def test_what_commands_print(page: str, command: str, files: Path) -> None:
         check=True,
     )
     assert done.stdout == shown
+
+
+def test_the_line_of_clusters(files: Path) -> None:
+    [shown] = [block.text for block in blocks(ROOT / "docs" / "reading-results.md") if '"representative"' in block.text]
+    command = [sys.executable, "-m", "ndcore", "dedup", "examples/notices.jsonl", "-o", "notices", "-q"]
+    subprocess.run(command, cwd=files, env=environment(), check=True)
+    assert shown in (files / "notices" / "clusters.jsonl").read_text("utf-8")
 
 
 # ---------------------------------------------------------------------------------------------- the pages as a whole
