@@ -63,7 +63,7 @@ def cluster(args: argparse.Namespace) -> int:
             made, documents = _build(args, stack)
         if args.report is not None:
             _write_report(args, made, documents)
-    args.written = True
+    args.outcome.written = True
     if args.json:
         print(json.dumps(_account(made, documents), indent=2))
     elif not args.quiet:
@@ -100,7 +100,7 @@ def _again(args: argparse.Namespace) -> Collection:
         found = old.clustering
         _check_grouping(args, found, found.parameters["method"], found.floor)
         made = old.rethreshold(args.threshold, args.policy, args.cluster, args.guard, threads=args.threads)
-        args.outcome = f"the collection {made.path} has its new clusters"
+        args.outcome.message = f"the collection {made.path} has its new clusters"
         return made
     _check_output(args, Inputs([]))
     _check_grouping(args, None, args.method or old.parameters["method"])
@@ -180,35 +180,35 @@ def _with_places(made: Collection, old: Collection | None, texts: Documents | Sk
 
 @contextlib.contextmanager
 def _telling_what_is_left(args: argparse.Namespace) -> Iterator[None]:
-    """Say in ``args.outcome`` what an interruption, or an error, leaves: a collection to go on with."""
+    """Say in ``args.outcome.message`` what an interruption, or an error, leaves: a collection to go on with."""
     try:
         yield
     except (KeyboardInterrupt, MemoryError, OSError, DocumentError) as error:
         source = getattr(args, "source", None)  # None: the run has not come to the output yet
         if source is not None and is_collection(args.output):
-            args.outcome = _left(args, source, error)
+            args.outcome.message = _left(args, source, error)
         raise
 
 
-def _left(args: argparse.Namespace, source: dict[str, Any], error: BaseException) -> str | None:
+def _left(args: argparse.Namespace, source: dict[str, Any], error: BaseException) -> str:
     """Return what to say of the collection of this source that is there; one without a single document is taken away.
 
-    None of another collection, and of one whose description cannot be read: they are not of this run.
+    Nothing of another collection, and of one whose description cannot be read: they are not of this run.
     """
     place = Path(args.output)
     try:
         there = described(place)
     except (OSError, ValueError):
-        return None
+        return ""
     if there["source"] != source:
-        return None
+        return ""
     if there["finished"]:
         same = "the same command without --overwrite" if args.overwrite else "the same command"
         complete = f"the collection {place} is complete; {same} tells what is in it"
-        return complete if isinstance(error, KeyboardInterrupt) else None
+        return complete if isinstance(error, KeyboardInterrupt) else ""
     if not any(place.rglob("*.ndc")):
         shutil.rmtree(place)
-        return None
+        return ""
     same = "the same command with --on-error skip" if isinstance(error, DocumentError) else "the same command"
     return f"what was done so far is in {place}: {same} goes on from there"
 

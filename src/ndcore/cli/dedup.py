@@ -216,7 +216,7 @@ class Run:
 
         What could not be read, and what was passed over, is listed on standard error.
         """
-        replaced, self.args.printed = 0, True
+        replaced, self.args.outcome.printed = 0, True
         with reporting(not self.args.quiet) as report:
             if isinstance(self.texts, Documents):
                 kept = self.verdicts.kept

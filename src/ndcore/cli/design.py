@@ -31,7 +31,7 @@ def design(args: argparse.Namespace) -> int:
         from ndcore.plots import plot_filter
 
         plot_filter(chosen).save(args.plot)
-        args.written = True
+        args.outcome.written = True
     if args.json:
         print(json.dumps(plain(_account(chosen)), indent=2))
     else:

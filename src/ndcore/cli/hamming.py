@@ -41,7 +41,7 @@ def build(args: argparse.Namespace) -> int:
         read.fingerprints, read.ids, args.max_distance, plan, args.bits, args.threads, args.compress, read.recipe,
     )
     index.save(args.output)
-    args.written = True
+    args.outcome.written = True
     if args.json:
         print(json.dumps(_described(args.output, index), indent=2))
     elif not args.quiet:
@@ -214,7 +214,7 @@ def _write(args: argparse.Namespace, found: Matches | Pairs, names: Iterable[Any
             lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
         else:
             lines = ("\t".join(printable(str(item)) for item in row) for row in rows)
-        args.printed = True
+        args.outcome.printed = True
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 

@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 an input or an output is at fault, 2 the command is at fau
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
@@ -19,6 +18,7 @@ from types import FrameType
 from typing import NoReturn
 
 from ndcore.cli.arguments import parser
+from ndcore.cli.door import Outcome
 from ndcore.cli.summary import printable
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.storage.disk_space import FULL
@@ -33,17 +33,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if argv is None else list(argv)
     arguments = parser().parse_args(given)
-    arguments.command_line = shlex.join(["ndcore", *given])
+    arguments.command_line, arguments.outcome = shlex.join(["ndcore", *given]), Outcome()
     try:
         with _signals():
-            code: int = arguments.run(arguments)
+            taken = getattr(arguments, "options", None)
+            code: int = arguments.run(arguments if taken is None else taken.parsed(arguments))
             sys.stdout.flush()
             return code
     except KeyboardInterrupt as stopped:
-        cut_short = "the output ends early" if getattr(arguments, "printed", False) else "nothing was written"
-        outcome = "the output is complete" if getattr(arguments, "written", False) else cut_short
-        outcome = getattr(arguments, "outcome", None) or outcome
-        return _failed(f"interrupted; {outcome}", 128 + getattr(stopped, "signal", signal.SIGINT))
+        return _failed(f"interrupted; {arguments.outcome}", 128 + getattr(stopped, "signal", signal.SIGINT))
     except UsageError as error:
         return _failed(str(error), 2)
     except BrokenPipeError:
@@ -54,25 +52,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not error.filename and error.errno in FULL:
             error.filename = "standard output"  # every other place is named where it is written
         place = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{place}{error.strerror or error}", 1, arguments)
+        return _failed(f"{place}{error.strerror or error}", 1, arguments.outcome)
     except MemoryError:
         bound = "give --memory, or " if hasattr(arguments, "memory_limit") else ""
-        return _failed(f"out of memory; {bound}make the inputs smaller", 1, arguments)
+        return _failed(f"out of memory; {bound}make the inputs smaller", 1, arguments.outcome)
     except DocumentError as error:
         skips = error.number is not None and getattr(arguments, "on_error", None) == "stop"
-        if skips and getattr(arguments, "outcome", None) is None:
-            arguments.outcome = "with --on-error skip, what cannot be read is left out and listed"
-        return _failed(str(error), 1, arguments)
+        if skips and not arguments.outcome.message:
+            arguments.outcome.message = "with --on-error skip, what cannot be read is left out and listed"
+        return _failed(str(error), 1, arguments.outcome)
     except (ValueError, ImportError) as error:
-        return _failed(str(error), 1, arguments)
+        return _failed(str(error), 1, arguments.outcome)
 
 
-def _failed(message: str, code: int, arguments: argparse.Namespace | None = None) -> int:
+def _failed(message: str, code: int, outcome: Outcome | None = None) -> int:
     """Print a message, and in a line of its own what the command says that it leaves; return the code."""
     lines = [printable(line) for line in f"ndcore: {message}".splitlines()]
-    outcome = getattr(arguments, "outcome", None)
-    if outcome:
-        lines.append(printable(f"ndcore: {outcome}"))
+    if outcome is not None and outcome.message:
+        lines.append(printable(f"ndcore: {outcome.message}"))
     print("\n".join(lines), file=sys.stderr)
     return code
 

@@ -81,7 +81,7 @@ def dedup(args: argparse.Namespace) -> int:
             output.commit()
         for table in tables:
             table.commit()
-        args.written = True
+        args.outcome.written = True
     if page is not None:
         write_page(args.report, page)
     stream = sys.stderr if output is None else sys.stdout
@@ -157,7 +157,7 @@ def sketch(args: argparse.Namespace) -> int:
 
         return of_sketch(args, found, planned_sketcher(args, found))
     documents, sketches = sketch_documents(args, found)
-    args.written = True
+    args.outcome.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
     if args.json:
         print(json.dumps(_sketched(args, documents, sketches), indent=2))
@@ -224,7 +224,7 @@ def compare(args: argparse.Namespace) -> int:
         from ndcore.cli.compare_page import compare_page
 
         write_page(args.report, compare_page(found))
-        args.written = True
+        args.outcome.written = True
     if args.json:
         print(json.dumps(comparison.as_json(found), indent=2))
     elif args.report is not None:

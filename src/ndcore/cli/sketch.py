@@ -54,7 +54,9 @@ def sketch_documents(args: argparse.Namespace, found: Inputs) -> tuple[Documents
         if args.learn is not None:
             weights: Idf = Idf.learn(itertools.chain.from_iterable(documents.batches()), shingling, 1, args.threads, report)
             weights.save(args.learn)
-            args.outcome = f"the weights are learned: the same command with --weights {args.learn}, without --learn, goes on"
+            args.outcome.message = (
+                f"the weights are learned: the same command with --weights {args.learn}, without --learn, goes on"
+            )
             sketcher = _sketcher(args, sketcher.recipe["seed"], shingling, weights)
         if isinstance(sketcher, MinHasher):
             sketches, _ = sketch_corpus(documents, sketcher, threads=args.threads, report=report)
@@ -66,7 +68,7 @@ def sketch_documents(args: argparse.Namespace, found: Inputs) -> tuple[Documents
             raise DocumentError(*documents.rejected[0])
     sketches.ids = uniform(documents.ids)
     sketches.save(args.output)
-    args.outcome = None
+    args.outcome.message = ""
     return documents, sketches
 
 

@@ -34,14 +34,14 @@ def clusters(args: argparse.Namespace) -> int:
     if args.output == STDOUT and args.json:
         raise UsageError("--json and -o - both write to standard output; name a file, or leave --json out")
     if args.output == STDOUT:
-        stream, args.printed = binary(sys.stdout), True
+        stream, args.outcome.printed = binary(sys.stdout), True
         write_json_lines(stream, _collection(Collection.open(args.collection)))
         stream.flush()
         return 0
     with TableFile(args.output, args.overwrite, [args.collection]) as file:
         rows = file.write(_collection(Collection.open(args.collection)))
         file.commit()
-    args.written = True
+    args.outcome.written = True
     if args.json:
         print(json.dumps({"ndcore": version, "output": args.output, "documents": rows}, indent=2))
     elif not args.quiet:
