@@ -1,4 +1,8 @@
-"""Signatures to candidate pairs: features, sorted entries, runs, pairs (Broder 2000, §3; Broder et al. 1997, §4)."""
+"""Signatures to candidate pairs: features, sorted entries, runs of equal features, pairs.
+
+The filter is LSH banding with a required number of equal bands (Broder, "Identifying and filtering near-duplicate
+documents", 2000, §3); sorting entries follows Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web", 1997, §4.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from numpy.typing import NDArray
 
 from ndcore import _feature
 from ndcore._pairs import Judge, distinct, sort_entries
+from ndcore._types import Ints
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import Progress
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
@@ -23,37 +28,50 @@ class Run(NamedTuple):
     """Documents, ascending, that share a feature; too many to be paired with one another."""
 
     group: int
-    documents: NDArray[np.int64]
+    documents: Ints
 
 
 class Candidates(NamedTuple):
-    """Pairs a < b, sorted, and the runs that were not expanded."""
+    """Candidate pairs a < b, sorted, and the runs that were not expanded to pairs."""
 
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
+    a: Ints
+    b: Ints
     runs: list[Run]
     judge: Judge
+    first_fixed: int
+    by: Ints | None
+
+    def partners(self, document: int, others: Ints) -> Ints:
+        """Return those of `others` that are candidates with the document."""
+        if document >= self.first_fixed:
+            others = others[others < self.first_fixed]
+        if self.by is not None:
+            others = others[self.by[others] == self.by[document]]
+        return others[self.judge.matches(document, others.astype(np.uint64)).astype(np.bool_)]
 
 
 def find_candidates(
     rows: NDArray[Any],
-    active: NDArray[np.int64],
+    active: Ints,
     design: FilterDesign,
     *,
     least: int,
     max_holders: int,
     first_fixed: int,
-    by: NDArray[np.int64] | None = None,
+    by: Ints | None = None,
     memory_limit: int | None = None,
     report: Progress,
 ) -> Candidates:
-    """Pairs of active documents that share at least design.need features and `least` minima.
+    """Find the pairs of active documents that share at least design.need features and `least` minima.
 
     Parameters
     ----------
     rows : uint32 or uint64 (n, num_perm)
     active : int64, ascending
         The documents to pair.
+    design : FilterDesign
+    least : int
+        Minima that a pair shares at least, of the whole signatures.
     max_holders : int
         Runs of more documents are returned, not expanded.
     first_fixed : int
@@ -88,22 +106,22 @@ def find_candidates(
     found.clear()
     pairs, _ = distinct(together, np.array([0, len(together)]))
     a, b = (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    if by is not None:  # two codes may have met in one key
+    if by is not None:  # keys of two codes may coincide
         a, b = a[by[a] == by[b]], b[by[a] == by[b]]
-    return Candidates(a, b, runs, judge)
+    return Candidates(a, b, runs, judge, first_fixed, by)
 
 
 def _parts(n: int, memory_limit: int | None) -> int:
-    """Into how many parts, a power of two, the entries of a group are cut so that each fits."""
+    """Return into how many parts, a power of two, to cut the entries of a group so that each fits."""
     if memory_limit is None:
         return 1
     return 1 << max(0, (ENTRY_BYTES * n // memory_limit).bit_length())
 
 
 def _sorted_parts(
-    rows: NDArray[Any], active: NDArray[np.int64], design: FilterDesign, group: int, by: NDArray[np.int64] | None, parts: int
+    rows: NDArray[Any], active: Ints, design: FilterDesign, group: int, by: Ints | None, parts: int
 ) -> Iterator[NDArray[np.uint64]]:
-    """Entries (feature, document) of one group sorted by feature, in parts by the features' high bits."""
+    """Yield the entries (feature, document) of one group sorted by feature, in parts by the features' high bits."""
     keys = _feature.features(rows, design.group_size, group, group + 1, FEATURE_POLYNOMIAL)[active, 0]
     if by is not None:
         keys ^= (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -117,6 +135,7 @@ def _sorted_parts(
 
 
 def _long_runs(entries: NDArray[np.uint64], group: int, max_holders: int, first_fixed: int) -> list[Run]:
+    """Find the runs of more than max_holders entries, unless all are fixed."""
     keys = entries[:, 0]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.empty(0, np.int64)
     ends = np.append(starts[1:], len(keys))

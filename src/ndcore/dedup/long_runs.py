@@ -1,112 +1,86 @@
-"""Runs that are too long to be paired: their documents meet the representatives among them, in keep order."""
+"""Runs too long to be expanded to pairs: compare their representatives, in keep order, with the documents that follow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._types import Ints
 from ndcore.clusters.pairs import Pairs
 from ndcore.dedup.candidates import Candidates, Run
+from ndcore.dedup.collapse import Collapsed
+from ndcore.dedup.result import Draft
+from ndcore.dedup.verify import Verifier
 
 __all__ = ["settle_runs"]
 
 
 class _Settled:
-    """What was compared within one run."""
+    """A run in keep order, with the comparisons made within it so far."""
 
     def __init__(self, run: Run, rank: Ints) -> None:
+        self.group = run.group
+        self.example = int(run.documents[0])
         self.documents = run.documents[np.argsort(rank[run.documents], kind="stable")]
-        self.pivots: dict[int, Ints] = {}  # document → those after it that resemble it enough
+        self.matches: dict[int, Ints] = {}  # by document compared: the documents after it that resemble it enough
         self.left_out = 0
+
+    def account(self) -> dict[str, int]:
+        """Return the entry of `NearDuplicates.common`."""
+        return {"group": self.group, "holders": len(self.documents), "example": self.example,
+                "representatives": len(self.matches), "cut": self.left_out}
 
 
 def settle_runs(
-    found: Candidates,
-    pairs: Pairs,
-    label: Callable[[Pairs], Ints],
-    *,
-    measure: Callable[[Ints, Ints], NDArray[np.float64]],
-    order: Ints,
-    fixed: NDArray[np.bool_],
-    threshold: float,
-    max_holders: int,
-    by: Ints | None,
-) -> tuple[Pairs, Ints, list[dict[str, int]]]:
-    """Pairs and labels that take the long runs into account, and an account of each run.
+    pairs: Pairs, candidates: Candidates, verifier: Verifier, collapsed: Collapsed, *, threshold: float, max_holders: int
+) -> Draft:
+    """Choose representatives, given the verified pairs and those to be found in long runs.
 
-    In keep order, each kept document of a run that resembles none before it is compared with all that follow, up to
-    max_holders such documents a run. The pairs found change who is kept, so this is repeated for those kept anew until
-    nothing new is found: then all kept documents of a run have been compared with one another.
+    In keep order, each representative in a run that resembles none before it is compared with all documents that follow,
+    up to max_holders such representatives a run. The pairs found change the representatives, so this is repeated for the
+    new ones until no pairs are added: then all representatives in a run have been compared with one another.
 
+    Notes
+    -----
     Linear in the length of a run times the representatives in it.
     """
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    settled = [_Settled(run, rank) for run in found.runs]
-    labels = label(pairs)
-    while settled:
-        fresh = [
-            pairs_of_pivot
-            for run in settled
-            for pairs_of_pivot in _reading(
-                run, labels, max_holders, lambda run, pivot: _compared(run, pivot, found, measure, fixed, threshold, by)
-            )
-        ]
-        if not fresh:
-            break
-        pairs = _merged([pairs, *fresh], len(order))
-        labels = label(pairs)
-    common = [
-        {
-            "group": run.group, "holders": len(run.documents), "example": int(run.documents[0]),
-            "representatives": len(state.pivots), "cut": state.left_out,
-        }
-        for run, state in zip(found.runs, settled, strict=True)
-    ]
-    return pairs, labels, common
+    rank = np.empty(len(collapsed.order), np.int64)
+    rank[collapsed.order] = np.arange(len(rank))
+    runs = [_Settled(run, rank) for run in candidates.runs]
+    labels = collapsed.representatives(pairs)
+    while added := [
+        found for run in runs for found in _compare_within(run, labels, candidates, verifier, threshold, max_holders)
+    ]:
+        pairs = _merged([pairs, *added], len(labels))
+        labels = collapsed.representatives(pairs)
+    return Draft(pairs, labels, [run.account() for run in runs])
 
 
-def _reading(
-    run: _Settled, labels: Ints, max_holders: int, compared: Callable[[_Settled, int], Pairs]
+def _compare_within(
+    run: _Settled, labels: Ints, candidates: Candidates, verifier: Verifier, threshold: float, max_holders: int
 ) -> Iterator[Pairs]:
-    """One reading of a run in keep order: the pairs of each document that must be compared with all after it."""
+    """Go through a run in keep order once; yield the pairs of each representative not compared before."""
     matched: set[int] = set()
     run.left_out = 0
     for at, document in enumerate(run.documents.tolist()):
-        if document not in run.pivots:
-            if labels[document] != document or document in matched:
+        represents = labels[document] == document
+        if document not in run.matches:
+            if not represents or document in matched:
                 continue
-            if len(run.pivots) == max_holders:
+            if len(run.matches) == max_holders:
                 run.left_out = len(run.documents) - at
                 return
-            yield compared(run, document)
-        if labels[document] == document:
-            matched.update(run.pivots[document].tolist())
-
-
-def _compared(
-    run: _Settled, pivot: int, found: Candidates, measure: Callable[[Ints, Ints], NDArray[np.float64]],
-    fixed: NDArray[np.bool_], threshold: float, by: Ints | None,
-) -> Pairs:
-    """The pairs at or above the threshold of the pivot with the documents of the run after it."""
-    others = run.documents[1 + int(np.flatnonzero(run.documents == pivot)[0]) :]
-    if fixed[pivot]:
-        others = others[~fixed[others]]
-    if by is not None:
-        others = others[by[others] == by[pivot]]
-    others = others[found.judge.matches(pivot, others.astype(np.uint64)).astype(np.bool_)]
-    resemblance = measure(np.full(len(others), pivot, np.int64), others)
-    enough = resemblance >= threshold
-    others, resemblance = others[enough], resemblance[enough]
-    run.pivots[pivot] = others
-    return Pairs(np.minimum(pivot, others), np.maximum(pivot, others), resemblance)
+            others = candidates.partners(document, run.documents[at + 1 :])
+            found = verifier.verified(np.full(len(others), document), others, threshold)
+            run.matches[document] = found.b
+            yield Pairs(np.minimum(*found[:2]), np.maximum(*found[:2]), found.resemblance)
+        if represents:
+            matched.update(run.matches[document].tolist())
 
 
 def _merged(parts: list[Pairs], total: int) -> Pairs:
-    """All pairs, each once, sorted."""
+    """Merge pairs of documents below `total`: each once, sorted."""
     a, b, resemblance = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     _, first = np.unique(a * total + b, return_index=True)
     return Pairs(a[first], b[first], resemblance[first])

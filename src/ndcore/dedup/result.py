@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Floats, Ints
 from ndcore.checks import position_of
-from ndcore.clusters.assign import represent
 from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.pairs import Pairs
+from ndcore.dedup.collapse import Collapsed
+from ndcore.dedup.documents import Documents
+from ndcore.dedup.verify import Verifier
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import resolve
 from ndcore.readonly import frozen
-from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.sketches import Sketches
 from ndcore.stats.binomial import interval
 from ndcore.stats.collisions import expected_spurious
-from ndcore.text.corpus import Corpus, indexed_texts
-from ndcore.text.digests import read_digests
 from ndcore.text.resemblance import Overlap, overlap, ratio
-from ndcore.text.shingling import Shingling
 
 __all__ = ["CLASSES", "Explanation", "NearDuplicates"]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "version")
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What a result needs to answer further questions: where the documents are, and what was found out about them.
-
-    Positions 0 … n − 1 are the documents, n … n + m − 1 those of `against`. `version` is the first document in keep order
-    with the same label of ``one_per``: only documents that are their own are compared. `leader` is the first of these that
-    is identical or lexically equivalent. Digests are there where `known`; `sketches` adds the others.
-    """
-
-    corpora: tuple[Corpus | None, Corpus | None]
-    n: int
-    rows: NDArray[Any]
-    digests: NDArray[np.uint8]
-    known: NDArray[np.bool_]
-    valid: NDArray[np.bool_]
-    version: NDArray[np.int64]
-    leader: NDArray[np.int64]
-    order: NDArray[np.int64]
-    shingling: Shingling | None
-    cluster: str
-    measure: Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.bool_]]] | None
-    """(resemblance, exact) of any pairs that meet in a chain; for components, whose members need not be a pair."""
-    recipe: Recipe
-    given: Sketches | None
 
 
 @dataclass(frozen=True)
@@ -146,7 +119,9 @@ class NearDuplicates(Assignments):
     common: list[dict[str, int]]
     invalid_bytes: int
     ids: Sequence[Any] | None
-    sources: Sources = field(repr=False)
+    sources: Documents = field(repr=False)
+    collapsed: Collapsed = field(repr=False)
+    verifier: Verifier | None = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -168,17 +143,13 @@ class NearDuplicates(Assignments):
         Digests were taken where they decide: of documents of equal signatures. The first use takes the others, for which
         it reads those documents once more.
         """
-        sources = self.sources
-        if sources.given is not None:
-            return sources.given
-        missing = ~sources.known & (np.arange(len(sources.known)) < sources.n)
-        assert sources.shingling is not None
-        read_digests(sources.corpora, (0, sources.n), missing, sources.shingling, sources.digests, sources.valid,
-                     threads=None, report=resolve(None))
-        sources.known[missing] = True
-        rows, valid = sources.rows[: sources.n], self.valid
-        return Sketches(rows, sources.recipe, sizes=sizes_of_rows(rows, valid, sources.recipe), sizes_exact=~valid,
-                        valid=valid, digests=sources.digests[: sources.n])
+        documents, n = self.sources, len(self)
+        if documents.given is not None:
+            return documents.given
+        documents.digest(~documents.known & (np.arange(len(documents)) < n), threads=None, report=resolve(None))
+        rows, valid = documents.rows[:n], self.valid
+        return Sketches(rows, documents.recipe, sizes=sizes_of_rows(rows, valid, documents.recipe), sizes_exact=~valid,
+                        valid=valid, digests=documents.digests[:n])
 
     @property
     def kept(self) -> NDArray[np.int64]:
@@ -203,10 +174,9 @@ class NearDuplicates(Assignments):
         Of the pairs that signatures alone decide, which have equal features by chance, see `filtering.expected_spurious`
         (Broder 2000, §2); a feature has 64 bits, or those of its minima where they are fewer. With `by` it is a bound.
         """
-        n, size, design = self.sources.n, self.filter.group_size, self.filter
-        valid = self.sources.valid
-        new, old = (int(np.count_nonzero(side)) for side in (valid[:n], valid[n:]))
-        bits = min(64, 8 * self.sources.rows.dtype.itemsize * size)
+        design, valid = self.filter, self.sources.valid
+        bits = min(64, 8 * self.sources.rows.dtype.itemsize * design.group_size)
+        new, old = (int(np.count_nonzero(side)) for side in np.split(valid, [len(self)]))
         whole, within_new, within_old = (
             expected_spurious(documents, bits, design.groups, design.need) for documents in (new + old, new, old)
         )
@@ -230,32 +200,32 @@ class NearDuplicates(Assignments):
         TypeError, ValueError
             Several documents have the id; no ids were given; or it is neither.
         """
-        i, j = (position_of(document, self.ids, len(self.sources.rows)) for document in (i, j))
+        documents, design = self.sources, self.filter
+        i, j = (position_of(document, self.ids, len(documents)) for document in (i, j))
         texts = self._texts(i, j)
-        exact = overlap(texts[i], texts[j], self.sources.shingling) if len(texts) == len({i, j}) else None
-        row_i, row_j = self.sources.rows[i], self.sources.rows[j]
-        both = bool(self.sources.valid[i] and self.sources.valid[j])
-        equal = int(np.count_nonzero(row_i == row_j)) if both else 0
-        size = self.filter.group_size
-        groups = [slice(g * size, (g + 1) * size) for g in range(self.filter.groups)]
-        shared = sum(bool((row_i[g] == row_j[g]).all()) for g in groups) if both else 0
-        estimate = ratio(equal, len(row_i)) if both else float("nan")
+        exact = overlap(texts[i], texts[j], documents.shingling) if len(texts) == len({i, j}) else None
+        both = bool(documents.valid[i] and documents.valid[j])
+        equal = (documents.rows[i] == documents.rows[j]) & both
+        shared = equal[: design.groups * design.group_size].reshape(design.groups, -1).all(axis=1)
+        successes, trials = int(np.count_nonzero(equal)), len(equal)
+        estimate = ratio(successes, trials) if both else float("nan")
         verdict = self._verdict(i, j, exact.resemblance if exact else estimate, exact is not None)
-        bounds = interval(equal, len(row_i)) if both else (float("nan"), float("nan"))
-        return Explanation(i, j, verdict, self.threshold, exact, estimate, bounds, shared, self.filter)
+        bounds = interval(successes, trials) if both else (float("nan"), float("nan"))
+        return Explanation(i, j, verdict, self.threshold, exact, estimate, bounds, int(np.count_nonzero(shared)), design)
 
     def _texts(self, *positions: int) -> dict[int, Any]:
-        wanted = np.zeros(len(self.sources.rows), np.bool_)
+        """Read the texts of these documents again, as far as they are there."""
+        wanted = np.zeros(len(self.sources), np.bool_)
         wanted[list(positions)] = True
         found: dict[int, Any] = {}
-        for where, texts in indexed_texts(self.sources.corpora, (0, self.sources.n), wanted):
+        for where, texts in self.sources.texts(wanted):
             found.update(zip(where.tolist(), texts, strict=True))
             if len(found) == len(set(positions)):
                 break
         return found
 
     def _verdict(self, i: int, j: int, resemblance: float, exact: bool) -> str:
-        if i != j and self.sources.version[i] == self.sources.version[j]:
+        if i != j and self.collapsed.version[i] == self.collapsed.version[j]:
             return "version"
         verdict = verdicts(self.sources, np.array([i]), np.array([j]), np.array([resemblance]), np.array([exact]))[0]
         return "different" if verdict == "near" and not resemblance >= self.threshold else str(verdict)
@@ -276,16 +246,15 @@ class NearDuplicates(Assignments):
                 f"threshold is {threshold}; this result can answer {self.threshold:g} to 1, below that run "
                 "near_duplicates again"
             )
-        enough = self.verified & (self.pairs.resemblance >= threshold)
-        return conclude(
-            self.sources, self.pairs.where(enough), self.estimated[enough],
-            replace(self, threshold=threshold),
-        )
+        pairs = self.pairs.where(self.verified & (self.pairs.resemblance >= threshold))
+        draft = Draft(pairs, self.collapsed.representatives(pairs), self.common)
+        return conclude(draft, self.sources, self.collapsed, self.verifier,
+                        threshold=threshold, filter=self.filter, ids=self.ids)
 
     @property
     def verified(self) -> NDArray[np.bool_]:
         """bool (pairs,): pairs that were compared; False: equal digests tell that they are identical or lexical."""
-        leader, (a, b, _) = self.sources.leader, self.pairs
+        leader, (a, b, _) = self.collapsed.leader, self.pairs
         compared: NDArray[np.bool_] = (leader[a] == a) & (leader[b] == b)
         return compared
 
@@ -296,63 +265,66 @@ class NearDuplicates(Assignments):
 
 
 def verdicts(
-    sources: Sources, i: NDArray[np.int64], j: NDArray[np.int64], resemblance: NDArray[np.float64], exact: NDArray[np.bool_]
+    documents: Documents, i: Ints, j: Ints, resemblance: Floats, exact: NDArray[np.bool_]
 ) -> NDArray[np.str_]:
-    """The strongest verdict between documents i and j that are supposed to be near-duplicates at least."""
-    known = sources.known[i] & sources.known[j]
-    same = sources.digests[i] == sources.digests[j]
-    identical = known & same[:, :16].all(axis=1) & (sources.valid[i] == sources.valid[j])
-    lexical = known & same[:, 16:].all(axis=1) & sources.valid[i] & sources.valid[j]
+    """Return the strongest verdict for each pair (i, j), supposed to be near-duplicates at least."""
+    known = documents.known[i] & documents.known[j]
+    same = documents.digests[i] == documents.digests[j]
+    identical = known & same[:, :16].all(axis=1) & (documents.valid[i] == documents.valid[j])
+    lexical = known & same[:, 16:].all(axis=1) & documents.valid[i] & documents.valid[j]
     shingle = exact & (resemblance == 1.0)
     return np.select([i == j, identical, lexical, shingle], CLASSES[:4], CLASSES[4])
 
 
+class Draft(NamedTuple):
+    """Verified pairs of leaders, sorted; the label of each document by these; the entries of `NearDuplicates.common`."""
+
+    pairs: Pairs
+    labels: Ints
+    common: list[dict[str, int]]
+
+
 def conclude(
-    sources: Sources, pairs: Pairs, estimated: NDArray[np.bool_], draft: NearDuplicates,
-    labels: NDArray[np.int64] | None = None,
+    draft: Draft, documents: Documents, collapsed: Collapsed, verifier: Verifier | None, *,
+    threshold: float, filter: FilterDesign, ids: Sequence[Any] | None,
 ) -> NearDuplicates:
-    """The draft with everything that follows from the pairs (and from the leaders' labels, unless they are given)."""
-    total, n = len(sources.rows), sources.n
-    if labels is None:
-        fixed = np.arange(total) >= n
-        labels = represent(total, *pairs, sources.order, fixed, sources.cluster)
-    leader = sources.leader[:n]
-    own = np.arange(n)
-    label = labels[leader]
-    resemblance = np.where(sources.valid[:n] | (label == own), 1.0, np.nan)
+    """Derive the result from a draft: labels, classes and resemblances of all documents, and equal documents as pairs.
+
+    verifier: for clusters by components, whose members need not be a pair; None for others.
+    """
+    n, pairs = documents.n, draft.pairs
+    own, leader, version = np.arange(n), collapsed.leader[:n], collapsed.version[:n]
+    label = draft.labels[leader]
+    resemblance = np.where(documents.valid[:n] | (label == own), 1.0, np.nan)
     apart = np.flatnonzero(label != leader)
-    if sources.measure is not None:
-        resemblance[apart], exact = sources.measure(leader[apart], label[apart])
-    else:
-        resemblance[apart], exact = _looked_up(pairs, estimated, leader[apart], label[apart], total)
-    is_exact = np.ones(n, np.bool_)
-    is_exact[apart] = exact
-    classes = verdicts(sources, own, label, resemblance, is_exact)
-    older = sources.version[:n] != own
-    label[older], resemblance[older], classes[older] = label[sources.version[:n][older]], np.nan, "version"
-    pairs, estimated = _with_equals(sources, pairs, estimated)
-    return replace(
-        draft, labels=label, classes=classes, resemblance=resemblance,
-        pairs=pairs, estimated=estimated, sources=sources,
+    i, j = leader[apart], label[apart]
+    resemblance[apart] = _looked_up(pairs, i, j, len(documents)) if verifier is None else verifier.resemblance(i, j)
+    exact = np.ones(n, np.bool_)
+    exact[apart] = documents.has_text(i) & documents.has_text(j)
+    classes = verdicts(documents, own, label, resemblance, exact)
+    older = version != own
+    label[older], resemblance[older], classes[older] = label[version[older]], np.nan, "version"
+    estimated = ~(documents.has_text(pairs.a) & documents.has_text(pairs.b))
+    return NearDuplicates(
+        label, classes, resemblance, *_with_equals(documents, leader, pairs, estimated), threshold, filter, draft.common,
+        documents.invalid_bytes, ids, documents, collapsed, verifier,
     )
 
 
 def _with_equals(
-    sources: Sources, pairs: Pairs, estimated: NDArray[np.bool_]
+    documents: Documents, leader: Ints, pairs: Pairs, estimated: NDArray[np.bool_]
 ) -> tuple[Pairs, NDArray[np.bool_]]:
-    """The pairs with those of documents and the first that is identical or lexically equivalent, unless in `against`."""
-    members = np.flatnonzero(sources.leader[: sources.n] != np.arange(sources.n))
-    firsts = sources.leader[members]
+    """Add the pairs of each document with its leader, which digests tell."""
+    members = np.flatnonzero(leader != np.arange(len(leader)))
+    firsts = leader[members]
     a = np.concatenate([pairs.a, np.minimum(members, firsts)])
     b = np.concatenate([pairs.b, np.maximum(members, firsts)])
     order = np.lexsort((b, a))
-    resemblance = np.concatenate([pairs.resemblance, np.where(sources.valid[members], 1.0, np.nan)])
+    resemblance = np.concatenate([pairs.resemblance, np.where(documents.valid[members], 1.0, np.nan)])
     return Pairs(a[order], b[order], resemblance[order]), np.concatenate([estimated, np.zeros(len(members), bool)])[order]
 
 
-def _looked_up(
-    pairs: Pairs, estimated: NDArray[np.bool_], i: NDArray[np.int64], j: NDArray[np.int64], total: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """(resemblance, exact) of documents that are among the pairs."""
+def _looked_up(pairs: Pairs, i: Ints, j: Ints, total: int) -> Floats:
+    """Find the resemblances of documents that are among the pairs."""
     at = np.searchsorted(pairs.a * total + pairs.b, np.minimum(i, j) * total + np.maximum(i, j))
-    return pairs.resemblance[at], ~estimated[at]
+    return pairs.resemblance[at]

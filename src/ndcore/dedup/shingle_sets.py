@@ -1,4 +1,4 @@
-"""Exact resemblances of pairs of documents, whatever the size of the collection."""
+"""Exact resemblances of pairs of documents, in bounded memory for collections of any size."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ShingleSets:
 
     def resemblance(self, a: NDArray[np.int64], b: NDArray[np.int64], report: Progress | None = None
                     ) -> NDArray[np.float64]:
-        """Exact resemblances of the pairs (a[i], b[i]); float64(common) / float64(union). Documents must have been read."""
+        """Compute float64(common) / float64(union) for each pair (a[i], b[i]) of documents that have been read."""
         out = np.empty(len(a), np.float64)
         for done, which in self._batches(a, b):
             out[which] = self._of_batch(a[which], b[which])
@@ -85,7 +85,7 @@ class ShingleSets:
         return exact
 
     def _batches(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """(pairs done, which pairs): batches whose sets fit in memory; pairs of one component of candidates together."""
+        """Yield (pairs done, which pairs), batches whose sets fit in memory; a component of candidates stays together."""
         if not len(a):
             return
         sizes_a, sizes_b = self._sets.sizes(self._number[a]), self._sets.sizes(self._number[b])

@@ -9,11 +9,11 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Text
+from ndcore._types import Ints, Text
 from ndcore.storage.spill import temporary_file, writing_temporary
 from ndcore.text.inputs import as_bytes, as_texts, pieces, take
 
-__all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "indexed_pieces", "indexed_texts"]
+__all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "indexed_texts"]
 
 BATCH = 8 << 20  # bytes of text that are in memory at a time
 
@@ -41,34 +41,32 @@ class TextCorpus:
     def batches(self) -> Iterator[Sequence[Text]]:
         return (part for _, part in pieces(self.texts, BATCH))
 
-    def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
+    def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[Ints, Sequence[Text]]]:
         positions = np.flatnonzero(wanted[: len(self.texts)])
         for first, texts in pieces(take(self.texts, positions), BATCH):
             yield positions[first : first + len(texts)], texts
 
 
-def indexed_texts(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
-                  ) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
-    """(positions, texts) of the wanted documents, batch by batch; corpus i begins at position starts[i]."""
+def indexed_texts(
+    corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
+) -> Iterator[tuple[Ints, Sequence[Text]]]:
+    """Yield (positions, texts) of the wanted documents in pieces of work; corpus i begins at position starts[i]."""
     for corpus, start in zip(corpora, starts, strict=True):
-        if corpus is None:
-            continue
-        if hasattr(corpus, "selected"):
-            yield from ((start + inside, texts) for inside, texts in corpus.selected(wanted[start:]))
-            continue
-        for batch in corpus.batches():
-            inside = np.flatnonzero(wanted[start : start + len(batch)])
-            if len(inside):
-                yield start + inside, take(batch, inside)
-            start += len(batch)
+        for inside, texts in _selected(corpus, wanted[start:]) if corpus is not None else ():
+            for first, part in pieces(texts):
+                yield start + inside[first : first + len(part)], part
 
 
-def indexed_pieces(corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
-                   ) -> Iterator[tuple[NDArray[np.int64], Sequence[Text]]]:
-    """`indexed_texts` in pieces of work for threads."""
-    for positions, texts in indexed_texts(corpora, starts, wanted):
-        for first, part in pieces(texts):
-            yield positions[first : first + len(part)], part
+def _selected(corpus: Corpus, wanted: NDArray[np.bool_]) -> Iterator[tuple[Ints, Sequence[Text]]]:
+    if hasattr(corpus, "selected"):
+        yield from corpus.selected(wanted)
+        return
+    start = 0
+    for batch in corpus.batches():
+        inside = np.flatnonzero(wanted[start : start + len(batch)])
+        if len(inside):
+            yield start + inside, take(batch, inside)
+        start += len(batch)
 
 
 class SpooledCorpus:

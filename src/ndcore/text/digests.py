@@ -11,7 +11,7 @@ from ndcore._pipeline import Batch
 from ndcore._types import Text
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
-from ndcore.text.corpus import Corpus, indexed_pieces
+from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.inputs import digest, original_digest
 from ndcore.text.shingling import Shingling
 
@@ -58,7 +58,7 @@ def read_digests(
     done, total = 0, int(np.count_nonzero(wanted))
     if not total:
         return
-    for positions, found in map_pieces(work, indexed_pieces(corpora, starts, wanted), threads):
+    for positions, found in map_pieces(work, indexed_texts(corpora, starts, wanted), threads):
         for part, rows in zip(parts, found, strict=True):
             digests[positions, 16 * part : 16 * part + 16] = rows
         done += len(positions)

@@ -1,0 +1,97 @@
+"""The documents of a run, then those to compare against, with what the first pass found out about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore._types import Ints, Text
+from ndcore.checks import check_documents, check_numbered
+from ndcore.dedup.first_pass import Reading, read_corpus
+from ndcore.progress import Progress
+from ndcore.recipe import Recipe
+from ndcore.sketch.minhash import MinHasher
+from ndcore.sketch.sketcher import end_to_end
+from ndcore.sketch.sketches import Sketches
+from ndcore.text.corpus import Corpus, as_corpus, indexed_texts
+from ndcore.text.digests import read_digests
+from ndcore.text.shingling import Shingling
+
+__all__ = ["Documents", "Side", "read_documents"]
+
+
+class Side:
+    """What was given as `texts` or as `against`: texts that can be read again, or sketches in their place."""
+
+    def __init__(self, given: Any, name: str) -> None:
+        check_documents(given, name)
+        self.sketches = given if isinstance(given, Sketches) else None
+        self.corpus = None if self.sketches is not None else as_corpus(given)
+
+    def read(self, sketcher: MinHasher, *, threads: int | None, memory_limit: int | None, report: Progress) -> Reading:
+        """Sketch the texts, or take the sketches; RecipeMismatch if another recipe made them."""
+        if self.corpus is not None:
+            return read_corpus(self.corpus, sketcher, threads=threads, memory_limit=memory_limit, report=report)
+        assert self.sketches is not None
+        sketcher.recipe.check(self.sketches.recipe)
+        rows, digests = np.ascontiguousarray(self.sketches.values), self.sketches.digests
+        known = np.full(len(rows), digests is not None)
+        digests = np.zeros((len(rows), 32), np.uint8) if digests is None else digests
+        return Reading(rows, digests, known, None, self.sketches.valid, 0)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Signatures and digests by position: 0 … n − 1 are the documents, the others come from `against`.
+
+    `corpora` are the texts of either side, None for sketches. Other columns are as in `Reading`; digests are set only where
+    `known`, and `digest` adds more. `given` are the sketches that stand for the first side.
+    """
+
+    corpora: tuple[Corpus | None, Corpus | None]
+    n: int
+    rows: NDArray[Any]
+    digests: NDArray[np.uint8]
+    known: NDArray[np.bool_]
+    valid: NDArray[np.bool_]
+    invalid_bytes: int
+    recipe: Recipe
+    shingling: Shingling
+    given: Sketches | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def has_text(self, positions: Ints) -> NDArray[np.bool_]:
+        """Tell which of these documents can be read again."""
+        new, old = (corpus is not None for corpus in self.corpora)
+        return np.where(positions < self.n, new, old)
+
+    def texts(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[Ints, Sequence[Text]]]:
+        """Read documents again: yield (positions, texts) in pieces of work for threads."""
+        return indexed_texts(self.corpora, (0, self.n), wanted)
+
+    def digest(self, wanted: NDArray[np.bool_], *, threads: int | None, report: Progress) -> None:
+        """Read documents again to fill in their digests."""
+        read_digests(self.corpora, (0, self.n), wanted, self.shingling, self.digests, self.valid,
+                     threads=threads, report=report)
+        self.known[wanted] = True
+
+
+def read_documents(
+    sides: Sequence[Side], sketcher: MinHasher, *, threads: int | None, memory_limit: int | None, report: Progress
+) -> tuple[Documents, Ints | None]:
+    """Return the documents of both sides, end to end, and the lengths of the first side's texts in bytes."""
+    readings = [side.read(sketcher, threads=threads, memory_limit=memory_limit, report=report) for side in sides]
+    rows, digests, known, _, valid, _ = zip(*readings, strict=True)
+    check_numbered(sum(map(len, rows)), "documents", "remove near-duplicates in parts, each --against those before it")
+    documents = Documents(
+        (sides[0].corpus, sides[1].corpus if len(sides) > 1 else None), len(rows[0]), end_to_end(rows), end_to_end(digests),
+        end_to_end(known), end_to_end(valid), readings[0].invalid_bytes, sketcher.recipe, sketcher.shingling,
+        sides[0].sketches,
+    )
+    return documents, readings[0].lengths
