@@ -1,7 +1,7 @@
 """Estimate which text is contained in which: a page, its edited copy, and the book that it comes from (Broder 1997, §3).
 
-A sketch of fixed size has almost nothing of a page beside a book. A mod sketch keeps the same part of the shingles of
-every document, so it estimates containment at any ratio of lengths.
+A sketch of fixed size keeps few of the shingles that a book shares with a page. A mod sketch keeps the same fraction of
+the shingles of every document, so it estimates containment at any ratio of lengths.
 """
 
 import random

@@ -6,7 +6,7 @@ import ndcore as nd
 for threshold in (0.5, 0.7, 0.8, 0.9, 0.95):
     print(f"{threshold}: {nd.design_filter(threshold)}")
 
-# 2. AltaVista's filter: 6 groups (bands) of 14 minima (rows), of which a candidate pair shares 2.
+# 2. AltaVista's filter: 6 groups (bands) of 14 minima (rows). A candidate pair shares at least 2 groups.
 print("\nAltaVista's 6 x 14, need 2:")
 for resemblance in (0.5, 0.77, 0.909, 0.975, 0.99):
     print(f"  pairs at resemblance {resemblance} become candidates with probability {nd.pass_probability(resemblance):.3g}")
