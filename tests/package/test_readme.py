@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import json
 import os
 import random
@@ -18,6 +20,7 @@ import pytest
 from webarchives import INFO, REQUEST, html, http, response, save, warc
 
 import ndcore
+from ndcore.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -137,7 +140,7 @@ for language, place, text in json.load(sys.stdin):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_python_runs_in_order_and_prints_what_is_shown(page: Path, files: Path) -> None:
-    """Blocks of python run, those of pycon print what they show; all of a page share their names."""
+    """Run blocks of python, and compare what blocks of pycon print; the blocks of a page share their names."""
     for module, extra in (("matplotlib", "plot"), ("Stemmer", "stem"), ("polars", "test"), ("pandas", "test")):
         pytest.importorskip(module, reason=f"the extra {extra} is not installed")
     parts = [(block.language, f"{page.name}:{block.line}", block.text) for block in blocks(page)
@@ -169,7 +172,7 @@ def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
 
 
 def test_every_block_has_a_language_that_is_run_or_shown() -> None:
-    """Blocks of c and cython are files that those of sh compile; those of text show what a command prints."""
+    """Know each language: blocks of c and cython are files for the blocks of sh, blocks of text show an output."""
     known = {"python", "pycon", "sh", "c", "cython", "text"}
     assert {block.language for page in PAGES for block in blocks(page)} <= known
 
@@ -186,6 +189,43 @@ def test_what_commands_print(page: str, command: str, files: Path) -> None:
         check=True,
     )
     assert done.stdout == shown
+
+
+@pytest.fixture(scope="module")
+def options() -> dict[str, set[str]]:
+    """Return the commands that have an option, by option, as `--help` lists them."""
+    found: dict[str, set[str]] = {}
+
+    def help_of(*command: str) -> str:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+            main([*command, "--help"])
+        return printed.getvalue()
+
+    listed = re.compile(r"^    (\w+)  ", re.MULTILINE)
+    for command in listed.findall(help_of()):
+        parts = listed.findall(help_of(command)) if command == "hamming" else []
+        for name in [(command, part) for part in parts] or [(command,)]:
+            for option in re.findall(r"^  (?:-\w(?: \S+)?, )?(--[\w-]+)", help_of(*name), re.MULTILINE):
+                found.setdefault(option, set()).add(" ".join(name))
+    return found
+
+
+def test_the_page_on_the_command_line_has_the_options_of_help(options: dict[str, set[str]]) -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text("utf-8")
+    rows = re.findall(r"^\| ((?:`-[^|]*)) \| ([^|]*) \|", text, re.MULTILINE)
+    told = {option: commands for names, commands in rows for option in re.findall(r"--[\w-]+", names)}
+    for option, commands in told.items():
+        names = set(re.findall(r"`([^`]+)`", commands))
+        if commands.startswith("all but"):
+            names = options["--help"] - names
+        if "hamming" in names:
+            names = names - {"hamming"} | {name for name in options[option] if name.startswith("hamming ")}
+        assert names == options[option], option
+    shared = {option for option, commands in options.items() if len({name.split()[0] for name in commands}) > 1}
+    assert shared - {"--help"} <= set(told)
+    commands = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", text, re.MULTILINE)
+    assert set(re.findall(r"\w+", " ".join(commands))) == {name.split()[0] for name in options["--help"]}
 
 
 def test_the_line_of_clusters(files: Path) -> None:
