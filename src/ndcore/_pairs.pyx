@@ -9,14 +9,29 @@ from ndcore cimport _bounds
 from ndcore._signals cimport STRIDE, check_signals, rows_within, stride
 
 
-cdef extern from "pairs.h" nogil:
+cdef extern from "sort.h" nogil:
     ctypedef struct nd_sorting:
         pass
-    void nd_sort_open(nd_sorting *s)
     ctypedef struct nd_entry:
         uint64_t key
         uint64_t id
-    ctypedef struct nd_judge:
+    void nd_sort_open(nd_sorting *s)
+    int nd_sort_entries_next(nd_sorting *s, nd_entry *e, nd_entry *scratch, size_t n, size_t limit)
+
+
+cdef extern from "sets.h" nogil:
+    void nd_sets_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
+    size_t nd_sets_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
+    void nd_pairs_overlap(
+        const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t *out)
+
+
+cdef extern from "signature.h" nogil:
+    size_t nd_signature_equal(const void *a, const void *b, size_t n, size_t item_size)
+
+
+cdef extern from "candidates.h" nogil:
+    ctypedef struct nd_candidates:
         const uint8_t *rows
         size_t row_size
         size_t group_size
@@ -24,27 +39,23 @@ cdef extern from "pairs.h" nogil:
         size_t item_size
         size_t items
         size_t need
-        size_t least
+        size_t need_items
         const uint8_t *cut
         uint64_t first_fixed
-    int nd_pairs_sort_from_next(
-        nd_sorting *s, nd_entry *e, nd_entry *scratch, size_t n, int lowest, size_t most)
-    void nd_pairs_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
-    size_t nd_pairs_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
-    void nd_pairs_overlap(
-        const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t *out)
-    size_t nd_pairs_equal_items(const void *a, const void *b, size_t n, size_t item_size)
-    size_t nd_pairs_shared_groups(const nd_judge *j, uint64_t a, uint64_t b)
-    size_t nd_pairs_shared_items(const nd_judge *j, uint64_t a, uint64_t b)
-    size_t nd_pairs_expand(
-        const nd_judge *j, size_t group, const nd_entry *e, size_t n, size_t max_run,
+    size_t nd_candidates_shared_groups(const nd_candidates *c, uint64_t a, uint64_t b)
+    size_t nd_candidates_shared_items(const nd_candidates *c, uint64_t a, uint64_t b)
+    size_t nd_candidates_expand(
+        const nd_candidates *c, size_t group, const nd_entry *e, size_t n, size_t max_run,
         size_t *at, size_t *within, uint64_t *out, size_t room)
-    void nd_pairs_star(
+
+
+cdef extern from "cluster.h" nogil:
+    void nd_cluster_star(
         size_t n, const int64_t *from_, const int64_t *to, const double *weight, const int64_t *order,
         const uint8_t *fixed, int best, int64_t *rank, int64_t *label)
-    void nd_pairs_star_ascending(
-        const int64_t *a, const int64_t *b, const double *weight, size_t pairs, int best, double *most, int64_t *label)
-    void nd_pairs_components(
+    void nd_cluster_star_ascending(
+        const int64_t *a, const int64_t *b, const double *weight, size_t pairs, int best, double *highest, int64_t *label)
+    void nd_cluster_components(
         size_t n, const int64_t *a, const int64_t *b, size_t pairs, const int64_t *rank, int64_t *parent)
 
 
@@ -71,8 +82,7 @@ def sort_entries(uint64_t[:, ::1] entries not None):
     if n:
         nd_sort_open(&s)
         with nogil:
-            while not nd_pairs_sort_from_next(
-                    &s, <nd_entry *> &entries[0, 0], <nd_entry *> &scratch[0, 0], n, 0, STRIDE):
+            while not nd_sort_entries_next(&s, <nd_entry *> &entries[0, 0], <nd_entry *> &scratch[0, 0], n, STRIDE):
                 check_signals()
 
 
@@ -90,7 +100,7 @@ def distinct(uint64_t[::1] values not None, const int64_t[::1] offsets not None)
         while at < n and values.shape[0]:
             check_signals()
             here = rows_within(&offsets[0], at, n, STRIDE)
-            nd_pairs_distinct(&values[0], &offsets[at], here, &scratch[0], &out[at])
+            nd_sets_distinct(&values[0], &offsets[at], here, &scratch[0], &out[at])
             at += here
     return np.asarray(values)[: out[n]], np.asarray(out)
 
@@ -112,7 +122,7 @@ def common(const uint64_t[::1] values not None, const int64_t[::1] offsets not N
                 check_signals()
                 passed = 0
             passed += <size_t> size_a + <size_t> size_b + 16
-            out[i] = <int64_t> nd_pairs_common(base + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b)
+            out[i] = <int64_t> nd_sets_common(base + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b)
             i += 1
     if i < n:
         raise _no_pair(a[i], b[i], sets, sets)
@@ -126,7 +136,7 @@ cdef _no_pair(a, b, n, m):
 def overlaps(const uint64_t[::1] values_a not None, const int64_t[::1] offsets_a not None, const int64_t[::1] a not None,
              const uint64_t[::1] values_b not None, const int64_t[::1] offsets_b not None, const int64_t[::1] b not None,
              size_t size, const uint64_t[::1] masks, int64_t[:, ::1] out not None):
-    """out[i] ← |T∩A∩B|, |T|, |T∩A| of the ascending samples a[i] and b[i]; see nd_pairs_overlap in pairs.h.
+    """out[i] ← |T∩A∩B|, |T|, |T∩A| of the ascending samples a[i] and b[i]; see nd_pairs_overlap in sets.h.
 
     masks: one for each pair, or None. IndexError where there is no such document.
     """
@@ -178,7 +188,7 @@ def equal_items(rows_a, const int64_t[::1] a not None, rows_b, const int64_t[::1
         for i in range(n):
             if i % EVERY == 0:
                 check_signals()
-            out[i, 0] = <int64_t> nd_pairs_equal_items(&bytes_a[a[i], 0], &bytes_b[b[i], 0], items, item_size)
+            out[i, 0] = <int64_t> nd_signature_equal(&bytes_a[a[i], 0], &bytes_b[b[i], 0], items, item_size)
             out[i, 1], out[i, 2] = <int64_t> items, 0
 
 
@@ -188,11 +198,11 @@ cdef _check_items(size_t item_size):
 
 
 cdef class Judge:
-    """Decides which pairs of a group's runs are candidates; see nd_judge in pairs.h.
+    """Decides which pairs of a group's runs are candidates; see candidates.h.
 
     rows: uint32 or uint64 (n, num_perm), C-contiguous, kept alive here.
     """
-    cdef nd_judge how
+    cdef nd_candidates how
     cdef object rows
     cdef const uint8_t[:, ::1] bytes_of_rows
     cdef const uint8_t[:, ::1] cut
@@ -207,7 +217,7 @@ cdef class Judge:
         self.how.item_size, self.how.items = rows.itemsize, rows.shape[1]
         self.how.row_size = rows.itemsize * rows.shape[1]
         self.how.group_size, self.how.groups = group_size * rows.itemsize, groups
-        self.how.need, self.how.least = need, least
+        self.how.need, self.how.need_items = need, least
         self.how.first_fixed = first_fixed
 
     def set_cut(self, const uint8_t[:, ::1] cut not None):
@@ -232,7 +242,7 @@ cdef class Judge:
         while at < n:
             with nogil:
                 check_signals()
-                written = nd_pairs_expand(
+                written = nd_candidates_expand(
                     &self.how, group, <const nd_entry *> &entries[0, 0], n, max_run, &at, &within, &out[0], room)
             if written:
                 chunks.append(np.array(out[:written]))
@@ -249,14 +259,14 @@ cdef class Judge:
                 if i % EVERY == 0:
                     check_signals()
                 out[i] = (
-                    nd_pairs_shared_items(&self.how, pivot, others[i]) >= self.how.least
-                    and nd_pairs_shared_groups(&self.how, pivot, others[i]) >= self.how.need)
+                    nd_candidates_shared_items(&self.how, pivot, others[i]) >= self.how.need_items
+                    and nd_candidates_shared_groups(&self.how, pivot, others[i]) >= self.how.need)
         return np.asarray(out)
 
 
 def star(const int64_t[::1] starts not None, const int64_t[::1] neighbours not None, const double[::1] weights not None,
          const int64_t[::1] order not None, const uint8_t[::1] fixed not None, bint best):
-    """Labels int64 (n,): see nd_pairs_star in pairs.h. ValueError or IndexError for arrays that are of no graph of n."""
+    """Labels int64 (n,): see nd_cluster_star in cluster.h. ValueError or IndexError for arrays that are of no graph of n."""
     cdef size_t n = order.shape[0]
     _check_lengths("order and fixed", n, fixed.shape[0])
     _check_lengths("neighbours and weights", neighbours.shape[0], weights.shape[0])
@@ -270,13 +280,13 @@ def star(const int64_t[::1] starts not None, const int64_t[::1] neighbours not N
     cdef const double *weight = &weights[0] if weights.shape[0] else NULL
     if n:
         with nogil:
-            nd_pairs_star(n, &starts[0], to, weight, &order[0], &fixed[0], best, &rank[0], &label[0])
+            nd_cluster_star(n, &starts[0], to, weight, &order[0], &fixed[0], best, &rank[0], &label[0])
     return np.asarray(label)
 
 
 def star_ascending(const int64_t[::1] a not None, const int64_t[::1] b not None, const double[::1] weights not None,
                    bint best, double[::1] most not None, int64_t[::1] labels not None):
-    """Take these pairs into account: see nd_pairs_star_ascending in pairs.h. IndexError where one is not of the labels."""
+    """Join documents by these pairs: see nd_cluster_star_ascending in cluster.h. IndexError for documents without a label."""
     cdef size_t at = 0, n = a.shape[0]
     _check_pairs(a, b, labels.shape[0])
     _check_lengths("pairs and weights", a.shape[0], weights.shape[0])
@@ -284,7 +294,7 @@ def star_ascending(const int64_t[::1] a not None, const int64_t[::1] b not None,
     with nogil:
         while at < n:
             check_signals()
-            nd_pairs_star_ascending(&a[at], &b[at], &weights[at], stride(at, n, STRIDE), best, &most[0], &labels[0])
+            nd_cluster_star_ascending(&a[at], &b[at], &weights[at], stride(at, n, STRIDE), best, &most[0], &labels[0])
             at += STRIDE
 
 
@@ -311,6 +321,6 @@ def components(const int64_t[::1] a not None, const int64_t[::1] b not None, con
     with nogil:
         while n and at < pairs:
             check_signals()
-            nd_pairs_components(n, &a[at], &b[at], stride(at, pairs, most), &rank[0], &parent[0])
+            nd_cluster_components(n, &a[at], &b[at], stride(at, pairs, most), &rank[0], &parent[0])
             at += most
     return np.asarray(parent)

@@ -2,7 +2,9 @@
  * Input: seven bytes of choices, then letters, from which rows of minima and values are made. */
 #include "minhash.h"
 #include "naive.h"
-#include "pairs.h"
+#include "candidates.h"
+#include "sets.h"
+#include "sort.h"
 
 #define REQUIRE(ok) do { if (!(ok)) abort(); } while (0)
 
@@ -40,7 +42,7 @@ static void check_sorts(const uint64_t *values, size_t n, size_t cut)
         e[i] = expected[i] = (nd_entry){values[i], i};
     if (n)
         qsort(expected, n, sizeof *e, by_key);
-    nd_pairs_sort(e, spare, n);
+    nd_sort_entries(e, spare, n);
     REQUIRE(!n || memcmp(e, expected, n * sizeof *e) == 0);
     uint64_t *bags = malloc(8 * n + 8), *sets = malloc(8 * n + 8), *scratch = malloc(8 * n + 8);
     const int64_t offsets[3] = {0, (int64_t)cut, (int64_t)n};
@@ -50,7 +52,7 @@ static void check_sorts(const uint64_t *values, size_t n, size_t cut)
         memcpy(sets, values, 8 * n);
     }
     out[0] = 0;
-    nd_pairs_distinct(bags, offsets, 2, scratch, out);
+    nd_sets_distinct(bags, offsets, 2, scratch, out);
     const size_t first = naive_set(sets, cut), second = naive_set(sets + cut, n - cut);
     REQUIRE(out[0] == 0 && out[1] == (int64_t)first && out[2] == (int64_t)(first + second));
     REQUIRE(!first || memcmp(bags, sets, 8 * first) == 0);
@@ -59,7 +61,7 @@ static void check_sorts(const uint64_t *values, size_t n, size_t cut)
     for (size_t i = 0; i < first; i++)
         for (size_t j = 0; j < second; j++)
             common += sets[i] == sets[cut + j];
-    REQUIRE(nd_pairs_common(bags, first, bags + first, second) == common);
+    REQUIRE(nd_sets_common(bags, first, bags + first, second) == common);
     free(e);
     free(spare);
     free(expected);
@@ -78,8 +80,8 @@ static void check_expansion(const uint8_t *letters, size_t n, size_t groups, siz
     for (size_t i = 0; i < n * items; i++)
         rows[i] = letters[i] % (1u + choice[0] % 8);
     const size_t max_run = 1 + choice[1] % n;
-    const nd_judge j = {.rows = (const uint8_t *)rows, .row_size = 4 * items, .group_size = 4 * size, .groups = groups,
-                        .item_size = 4, .items = items, .need = choice[2] % 4, .least = choice[3] % (items + 1),
+    const nd_candidates j = {.rows = (const uint8_t *)rows, .row_size = 4 * items, .group_size = 4 * size, .groups = groups,
+                        .item_size = 4, .items = items, .need = choice[2] % 4, .need_items = choice[3] % (items + 1),
                         .cut = cut, .first_fixed = choice[4] % (n + 1)};
     for (size_t g = 0; g < groups; g++) {
         nd_entry *e = malloc(n * sizeof *e);
@@ -103,12 +105,12 @@ static void check_expansion(const uint8_t *letters, size_t n, size_t groups, siz
                     shared += memcmp(rows + a * items + x * size, rows + b * items + x * size, 4 * size) == 0;
                 for (size_t x = 0; x < items; x++)
                     equal += rows[a * items + x] == rows[b * items + x];
-                if (firsts[a] == firsts[b] && runs[firsts[a]] <= max_run && shared >= j.need && equal >= j.least)
+                if (firsts[a] == firsts[b] && runs[firsts[a]] <= max_run && shared >= j.need && equal >= j.need_items)
                     wanted[a][b] = 1;
             }
         for (size_t calls = 0; at < n; calls++) {
             REQUIRE(calls <= n * n);
-            const size_t written = nd_pairs_expand(&j, g, e, n, max_run, &at, &within, out, max_run);
+            const size_t written = nd_candidates_expand(&j, g, e, n, max_run, &at, &within, out, max_run);
             for (size_t i = 0; i < written; i++) {
                 REQUIRE(out[i] >> 32 < n && (out[i] & UINT32_MAX) < n);
                 came[out[i] >> 32][out[i] & UINT32_MAX]++;

@@ -5,6 +5,7 @@
 
 #define KEY_OF_DOCUMENT(x) ((uint64_t)(x))
 ND_SORT(static, sort_documents, uint32_t, KEY_OF_DOCUMENT)
+ND_INSERT(static inline, insert_document, uint32_t, KEY_OF_DOCUMENT)
 
 enum {
     FEW = 24,               /* documents that insertion sorts faster */
@@ -106,13 +107,8 @@ static void ascending(uint32_t *x, size_t n, uint32_t *scratch)
         sort_documents(x, scratch, n);
         return;
     }
-    for (size_t i = 1; i < n; i++) {
-        const uint32_t v = x[i];
-        size_t j = i;
-        for (; j > 0 && x[j - 1] > v; j--)
-            x[j] = x[j - 1];
-        x[j] = v;
-    }
+    for (size_t i = 1; i < n; i++)
+        insert_document(x, i, x[i]);
 }
 
 size_t nd_runs_count(uint32_t *others, const int64_t *starts, size_t first, size_t last, size_t *at, uint32_t *counter,

@@ -5,7 +5,7 @@
 #define ND_ENTRIES_H
 
 #include "nd.h"
-#include "pairs.h"
+#include "sort.h"
 
 /* histogram[v >> shift] += 1 for every value v of the documents whose taken[i] != 0. O(values). */
 void nd_entries_histogram(const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, unsigned shift,

@@ -55,16 +55,10 @@ void nd_fastsketch_take(void *to, const uint64_t *f, size_t n)
     }
 }
 
-ND_SORT(static, sort_words, uint64_t, ND_KEY_ITSELF)
-
 static size_t distinct_sorted(uint64_t *v, size_t n, uint64_t *scratch)
 {
-    sort_words(v, scratch, n);
-    size_t m = 0;
-    for (size_t i = 0; i < n; i++)
-        if (m == 0 || v[i] != v[m - 1])
-            v[m++] = v[i];
-    return m;
+    nd_sort_words(v, scratch, n);
+    return nd_sort_drop_repeats(v, n);
 }
 
 /* Leaves each value once, in any order, and returns how many there are; scratch: 2·n words. Each value notes its index at

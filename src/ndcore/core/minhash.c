@@ -1,6 +1,7 @@
 /* Minima under k permutations h_i(z) = a_i·z + b_i of words that π has mixed: linear transformations serve in
  * practice (Broder 2000 §2), and an odd a makes them bijections modulo a power of two. */
 #include "minhash.h"
+#include "sort.h"
 
 void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b)
 {
@@ -108,29 +109,6 @@ void nd_minima64_take(void *to, const uint64_t *f, size_t n)
     }
 }
 
-/* The table holds the heap's members, 0 marking a free slot; whether 0 itself is a member is told apart. */
-static size_t home(const nd_bottom *b, uint64_t value) { return nd_table_home(&b->table_key, value, b->room); }
-
-static size_t place(const nd_bottom *b, uint64_t value)   /* where value is, or where it would go */
-{
-    size_t at;
-    ND_TABLE_SEEK(at, home(b, value), b->room, b->table[at] == 0 || b->table[at] == value);
-    return at;
-}
-
-static void forget(nd_bottom *b, uint64_t value)   /* close the gap: what probed past it moves back */
-{
-    size_t gap = place(b, value);
-    for (size_t at = nd_table_next(gap, b->room); b->table[at]; at = nd_table_next(at, b->room)) {
-        ND_TABLE_STEP();
-        if (nd_table_distance(home(b, b->table[at]), at, b->room) >= nd_table_distance(gap, at, b->room)) {
-            b->table[gap] = b->table[at];
-            gap = at;
-        }
-    }
-    b->table[gap] = 0;
-}
-
 static void sift_down(uint64_t *heap, size_t n, size_t at)
 {
     const uint64_t value = heap[at];
@@ -161,7 +139,7 @@ static int is_new(nd_bottom *b, uint64_t value)   /* and remembers it */
         b->has_zero = 1;
         return !known;
     }
-    const size_t at = place(b, value);
+    const size_t at = nd_table_place(&b->table_key, b->table, b->room, value);
     if (b->table[at])
         return 0;
     b->table[at] = value;
@@ -209,14 +187,9 @@ static void sort_values(const uint64_t *z, size_t n, unsigned shift, unsigned bi
     for (size_t i = 0; i < n; i++)
         out[high[between[i] >> drop >> DIGIT]++] = between[i];
     for (size_t i = 1, moves = 0; i < n; i++) {
-        const uint64_t value = out[i];
-        if (ND_LIKELY(out[i - 1] <= value))
+        if (ND_LIKELY(out[i - 1] <= out[i]))
             continue;
-        size_t j = i;
-        for (; j && out[j - 1] > value; j--)
-            out[j] = out[j - 1];
-        out[j] = value;
-        moves += i - j;
+        moves += nd_sort_insert_word(out, i, out[i]);
         if (moves > 8 * n) {
             heap_sort(out, n);
             return;
@@ -289,7 +262,7 @@ static void offer(nd_bottom *b, uint64_t value)
     if (!is_new(b, value))
         return;
     if (full) {
-        forget(b, b->members[0]);              /* never 0: it is larger than value */
+        nd_table_remove(&b->table_key, b->table, b->room, b->members[0]);   /* not 0: it is larger than value */
         b->members[0] = value;
         sift_down(b->members, b->count, 0);
     } else {

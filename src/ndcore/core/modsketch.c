@@ -76,8 +76,6 @@ unsigned nd_mod_level(size_t n)
 
 enum { BUCKET_BITS = 11, CROWDED_BUCKET = 32 };
 
-ND_SORT(static, sort_words, uint64_t, ND_KEY_ITSELF)
-
 /* v ascending. Multiples of m among mixed values are uniform: by their leading bits into about as many buckets as there are
  * values, then by insertion, O(n); in digits, with more work, where a bucket is crowded. */
 static void sort(uint64_t *v, size_t n, uint64_t *scratch)
@@ -96,29 +94,20 @@ static void sort(uint64_t *v, size_t n, uint64_t *scratch)
         total += here;
     }
     if (fullest > CROWDED_BUCKET) {
-        sort_words(v, scratch, n);
+        nd_sort_words(v, scratch, n);
         return;
     }
     for (size_t i = 0; i < n; i++)
         scratch[next[v[i] >> (64 - bits)]++] = v[i];
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t value = scratch[i];
-        size_t j = i;
-        for (; j && v[j - 1] > value; j--)
-            v[j] = v[j - 1];
-        v[j] = value;
-    }
+    for (size_t i = 0; i < n; i++)
+        nd_sort_insert_word(v, i, scratch[i]);
 }
 
 /* The sample so far ascending, each value once, cut to `size`. */
 static void tidy(nd_mod *s)
 {
-    uint64_t *v = s->members;
-    size_t kept = 0;
-    sort(v, s->count, s->scratch);
-    for (size_t i = 0; i < s->count; i++)
-        if (kept == 0 || v[i] != v[kept - 1])
-            v[kept++] = v[i];
+    sort(s->members, s->count, s->scratch);
+    const size_t kept = nd_sort_drop_repeats(s->members, s->count);
     s->count = kept < s->size ? kept : s->size;
 }
 

@@ -189,8 +189,6 @@ uint64_t nd_simhash_value(nd_simhash *s)
 
 enum { SOME = 4096 };
 
-ND_SORT(static, sort_words, uint64_t, ND_KEY_ITSELF)
-
 /* By a table, where 0 marks a free slot and is told apart. */
 static size_t distinct_of_some(uint64_t *v, size_t n, const nd_table_key *key, uint64_t *table)
 {
@@ -200,8 +198,7 @@ static size_t distinct_of_some(uint64_t *v, size_t n, const nd_table_key *key, u
     memset(table, 0, room * sizeof *table);
     for (size_t i = 0; i < n; i++) {
         const uint64_t value = v[i];
-        size_t at;
-        ND_TABLE_SEEK(at, nd_table_home(key, value, room), room, table[at] == 0 || table[at] == value);
+        const size_t at = nd_table_place(key, table, room, value);
         const int is_new = value ? table[at] == 0 : !has_zero;
         has_zero |= value == 0;
         table[at] = value;
@@ -216,12 +213,8 @@ static size_t make_distinct(uint64_t *v, size_t n, const nd_table_key *key, uint
 {
     if (n <= SOME)
         return distinct_of_some(v, n, key, scratch);
-    sort_words(v, scratch, n);
-    size_t m = 0;
-    for (size_t i = 0; i < n; i++)
-        if (m == 0 || v[i] != v[m - 1])
-            v[m++] = v[i];
-    return m;
+    nd_sort_words(v, scratch, n);
+    return nd_sort_drop_repeats(v, n);
 }
 
 void nd_simhash_set_open(nd_simhash_set *s)

@@ -1,5 +1,16 @@
-/* Radix sort of anything with a 64-bit key: least significant digit first, 8 bits a pass, stable; passes whose digit is the
- * same everywhere are skipped. Counts of all digits are taken in one reading. */
+/* Radix sort of anything with a 64-bit key, and insertion into a sorted array.
+ *
+ * The naive radix sort goes over the items twice for each of the eight bytes of the keys, the least significant byte first:
+ *
+ *     for digit = 0 … 7:
+ *         count the items by this digit of their keys
+ *         turn counts into places: place[v] = the number of items whose digit is below v
+ *         for each item, in order: to[place[digit of its key]++] = item
+ *         swap from and to
+ *
+ * Each pass is stable, so the order by lower digits survives. This one counts all eight digits in a single reading, and skips
+ * a digit that is the same in all keys, as the high bytes of small numbers are: n keys below 2^24 take three passes. A sort
+ * may stop after any number of items and go on later, so that a caller can look for signals in between. */
 #ifndef ND_SORT_H
 #define ND_SORT_H
 
@@ -11,11 +22,15 @@ static inline unsigned nd_digit(uint64_t key, int d) { return key >> 8 * d & (ND
 
 #define ND_KEY_ITSELF(x) (x)
 
-/* Where a sort stands that is done in pieces: begin with nd_sort_open. */
+/* An id that is sorted by a key: a document by a value of its sketch, or a query by its permuted fingerprint. */
+typedef struct { uint64_t key, id; } nd_entry;
+#define ND_KEY_OF_ENTRY(x) ((x).key)
+
+/* The state of a sort that is done in pieces: begin with nd_sort_open. */
 typedef struct {
     size_t count[ND_DIGITS][ND_RADIX];
     size_t at;                       /* items that this pass has read */
-    int digit, in_scratch;           /* the pass, from -1, which counts, to ND_DIGITS, which brings the result to e */
+    int digit, in_scratch;           /* the pass: −1 counts, 0 to 7 move items, ND_DIGITS copies the result to e */
 } nd_sorting;
 
 static inline void nd_sort_open(nd_sorting *s)
@@ -24,7 +39,7 @@ static inline void nd_sort_open(nd_sorting *s)
     s->digit = -1;
 }
 
-/* Numbers in the place of counts: where the first of each digit goes. */
+/* Turns counts of digits into the places where the first item of each digit goes. */
 static inline void nd_sort_places(size_t count[ND_RADIX])
 {
     size_t total = 0;
@@ -35,14 +50,18 @@ static inline void nd_sort_places(size_t count[ND_RADIX])
     }
 }
 
-/* Defines `linkage int name##_next(nd_sorting *s, type *e, type *scratch, size_t n, int lowest, size_t most)`, which reads at
- * most so many items and returns 1 once e is sorted, else 0: call it again; and
- * `linkage void name(type *e, type *scratch, size_t n, int lowest)`, the whole of it. Digits below the lowest are not looked
- * at. */
+/* Defines two functions:
+ *
+ *     linkage int name##_next(nd_sorting *s, type *e, type *scratch, size_t n, int lowest, size_t limit)
+ *         reads at most `limit` items; returns 1 when e is sorted, else 0: call it again.
+ *     linkage void name(type *e, type *scratch, size_t n, int lowest)
+ *         sorts e.
+ *
+ * Digits below `lowest` are ignored. */
 #define ND_SORT_FROM(linkage, name, type, KEY)                                          \
-    linkage int name##_next(nd_sorting *s, type *e, type *scratch, size_t n, int lowest, size_t most) \
+    linkage int name##_next(nd_sorting *s, type *e, type *scratch, size_t n, int lowest, size_t limit) \
     {                                                                                   \
-        const size_t end = n - s->at > most ? s->at + most : n;                         \
+        const size_t end = n - s->at > limit ? s->at + limit : n;                       \
         type *from = s->in_scratch ? scratch : e, *to = s->in_scratch ? e : scratch;    \
         const int d = s->digit;                                                         \
         if (d < 0) {                                                                    \
@@ -81,5 +100,36 @@ static inline void nd_sort_places(size_t count[ND_RADIX])
 #define ND_SORT(linkage, name, type, KEY)                                               \
     ND_SORT_FROM(static inline, name##_from, type, KEY)                                 \
     linkage void name(type *e, type *scratch, size_t n) { name##_from(e, scratch, n, 0); }
+
+ND_SORT(static inline, nd_sort_words, uint64_t, ND_KEY_ITSELF)
+
+/* Leaves each of n ascending words once; returns how many remain. */
+static inline size_t nd_sort_drop_repeats(uint64_t *v, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || v[i] != v[kept - 1])
+            v[kept++] = v[i];
+    return kept;
+}
+
+/* Defines `linkage size_t name(type *v, size_t n, type item)`, which inserts an item into n sorted ones behind those with its
+ * key, and returns how many moved. An insertion sort of few or nearly sorted items is faster than passes over digits. */
+#define ND_INSERT(linkage, name, type, KEY)                                             \
+    linkage size_t name(type *v, size_t n, type item)                                   \
+    {                                                                                   \
+        size_t at = n;                                                                  \
+        for (; at && KEY(v[at - 1]) > KEY(item); at--)                                  \
+            v[at] = v[at - 1];                                                          \
+        v[at] = item;                                                                   \
+        return n - at;                                                                  \
+    }
+
+ND_INSERT(static inline, nd_sort_insert_word, uint64_t, ND_KEY_ITSELF)
+
+/* Sorts entries by key, stably, at once or in pieces. The result is in e; scratch: n entries. O(n) a pass, 8 at most. */
+void nd_sort_entries(nd_entry *e, nd_entry *scratch, size_t n);
+int nd_sort_entries_next(nd_sorting *s, nd_entry *e, nd_entry *scratch, size_t n, size_t limit);
+void nd_pairs_sort(nd_entry *e, nd_entry *scratch, size_t n);
 
 #endif

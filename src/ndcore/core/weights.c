@@ -36,11 +36,9 @@ void nd_weights_find(const nd_weights *t, const uint64_t *z, size_t n, int32_t *
     }
 }
 
-ND_SORT(static, sort_words, uint64_t, ND_KEY_ITSELF)
-
 size_t nd_weights_count(uint64_t *values, uint64_t *scratch, size_t n, uint32_t *counts)
 {
-    sort_words(values, scratch, n);
+    nd_sort_words(values, scratch, n);
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
         if (m && values[i] == values[m - 1])

@@ -1,0 +1,84 @@
+/* A pair that shares several groups must come out once. The naive way stores all pairs and removes repeats:
+ *
+ *     for each group:
+ *         for each run of documents with equal minima in the group:
+ *             for each pair of the run: add it to a set
+ *
+ * Here nothing is stored. A pair is written in the first group that it shares, and whether a group is the first is seen by
+ * comparing the two rows. That costs at most one comparison of two rows for each pair of each run. */
+#include "candidates.h"
+#include "signature.h"
+
+enum { CALL_PAIRS = 1 << 17 };      /* pairs that one call looks at, about */
+
+static const uint8_t *row(const nd_candidates *c, uint64_t v) { return c->rows + v * c->row_size; }
+
+static int shares_group(const nd_candidates *c, const uint8_t *a, const uint8_t *b, size_t group)
+{
+    return memcmp(a + group * c->group_size, b + group * c->group_size, c->group_size) == 0;
+}
+
+size_t nd_candidates_shared_groups(const nd_candidates *c, uint64_t a, uint64_t b)
+{
+    const uint8_t *x = row(c, a), *y = row(c, b);
+    size_t shared = 0;
+    for (size_t g = 0; g < c->groups; g++)
+        shared += (size_t)shares_group(c, x, y, g);
+    return shared;
+}
+
+size_t nd_candidates_shared_items(const nd_candidates *c, uint64_t a, uint64_t b)
+{
+    return nd_signature_equal(row(c, a), row(c, b), c->items, c->item_size);
+}
+
+/* Whether the pair was written in an earlier group, whose run was expanded. */
+static int is_repeat(const nd_candidates *c, size_t group, uint64_t a, uint64_t b)
+{
+    const uint8_t *x = row(c, a), *y = row(c, b);
+    for (size_t g = 0; g < group; g++)
+        if (shares_group(c, x, y, g) && !(c->cut && c->cut[a * c->groups + g]))
+            return 1;
+    return 0;
+}
+
+static int accepts(const nd_candidates *c, size_t group, uint64_t a, uint64_t b)
+{
+    return nd_candidates_shared_items(c, a, b) >= c->need_items
+        && !is_repeat(c, group, a, b)
+        && (c->need < 2 || nd_candidates_shared_groups(c, a, b) >= c->need);
+}
+
+static size_t run_end(const nd_entry *e, size_t n, size_t at)
+{
+    size_t end = at + 1;
+    while (end < n && e[end].key == e[at].key)
+        end++;
+    return end;
+}
+
+size_t nd_candidates_expand(const nd_candidates *c, size_t group, const nd_entry *e, size_t n, size_t max_run,
+                            size_t *at, size_t *within, uint64_t *out, size_t room)
+{
+    size_t written = 0, work = 0;
+    while (*at < n && work < CALL_PAIRS) {
+        const size_t end = run_end(e, n, *at);
+        const size_t rows = end - *at > max_run ? 0 : end - *at;
+        for (; *within < rows; ++*within) {
+            const uint64_t a = e[*at + *within].id;
+            if (a >= c->first_fixed)
+                break;                          /* ids ascend: only fixed ones follow */
+            if (room - written < end - *at || work >= CALL_PAIRS)
+                return written;
+            work += end - *at - *within;
+            for (size_t i = *at + *within + 1; i < end; i++)
+                if (accepts(c, group, a, e[i].id))
+                    out[written++] = a << 32 | e[i].id;
+        }
+        work += 1 + (end - *at) / 16;
+        *within = 0;
+        *at = end;
+    }
+    return written;
+}
+

@@ -1,0 +1,25 @@
+/* Signatures: rows of permutation minima, of 4 or 8 bytes each. */
+#ifndef ND_SIGNATURE_H
+#define ND_SIGNATURE_H
+
+#include "nd.h"
+
+#define ND_COUNT_EQUAL(name, type)                                  \
+    static inline size_t name(const void *a, const void *b, size_t n) \
+    {                                                               \
+        const type *x = a, *y = b;                                  \
+        type equal = 0;    /* as wide as the items, so that the loop uses whole vectors */ \
+        for (size_t i = 0; i < n; i++)                              \
+            equal += x[i] == y[i];                                  \
+        return equal;                                               \
+    }
+ND_COUNT_EQUAL(nd_signature_equal32, uint32_t)
+ND_COUNT_EQUAL(nd_signature_equal64, uint64_t)
+
+/* Counts the positions at which two rows of n minima, n < 2^32, are equal. */
+static inline size_t nd_signature_equal(const void *a, const void *b, size_t n, size_t item_size)
+{
+    return (item_size == 4 ? nd_signature_equal32 : nd_signature_equal64)(a, b, n);
+}
+
+#endif
