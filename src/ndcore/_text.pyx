@@ -13,16 +13,23 @@ cdef extern from "unicode_tables.h":
     const char *ND_UNICODE_VERSION
     int ND_KIND_SEPARATOR, ND_KIND_IGNORABLE, ND_KIND_MARK
 
+cdef extern from "symbol.h" nogil:
+    uint64_t nd_symbol(const nd_text_table *table, const uint8_t *token, size_t n)
+
+cdef extern from "utf8.h" nogil:
+    unsigned nd_utf8_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point)
+
 cdef extern from "text.h" nogil:
     void nd_text_table_init(nd_text_table *table, uint64_t low)
-    void nd_text_open(nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape)
-    size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
-    uint64_t nd_text_symbol(const nd_text_table *table, const uint8_t *token, size_t n)
+    void nd_text_open(
+        nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape)
     int nd_text_kind(uint32_t code_point)
-    size_t nd_text_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point)
     size_t nd_text_variants(const char **names, int *runnable, size_t room, uint32_t features)
     int nd_text_use(const char *name, uint32_t features)
     int nd_text_chosen()
+
+cdef extern from "units.h" nogil:
+    size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
 
 cdef extern from "nfkc.h" nogil:
     size_t nd_nfkc_scratch_size(size_t n)
@@ -68,7 +75,7 @@ def symbol(token: bytes, polynomial: int) -> int:
     """The 64-bit symbol that stands for a token, reduced by a polynomial of degree 64 (Broder 1997, §4.3)."""
     cdef nd_text_table table
     nd_text_table_init(&table, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF))
-    return nd_text_symbol(&table, token, len(token))
+    return nd_symbol(&table, token, len(token))
 
 
 def kinds(const uint32_t[::1] points):
@@ -92,7 +99,7 @@ cdef size_t _cut(const uint8_t *text, size_t n, size_t at) noexcept nogil:
     cdef size_t end = at + PIECE
     cdef uint32_t point
     while end < n and text[end] >= 0x80:
-        if text[end] & 0x40 and nd_text_decode(text + end, text + n, &point) and nd_nfkc_is_boundary(point):
+        if text[end] & 0x40 and nd_utf8_decode(text + end, text + n, &point) and nd_nfkc_is_boundary(point):
             break
         end += 1
     return min(end, n)

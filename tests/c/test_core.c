@@ -13,7 +13,12 @@
 #include "nfkc.h"
 #include "nfkc_tables.h"
 #include "greedy.h"
-#include "pairs.h"
+#include "candidates.h"
+#include "cluster.h"
+#include "sets.h"
+#include "signature.h"
+#include "sort.h"
+#include "units.h"
 #include "pipeline.h"
 #include "probes.h"
 #include "simhash.h"
@@ -738,12 +743,12 @@ static void test_code_points(void)
         uint8_t b[4] = {0}, e[4] = {0}, pair[16];
         uint32_t back = 0, naive_back = 0;
         const int surrogate = c - 0xD800 < 0x800;
-        const size_t n = nd_text_encode(c, b), m = naive_encode(c, e);
-        const size_t taken = nd_text_decode(b, b + n, &back), naive_taken = naive_decode(b, n, &naive_back);
+        const size_t n = nd_utf8_encode(c, b), m = naive_encode(c, e);
+        const size_t taken = nd_utf8_decode(b, b + n, &back), naive_taken = naive_decode(b, n, &naive_back);
         if (n != m || memcmp(b, e, 4) || taken != (surrogate ? 0 : n) || taken != naive_taken || (taken && back != c))
             CHECK(0, "coding of U+%04X", (unsigned)c);
         for (size_t cut = 1; cut < n; cut++)
-            if (nd_text_decode(b, b + cut, &back))
+            if (nd_utf8_decode(b, b + cut, &back))
                 CHECK(0, "U+%04X cut to %zu bytes", (unsigned)c, cut);
         if (surrogate)
             continue;
@@ -775,7 +780,7 @@ static void test_code_points(void)
                                               0xC1, 0xC2, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5};
             uint32_t c = 0, d = 0;
             uint8_t b[4] = {EDGES[s >> 12], EDGES[s >> 8 & 15], EDGES[s >> 4 & 15], EDGES[s & 15]};
-            const size_t a = nd_text_decode(b, b + n, &c), e = naive_decode(b, n, &d);
+            const size_t a = nd_utf8_decode(b, b + n, &c), e = naive_decode(b, n, &d);
             if (a != e || (a && c != d))
                 CHECK(0, "%02x %02x %02x %02x", b[0], b[1], b[2], b[3]);
         }
@@ -788,7 +793,7 @@ static void test_code_points(void)
                 memset(token, 0, n);
             if (kind >= 2 && n)
                 token[0] = kind == 2;
-            CHECK(nd_text_symbol(naive_tokens(), token, n) == naive_symbol(NAIVE_Q, token, n), "symbol of %zu bytes, %d", n, kind);
+            CHECK(nd_symbol(naive_tokens(), token, n) == naive_symbol(NAIVE_Q, token, n), "symbol of %zu bytes, %d", n, kind);
         }
 }
 
@@ -804,7 +809,7 @@ static void test_other_token_polynomials(void)
             uint8_t *token = guarded(0, BACK, n, 0), *word = guarded(1, BACK, n + 1, 0);
             memcpy(token, input[1], n);
             const uint64_t symbol = naive_symbol(LOWS[i], token, n);
-            CHECK(nd_text_symbol(&table, token, n) == symbol, "symbol of %zu bytes, polynomial %zu", n, i);
+            CHECK(nd_symbol(&table, token, n) == symbol, "symbol of %zu bytes, polynomial %zu", n, i);
             memset(word, 'q', n + 1);                  /* the words of ASCII are reduced elsewhere */
             nd_text t;
             nd_text_open(&t, ND_WORD, &table, word, n + 1, NULL);
@@ -1356,10 +1361,10 @@ static void test_sorting(void)
                 if (m % 2) {
                     nd_sorting s;
                     nd_sort_open(&s);
-                    while (!nd_pairs_sort_from_next(&s, e, scratch, n, 0, 1 + random_below(n + 1))) {}
+                    while (!nd_sort_entries_next(&s, e, scratch, n, 0, 1 + random_below(n + 1))) {}
                 } else
-                    nd_pairs_sort(e, scratch, n);
-                nd_pairs_sort_keys(keys, spare, n);
+                    nd_sort_entries(e, scratch, n);
+                nd_sort_words(keys, spare, n);
                 CHECK(!n || memcmp(e, expected, n * sizeof *e) == 0, "%zu entries sorted stably, mask %zu", n, m);
                 CHECK(!n || memcmp(keys, expected_keys, 8 * n) == 0, "%zu keys sorted, mask %zu", n, m);
             }
@@ -1384,8 +1389,8 @@ static void test_sets(void)
             values[i] = bag[i] = random_below(20) ? random_below(30) : UINT64_MAX - random_below(2);
         const size_t part = random_below((unsigned)bags + 1);
         out[0] = 0;
-        nd_pairs_distinct(values, offsets, part, scratch, out);
-        nd_pairs_distinct(values, offsets + part, bags - part, scratch, out + part);
+        nd_sets_distinct(values, offsets, part, scratch, out);
+        nd_sets_distinct(values, offsets + part, bags - part, scratch, out + part);
         CHECK(out[0] == 0, "the first set begins at 0");
         size_t kept[12];
         for (size_t i = 0; i < bags; i++) {
@@ -1399,7 +1404,7 @@ static void test_sets(void)
                 for (size_t x = 0; x < kept[i]; x++)
                     for (size_t y = 0; y < kept[j]; y++)
                         common += bag[offsets[i] + (int64_t)x] == bag[offsets[j] + (int64_t)y];
-                CHECK(nd_pairs_common(values + out[i], kept[i], values + out[j], kept[j]) == common, "intersection");
+                CHECK(nd_sets_common(values + out[i], kept[i], values + out[j], kept[j]) == common, "intersection");
             }
     }
 }
@@ -1698,7 +1703,7 @@ static void test_entries(void)
 enum { MOST_DOCUMENTS = 60, MOST_GROUPS = 6 };
 
 /* Entries of one group sorted by key: the key is the first document with the same minima there, mixed. */
-static void group_entries(const nd_judge *j, size_t group, size_t n, nd_entry *e)
+static void group_entries(const nd_candidates *j, size_t group, size_t n, nd_entry *e)
 {
     for (size_t i = 0; i < n; i++) {
         size_t first = 0;
@@ -1736,8 +1741,8 @@ static void check_expansion(size_t n, size_t groups, size_t size, size_t item_si
     }
     if (n)
         memset(cut, 0, n * groups);
-    const nd_judge j = {.rows = rows, .row_size = row_size, .group_size = size * item_size, .groups = groups,
-                        .item_size = item_size, .items = items, .need = random_below(4), .least = random_below(items + 1),
+    const nd_candidates j = {.rows = rows, .row_size = row_size, .group_size = size * item_size, .groups = groups,
+                        .item_size = item_size, .items = items, .need = random_below(4), .need_items = random_below(items + 1),
                         .cut = random_below(4) ? cut : NULL, .first_fixed = random_below(n + 2)};
     const size_t longest = j.cut ? max_run : n + 1;          /* without cut marks every run is expanded */
     memset(came, 0, sizeof came);
@@ -1754,16 +1759,16 @@ static void check_expansion(size_t n, size_t groups, size_t size, size_t item_si
                     shared += !memcmp(rows + a * row_size + x * j.group_size, rows + b * row_size + x * j.group_size, j.group_size);
                 for (size_t x = 0; x < items; x++)
                     equal += !memcmp(rows + a * row_size + x * item_size, rows + b * row_size + x * item_size, item_size);
-                CHECK(nd_pairs_shared_groups(&j, a, b) == shared && nd_pairs_shared_items(&j, a, b) == equal, "shared");
+                CHECK(nd_candidates_shared_groups(&j, a, b) == shared && nd_candidates_shared_items(&j, a, b) == equal, "shared");
                 const int here = !memcmp(rows + a * row_size + g * j.group_size, rows + b * row_size + g * j.group_size, j.group_size);
-                if (here && !cut[a * groups + g] && a < j.first_fixed && shared >= j.need && equal >= j.least)
+                if (here && !cut[a * groups + g] && a < j.first_fixed && shared >= j.need && equal >= j.need_items)
                     wanted[a][b] = 1;
             }
         const size_t room = longest + random_below(2 * n + 1);
         uint64_t *out = guarded(3, BACK, 8 * room, 0);
         size_t at = 0, within = 0, calls = 0;
         while (at < n && calls++ < n * n + 2) {
-            const size_t written = nd_pairs_expand(&j, g, e, n, longest, &at, &within, out, room);
+            const size_t written = nd_candidates_expand(&j, g, e, n, longest, &at, &within, out, room);
             for (size_t i = 0; i < written && i < room; i++) {
                 const uint64_t a = out[i] >> 32, b = out[i] & UINT32_MAX;
                 CHECK(a < b && b < n, "a pair is a < b");
@@ -1827,7 +1832,7 @@ static void test_clusters(void)
                 }
             }
         }
-        nd_pairs_star(n, from, to, weights, order, fixed, best, rank, label);
+        nd_cluster_star(n, from, to, weights, order, fixed, best, rank, label);
         CHECK(!n || memcmp(label, expected, 8 * n) == 0, "star, %zu documents, best %d", n, best);
         int64_t *x = guarded(1, BACK, 8 * (m / 2), 0), *y = guarded(5, BACK, 8 * (m / 2), 0), *parent = guarded(4, BACK, 8 * n, 0);
         size_t pairs = 0;
@@ -1847,7 +1852,7 @@ static void test_clusters(void)
                 const int64_t first = rank[expected[x[i]]] < rank[expected[y[i]]] ? expected[x[i]] : expected[y[i]];
                 expected[x[i]] = expected[y[i]] = first;
             }
-        nd_pairs_components(n, x, y, pairs, rank, parent);
+        nd_cluster_components(n, x, y, pairs, rank, parent);
         CHECK(!n || memcmp(parent, expected, 8 * n) == 0, "components, %zu documents, %zu pairs", n, pairs);
     }
 }

@@ -3,6 +3,7 @@
 #include "naive.h"
 #include "nfkc.h"
 #include "stops.h"
+#include "units.h"
 
 #define REQUIRE(ok) do { if (!(ok)) abort(); } while (0)
 

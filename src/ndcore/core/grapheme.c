@@ -3,6 +3,7 @@
  * pictograph (GB11), that a regional indicator is the first of a pair (GB12, GB13). That is the state. */
 #include "grapheme.h"
 #include "grapheme_tables.h"
+#include "utf8.h"
 
 /* What the cluster that is being read ends with, as far as the rules ask. */
 enum {
@@ -60,9 +61,9 @@ static uint8_t cluster_kind(uint32_t c) { return ND_CLUSTER_STAGE2[ND_CLUSTER_ST
 static uint64_t append(nd_text *t, uint64_t symbol, uint32_t c)
 {
     uint8_t bytes[4];
-    const size_t length = nd_text_encode(nd_text_fold(c), bytes);
+    const size_t length = nd_utf8_encode(nd_text_fold(c), bytes);
     for (size_t i = 0; i < length; i++)
-        symbol = nd_text_push(t->table, symbol, bytes[i]);
+        symbol = nd_symbol_push(t->table, symbol, bytes[i]);
     if (t->tape) {
         memcpy(t->tape, bytes, length);
         t->tape += length;
@@ -76,44 +77,52 @@ static uint64_t cluster(nd_text *t, uint32_t c, size_t taken)
     uint8_t *const length = t->tape;
     if (t->tape)
         t->tape += 8;
-    uint64_t symbol = c == 0 ? nd_text_symbol(t->table, t->at, 0) : 0;    /* what is put before a zero byte */
+    uint64_t symbol = c == 0 ? nd_symbol(t->table, t->at, 0) : 0;    /* what is put before a zero byte */
     uint8_t state = NEXT[NONE][cluster_kind(c)];
     do {
         symbol = append(t, symbol, c);
         t->at += taken;
-    } while (t->at < t->end && (taken = nd_text_decode(t->at, t->end, &c)) && (state = NEXT[state][cluster_kind(c)]));
+    } while (t->at < t->end && (taken = nd_utf8_decode(t->at, t->end, &c)) && (state = NEXT[state][cluster_kind(c)]));
     if (length)
         nd_store_be64(length, (uint64_t)(t->tape - length - 8));
     return symbol;
 }
 
-/* Is the byte at t->at a cluster by itself, in sight of no table? ASCII that is no control, before ASCII or the end. */
-static int stands_alone(const nd_text *t)
+/* Whether the byte at p is a cluster by itself, as no table need tell: ASCII, not a control, before ASCII or the end. */
+static int stands_alone(const uint8_t *p, const uint8_t *end)
 {
-    return *t->at - 0x20u < 0x5F && (t->end - t->at == 1 || t->at[1] < 0x80);
+    return *p - 0x20u < 0x5F && (end - p == 1 || p[1] < 0x80);
 }
 
-static uint64_t ascii(nd_text *t)
+/* Reads bytes that are clusters by themselves, up to one that is not; returns their number. */
+static size_t read_ascii(nd_text *t, uint64_t *out, size_t cap)
 {
-    const uint8_t byte = *t->at++, folded = byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte;
-    if (t->tape) {
-        nd_store_be64(t->tape, 1);
-        t->tape[8] = folded;
-        t->tape += 9;
+    const uint8_t *p = t->at;
+    size_t n = 0;
+    for (; n < cap && p < t->end && stands_alone(p, t->end); p++) {
+        const uint8_t folded = *p >= 'A' && *p <= 'Z' ? *p | 0x20 : *p;
+        out[n++] = folded;
+        if (t->tape) {
+            nd_store_be64(t->tape, 1);
+            t->tape[8] = folded;
+            t->tape += 9;
+        }
     }
-    return folded;
+    t->at = p;
+    return n;
 }
 
 size_t nd_graphemes(nd_text *t, uint64_t *out, size_t cap)
 {
     size_t n = 0;
     while (t->at < t->end && n < cap) {
-        if (stands_alone(t)) {
-            out[n++] = ascii(t);
+        const size_t alone = read_ascii(t, out + n, cap - n);
+        if (alone) {
+            n += alone;
             continue;
         }
         uint32_t c;
-        const size_t taken = nd_text_decode(t->at, t->end, &c);
+        const size_t taken = nd_utf8_decode(t->at, t->end, &c);
         if (taken) {
             out[n++] = cluster(t, c, taken);
         } else {

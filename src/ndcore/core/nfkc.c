@@ -2,7 +2,9 @@
  * syllables follow from arithmetic (Unicode Standard, section 3.12). */
 #include "nfkc.h"
 #include "nfkc_tables.h"
+#include "sort.h"
 #include "text.h"
+#include "utf8.h"
 
 enum { S_BASE = 0xAC00, L_BASE = 0x1100, V_BASE = 0x1161, T_BASE = 0x11A7, L_COUNT = 19, V_COUNT = 21, T_COUNT = 28 };
 enum { S_COUNT = L_COUNT * V_COUNT * T_COUNT, SHORT_RUN = 16 };
@@ -73,30 +75,16 @@ int nd_nfkc_is_boundary(uint32_t c)
     return combining_class(parts[0]) == 0 && !composes_backwards(parts[0]);
 }
 
-static void insertion_sort(uint32_t *run, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        const uint32_t c = run[i];
-        const uint8_t class = combining_class(c);
-        size_t j = i;
-        for (; j && combining_class(run[j - 1]) > class; j--)
-            run[j] = run[j - 1];
-        run[j] = c;
-    }
-}
+ND_INSERT(static inline, insert_mark, uint32_t, combining_class)
 
 static void counting_sort(uint32_t *run, size_t n, uint32_t *scratch)
 {
-    size_t from[256] = {0}, total = 0;
+    size_t place[ND_RADIX] = {0};
     for (size_t i = 0; i < n; i++)
-        from[combining_class(run[i])]++;
-    for (int class = 0; class < 256; class++) {
-        const size_t count = from[class];
-        from[class] = total;
-        total += count;
-    }
+        place[combining_class(run[i])]++;
+    nd_sort_places(place);
     for (size_t i = 0; i < n; i++)
-        scratch[from[combining_class(run[i])]++] = run[i];
+        scratch[place[combining_class(run[i])]++] = run[i];
     memcpy(run, scratch, n * sizeof *run);
 }
 
@@ -109,7 +97,8 @@ static void order_marks(uint32_t *c, size_t n, uint32_t *scratch)
         if (j - i > SHORT_RUN)
             counting_sort(c + i, j - i, scratch);
         else
-            insertion_sort(c + i, j - i);
+            for (size_t k = 1; k < j - i; k++)
+                insert_mark(c + i, k, c[i + k]);
         i = j + 1;
     }
 }
@@ -141,7 +130,7 @@ static size_t flush(uint32_t *c, size_t n, uint32_t *scratch, uint8_t *out)
     n = compose_all(c, n);
     size_t length = 0;
     for (size_t i = 0; i < n; i++)
-        length += nd_text_encode(c[i], out + length);
+        length += nd_utf8_encode(c[i], out + length);
     return length;
 }
 
@@ -152,7 +141,7 @@ size_t nd_nfkc(const uint8_t *text, size_t n, int remove, uint32_t *scratch, uin
     size_t m = 0, length = 0;
     while (p < end) {
         uint32_t c;
-        const size_t taken = nd_text_decode(p, end, &c);
+        const size_t taken = nd_utf8_decode(p, end, &c);
         if (taken == 0) {
             length += flush(run, m, spare, out + length);
             m = 0;

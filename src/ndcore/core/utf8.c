@@ -19,26 +19,7 @@ size_t nd_utf8_size(unsigned unit, const void *points, size_t n)
     return size;
 }
 
-static inline uint8_t *encoded(uint32_t point, uint8_t *out)
-{
-    if (point < 0x80) {
-        *out++ = (uint8_t)point;
-        return out;
-    }
-    if (point < 0x800) {
-        *out++ = (uint8_t)(0xC0 | point >> 6);
-    } else {
-        if (point < 0x10000) {
-            *out++ = (uint8_t)(0xE0 | point >> 12);
-        } else {
-            *out++ = (uint8_t)(0xF0 | point >> 18);
-            *out++ = (uint8_t)(0x80 | (point >> 12 & 0x3F));
-        }
-        *out++ = (uint8_t)(0x80 | (point >> 6 & 0x3F));
-    }
-    *out++ = (uint8_t)(0x80 | (point & 0x3F));
-    return out;
-}
+static inline uint8_t *encoded(uint32_t point, uint8_t *out) { return out + nd_utf8_encode(point, out); }
 
 #define EACH(c) (UINT64_C(0x0001000100010001) * (c))
 

@@ -1,8 +1,63 @@
-/* Code points that lie in units of 1, 2 or 4 bytes, as the strings of Python do, to UTF-8. */
+/* UTF-8: one code point at a time, and whole strings of code points in units of 1, 2 or 4 bytes, as Python has them. */
 #ifndef ND_UTF8_H
 #define ND_UTF8_H
 
 #include "nd.h"
+
+static inline int nd_utf8_continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
+
+/* Reads the code point at p < end and returns its length, or 0 where p begins no well-formed sequence (The Unicode Standard,
+ * version 17.0, section 3.9, table 3-7: overlong forms, surrogates and values above U+10FFFF are not well-formed). */
+static inline unsigned nd_utf8_decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point)
+{
+    const uint8_t a = p[0];
+    const size_t room = (size_t)(end - p);
+    if (a < 0x80) {
+        *code_point = a;
+        return 1;
+    }
+    if (a < 0xE0) {
+        if (a < 0xC2 || room < 2 || !nd_utf8_continues(p[1]))
+            return 0;
+        *code_point = (a & 0x1Fu) << 6 | (p[1] & 0x3Fu);
+        return 2;
+    }
+    if (a < 0xF0) {
+        if (room < 3 || !nd_utf8_continues(p[1]) || !nd_utf8_continues(p[2]))
+            return 0;
+        *code_point = (a & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+        return *code_point < 0x800 || *code_point - 0xD800 < 0x800 ? 0 : 3;
+    }
+    if (a > 0xF4 || room < 4 || !nd_utf8_continues(p[1]) || !nd_utf8_continues(p[2]) || !nd_utf8_continues(p[3]))
+        return 0;
+    *code_point = (a & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
+    return *code_point < 0x10000 || *code_point > 0x10FFFF ? 0 : 4;
+}
+
+/* Writes a code point in 1 to 4 bytes and returns their number. A surrogate takes three. */
+static inline unsigned nd_utf8_encode(uint32_t c, uint8_t *out)
+{
+    if (c < 0x80) {
+        out[0] = (uint8_t)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (uint8_t)(0xC0 | c >> 6);
+        out[1] = (uint8_t)(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (uint8_t)(0xE0 | c >> 12);
+        out[1] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+        out[2] = (uint8_t)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xF0 | c >> 18);
+    out[1] = (uint8_t)(0x80 | (c >> 12 & 0x3F));
+    out[2] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+    out[3] = (uint8_t)(0x80 | (c & 0x3F));
+    return 4;
+}
 
 /* Bytes of the n code points as UTF-8. A surrogate is one of three bytes, whatever stands beside it; none is above
  * U+10FFFF. Aligned as the units are. */

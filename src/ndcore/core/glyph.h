@@ -1,63 +1,9 @@
-/* Glyphs of UTF-8: their length, their kind, what they fold to, and past which a word goes on. Included by text.c alone. */
-#ifndef ND_TEXT_UTF8_H
-#define ND_TEXT_UTF8_H
+/* Glyphs of UTF-8: their length and kind, what they fold to, and which of them go on with a word. Included by text.c alone. */
+#ifndef ND_GLYPH_H
+#define ND_GLYPH_H
 
-#include "nd.h"
 #include "unicode_tables.h"
-
-static inline int continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
-
-/* See nd_text_decode. */
-static inline unsigned decode(const uint8_t *p, const uint8_t *end, uint32_t *code_point)
-{
-    const uint8_t a = p[0];
-    const size_t room = (size_t)(end - p);
-    if (a < 0x80) {
-        *code_point = a;
-        return 1;
-    }
-    if (a < 0xE0) {
-        if (a < 0xC2 || room < 2 || !continues(p[1]))
-            return 0;
-        *code_point = (a & 0x1Fu) << 6 | (p[1] & 0x3Fu);
-        return 2;
-    }
-    if (a < 0xF0) {
-        if (room < 3 || !continues(p[1]) || !continues(p[2]))
-            return 0;
-        *code_point = (a & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
-        return *code_point < 0x800 || *code_point - 0xD800 < 0x800 ? 0 : 3;
-    }
-    if (a > 0xF4 || room < 4 || !continues(p[1]) || !continues(p[2]) || !continues(p[3]))
-        return 0;
-    *code_point = (a & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
-    return *code_point < 0x10000 || *code_point > 0x10FFFF ? 0 : 4;
-}
-
-/* See nd_text_encode. */
-static inline unsigned encode(uint32_t c, uint8_t *out)
-{
-    if (c < 0x80) {
-        out[0] = (uint8_t)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (uint8_t)(0xC0 | c >> 6);
-        out[1] = (uint8_t)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (uint8_t)(0xE0 | c >> 12);
-        out[1] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (uint8_t)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = (uint8_t)(0xF0 | c >> 18);
-    out[1] = (uint8_t)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (uint8_t)(0x80 | (c & 0x3F));
-    return 4;
-}
+#include "utf8.h"
 
 /* Below ND_KINDS: the kind of a code point that folds to itself. */
 static inline unsigned class_of(uint32_t c) { return ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]; }
@@ -70,7 +16,7 @@ typedef struct { uint32_t point; int32_t fold; unsigned kind, taken; } glyph;
 static inline glyph read_glyph(const uint8_t *p, const uint8_t *end)
 {
     glyph g = {.kind = ND_KIND_SEPARATOR};
-    if (p < end && (g.taken = decode(p, end, &g.point))) {
+    if (p < end && (g.taken = nd_utf8_decode(p, end, &g.point))) {
         g.kind = g.taken < 3 ? class_of_short(g.point) : class_of(g.point);
         if (g.kind >= ND_KINDS) {
             g.fold = ND_CODE_POINTS[g.kind].fold;

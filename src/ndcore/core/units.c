@@ -1,0 +1,83 @@
+#include "grapheme.h"
+#include "units.h"
+#include "utf8.h"
+
+/* Writes a whole token to the tape, if there is one, and returns its symbol. */
+static inline uint64_t take_token(nd_text *t, const uint8_t *token, size_t n)
+{
+    if (t->tape) {
+        nd_store_be64(t->tape, n);
+        memcpy(t->tape + 8, token, n);
+        t->tape += 8 + n;
+    }
+    return nd_symbol(t->table, token, n);
+}
+
+static size_t read_chars(nd_text *t, uint64_t *out, size_t cap)
+{
+    size_t n = 0;
+    while (t->at < t->end && n < cap) {
+        uint32_t c;
+        size_t taken = nd_utf8_decode(t->at, t->end, &c);
+        if (taken) {
+            uint8_t bytes[4];
+            size_t length = nd_utf8_encode(nd_text_fold(c), bytes);
+            out[n++] = take_token(t, bytes, length);
+        }
+        t->invalid += taken == 0;
+        t->at += taken ? taken : 1;
+    }
+    return n;
+}
+
+static int is_blank(uint8_t byte) { return byte == 0x20 || (byte >= 0x09 && byte <= 0x0D); }
+static int ends_line(uint8_t byte) { return byte == '\n' || byte == '\r'; }
+
+static size_t read_lines(nd_text *t, uint64_t *out, size_t cap)
+{
+    size_t n = 0;
+    while (t->at < t->end && n < cap) {
+        const uint8_t *from = t->at, *to = from;
+        while (to < t->end && !ends_line(*to))
+            to++;
+        t->at = to + (to < t->end);
+        while (from < to && is_blank(*from))
+            from++;
+        while (from < to && is_blank(to[-1]))
+            to--;
+        if (from < to)
+            out[n++] = take_token(t, from, (size_t)(to - from));
+    }
+    return n;
+}
+
+static size_t read_bytes(nd_text *t, uint64_t *out, size_t cap)
+{
+    size_t n = 0;
+    for (; t->at < t->end && n < cap; t->at++)
+        out[n++] = take_token(t, t->at, 1);
+    return n;
+}
+
+static size_t read_tokens(nd_text *t, uint64_t *out, size_t cap)
+{
+    size_t n = 0;
+    while (t->at < t->end && n < cap) {
+        const size_t length = (size_t)nd_load_be64(t->at);
+        out[n++] = nd_symbol(t->table, t->at + 8, length);
+        t->at += 8 + length;
+    }
+    return n;
+}
+
+size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
+{
+    switch (t->unit) {
+    case ND_CHAR:     return read_chars(t, out, cap);
+    case ND_LINE:     return read_lines(t, out, cap);
+    case ND_BYTE:     return read_bytes(t, out, cap);
+    case ND_TOKENS:   return read_tokens(t, out, cap);
+    case ND_GRAPHEME: return nd_graphemes(t, out, cap);
+    default:          return nd_text_words(t, out, cap);
+    }
+}
