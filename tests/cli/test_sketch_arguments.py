@@ -2,7 +2,7 @@
 
 import pytest
 
-from ndcore.cli.arguments import parser
+from ndcore.cli.parser import parser
 from ndcore.cli.sketch_arguments import OPTIONS
 
 NAMES = [name for names in OPTIONS.values() for name in names]

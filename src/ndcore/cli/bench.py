@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 import ndcore as nd
-from ndcore.cli.running import processor
+from ndcore.cli.dedup import processor
 from ndcore.parallel import thread_count
 
 SKETCHERS: dict[str, nd.MinHasher | nd.BottomSketcher] = {

@@ -18,11 +18,11 @@ import numpy as np
 
 from ndcore._version import __version__
 from ndcore.cli import summary
-from ndcore.cli.dedup import all_sketches, load_sketches, open_documents, repeated, settings
+from ndcore.cli.dedup import check_report, write_page
+from ndcore.cli.dedup_run import all_sketches, load_sketches, open_documents, repeated, settings
 from ndcore.cli.inputs import COLLECTION, SKETCHES, find_inputs, text_field
-from ndcore.cli.parser import commands_of
-from ndcore.cli.running import check_report, write_page
 from ndcore.cli.sketch import uniform
+from ndcore.cli.strict_parser import commands_of
 from ndcore.cli.summary import printable
 from ndcore.collection.cluster import LEAST
 from ndcore.collection.clustering import CLASSES, Clustering, check_grouping
@@ -127,7 +127,7 @@ def _refuse_others(args: argparse.Namespace, anew: bool) -> None:
     Other clusters in its place (`anew`) take the options of `_REGROUPED`; another collection of it takes all but those of
     documents, which are not read.
     """
-    from ndcore.cli.arguments import parser  # asks for this command
+    from ndcore.cli.parser import parser  # asks for this command
 
     for action in commands_of(parser())["cluster"]._actions:
         taken = action.dest in _REGROUPED if anew else action.dest not in _OF_TEXTS

@@ -32,7 +32,7 @@ def _cluster(args: argparse.Namespace) -> int:
 
 
 def _clusters(args: argparse.Namespace) -> int:
-    from ndcore.cli.tables import clusters
+    from ndcore.cli.dedup_tables import clusters
 
     return clusters(args)
 

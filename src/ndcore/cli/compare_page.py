@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ndcore.alignment.rows import visible
-from ndcore.cli.compare import Comparison, Document
+from ndcore.cli.comparison import Comparison, Document
 from ndcore.cli.summary import printable
 from ndcore.report.html import overview, page
 from ndcore.report.side_by_side import fragment

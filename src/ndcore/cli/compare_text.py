@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ndcore.alignment.passages import Passage
 from ndcore.alignment.rows import Row, elided, rows
-from ndcore.cli.compare import Comparison, Document
+from ndcore.cli.comparison import Comparison, Document
 from ndcore.cli.summary import printable
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ndcore.cli.parser import Parser, commands_of
+from ndcore.cli.strict_parser import Parser, commands_of
 
 __all__ = ["completion"]
 
@@ -19,7 +19,7 @@ def completion(args: argparse.Namespace) -> int:
         import shtab
     except ImportError as error:
         raise ImportError("completion needs shtab: pip install 'ndcore[cli]'") from error
-    from ndcore.cli.arguments import parser
+    from ndcore.cli.parser import parser
 
     top = parser()
     _mark_files(top, shtab.FILE)

@@ -1,474 +1,371 @@
-"""One run of ``ndcore dedup``: inputs to the engine, its result to files."""
+"""What the subcommands of ``ndcore`` do. Each takes the parsed arguments and returns the exit code."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import json
-import shlex
+import os
+import platform
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any, TextIO, cast
-
-import numpy as np
+from typing import Any
 
 from ndcore._version import __version__
-from ndcore.cli import summary
-from ndcore.cli.inputs import COLLECTION, SKETCHES, text_field
-from ndcore.files.document_fields import Grouping, Ids, Ranking
+from ndcore.cli import compare_text, comparison, summary, thresholds
+from ndcore.cli.dedup_run import Run, binary, ids_of, load_sketches, refuse
+from ndcore.cli.inputs import COLLECTION, SKETCHES, find_inputs, refuse_stdin_twice, text_field
+from ndcore.cli.summary import printable
 from ndcore.files.documents import Documents
-from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.formats import RECORDS, WHOLE
-from ndcore.files.jsonl_output import write_ids, write_lines
-from ndcore.files.output_directory import (
-    OutputDirectory,
-    write_annotated,
-    write_clusters,
-    write_kept,
-    write_kept_ids,
-    write_summary,
-)
-from ndcore.files.output_paths import STDOUT
-from ndcore.files.provenance import Place
-from ndcore.files.sources import STDIN, Inputs, Source, is_stream, is_url
-from ndcore.files.verdicts import Verdicts
-from ndcore.filters.design import FilterDesign
-from ndcore.filters.search import design_filter
+from ndcore.files.errors import UsageError
+from ndcore.files.ndcore_files import refuse_own
+from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.output_paths import STDOUT, check_output
+from ndcore.files.sources import starts_with
+from ndcore.files.table_files import TableFile, check_apart
 from ndcore.human import counted
-from ndcore.progress import Progress, by_position, reporting
-from ndcore.recipe import Recipe
+from ndcore.sketch.sketches import Sketches
+from ndcore.storage.container import kind_of, replacing
 
-_RECORDS = "of JSON, CSV, Parquet, Arrow"
-_DEFAULTS: dict[str, Any] = {"unit": "word", "width": 5, "normalize": None}
-
-
-class Run:
-    """Inputs, parameters and result of one deduplication.
-
-    Parameters
-    ----------
-    args : Namespace
-        Of ``ndcore dedup``; `refuse` has found nothing.
-    found, known : Inputs
-        What to deduplicate, and what it is deduplicated against (no sources: nothing).
-    stack : ExitStack
-        Gets what has to be closed at the end.
-    """
-
-    def __init__(self, args: argparse.Namespace, found: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
-        self.args = args
-        self.sketched, self.against_sketched = (
-            all_sketches(found.sources, "IN"),
-            all_sketches(known.sources, "--against"),
-        )
-        rule, order = args.keep
-        self.ranking = Ranking(rule, order == "desc") if order else None
-        self.grouping = Grouping(args.by, "--by") if args.by else None
-        self.versions = Grouping(args.one_per, "--one-per") if args.one_per else None
-        self.texts = self._open(
-            found, self.sketched, stack, keep=self.ranking, by=self.grouping, one_per=self.versions, annotate=args.annotate
-        )
-        self.known = self._open(known, self.against_sketched, stack) if known.sources else None
-        self.sources = found.sources
-        self.verdicts: Verdicts
-        self.result: Any = None
-
-    def _open(self, found: Inputs, sketched: bool, stack: contextlib.ExitStack, **options: Any) -> Any:
-        if sketched:
-            return _signatures(found.sources)
-        return stack.enter_context(open_documents(self.args, found, **options))
-
-    def find_duplicates(self) -> None:
-        """Run the engine; `result` and `verdicts` are there afterwards."""
-        args = self.args
-        self.shingling, permutations = settings(
-            args, [x for x in (self.texts, self.known) if x is not None and not isinstance(x, Documents)]
-        )
-        _check_threshold(args.threshold, **permutations)
-        with reporting(not args.quiet) as report:
-            self.result = self._found(by_position(report, "sketching", self._position), permutations)
-        self._refuse_nothing_read()
-        self._lowest = self.result
-        self.select(args.threshold)
-
-    def select(self, threshold: float) -> None:
-        """Make `result` and `verdicts` those of a threshold, which is the lowest of the run or a higher one.
-
-        The pairs that were verified for the lowest threshold answer for the higher ones.
-        """
-        self.args.threshold = threshold
-        lowest, self.result = self._lowest, self._lowest
-        if threshold > lowest.threshold:
-            design = FilterDesign.of(
-                lowest.filter.groups, lowest.filter.group_size, lowest.filter.need, threshold=threshold,
-                num_perm=lowest.filter.num_perm, documents=lowest.filter.documents,
-            )
-            self.result = dataclasses.replace(lowest.rethreshold(threshold), filter=design)
-        self.verdicts = Verdicts(
-            self.result,
-            ids_of(self.texts),
-            ids_of(self.known) if self.known is not None else (),
-            self.sketched,
-            self.against_sketched,
-            self.known is not None,
-            self.texts.place if isinstance(self.texts, Documents) else None,
-            self.known.place if isinstance(self.known, Documents) else None,
-        )
-
-    def _position(self) -> tuple[int, int] | None:
-        """Bytes read, and bytes of all files: of the documents and of those of --against."""
-        places = [side.position() for side in (self.texts, self.known) if isinstance(side, Documents)]
-        if not places or None in places:
-            return None
-        read, total = (sum(column) for column in zip(*filter(None, places), strict=True))
-        return read, total
-
-    def _found(self, report: Progress, permutations: dict[str, Any]) -> Any:
-        from ndcore.dedup.near_duplicates import near_duplicates
-
-        args = self.args
-        return near_duplicates(
-            self.texts,
-            threshold=args.threshold,
-            shingling=self.shingling,
-            against=self.known,
-            keep=self._keep(),
-            by=self.grouping.codes if self.grouping is not None else None,
-            one_per=self.versions.codes if self.versions is not None else None,
-            cluster=args.cluster,
-            max_holders=args.max_holders,
-            memory_limit=args.memory_limit,
-            threads=args.threads,
-            progress=report,
-            **permutations,
-        )
-
-    def shown(self, position: int) -> str:
-        """Return what people are told of a document: its place and its id; positions from n on are those of --against."""
-        n = len(self.verdicts)
-        known, inside = (self.texts, position) if position < n else (self.known, position - n)
-        if not isinstance(known, Documents):
-            return summary.printable(str(self.verdicts.name(position)), 60)
-        ident = known.own_id(inside)
-        more = "" if ident is None else f" ({summary.printable(str(ident), 60)})"
-        return f"{summary.printable(str(known.place(inside)))}{more}"
-
-    def example(self) -> str:
-        """Return the line that says how to look at a pair of this run, empty where no texts are at hand."""
-        n, labels = len(self.verdicts), self.result.labels
-        dropped = np.flatnonzero(~self.verdicts.kept & ((labels < n) | (not self.against_sketched)))
-        if not len(dropped) or self.sketched:
-            return ""
-        near = dropped[self.result.classes[dropped] == "near"]
-        pair = int((near if len(near) else dropped)[0])
-        places = [self._place(position) for position in (int(labels[pair]), pair)]
-        if None in places:
-            return "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
-        args, options = self.args, []
-        stop_words = None if args.stop_words is None else args.stop_words.path
-        for field in args.text_field or ():
-            options += ["--text-field", field]
-        for option, value, default in (
-            ("--html", args.html_part, None), ("--unit", args.unit, None), ("--width", args.width, None),
-            ("--normalize", args.normalize, None), ("--stop-words", stop_words, None), ("--threshold", args.threshold, 0.8),
-        ):
-            options += [option, str(value)] if value != default else []
-        return f"Look at a pair with: ndcore compare {shlex.join([*map(str, places), *options])}"
-
-    def _place(self, position: int) -> Place | None:
-        """Where a document of the inputs or of --against stands; None in a stream, which cannot be read again."""
-        n = len(self.verdicts)
-        place: Place = self.texts.place(position) if position < n else self.known.place(position - n)  # type: ignore[union-attr]
-        lasting = is_url(place.file) or (place.file != STDIN and not (Path(place.file).exists() and is_stream(place.file)))
-        return place if lasting else None
-
-    def _keep(self) -> str | Callable[[], Any]:
-        return self.ranking.priorities if self.ranking is not None else self.args.keep[0]
-
-    def _refuse_nothing_read(self) -> None:
-        texts = self.texts
-        if isinstance(texts, Documents) and not texts.read and texts.ignored:
-            raise summary.nothing_found(self.args.inputs[0], texts.ignored)
-        if isinstance(texts, Documents) and not len(texts) and texts.rejected:
-            first = texts.rejected[0]
-            reason = f"{first.reason} (and {counted(len(texts.rejected) - 1, 'other document')} could not be read either)"
-            raise DocumentError(first.path, first.number, reason if len(texts.rejected) > 1 else first.reason)
-
-    def write(self, output: OutputDirectory) -> dict[str, Any]:
-        """Everything below the output directory; the summary is returned."""
-        with reporting(not self.args.quiet) as report:
-            if not isinstance(self.texts, Documents):
-                self._write_kept_ids(output)
-            elif self.args.annotate:
-                write_annotated(output, self.texts, self.verdicts, report)
-            else:
-                write_kept(output, self.texts, self.verdicts.kept, report)
-        write_clusters(output, self.verdicts)
-        account = self.account()
-        write_summary(output, account)
-        return account
-
-    def print(self) -> dict[str, Any]:
-        """Write the kept records (of --annotate, all) to standard output as lines of JSON, and return the summary.
-
-        What could not be read, and what was passed over, is listed on standard error.
-        """
-        replaced, self.args.outcome.printed = 0, True
-        with reporting(not self.args.quiet) as report:
-            if isinstance(self.texts, Documents):
-                kept = self.verdicts.kept
-                which, annotation = (np.ones_like(kept), self.verdicts.describe) if self.args.annotate else (kept, None)
-                replaced = write_lines(binary(sys.stdout), self.texts, which, annotation, report)
-            else:
-                kept_ids = (self.verdicts.name(int(position)) for position in np.flatnonzero(self.verdicts.kept))
-                write_ids(binary(sys.stdout), kept_ids)
-        binary(sys.stdout).flush()
-        account = self.account() | {"replaced_bytes": replaced}
-        if isinstance(self.texts, Documents):
-            summary.print_rejected(self.texts.rejected, sys.stderr)
-            summary.print_ignored(self.texts.ignored, sys.stderr)
-        return account
-
-    def _write_kept_ids(self, output: OutputDirectory) -> None:
-        name = self.sources[0].name if len(self.sources) == 1 else "sketches"
-        kept = np.flatnonzero(self.verdicts.kept)
-        write_kept_ids(output, name, (self.verdicts.name(int(position)) for position in kept))
-
-    def account(self) -> dict[str, Any]:
-        """The content of ``summary.json``."""
-        texts, known, result = self.texts, self.known, self.result
-        from_files = isinstance(texts, Documents)
-        rejected = texts.rejected if from_files else []
-        recipe = result.sources.recipe
-        return {
-            "ndcore": __version__,
-            "counts": summary.counts(len(self.verdicts) + len(rejected), len(rejected), self.verdicts),
-            "clusters": self.verdicts.clusters(),
-            "parameters": self._parameters(recipe),
-            "recipe": {"id": recipe.id, "parameters": json.loads(recipe.to_json())} if recipe is not None else None,
-            "estimated": self.sketched or self.against_sketched,
-            "expected_spurious": result.expected_spurious,
-            "filter": summary.plain(result.filter),
-            "common": summary.plain(result.common),
-            "pairs_verified_at": self._lowest.threshold,
-            "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),
-            "pages_without_main_content": texts.without_main if from_files else 0,
-            "invalid_utf8_bytes": int(result.invalid_bytes),
-            "blank_lines": texts.blank if from_files else 0,
-            "without_keep_field": self.ranking.missing if self.ranking is not None else 0,
-            "repeated_ids": repeated(texts),
-            **(summary.archive_counts(texts) if from_files else {}),
-            "inputs": summary.input_counts(texts, self.verdicts) if from_files else _sketch_counts(self.sources, texts),
-            "against": None if known is None else self._against(known),
-            "rejected": summary.rejected_list(rejected),
-            "ignored": summary.ignored_list(texts.ignored) if from_files else [],
-            "excluded": texts.excluded if from_files else 0,
-        }
-
-    def _against(self, known: Any) -> dict[str, Any]:
-        if not isinstance(known, Documents):
-            return {"read": len(known), "sketches": True}
-        return {
-            "read": known.read,
-            "inputs": summary.input_counts(known, None),
-            "rejected": summary.rejected_list(known.rejected),
-            "ignored": summary.ignored_list(known.ignored),
-            "excluded": known.excluded,
-        }
-
-    def _parameters(self, recipe: Any) -> dict[str, Any]:
-        args, shingling = self.args, self.shingling
-        permutations = {name: recipe[name] for name in ("num_perm", "seed") if recipe is not None and name in recipe}
-        html = args.html_part or ("page" if any(source.kind in ("html", "archive") for source in self.sources) else None)
-        return {
-            "inputs": args.inputs,
-            "against": args.against,
-            "threshold": args.threshold,
-            "unit": shingling.unit,
-            "width": shingling.width,
-            "normalize": shingling.normalize,
-            **permutations,
-            "cluster": args.cluster,
-            "max_holders": args.max_holders,
-            "keep": ":".join(filter(None, args.keep)),
-            "by": args.by,
-            "one_per": args.one_per,
-            "text_field": text_field(args),
-            "id_field": args.id_field or "id",
-            "include": args.include,
-            "exclude": args.exclude,
-            "hidden": args.hidden,
-            "on_error": args.on_error,
-            "annotate": args.annotate,
-            "html": html,
-            "resiliparse": metadata.version("resiliparse") if html else None,
-        }
+EXTRAS = {
+    "msgspec": "cli",
+    "rich": "cli",
+    "shtab": "cli",
+    "zstandard": "cli",
+    "pyarrow": "parquet",
+    "matplotlib": "plot",
+    "fsspec": "remote",
+    "fastwarc": "web",
+    "resiliparse": "web",
+}
 
 
-def refuse(args: argparse.Namespace, found: Inputs, known: Inputs) -> None:
-    """Raise, before anything is read, what a run of ``ndcore dedup`` over these inputs would refuse.
+def dedup(args: argparse.Namespace) -> int:
+    """``ndcore dedup``."""
+    begun = time.monotonic()
+    args.threshold = args.thresholds[0]  # the others follow from what is found for the lowest
+    if len(args.thresholds) > 1:
+        _refuse_several(args)
+    if args.output == STDOUT and args.json:
+        raise UsageError("--json and -o - both write to standard output; give a directory, or leave --json out")
+    if args.output == STDOUT:
+        binary(sys.stdout)  # or it is refused, before anything is read
+    output = None if args.output == STDOUT else OutputDirectory(args.output, args.overwrite)
+    found, known = find_inputs(args, (args.inputs, {SKETCHES}), (args.against, {SKETCHES, COLLECTION}))
+    if output is not None:
+        output.refuse_overlap([*found.sources, *known.sources])
+    if args.report is not None:
+        check_report(args, [*args.inputs, *args.against])
+    tables = _tables(args)
+    refuse(args, found, known)
+    if args.dry_run:
+        from ndcore.cli.dry_run import of_dedup
 
-    Raises
-    ------
-    UsageError
-        Options do not go together, or not with the inputs.
-    DocumentError
-        The inputs hold no documents.
-    """
-    sources, sketched = found.sources, all_sketches(found.sources, "IN")
-    all_sketches(known.sources, "--against")
-    if not sources:
-        raise summary.nothing_found(args.inputs[0], found.ignored)
-    if args.by and known.sources:
-        raise UsageError("--by cannot be combined with --against: run ndcore dedup once for each group")
-    if args.annotate and (args.output != STDOUT or sketched):
-        plain = next((source.path for source in sources if source.location and source.kind not in RECORDS), None)
-        if plain is not None:
-            raise UsageError(f"--annotate needs records ({_RECORDS}): {plain} has no place for an annotation")
-    by_field = bool(args.keep[1] or args.by or args.one_per)
-    if by_field or args.keep[0] == "longest":
-        keep = "--keep " + ":".join(filter(None, args.keep))
-        option = "--by" if args.by else "--one-per" if args.one_per else keep
-        if sketched:
-            raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
-        whole = next((source for source in sources if source.kind in WHOLE), None)
-        if by_field and whole is not None:
-            kind = "an HTML" if whole.kind == "html" else "a text"
-            raise UsageError(f"{option} needs records with fields ({_RECORDS}): {whole.path} is {kind} file")
+        return of_dedup(args, found, known)
+    with contextlib.ExitStack() as stack:
+        run = Run(args, found, known, stack)
+        if output is not None:
+            stack.enter_context(output)
+        for table in tables:
+            stack.enter_context(table)
+        run.find_duplicates()
+        _write_tables(run, tables)
+        account = _write(run, output)
+        page = _report(run, account) if args.report is not None else None
+        if output is not None:
+            output.commit()
+        for table in tables:
+            table.commit()
+        args.outcome.written = True
+    if page is not None:
+        write_page(args.report, page)
+    stream = sys.stderr if output is None else sys.stdout
+    if args.json:
+        print(json.dumps(account, indent=2))
+    elif not args.quiet:
+        if len(args.thresholds) > 1:
+            thresholds.print_table(account, summary.notes(account, args.output), args.output, stream)
+        else:
+            summary.report(account, run.verdicts, args.output, stream, run.shown, run.example())
+        if page is not None:
+            print(f"The report for a browser is {printable(args.report)}", file=stream)
+        for table in tables:
+            print(f"A table for other programs is {printable(table.path)}", file=stream)
+        if sys.stderr.isatty():
+            print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
+    return 0
 
 
-def binary(stream: TextIO) -> IO[bytes]:
-    """The binary file below a text stream."""
-    below = getattr(stream, "buffer", None)
-    if below is None:
-        raise UsageError("standard output takes text only here; write to a directory")
-    stream.flush()
-    return cast("IO[bytes]", below)
+def _refuse_several(args: argparse.Namespace) -> None:
+    """UsageError for outputs that hold the result of one threshold."""
+    for option, given in (("-o -", args.output == STDOUT), ("--table", args.table), ("--pairs", args.pairs)):
+        if given:
+            raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
 
 
-def all_sketches(sources: Sequence[Source], what: str) -> bool:
-    """Whether all inputs are saved sketches, or collections of them; UsageError where some are."""
-    kinds = {source.kind in (SKETCHES, COLLECTION) for source in sources}
-    if kinds == {True, False}:
-        sketches = next(source.path for source in sources if source.kind in (SKETCHES, COLLECTION))
-        raise UsageError(f"{what} mixes documents and saved sketches ({sketches}); sketch all of it, or none")
-    return kinds == {True}
+def _write(run: Run, output: OutputDirectory | None) -> dict[str, Any]:
+    """Write the result to standard output, or below a directory; of several thresholds, to a folder each."""
+    if output is None:
+        return run.print()
+    several = run.args.thresholds
+    return thresholds.write_each(run, output, several) if len(several) > 1 else run.write(output)
 
 
-def _sketch_counts(sources: Sequence[Source], sketches: Any) -> list[dict[str, Any]]:
-    return (
-        [{"name": source.name} for source in sources]
-        if len(sources) > 1
-        else [{"name": sources[0].name, "read": len(sketches)}]
+def _tables(args: argparse.Namespace) -> list[TableFile]:
+    """The files of --table and --pairs."""
+    paths = [path for path in (args.table, args.pairs) if path is not None]
+    check_apart([args.output, args.report, *paths])
+    return [TableFile(path, args.overwrite, [*args.inputs, *args.against]) for path in paths]
+
+
+def _write_tables(run: Run, tables: list[TableFile]) -> None:
+    from ndcore.cli.dedup_tables import documents_of, pairs_of
+
+    for table in tables:
+        table.write(documents_of(run) if table.path == run.args.table else pairs_of(run))
+
+
+def _report(run: Run, account: dict[str, Any]) -> str:
+    from ndcore.cli.dedup_page import dedup_page
+
+    return dedup_page(run, account)
+
+
+_NEXT = {
+    "minhash": "ndcore dedup {0} -o OUTDIR, or ndcore dedup IN -o OUTDIR --against {0}",
+    "bottom": "ndcore cluster {0} -o COLLECTION",
+    "mod": "ndcore cluster {0} -o COLLECTION",
+    "simhash": "ndcore hamming pairs {0}, or ndcore hamming build {0} -o INDEX",
+}
+
+
+def sketch(args: argparse.Namespace) -> int:
+    """``ndcore sketch``."""
+    from ndcore.cli.sketch import planned_sketcher, sketch_documents
+
+    check_output(args.output, "file of sketches", overwrite=args.overwrite, ours=_is("sketches"), inputs=args.inputs)
+    if args.learn is not None:
+        _check_learned(args)
+    (found,) = find_inputs(args, (args.inputs, {SKETCHES}))
+    if args.dry_run:
+        from ndcore.cli.dry_run import of_sketch
+
+        return of_sketch(args, found, planned_sketcher(args, found))
+    documents, sketches = sketch_documents(args, found)
+    args.outcome.written = True
+    summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
+    if args.json:
+        print(json.dumps(_sketched(args, documents, sketches), indent=2))
+    elif not args.quiet:
+        size = Path(args.output).stat().st_size
+        empty = len(sketches) - int(sketches.valid.sum())
+        without = f", {empty:,} of them without shingles," if empty else ""
+        name = printable(args.output)
+        print(f"Sketched {counted(len(sketches), 'document')}{without} to {name} ({size:,} bytes)")
+        ignored = Counter(item.kind for item in documents.ignored)
+        for number, noun, what in summary.left_out(documents.excluded, ignored, "--json lists"):
+            if number:
+                print(f"  note: {counted(number, noun)} {what}")
+        if documents.without_main:
+            print(f"  note: {counted(documents.without_main, 'page')} {summary.NO_MAIN}")
+        print(f"Next: {_NEXT[args.kind].format(name)}")
+    return 0
+
+
+def _sketched(args: argparse.Namespace, documents: Documents, sketches: Sketches) -> dict[str, Any]:
+    """The account of ``ndcore sketch``; equal runs, equal bytes."""
+    return {
+        "ndcore": __version__,
+        "output": args.output,
+        "file_bytes": Path(args.output).stat().st_size,
+        "counts": {
+            "read": documents.read,
+            "sketched": len(sketches),
+            "without_shingles": len(sketches) - int(sketches.valid.sum()),
+            "rejected": len(documents.rejected),
+        },
+        "recipe": {"id": sketches.recipe.id, "parameters": json.loads(sketches.recipe.to_json())},
+        "inputs": summary.input_counts(documents, None),
+        "rejected": summary.rejected_list(documents.rejected),
+        "ignored": summary.ignored_list(documents.ignored),
+        "excluded": documents.excluded,
+    }
+
+
+def _check_learned(args: argparse.Namespace) -> None:
+    """UsageError where ``--learn`` cannot write its weights, or should not."""
+    if args.weights is None and Path(args.learn).is_file() and not args.overwrite:
+        raise UsageError(f"{args.learn} exists already: take its weights with --weights {args.learn}, or --overwrite it")
+    check_output(args.learn, "file of weights", overwrite=args.overwrite, ours=_is("idf"), inputs=args.inputs)
+
+
+def _is(kind: str) -> Callable[[Path], bool]:
+    return lambda path: kind_of(path) == kind
+
+
+def compare(args: argparse.Namespace) -> int:
+    """``ndcore compare``."""
+    refuse_stdin_twice([args.a, args.b])
+    if args.report is not None:
+        check_report(args, [name.partition("#")[0] for name in (args.a, args.b)])
+    shingling = comparison.shingling_of(args)
+    advice = "" if args.unit == "byte" else ", or compare with --unit byte"
+    a, b = (
+        comparison.load(name, text_field(args), args.id_field, args.unit, args.html_part, advice)
+        for name in (args.a, args.b)
     )
+    found = comparison.compare(a, b, (args.a, args.b), shingling, args.threshold)
+    if args.report is not None:
+        from ndcore.cli.compare_page import compare_page
+
+        write_page(args.report, compare_page(found))
+        args.outcome.written = True
+    if args.json:
+        print(json.dumps(comparison.as_json(found), indent=2))
+    elif args.report is not None:
+        print(f"{found.sentence[:1].upper()}{found.sentence[1:]}; the page is {printable(args.report)}")
+    else:
+        compare_text.report(found, sys.stdout, args.all)
+    return 0
 
 
-def open_documents(args: argparse.Namespace, found: Inputs, **options: Any) -> Documents:
-    """Documents read as the command line says."""
-    return Documents(
-        found,
-        text_field=text_field(args),
-        id_field=args.id_field or "id",
-        require_id=args.id_field is not None,
-        on_error=args.on_error,
-        html=args.html_part,
-        **options,
-    )
+def write_page(path: str, page: str) -> None:
+    """Write a page as a whole, or not at all."""
+    data = page.encode()
+    with replacing(path, durable=False, need=len(data)) as file:
+        file.write(data)
 
 
-def _check_threshold(threshold: float, num_perm: int = 84, seed: int = 1) -> None:
-    """Raise UsageError, before anything is read, where no filter finds pairs at `threshold`."""
-    try:
-        design_filter(threshold, num_perm=num_perm)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+def check_report(args: argparse.Namespace, inputs: Sequence[str]) -> None:
+    """UsageError where no page can be written to ``args.report``, or should not be."""
+    from ndcore.report.html import BEGINNING
+
+    output = getattr(args, "output", None)
+    if output not in (None, STDOUT) and Path(args.report).resolve().is_relative_to(Path(output).resolve()):
+        raise UsageError(f"the report {args.report} lies in the output {output}; name a file beside it")
+
+    def is_page(path: Path) -> bool:
+        return starts_with(str(path), BEGINNING.encode())
+
+    check_output(args.report, "page of ndcore", overwrite=args.overwrite, ours=is_page, inputs=inputs)
 
 
-def _signatures(sources: Sequence[Source]) -> Any:
-    """The sketches of files and collections, one after another; UsageError where ndcore dedup cannot use those of one."""
-    from ndcore.collection.collection import Collection
-    from ndcore.sketch.sketches import load
-
-    joined: Any = None
-    for source in sources:
-        sketches = Collection.open(source.path).sketches if source.kind == COLLECTION else load(source.path)
-        kind = sketches.recipe["kind"]
-        if kind != "minhash":
-            again = f"ndcore cluster IN -o {source.path} --method features"
-            again = again if source.kind == COLLECTION else f"ndcore sketch IN -o {source.path}"
-            raise UsageError(f"{source.path} holds {kind} sketches, and ndcore dedup compares signatures: make some of the "
-                             f"documents with {again}, or name the documents")
-        joined = sketches if joined is None else joined.concat(sketches)
-    return joined
+def info(args: argparse.Namespace) -> int:
+    """``ndcore info``."""
+    if args.json:
+        print(json.dumps(summary.plain(_installed() if args.file is None else _described(args.file)), indent=2))
+        return 0
+    lines = _installation() if args.file is None else _sketches(args.file)
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        print(f"{name:<{width}}  {value}")
+    return 0
 
 
-def load_sketches(paths: Sequence[str]) -> Any:
-    """The sketches of some files, one after another. Raises RecipeMismatch where they cannot be compared."""
-    from ndcore.sketch.sketches import load
+def _installed() -> dict[str, Any]:
+    """The installation for programs: of a package that is missing, null."""
+    import ndcore
 
-    sketches = load(paths[0])
-    for path in paths[1:]:
-        sketches = sketches.concat(load(path))
-    return sketches
-
-
-def ids_of(collection: Any) -> Sequence[str | int] | Ids:
-    """Ids of documents or sketches; positions where sketches were saved without."""
-    if isinstance(collection, Documents):
-        return collection.ids
-    ids: Sequence[str | int] | None = collection.ids
-    return range(len(collection)) if ids is None else ids
-
-
-def repeated(collection: Any) -> int:
-    """Documents with the id of an earlier one."""
-    if isinstance(collection, Documents):
-        return collection.ids.repeated()
-    ids = ids_of(collection)
-    return len(ids) - len(set(ids))
+    versions: dict[str, str | None] = dict.fromkeys(EXTRAS)
+    for package in EXTRAS:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return {
+        "ndcore": ndcore.__version__,
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "processor": processor(),
+        "cores": _cores(),
+        "kernels": ndcore.variants(),
+        "packages": versions,
+    }
 
 
-def settings(
-    args: argparse.Namespace, sketches: Sequence[Any], names: Sequence[str] = ("num_perm", "seed")
-) -> tuple[Any, dict[str, Any]]:
-    """The Shingling, and the numbers of these names where known: of saved sketches, of the command line, or by default.
-
-    Raises
-    ------
-    UsageError
-        The command line asks for something else than the sketches were made with, or for what no Shingling can be.
-    """
-    from ndcore.text.shingling import Shingling
-
-    asked = {name: getattr(args, name) for name in _DEFAULTS}
-    numbers = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if sketches:
-        recipe = sketches[0].recipe
-        what = "the saved weights" if recipe["kind"] == "idf" else "the saved sketches"
-        for other in sketches[1:]:
-            recipe.check(other.recipe)
-        made = recipe["shingling"]
-        for name, value in {**asked, **numbers}.items():
-            there = made[name] if name in made else recipe.parameters.get(name)
-            if value is not None and value != there:
-                option = "--" + name.replace("_", "-")
-                raise UsageError(f"{what} were made with {option} {there}, not {value}; leave the option out")
-        shingling = Shingling.from_recipe(Recipe(made))
-        words = args.stop_words
-        if words is not None and _made(normalize=made["normalize"], stop_words=words).stop_words != shingling.stop_words:
-            raise UsageError(f"{what} were made with other stop words; leave --stop-words out")
-        return shingling, {name: recipe[name] for name in names if name in recipe}
-    chosen = {name: _DEFAULTS[name] if value is None else value for name, value in asked.items()}
-    return _made(**chosen, stop_words=args.stop_words), numbers
+def _described(path: str) -> dict[str, Any]:
+    """A file of sketches for programs."""
+    refuse_own(path, {SKETCHES})
+    sketches = load_sketches([path])
+    return {
+        "path": path,
+        "file_bytes": Path(path).stat().st_size,
+        "documents": len(sketches),
+        "without_shingles": int((~sketches.valid).sum()),
+        "ids": sketches.ids is not None,
+        "recipe": {"id": sketches.recipe.id, "parameters": json.loads(sketches.recipe.to_json())},
+    }
 
 
-def _made(**parameters: Any) -> Any:
-    from ndcore.text.shingling import Shingling
+def _installation() -> list[tuple[str, str]]:
+    import ndcore
 
-    try:
-        return Shingling(**parameters)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    lines = [
+        (
+            "ndcore",
+            f"{ndcore.__version__} (Python {platform.python_version()}, {platform.system()} {platform.machine()})",
+        ),
+        ("processor", processor()),
+        ("cores", str(_cores())),
+    ]
+    variants: dict[str, Any] = ndcore.variants()
+    lines += [(f"kernel {name}", _variant(value)) for name, value in variants.items()]
+    for package, extra in EXTRAS.items():
+        try:
+            lines.append((package, metadata.version(package)))
+        except metadata.PackageNotFoundError:
+            lines.append((package, f"not installed: pip install 'ndcore[{extra}]'"))
+    return lines
+
+
+def _variant(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in value.items())
+    return ", ".join(str(item) for item in value) if isinstance(value, Sequence) else str(value)
+
+
+def processor() -> str:
+    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine() or "unknown"
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _sketches(path: str) -> list[tuple[str, str]]:
+    refuse_own(path, {SKETCHES})
+    sketches = load_sketches([path])
+    recipe = sketches.recipe
+    ids = ids_of(sketches)
+    lines = [
+        ("file", f"{printable(path)} ({Path(path).stat().st_size:,} bytes)"),
+        ("documents", f"{len(sketches):,}"),
+        ("without shingles", f"{int((~sketches.valid).sum()):,}"),
+        ("ids", f"{printable(str(ids[0]), 60)} to {printable(str(ids[-1]), 60)}" if len(ids) else "none"),
+        ("recipe id", recipe.id),
+    ]
+    return lines + [(f"  {name}", value) for name, value in _flat(recipe.parameters)]
+
+
+def _flat(parameters: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for name, value in parameters.items():
+        if isinstance(value, dict) and all(item is True for item in value.values()):
+            found.append((f"{prefix}{name}", printable(" ".join(value), 60)))
+        elif isinstance(value, dict):
+            found += _flat(value, f"{prefix}{name}.")
+        else:
+            shown = hex(value) if isinstance(value, int) and abs(value) >= 1 << 32 else str(value)
+            found.append((f"{prefix}{name}", shown))
+    return found

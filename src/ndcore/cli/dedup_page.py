@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ndcore.cli import summary
-from ndcore.cli.dedup import Run
+from ndcore.cli.dedup_run import Run
 from ndcore.report.dedup import from_near_duplicates
 from ndcore.report.model import ROWS, Table
 from ndcore.report.page import render

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from ndcore.cli.arguments import parser
 from ndcore.cli.door import Outcome
+from ndcore.cli.parser import parser
 from ndcore.cli.summary import printable
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.storage.disk_space import FULL

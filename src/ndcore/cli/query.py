@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any, TextIO
 
-from ndcore.cli import compare
+from ndcore.cli import comparison as compare
 from ndcore.cli.inputs import text_field
 from ndcore.cli.summary import printable
 from ndcore.collection.collection import Collection, Resembling

@@ -7,7 +7,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from ndcore.cli.dedup import open_documents, settings
+from ndcore.cli.dedup_run import open_documents, settings
 from ndcore.cli.sketch_arguments import OPTIONS
 from ndcore.cli.summary import nothing_found
 from ndcore.dedup.first_pass import sketch_corpus

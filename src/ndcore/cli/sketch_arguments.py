@@ -26,7 +26,7 @@ OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("m
 
 
 def _sketch(args: argparse.Namespace) -> int:
-    from ndcore.cli.running import sketch
+    from ndcore.cli.dedup import sketch
 
     return sketch(args)
 

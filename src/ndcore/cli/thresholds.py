@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from ndcore.cli.dedup import Run
+from ndcore.cli.dedup_run import Run
 from ndcore.cli.summary import printable
 from ndcore.files.output_directory import OutputDirectory, write_summary
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ndcore._version import __version__ as version
 from ndcore.cli.cluster import places_of
-from ndcore.cli.dedup import Run, binary
+from ndcore.cli.dedup_run import Run, binary
 from ndcore.cli.summary import printable
 from ndcore.collection.clustering import CLASSES
 from ndcore.collection.collection import Collection
