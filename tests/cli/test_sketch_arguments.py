@@ -3,7 +3,7 @@
 import pytest
 
 from ndcore.cli.parser import parser
-from ndcore.cli.sketch_arguments import OPTIONS
+from ndcore.cli.sketch import OPTIONS
 
 NAMES = [name for names in OPTIONS.values() for name in names]
 

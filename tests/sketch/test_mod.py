@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.cli.dedup import _sketches as described
+from ndcore.cli.info import _sketches as described
 from ndcore.reference import minhash, resemblance, shingling
 
 KERNEL = "modsketch"

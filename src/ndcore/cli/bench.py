@@ -7,6 +7,7 @@ figure is the median of a case's turns. The comparison with other libraries is i
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import platform
@@ -19,21 +20,28 @@ from typing import NamedTuple
 import numpy as np
 
 import ndcore as nd
-from ndcore.cli.dedup import processor
+from ndcore.cli.info import processor
+from ndcore.cli.options import OUTPUT, RUNNING, Commands, add_json
+from ndcore.cli.values import positive, seconds
 from ndcore.parallel import thread_count
 
-SKETCHERS: dict[str, nd.MinHasher | nd.BottomSketcher] = {
-    "84 minima": nd.MinHasher(84),
-    "128 minima": nd.MinHasher(128),
-    "128 minima, fast": nd.MinHasher(128, method="fast"),
-    "bottom 200": nd.BottomSketcher(200),
-}
 TOLD = "84 minima"  # the sketch that kernels' variants and other scripts are shown on
 LATIN, CYRILLIC = (ord("a"), 26), (0x430, 32)
 DOCUMENT_WORDS = 700
 BYTES_PER_SECOND = 800_000  # of text, for each second that there is
 LEAST_BYTES, MOST_BYTES = 100_000, 8_000_000
 AWKWARD = ["", "one", "just four words here", "Ünïcödé, ﬁgures ١٢٣ and 第三章", "\ud800 and \x00", "a-b " * 40]
+
+
+@functools.cache
+def sketchers() -> dict[str, nd.MinHasher | nd.BottomSketcher]:
+    """Make the sketchers that are timed, by name."""
+    return {
+        "84 minima": nd.MinHasher(84),
+        "128 minima": nd.MinHasher(128),
+        "128 minima, fast": nd.MinHasher(128, method="fast"),
+        "bottom 200": nd.BottomSketcher(200),
+    }
 
 
 class Case(NamedTuple):
@@ -45,7 +53,23 @@ class Case(NamedTuple):
     threads: int
 
 
-def bench(args: argparse.Namespace) -> int:
+def add_bench(commands: Commands) -> None:
+    p = commands.add_parser(
+        "bench",
+        help="how fast this machine sketches",
+        description="Check sketches of generated text against ndcore.reference, then time them: MB of text per second "
+        "by kind of sketch, variant of the kernels and threads.",
+    )
+    p.set_defaults(run=run_bench)
+    running = p.add_argument_group(RUNNING)
+    running.add_argument(
+        "--seconds", type=seconds, default=10.0, metavar="S", help="about how long to measure (default 10)"
+    )
+    running.add_argument("--threads", type=positive, metavar="N", help="of the last columns (default: all cores)")
+    add_json(p.add_argument_group(OUTPUT), "print the figures as one JSON object")
+
+
+def run_bench(args: argparse.Namespace) -> int:
     """``ndcore bench``."""
     threads = thread_count(args.threads)
     size = int(min(MOST_BYTES, max(LEAST_BYTES, args.seconds * BYTES_PER_SECOND)))
@@ -125,7 +149,7 @@ def reference(name: str, text: str) -> list[int]:
     """The sketch by the definitions, in plain Python."""
     from ndcore.reference import fastsketch, minhash, shingling
 
-    sketcher, members = SKETCHERS[name], shingling.fingerprints(text)
+    sketcher, members = sketchers()[name], shingling.fingerprints(text)
     if isinstance(sketcher, nd.BottomSketcher):
         return list(minhash.bottom(members, sketcher.size))
     if sketcher.method == "fast":
@@ -136,7 +160,7 @@ def reference(name: str, text: str) -> list[int]:
 def check(texts: list[str]) -> int | None:
     """The number of sketches that were right; None, and a message, where one is wrong."""
     right = 0
-    for name, sketcher in SKETCHERS.items():
+    for name, sketcher in sketchers().items():
         expected = [reference(name, text) for text in texts]
         for form in forms():
             with nd.using(**dict(form)):
@@ -157,7 +181,7 @@ def check(texts: list[str]) -> int | None:
 def cases(threads: int) -> Iterator[Case]:
     """Everything that is timed."""
     portable = tuple((stem, "portable") for stem in nd.variants())
-    for name in SKETCHERS:
+    for name in sketchers():
         for script in ("Latin", "Cyrillic") if name == TOLD else ("Latin",):
             yield Case(name, script, (), 1)
             yield Case(name, script, portable, 1)
@@ -179,7 +203,7 @@ def measured(chosen: list[Case], texts: dict[str, list[str]], seconds: float) ->
         for case in chosen:
             with nd.using(**dict(case.variants)):
                 start = time.perf_counter()
-                SKETCHERS[case.sketch].sketch_many(texts[case.script], threads=case.threads)
+                sketchers()[case.sketch].sketch_many(texts[case.script], threads=case.threads)
                 taken[case].append(time.perf_counter() - start)
         turns += 1
     return {case: sizes[case.script] / statistics.median(times[1:]) / 1e6 for case, times in taken.items()}

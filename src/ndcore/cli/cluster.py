@@ -18,11 +18,19 @@ import numpy as np
 
 from ndcore._version import __version__
 from ndcore.cli import summary
-from ndcore.cli.dedup import check_report, write_page
-from ndcore.cli.dedup_run import all_sketches, load_sketches, open_documents, repeated, settings
-from ndcore.cli.inputs import COLLECTION, SKETCHES, find_inputs, text_field
-from ndcore.cli.sketch import uniform
-from ndcore.cli.strict_parser import commands_of
+from ndcore.cli.inputs import (
+    COLLECTION,
+    SKETCHES,
+    all_sketches,
+    find_inputs,
+    load_sketches,
+    open_documents,
+    repeated,
+    settings,
+    text_field,
+    uniform,
+)
+from ndcore.cli.outputs import check_report, write_page
 from ndcore.cli.summary import printable
 from ndcore.collection.cluster import LEAST
 from ndcore.collection.clustering import CLASSES, Clustering, check_grouping
@@ -127,9 +135,7 @@ def _refuse_others(args: argparse.Namespace, anew: bool) -> None:
     Other clusters in its place (`anew`) take the options of `_REGROUPED`; another collection of it takes all but those of
     documents, which are not read.
     """
-    from ndcore.cli.parser import parser  # asks for this command
-
-    for action in commands_of(parser())["cluster"]._actions:
+    for action in args.actions:
         taken = action.dest in _REGROUPED if anew else action.dest not in _OF_TEXTS
         taken = taken or (action.dest == "overwrite" and args.report is not None)
         if not taken and getattr(args, action.dest, action.default) != action.default:

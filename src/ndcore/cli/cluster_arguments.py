@@ -9,7 +9,6 @@ from ndcore.cli.options import (
     INPUT,
     INPUTS,
     OUTPUT,
-    RUNNING,
     SHINGLES,
     add_dry_run,
     add_fields,
@@ -22,19 +21,13 @@ from ndcore.cli.options import (
 )
 from ndcore.cli.values import integer, modulus, positive, seed, threshold
 
-__all__ = ["add_cluster", "add_clusters", "add_query"]
+__all__ = ["add_cluster", "add_query"]
 
 
 def _cluster(args: argparse.Namespace) -> int:
     from ndcore.cli.cluster import cluster
 
     return cluster(args)
-
-
-def _clusters(args: argparse.Namespace) -> int:
-    from ndcore.cli.dedup_tables import clusters
-
-    return clusters(args)
 
 
 def _query(args: argparse.Namespace) -> int:
@@ -56,7 +49,7 @@ def add_cluster(commands: Any) -> None:
         "collection of its sketches. With a collection and documents, -o is a collection of both: the documents come last, "
         "and are sketched and clustered as those of the collection were, but for the options that are given.",
     )
-    p.set_defaults(run=_cluster)
+    p.set_defaults(run=_cluster, actions=p._actions)
     p.add_argument("inputs", nargs="+", metavar="IN", help="what to cluster; a collection; or both")
     output = p.add_argument_group(OUTPUT)
     output.add_argument("-o", "--output", metavar="COLLECTION", help="directory to make, or to go on with")
@@ -97,26 +90,6 @@ def add_cluster(commands: Any) -> None:
     )
     add_fields(p.add_argument_group(INPUT))
     add_dry_run(add_running(p, "use about so much at a time, for instance 2G"))
-
-
-def add_clusters(commands: Any) -> None:
-    """``ndcore clusters``."""
-    p = commands.add_parser(
-        "clusters",
-        help="the clusters of a collection as a table",
-        description="Write a row for each document of a collection: id, cluster (the position of the document that stands "
-        "for it), representative (the id of that one), class, resemblance to it, and cluster_size; and where document and "
-        "representative stand: file and line (row, or record), of archives the offset and the date.",
-    )
-    p.set_defaults(run=_clusters)
-    p.add_argument("collection", metavar="COLLECTION", help="the directory that ndcore cluster made")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", metavar="FILE", default="-",
-                        help="a .parquet, .csv or .jsonl file; it must not exist (default -: print JSON lines)")
-    add_overwrite(output, "any file called FILE")
-    add_json(output, "with -o FILE: print the number of its rows as a JSON object")
-    running = p.add_argument_group(RUNNING)
-    running.add_argument("-q", "--quiet", action="store_true", help="do not say how many rows there are")
 
 
 def add_query(commands: Any) -> None:

@@ -19,9 +19,9 @@ from ndcore.cli.summary import printable
 from ndcore.collection.clustering import CLASSES
 from ndcore.collection.collection import Collection
 from ndcore.files.errors import UsageError
-from ndcore.files.outputs import STDOUT
-from ndcore.files.places import SavedPlaces
-from ndcore.files.tabular import Column, Table, TableFile, write_json_lines
+from ndcore.files.output_paths import STDOUT
+from ndcore.files.provenance import SavedPlaces
+from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
 from ndcore.files.verdicts import finite
 from ndcore.human import counted
 
@@ -53,14 +53,14 @@ def run_clusters(args: argparse.Namespace) -> int:
     if args.output == STDOUT and args.json:
         raise UsageError("--json and -o - both write to standard output; name a file, or leave --json out")
     if args.output == STDOUT:
-        stream, args.printed = binary(sys.stdout), True
+        stream, args.outcome.printed = binary(sys.stdout), True
         write_json_lines(stream, _collection(Collection.open(args.collection)))
         stream.flush()
         return 0
     with TableFile(args.output, args.overwrite, [args.collection]) as file:
         rows = file.write(_collection(Collection.open(args.collection)))
         file.commit()
-    args.written = True
+    args.outcome.written = True
     if args.json:
         print(json.dumps({"ndcore": version, "output": args.output, "documents": rows}, indent=2))
     elif not args.quiet:

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
+from ndcore.cli.options import Commands
 from ndcore.cli.strict_parser import Parser, commands_of
 
-__all__ = ["completion"]
+__all__ = ["add_completion"]
 
 FILES = {"A", "B", "COLLECTION", "FILE", "FILE.html", "FILE.nds", "FILE.ndw", "IN", "INDEX", "INDEX|IN", "OUTDIR", "QUERIES",
          "WEIGHTS"}  # metavars of what is a file or a directory
 
 
-def completion(args: argparse.Namespace) -> int:
+def add_completion(commands: Commands, top: Parser) -> None:
+    p = commands.add_parser(
+        "completion",
+        help="let the shell complete commands and options",
+        description="Print a script by which a shell completes the commands, options and choices of ndcore.",
+        epilog='bash: eval "$(ndcore completion bash)" in ~/.bashrc. zsh: ndcore completion zsh > _ndcore, in a directory '
+        "of $fpath. fish: ndcore completion fish > ~/.config/fish/completions/ndcore.fish.",
+    )
+    p.set_defaults(run=lambda args: run_completion(top, args.shell))
+    p.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
+
+
+def run_completion(top: Parser, shell: str) -> int:
     """``ndcore completion``."""
     try:
         import shtab
     except ImportError as error:
         raise ImportError("completion needs shtab: pip install 'ndcore[cli]'") from error
-    from ndcore.cli.parser import parser
-
-    top = parser()
     _mark_files(top, shtab.FILE)
-    print(shtab.complete(top, args.shell))
+    print(shtab.complete(top, shell))
     return 0
 
 

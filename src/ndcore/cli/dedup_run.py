@@ -11,17 +11,17 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any, TextIO, cast
+from typing import Any
 
 import numpy as np
 
 from ndcore._version import __version__
 from ndcore.cli import summary
-from ndcore.cli.inputs import COLLECTION, SKETCHES, text_field
-from ndcore.files.document_fields import Grouping, Ids, Ranking
+from ndcore.cli.inputs import COLLECTION, all_sketches, ids_of, open_documents, repeated, settings, text_field
+from ndcore.cli.outputs import binary
+from ndcore.files.document_fields import Grouping, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.formats import RECORDS, WHOLE
 from ndcore.files.jsonl_output import write_ids, write_lines
 from ndcore.files.output_directory import (
     OutputDirectory,
@@ -31,7 +31,6 @@ from ndcore.files.output_directory import (
     write_kept_ids,
     write_summary,
 )
-from ndcore.files.output_paths import STDOUT
 from ndcore.files.provenance import Place
 from ndcore.files.sources import STDIN, Inputs, Source, is_stream, is_url
 from ndcore.files.verdicts import Verdicts
@@ -39,10 +38,8 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
 from ndcore.human import counted
 from ndcore.progress import Progress, by_position, reporting
-from ndcore.recipe import Recipe
 
-_RECORDS = "of JSON, CSV, Parquet, Arrow"
-_DEFAULTS: dict[str, Any] = {"unit": "word", "width": 5, "normalize": None}
+RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
 
 
 class Run:
@@ -308,54 +305,12 @@ class Run:
         }
 
 
-def refuse(args: argparse.Namespace, found: Inputs, known: Inputs) -> None:
-    """Raise, before anything is read, what a run of ``ndcore dedup`` over these inputs would refuse.
-
-    Raises
-    ------
-    UsageError
-        Options do not go together, or not with the inputs.
-    DocumentError
-        The inputs hold no documents.
-    """
-    sources, sketched = found.sources, all_sketches(found.sources, "IN")
-    all_sketches(known.sources, "--against")
-    if not sources:
-        raise summary.nothing_found(args.inputs[0], found.ignored)
-    if args.by and known.sources:
-        raise UsageError("--by cannot be combined with --against: run ndcore dedup once for each group")
-    if args.annotate and (args.output != STDOUT or sketched):
-        plain = next((source.path for source in sources if source.location and source.kind not in RECORDS), None)
-        if plain is not None:
-            raise UsageError(f"--annotate needs records ({_RECORDS}): {plain} has no place for an annotation")
-    by_field = bool(args.keep[1] or args.by or args.one_per)
-    if by_field or args.keep[0] == "longest":
-        keep = "--keep " + ":".join(filter(None, args.keep))
-        option = "--by" if args.by else "--one-per" if args.one_per else keep
-        if sketched:
-            raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
-        whole = next((source for source in sources if source.kind in WHOLE), None)
-        if by_field and whole is not None:
-            kind = "an HTML" if whole.kind == "html" else "a text"
-            raise UsageError(f"{option} needs records with fields ({_RECORDS}): {whole.path} is {kind} file")
-
-
-def binary(stream: TextIO) -> IO[bytes]:
-    """The binary file below a text stream."""
-    below = getattr(stream, "buffer", None)
-    if below is None:
-        raise UsageError("standard output takes text only here; write to a directory")
-    stream.flush()
-    return cast("IO[bytes]", below)
-
-
-def all_sketches(sources: Sequence[Source], what: str) -> bool:
-    """Whether all inputs are saved sketches, or collections of them; UsageError where some are."""
-    kinds = {source.kind in (SKETCHES, COLLECTION) for source in sources}
-    if kinds == {True, False}:
-        sketches = next(source.path for source in sources if source.kind in (SKETCHES, COLLECTION))
-        raise UsageError(f"{what} mixes documents and saved sketches ({sketches}); sketch all of it, or none")
-    return kinds == {True}
+def _check_threshold(threshold: float, num_perm: int = 84, seed: int = 1) -> None:
+    """Raise UsageError, before anything is read, where no filter finds pairs at `threshold`."""
+    try:
+        design_filter(threshold, num_perm=num_perm)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _sketch_counts(sources: Sequence[Source], sketches: Any) -> list[dict[str, Any]]:
@@ -364,27 +319,6 @@ def _sketch_counts(sources: Sequence[Source], sketches: Any) -> list[dict[str, A
         if len(sources) > 1
         else [{"name": sources[0].name, "read": len(sketches)}]
     )
-
-
-def open_documents(args: argparse.Namespace, found: Inputs, **options: Any) -> Documents:
-    """Documents read as the command line says."""
-    return Documents(
-        found,
-        text_field=text_field(args),
-        id_field=args.id_field or "id",
-        require_id=args.id_field is not None,
-        on_error=args.on_error,
-        html=args.html_part,
-        **options,
-    )
-
-
-def _check_threshold(threshold: float, num_perm: int = 84, seed: int = 1) -> None:
-    """Raise UsageError, before anything is read, where no filter finds pairs at `threshold`."""
-    try:
-        design_filter(threshold, num_perm=num_perm)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def _signatures(sources: Sequence[Source]) -> Any:
@@ -403,72 +337,3 @@ def _signatures(sources: Sequence[Source]) -> Any:
                              f"documents with {again}, or name the documents")
         joined = sketches if joined is None else joined.concat(sketches)
     return joined
-
-
-def load_sketches(paths: Sequence[str]) -> Any:
-    """The sketches of some files, one after another. Raises RecipeMismatch where they cannot be compared."""
-    from ndcore.sketch.sketches import load
-
-    sketches = load(paths[0])
-    for path in paths[1:]:
-        sketches = sketches.concat(load(path))
-    return sketches
-
-
-def ids_of(collection: Any) -> Sequence[str | int] | Ids:
-    """Ids of documents or sketches; positions where sketches were saved without."""
-    if isinstance(collection, Documents):
-        return collection.ids
-    ids: Sequence[str | int] | None = collection.ids
-    return range(len(collection)) if ids is None else ids
-
-
-def repeated(collection: Any) -> int:
-    """Documents with the id of an earlier one."""
-    if isinstance(collection, Documents):
-        return collection.ids.repeated()
-    ids = ids_of(collection)
-    return len(ids) - len(set(ids))
-
-
-def settings(
-    args: argparse.Namespace, sketches: Sequence[Any], names: Sequence[str] = ("num_perm", "seed")
-) -> tuple[Any, dict[str, Any]]:
-    """The Shingling, and the numbers of these names where known: of saved sketches, of the command line, or by default.
-
-    Raises
-    ------
-    UsageError
-        The command line asks for something else than the sketches were made with, or for what no Shingling can be.
-    """
-    from ndcore.text.shingling import Shingling
-
-    asked = {name: getattr(args, name) for name in _DEFAULTS}
-    numbers = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if sketches:
-        recipe = sketches[0].recipe
-        what = "the saved weights" if recipe["kind"] == "idf" else "the saved sketches"
-        for other in sketches[1:]:
-            recipe.check(other.recipe)
-        made = recipe["shingling"]
-        for name, value in {**asked, **numbers}.items():
-            there = made[name] if name in made else recipe.parameters.get(name)
-            if value is not None and value != there:
-                option = "--" + name.replace("_", "-")
-                raise UsageError(f"{what} were made with {option} {there}, not {value}; leave the option out")
-        shingling = Shingling.from_recipe(Recipe(made))
-        words = args.stop_words
-        if words is not None and _made(normalize=made["normalize"], stop_words=words).stop_words != shingling.stop_words:
-            raise UsageError(f"{what} were made with other stop words; leave --stop-words out")
-        return shingling, {name: recipe[name] for name in names if name in recipe}
-    chosen = {name: _DEFAULTS[name] if value is None else value for name, value in asked.items()}
-    return _made(**chosen, stop_words=args.stop_words), numbers
-
-
-def _made(**parameters: Any) -> Any:
-    from ndcore.text.shingling import Shingling
-
-    try:
-        return Shingling(**parameters)
-    except ValueError as error:
-        raise UsageError(str(error)) from error

@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
-from ndcore._version import __version__ as version
-from ndcore.cli.cluster import places_of
-from ndcore.cli.dedup_run import Run, binary
-from ndcore.cli.summary import printable
-from ndcore.collection.clustering import CLASSES
-from ndcore.collection.collection import Collection
+from ndcore.cli.dedup_run import Run
 from ndcore.files.documents import Documents
-from ndcore.files.errors import UsageError
-from ndcore.files.output_paths import STDOUT
-from ndcore.files.provenance import SavedPlaces
-from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
+from ndcore.files.table_files import Column, Table
 from ndcore.files.verdicts import finite
-from ndcore.human import counted
 
-__all__ = ["clusters", "documents_of", "pairs_of"]
+__all__ = ["ASSIGNED", "documents_of", "pairs_of"]
 
 Columns = list[Column]
-
-
-def clusters(args: argparse.Namespace) -> int:
-    """``ndcore clusters``."""
-    if args.output == STDOUT and args.json:
-        raise UsageError("--json and -o - both write to standard output; name a file, or leave --json out")
-    if args.output == STDOUT:
-        stream, args.outcome.printed = binary(sys.stdout), True
-        write_json_lines(stream, _collection(Collection.open(args.collection)))
-        stream.flush()
-        return 0
-    with TableFile(args.output, args.overwrite, [args.collection]) as file:
-        rows = file.write(_collection(Collection.open(args.collection)))
-        file.commit()
-    args.outcome.written = True
-    if args.json:
-        print(json.dumps({"ndcore": version, "output": args.output, "documents": rows}, indent=2))
-    elif not args.quiet:
-        print(f"{counted(rows, 'document')} in {printable(args.output)}")
-    return 0
 
 
 def documents_of(run: Run) -> Table:
     """Return a row for each document of a deduplication, kept ones too."""
     places = _Places(run)
     columns = [Column("id", "id"), *places.columns(""), Column("cluster", "integer"), Column("representative", "id"),
-               *places.columns("representative_"), *_ASSIGNED]
+               *places.columns("representative_"), *ASSIGNED]
     more = [Column("against", "truth")] if run.known is not None else []
     more += [Column("estimated", "truth")] if run.sketched or run.against_sketched else []
     return Table([*columns, *more], _documents(run, places, [column.name for column in more]), _are_numbers(run))
@@ -70,7 +36,7 @@ def pairs_of(run: Run) -> Table:
     return Table(columns, _pairs(run, places), _are_numbers(run))
 
 
-_ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("cluster_size", "integer")]
+ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("cluster_size", "integer")]
 
 
 class _Places:
@@ -119,30 +85,3 @@ def _are_numbers(run: Run) -> bool:
 
 def _all_numbers(ids: Iterable[Any]) -> bool:
     return all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ident in ids)
-
-
-def _collection(made: Collection) -> Table:
-    """A row for each document of a collection."""
-    places = places_of(made)
-    kinds: list[tuple[str, Any]] = [] if places is None else [("file", "string"), ("line", "integer")]
-    kinds += [("offset", "integer"), ("date", "time")] if places is not None and places.of_archives else []
-    own, others = ([Column(prefix + name, kind) for name, kind in kinds] for prefix in ("", "representative_"))
-    columns = [Column("id", "id"), *own, Column("cluster", "integer"), Column("representative", "id"), *others, *_ASSIGNED]
-    return Table(columns, _members(made, places, len(kinds)), len(made) == 0 or isinstance(made.names[0], int))
-
-
-def _members(made: Collection, places: SavedPlaces | None, width: int) -> Iterator[tuple[Any, ...]]:
-    found, names = made.clustering, made.names
-    sizes = found.cluster_sizes
-
-    def standing(position: int) -> tuple[Any, ...]:
-        place: tuple[Any, ...] | None = None if places is None else places.place(position)
-        return ((None,) * 4 if place is None else place)[:width]
-
-    for start in range(0, len(found), 1 << 16):
-        part = slice(start, start + (1 << 16))
-        labels, classes = found.labels[part].tolist(), np.array(CLASSES)[found.codes[part]].tolist()
-        rest = zip(labels, classes, np.asarray(found.resemblance[part]).tolist(), sizes[part].tolist(), strict=True)
-        for position, (label, verdict, resemblance, size) in enumerate(rest, start):
-            own, others = standing(position), standing(label)
-            yield names[position], *own, label, names[label], *others, verdict, finite(resemblance), size

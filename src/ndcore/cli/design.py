@@ -7,7 +7,9 @@ import dataclasses
 import json
 from typing import Any
 
+from ndcore.cli.options import OUTPUT, Commands, add_json, add_overwrite
 from ndcore.cli.summary import plain, printable
+from ndcore.cli.values import positive, probability, resemblance_and_probability, threshold
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
 from ndcore.filters.design import ALTAVISTA, FilterDesign
@@ -19,7 +21,47 @@ THRESHOLD, DOCUMENTS = 0.8, 10**6
 RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 
 
-def design(args: argparse.Namespace) -> int:
+def add_design(commands: Commands) -> None:
+    p = commands.add_parser(
+        "design",
+        help="choose a filter, or see what one does",
+        description="The cheapest filter (groups × group size, need) for a threshold, within bounds of error and of "
+        "storage; or, with --groups and --group-size or --preset, what a given one does.",
+        epilog="A signature is cut into groups (elsewhere: bands) of minima (rows); a pair is a candidate where it shares "
+        "at least `need` of its groups. Costs rest on a model of unrelated documents, misses do not.",
+    )
+    p.set_defaults(run=run_design)
+    wanted = p.add_argument_group("pairs")
+    wanted.add_argument(
+        "--threshold", type=threshold, metavar="T", help="resemblance from which pairs are wanted (default 0.8)"
+    )
+    wanted.add_argument("--collection", type=positive, metavar="N", help="documents in the collection (default 1000000)")
+    search = p.add_argument_group("bounds of the search")
+    search.add_argument(
+        "--miss", type=probability, metavar="P", help="let at most P of the pairs at the threshold be missed (default 1e-3)"
+    )
+    search.add_argument(
+        "--false-candidates",
+        type=resemblance_and_probability,
+        metavar="R:P",
+        help="let at most P of the pairs at the lower resemblance R pass, for instance 0.5:0.01",
+    )
+    search.add_argument("--bytes", type=positive, metavar="N", help="storage for the features of a document, at most")
+    search.add_argument(
+        "--num-perm", type=positive, metavar="N", help="length of a signature (default 84, or up to 200 where needed)"
+    )
+    given = p.add_argument_group("a given filter")
+    given.add_argument("--groups", type=positive, metavar="K", help="features of a document (elsewhere: bands)")
+    given.add_argument("--group-size", type=positive, metavar="S", help="minima in a feature (elsewhere: rows)")
+    given.add_argument("--need", type=positive, metavar="R", help="features that a candidate pair shares (default 1)")
+    given.add_argument("--preset", choices=("altavista",), help="6 groups of 14, need 2, for 200,000,000 pages at 0.975")
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument("--plot", metavar="FILE", help="write the curve to a .png, .svg or .pdf file; it must not exist")
+    add_overwrite(output, "any file of the name of --plot")
+    add_json(output, "print one JSON object")
+
+
+def run_design(args: argparse.Namespace) -> int:
     """``ndcore design``."""
     if args.plot is not None:
         _check_picture(args.plot, args.overwrite)

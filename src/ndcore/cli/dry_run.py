@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from ndcore._pipeline import Batch
-from ndcore.cli.dedup_run import open_documents, settings
-from ndcore.cli.inputs import COLLECTION, SKETCHES
+from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents, settings
 from ndcore.cli.summary import plain, printable
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.documents import Rejected, sizes

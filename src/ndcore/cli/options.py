@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TypeAlias
 
+from ndcore.cli.strict_parser import Parser
 from ndcore.cli.values import lines, memory, part, positive, seed
 from ndcore.files.html_text import PARTS
 
@@ -24,6 +25,7 @@ INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicat
 SIZES = "G is 1024^3 bytes"  # what --memory takes
 
 Group: TypeAlias = "argparse._ArgumentGroup"
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 def add_tokens(group: Group) -> None:

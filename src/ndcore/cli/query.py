@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any, TextIO
 
-from ndcore.cli import comparison as compare
+from ndcore.cli.comparison import load
 from ndcore.cli.inputs import text_field
 from ndcore.cli.summary import printable
 from ndcore.collection.collection import Collection, Resembling
@@ -26,7 +26,7 @@ def query(args: argparse.Namespace) -> int:
     made = Collection.open(args.collection, verify=args.verify)
     if args.id is None:
         unit = made.recipe["shingling"]["unit"]
-        text = compare.load(args.file, text_field(args), args.id_field, unit, args.html_part)
+        text = load(args.file, text_field(args), args.id_field, unit, args.html_part)
         found = made.query(text, args.threshold, args.policy, args.limit)
     else:
         ident = _ident(made, args.id)
