@@ -23,6 +23,7 @@ from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacke
 from ndcore.report.dedup import from_near_duplicates
 from ndcore.report.model import Cluster, Excerpt, Figure, Member, Part, Report, Table, View, beginning, hundredths, shown
 from ndcore.report.page import render
+from ndcore.text.corpus import TextCorpus
 
 ORDER = {"near": 0, "shingle": 1, "lexical": 2, "identical": 3}
 WIDTH = nd.Shingling(width=3)
@@ -121,12 +122,12 @@ def test_of_a_result(result: nd.NearDuplicates) -> None:
 def test_long_texts_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "EXCERPT", 50)
     long = ("é " + text(1)).encode()
-    found = reports.read_excerpts([nd.verifying.TextCorpus([long, "b", "c" * 60])], [0], 3)(np.array([2, 0]))
+    found = reports.read_excerpts([TextCorpus([long, "b", "c" * 60])], [0], 3)(np.array([2, 0]))
     assert found == {0: Excerpt(long[:50], len(long)), 2: Excerpt("c" * 50, 60)}
 
 
 def test_documents_are_visited_in_the_same_pass() -> None:
-    class Counted(nd.verifying.TextCorpus):
+    class Counted(TextCorpus):
         passes = 0
 
         def selected(self, wanted: Any) -> Any:

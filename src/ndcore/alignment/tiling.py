@@ -1,9 +1,21 @@
-"""Which runs of one sequence are which runs of another: greedy string tiling, bounded to linear work.
+"""Greedy string tiling, bounded to linear work: find the runs of one sequence that equal runs of another.
 
-After Wise (1993), "String similarity via greedy string tiling and running Karp–Rabin matching", which takes the longest
-common run again and again, in cubic time at worst. Here runs around elements that stand once in each sequence come first
-(their places are certain), then what repeats is given out from left to right, the longest of a few candidates each time,
-unless it is part of a longer repeat of what has been found already.
+The naive algorithm (Wise, "String similarity via greedy string tiling and running Karp-Rabin matching", 1993) is
+
+    while a free run of a equals a free run of b:
+        make the longest such pair a tile; its elements are not free any more
+
+in cubic time at worst. Among runs of one length it takes any, so short repeats may be matched far from their context. Here
+a sequence of passes takes the certain places first, and tries a bounded number of places for each element:
+
+1. Anchors: runs of elements that occur once in each sequence become tiles, longest first, each extended to both sides by
+   elements that are equal and free.
+2. Repeats in a, and in b: find the free runs that equal a part of a tile. Nothing is decided; only their lengths count.
+3. Rest: from left to right, a free run of a and the longest equal free run of b, of at most CANDIDATES places, become a
+   tile, unless it would be shorter than the repeats of step 2 that it begins in.
+4. Repeats again, by all tiles: free runs that equal a part of a tile are pieces of that tile's number.
+
+After step 4 no element is free: its equals in the other sequence are in tiles, or step 3 had made it one.
 """
 
 from __future__ import annotations
@@ -12,7 +24,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ndcore._types import Ints
 
 __all__ = ["Piece", "tile"]
 
@@ -28,7 +41,7 @@ class Piece(NamedTuple):
     repeat: bool
 
 
-def tile(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[list[Piece], list[Piece]]:
+def tile(a: Ints, b: Ints) -> tuple[list[Piece], list[Piece]]:
     """Cut the elements that two sequences have in common into equal runs.
 
     Parameters
@@ -39,36 +52,42 @@ def tile(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[list[Piece], list[
     Returns
     -------
     pieces_a, pieces_b : list of Piece
-        In order, disjoint, and together all elements that are not −1. Every number 0, 1, … stands once in each without
+        In order, disjoint, and together all elements that are not −1. Every number 0, 1, … occurs once in each without
         `repeat`; these two runs are equal. Repeats are equal to a part of the run of their number.
 
     Notes
     -----
     O(n log n) for n elements, with at most `CANDIDATES` comparisons per element.
     """
-    return _Tiling(a, b).pieces()
+    tiling = _Tiling(a, b)
+    tiling.claim_anchors()
+    tiling.claim_rest(tiling.repeat_lengths(0), tiling.repeat_lengths(1))
+    return tiling.pieces(0), tiling.pieces(1)
 
 
 class _Tiling:
-    def __init__(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
+    """Sequences 0 (a) and 1 (b), and the tiles claimed so far. An element is free while it is in no tile."""
+
+    def __init__(self, a: Ints, b: Ints) -> None:
         self.arrays = a, b
         self.size = 1 + max(a.max(initial=-1), b.max(initial=-1))
         self.lists = a.tolist(), b.tolist()
-        self.owners = [-1] * len(a), [-1] * len(b)  # the tile of each element
+        self.owners = [-1] * len(a), [-1] * len(b)  # the tile of each element; −1: free
         self.tiles: list[tuple[int, int, int]] = []  # starts in a and b, length
 
-    def pieces(self) -> tuple[list[Piece], list[Piece]]:
+    def claim_anchors(self) -> None:
+        """Make tiles of runs of elements that occur once in each sequence, longest first."""
+        (a, b), (in_a, in_b) = self.lists, self.owners
         for i, j, length in self._anchors():
-            if self.owners[0][i] < 0:
-                self._claim_around(i, j, length)
-        self._give_out(self._repeat_lengths(0), self._repeat_lengths(1))
-        repeats = self._repeats(0), self._repeats(1)
-        first = [[Piece(row[side], row[side] + row[2], number, False) for number, row in enumerate(self.tiles)]
-                 for side in (0, 1)]
-        return sorted(first[0] + repeats[0]), sorted(first[1] + repeats[1])
+            if in_a[i] >= 0:
+                continue
+            while i and j and a[i - 1] == b[j - 1] >= 0 and in_a[i - 1] < 0 and in_b[j - 1] < 0:
+                i, j, length = i - 1, j - 1, length + 1
+            more = self._equal_run(0, i + length, j + length) if j + length < len(b) and in_b[j + length] < 0 else 0
+            self._claim(i, j, length + more)
 
     def _anchors(self) -> Iterator[tuple[int, int, int]]:
-        """Runs (start in a, start in b, length) of elements that stand once in each sequence, longest first."""
+        """Yield (start in a, start in b, length) of the runs of such elements, longest first."""
         a, b = self.arrays
         once = np.ones(self.size, np.bool_)
         place = np.zeros(self.size, np.int64)
@@ -83,12 +102,62 @@ class _Tiling:
         for k in np.argsort(-lengths, kind="stable").tolist():
             yield int(i[begins[k]]), int(j[begins[k]]), int(lengths[k])
 
-    def _claim_around(self, i: int, j: int, length: int) -> None:
-        """A tile of the run, as long as what is free on both sides makes it."""
-        (a, b), (in_a, in_b) = self.lists, self.owners
-        while i and j and a[i - 1] == b[j - 1] >= 0 and in_a[i - 1] < 0 and in_b[j - 1] < 0:
-            i, j, length = i - 1, j - 1, length + 1
-        self._claim(i, j, length + self._free_run(i + length, j + length))
+    def repeat_lengths(self, side: int) -> list[int]:
+        """Return for each element of a sequence the length of the repeat that it is in; 0: none."""
+        lengths = [0] * len(self.lists[side])
+        for start, end, _, _ in self._repeats(side):
+            lengths[start:end] = [end - start] * (end - start)
+        return lengths
+
+    def claim_rest(self, repeats_a: list[int], repeats_b: list[int]) -> None:
+        """Make tiles of free runs from left to right, each at least as long as the repeats that it begins in."""
+        in_a, in_b = self.owners
+        places = _Places(self.arrays[1], self.size)
+        for i, element in enumerate(self.lists[0]):
+            if element >= 0 and in_a[i] < 0:
+                j, length = self._longest(0, i, [j for j in places.first(element, in_b) if in_b[j] < 0])
+                if length and length >= max(repeats_a[i], repeats_b[j]):
+                    self._claim(i, j, length)
+
+    def pieces(self, side: int) -> list[Piece]:
+        """Return all pieces of a sequence: its tiles, and the repeats of what is still free."""
+        tiles = [Piece(row[side], row[side] + row[2], number, False) for number, row in enumerate(self.tiles)]
+        return sorted(tiles + self._repeats(side))
+
+    def _repeats(self, side: int) -> list[Piece]:
+        """Find the free runs of a sequence that equal parts of tiles."""
+        in_own, in_other = self.owners[side], self.owners[1 - side]
+        places = _Places(np.where(np.array(in_other, np.int64) >= 0, self.arrays[1 - side], -1), self.size)
+        found: list[Piece] = []
+        for i, element in enumerate(self.lists[side]):
+            if element >= 0 and in_own[i] < 0 and (not found or i >= found[-1].end):
+                j, length = self._longest(side, i, places.first(element))
+                if length:
+                    found.append(Piece(i, i + length, in_other[j], True))
+        return found
+
+    def _longest(self, side: int, i: int, places: list[int]) -> tuple[int, int]:
+        """Return (place, length) of the longest run that equals the sequence from i on; of equals the first."""
+        best, longest = 0, 0
+        for j in places:
+            length = self._equal_run(side, i, j)
+            if length > longest:
+                best, longest = j, length
+            if self._ends(side, i + length):
+                break
+        return best, longest
+
+    def _equal_run(self, side: int, i: int, j: int) -> int:
+        """Count the free elements from i on that equal the other sequence from j on, within its tile or its free run."""
+        own, other, in_own, in_other = self.lists[side], self.lists[1 - side], self.owners[side], self.owners[1 - side]
+        start, number, end = i, in_other[j], i + min(len(own) - i, len(other) - j)
+        while i < end and own[i] == other[j] >= 0 and in_own[i] < 0 and in_other[j] == number:
+            i, j = i + 1, j + 1
+        return i - start
+
+    def _ends(self, side: int, at: int) -> bool:
+        """Tell whether no longer run can include the element `at`: it is not there, in one sequence only, or in a tile."""
+        return at == len(self.lists[side]) or self.lists[side][at] < 0 or self.owners[side][at] >= 0
 
     def _claim(self, i: int, j: int, length: int) -> None:
         number = [len(self.tiles)] * length
@@ -96,81 +165,18 @@ class _Tiling:
         self.owners[1][j : j + length] = number
         self.tiles.append((i, j, length))
 
-    def _free_run(self, i: int, j: int) -> int:
-        """How far a from i on and b from j on are equal and free."""
-        (a, b), (in_a, in_b) = self.lists, self.owners
-        start, most = i, i + min(len(a) - i, len(b) - j)
-        while i < most and a[i] == b[j] >= 0 and in_a[i] < 0 and in_b[j] < 0:
-            i, j = i + 1, j + 1
-        return i - start
-
-    def _give_out(self, repeats_a: list[int], repeats_b: list[int]) -> None:
-        """Tiles of what is free in both sequences, from left to right, at least as long as the repeats there."""
-        a, in_a, in_b = self.lists[0], *self.owners
-        places = _Places(self.arrays[1], self.size)
-        for i, element in enumerate(a):
-            if element < 0 or in_a[i] >= 0:
-                continue
-            best, length = 0, 0
-            for j in places.of(element, in_b):
-                run = self._free_run(i, j) if in_b[j] < 0 else 0
-                if run > length:
-                    best, length = j, run
-                if self._ends(0, i + run):
-                    break
-            if length and length >= max(repeats_a[i], repeats_b[best]):
-                self._claim(i, best, length)
-
-    def _repeats(self, side: int) -> list[Piece]:
-        """Runs of what is free in the sequence `side` and equal to parts of tiles."""
-        own, in_own, in_other = self.lists[side], self.owners[side], self.owners[1 - side]
-        places = _Places(np.where(np.array(in_other, np.int64) >= 0, self.arrays[1 - side], -1), self.size)
-        found: list[Piece] = []
-        for i, element in enumerate(own):
-            if element < 0 or in_own[i] >= 0 or (found and i < found[-1].end):
-                continue
-            best, length = 0, 0
-            for j in places.of(element):
-                run = self._repeated_run(side, i, j)
-                if run > length:
-                    best, length = j, run
-                if self._ends(side, i + run):
-                    break
-            if length:
-                found.append(Piece(i, i + length, in_other[best], True))
-        return found
-
-    def _repeat_lengths(self, side: int) -> list[int]:
-        """Of each element of a sequence, the length of the repeat that it is in; 0: none."""
-        lengths = [0] * len(self.lists[side])
-        for start, end, _, _ in self._repeats(side):
-            lengths[start:end] = [end - start] * (end - start)
-        return lengths
-
-    def _repeated_run(self, side: int, i: int, j: int) -> int:
-        """How far the sequence `side` is free from i on, and equal to the tile of the other from j on."""
-        own, other, in_own, in_other = self.lists[side], self.lists[1 - side], self.owners[side], self.owners[1 - side]
-        start, number, most = i, in_other[j], i + min(len(own) - i, len(other) - j)
-        while i < most and own[i] == other[j] and in_own[i] < 0 and in_other[j] == number:
-            i, j = i + 1, j + 1
-        return i - start
-
-    def _ends(self, side: int, at: int) -> bool:
-        """Whether no run in the sequence `side` can go on to `at`."""
-        return at == len(self.lists[side]) or self.lists[side][at] < 0 or self.owners[side][at] >= 0
-
 
 class _Places:
-    """Where the elements 0 … size − 1 of a sequence stand."""
+    """Positions of the elements 0 … size − 1 in a sequence."""
 
-    def __init__(self, sequence: NDArray[np.int64], size: int) -> None:
+    def __init__(self, sequence: Ints, size: int) -> None:
         self.order = np.argsort(sequence, kind="stable").tolist()
         counts = np.bincount(sequence + 1, minlength=size + 1)
         self.ends = np.cumsum(counts).tolist()
         self.starts = self.ends[:]
 
-    def of(self, element: int, owners: list[int] | None = None) -> list[int]:
-        """The first `CANDIDATES` places; with `owners`, those that come before a free one are forgotten."""
+    def first(self, element: int, owners: list[int] | None = None) -> list[int]:
+        """Return the first `CANDIDATES` positions; with `owners`, forget positions before the first free one."""
         start, end = self.starts[element], self.ends[element + 1]
         while owners is not None and start < end and owners[self.order[start]] >= 0:
             start += 1

@@ -129,12 +129,12 @@ def near_duplicates(
         if ids is not None and len(ids) != documents.n:
             raise ValueError(f"there are {len(ids)} ids and {documents.n} documents")
         order = keep_order(keep, documents, lengths)
-        codes, sites = label_codes("by", by, documents.n), label_codes("one_per", one_per, documents.n)
-        collapsed = collapse(documents, order, codes, sites, cluster, threads=threads, report=report)
+        by_codes, version_codes = label_codes("by", by, documents.n), label_codes("one_per", one_per, documents.n)
+        collapsed = collapse(documents, order, by_codes, version_codes, cluster, threads=threads, report=report)
         candidates = find_candidates(
             documents.rows, np.flatnonzero(documents.valid & collapsed.compared), design,
             least=least_equal_minima(sketcher.num_perm, threshold), max_holders=max_holders, first_fixed=documents.n,
-            by=codes, memory_limit=memory, report=report,
+            by=by_codes, memory_limit=memory, report=report,
         )
         verifier = verifier_of(documents, candidates, tokens=verify == "tokens", threads=threads, report=report)
         pairs = verifier.verified(candidates.a, candidates.b, threshold, report)
