@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.reference import minhash, resemblance
+from ndcore.stats.binomial import interval
 from ndcore.stats.hypergeometric import finite_intervals
 
 SKETCHERS = [nd.MinHasher(16), nd.MinHasher(9, 64), nd.MinHasher(16, method="fast"), nd.BottomSketcher(12),
@@ -158,11 +159,11 @@ def probability(k: int, whole: int, marked: int, drawn: int) -> Fraction:
     return Fraction(math.comb(marked, k) * math.comb(whole - marked, drawn - k), math.comb(whole, drawn))
 
 
-def by_fractions(x: int, t: int, whole: int, most: int, folds: bool, confidence: Fraction, share: Fraction):
+def by_fractions(x: int, t: int, whole: int, most: int, of_union: bool, confidence: Fraction, share: Fraction):
     """Every K that the counts allow, judged one after the other."""
     target, least, greatest = (1 - confidence) / 2, [], []
     for marked in range(x, most + 1):
-        n = whole - folds * marked
+        n = whole - of_union * marked
         if n < t or n - marked < t - x:
             continue
         below = sum((probability(k, n, marked, t) for k in range(x)), Fraction(0))
@@ -171,19 +172,19 @@ def by_fractions(x: int, t: int, whole: int, most: int, folds: bool, confidence:
             least.append(marked)
         if below + share * equal > target:
             greatest.append(marked)
-    ends = [Fraction(k, whole - folds * k) for k in (least[0], greatest[-1])]
+    ends = [Fraction(k, whole - of_union * k) for k in (least[0], greatest[-1])]
     return tuple(sorted(map(float, ends)))
 
 
 @given(st.integers(1, 25), st.integers(0, 25), st.integers(0, 40), st.booleans(), st.sampled_from(["1/2", "1"]),
        st.sampled_from(["0.8131", "0.9513", "0.9987"]))  # fmt: skip
 @settings(max_examples=200)
-def test_finite_intervals_are_those_of_fractions(t, x, more, folds, share, confidence):
+def test_finite_intervals_are_those_of_fractions(t, x, more, of_union, share, confidence):
     x = min(x, t)
-    whole = t + folds * x + more
-    expected = by_fractions(x, t, whole, whole, folds, Fraction(confidence), Fraction(share))
-    low, high = finite_intervals(np.array([x]), np.array([t]), np.array([float(whole)]), np.array([np.inf]), folds=folds,
-                                 confidence=float(confidence), share=float(Fraction(share)))  # fmt: skip
+    whole = t + of_union * x + more
+    expected = by_fractions(x, t, whole, whole, of_union, Fraction(confidence), Fraction(share))
+    low, high = finite_intervals(np.array([x]), np.array([t]), np.array([float(whole)]), np.array([np.inf]),
+                                 of_union=of_union, confidence=float(confidence), share=float(Fraction(share)))  # fmt: skip
     assert (low[0], high[0]) == pytest.approx(expected, rel=1e-12)
 
 
@@ -192,15 +193,15 @@ def test_finite_intervals_become_binomial_in_large_sets():
     x = np.arange(0, 101, 10)
     t, whole = np.full(11, 100), np.full(11, 1e9)
     for method, share in (("midp", 0.5), ("exact", 1.0)):
-        low, high = finite_intervals(x, t, whole, np.full(11, np.inf), folds=False, confidence=0.95, share=share)
-        expected = [nd.intervals.interval(int(k), 100, 0.95, method) for k in x]
+        low, high = finite_intervals(x, t, whole, np.full(11, np.inf), of_union=False, confidence=0.95, share=share)
+        expected = [interval(int(k), 100, 0.95, method) for k in x]
         np.testing.assert_allclose(np.stack([low, high], axis=1), expected, atol=1e-4)
 
 
 def test_more_of_a_set_makes_surer():
     """90 of a hundred: the fewer elements there are besides, the narrower; all of them: no doubt is left."""
     whole = np.array([100.0, 120, 200, 1000, 1e6, 1e300])
-    low, high = finite_intervals(np.full(6, 90), np.full(6, 100), whole, np.full(6, np.inf), folds=False, confidence=0.95,
+    low, high = finite_intervals(np.full(6, 90), np.full(6, 100), whole, np.full(6, np.inf), of_union=False, confidence=0.95,
                                  share=1.0)  # fmt: skip
     assert low[0] == high[0] == 0.9
     assert (np.diff(high - low)[:-1] > 0).all() and high[5] - low[5] == pytest.approx(high[4] - low[4], rel=1e-3)
@@ -219,7 +220,7 @@ def test_known_sizes_narrow_an_interval():
                 low, high = sketches.interval(0, 1, method=method, quantity=quantity)
                 assert low <= (1 / 3 if quantity == "resemblance" else 0.5) <= high
                 widths[name, method, quantity] = high - low
-    binomial = nd.intervals.interval(int(estimated.compare(0, 1).common), 64, 0.95, "exact")
+    binomial = interval(int(estimated.compare(0, 1).common), 64, 0.95, "exact")
     assert estimated.interval(0, 1, method="exact") == binomial
     for quantity in ("resemblance", "containment"):
         assert widths["counted", "exact", quantity] < 0.8 * widths["estimated", "exact", quantity]

@@ -1,7 +1,7 @@
-"""Where in a document its tokens stand.
+"""Offsets of a document's tokens in its text.
 
-The kernels say which tokens a document has; where each began follows from that and from what every code point is to words:
-all letters and numbers are in tokens, marks where they follow one, and nothing else is.
+The kernels return tokens without offsets. These follow from the tokens and from the class of each code point: letters and
+numbers are in words, marks where they follow one, and nothing else is.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _text
-from ndcore._types import Text
+from ndcore._types import Ints, Text
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Spans", "locate"]
 
-Spans: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+Spans: TypeAlias = tuple[Ints, Ints]
 
 LINE = re.compile(rb"[^\t\n\v\f\r ](?:[^\n\r]*[^\t\n\v\f\r ])?")
 
 
 def locate(text: Text, shingling: Shingling) -> Spans:
-    """Where the tokens of a document begin and end.
+    """Find where the tokens of a document begin and end.
 
     Parameters
     ----------
     text : str or bytes
     shingling : Shingling
-        Of unit word, char, grapheme, line or byte. Stop words have no place.
+        Of unit word, char, grapheme, line or byte. Stop words are not tokens.
 
     Returns
     -------
     starts, ends : ndarray of int64 (tokens,)
-        Token i comes from ``text[starts[i] : ends[i]]``: code points of a str, bytes of bytes. Neither ever falls. With
-        normalize="NFKC", where a character may become several, or several one, tokens may have characters in common; so may
-        the bytes of a str.
+        Token i comes from ``text[starts[i] : ends[i]]``: code points of a str, bytes of bytes. Both are in
+        ascending order. With normalize="NFKC" one character may become several, and several may become one, so tokens may
+        share characters; tokens of unit byte may share characters of a str.
 
     Raises
     ------
     ValueError
-        The unit is a callable: where its tokens come from is not known.
+        The unit is a callable, whose tokens have no known offsets.
 
     Notes
     -----
@@ -66,23 +66,24 @@ def locate(text: Text, shingling: Shingling) -> Spans:
 
 
 def code_points(data: bytes) -> NDArray[np.uint32]:
-    """Code points of UTF-8; bytes of no well-formed sequence are one surrogate each, U+DC80 to U+DCFF."""
+    """Decode UTF-8 to code points; each byte outside well-formed sequences becomes a surrogate, U+DC80 to U+DCFF."""
     return np.frombuffer(data.decode("utf-8", "surrogateescape").encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def byte_offsets(points: NDArray[np.uint32], surrogate: int) -> NDArray[np.int64]:
-    """Where each code point begins in UTF-8, and the last one ends; int64 (points + 1,). A surrogate has so many bytes."""
+def byte_offsets(points: NDArray[np.uint32], surrogate: int) -> Ints:
+    """Return where each code point begins in UTF-8, and the last ends; a surrogate counts as `surrogate` bytes."""
     sizes = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
     sizes[is_surrogate(points)] = surrogate
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
 def is_surrogate(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Tell which code points are surrogates."""
     return (points >= 0xD800) & (points < 0xE000)
 
 
 def _in_str(spans: Spans, text: str) -> Spans:
-    """Offsets in code points, rounded outwards, instead of bytes."""
+    """Convert offsets in bytes to offsets in code points, rounded outwards."""
     if text.isascii():
         return spans
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -91,7 +92,7 @@ def _in_str(spans: Spans, text: str) -> Spans:
 
 
 def _in_utf8(data: bytes, text: Text, shingling: Shingling) -> Spans:
-    """Spans of words, characters and graphemes in UTF-8."""
+    """Find words, characters or graphemes in UTF-8, by offsets in bytes."""
     points = code_points(data)
     offsets = byte_offsets(points, surrogate=1)
     begin, end = offsets[:-1], offsets[1:]
@@ -111,24 +112,24 @@ def _in_utf8(data: bytes, text: Text, shingling: Shingling) -> Spans:
     return begin[used[(ends - lengths)[kept]]], end[used[ends[kept] - 1]]
 
 
-def _in_words(points: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Positions of the code points that are in words."""
+def _in_words(points: NDArray[np.uint32]) -> Ints:
+    """Return the positions of the code points that are in words."""
     kinds = _text.kinds(points)
-    there = np.flatnonzero(kinds != _text.IGNORABLE)
-    kinds = kinds[there]
+    seen = np.flatnonzero(kinds != _text.IGNORABLE)
+    kinds = kinds[seen]
     mark = kinds == _text.MARK
-    base = np.maximum.accumulate(np.where(mark, 0, np.arange(len(there))))  # the last that is no mark
+    base = np.maximum.accumulate(np.where(mark, 0, np.arange(len(seen))))  # the last one that is not a mark
     letter = ~mark & (kinds != _text.SEPARATOR)
-    used: NDArray[np.int64] = there[letter[base]]
+    used: Ints = seen[letter[base]]
     return used
 
 
 def _normalized(
-    data: bytes, points: NDArray[np.uint32], offsets: NDArray[np.int64], remove: bool
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
-    """The normal form, and of each of its code points the positions in `points` that it comes from: first, end.
+    data: bytes, points: NDArray[np.uint32], offsets: Ints, remove: bool
+) -> tuple[NDArray[np.uint32], Ints, Ints]:
+    """Normalise a text; return the code points and, for each, the range of positions in `points` that it comes from.
 
-    It is made chunk by chunk, mostly a character with its marks; equal chunks are normalised once.
+    It works chunk by chunk, mostly a character with its marks; equal chunks are normalised once.
     """
     distinct, which = np.unique(points, return_inverse=True)
     boundary = np.array([_text.is_boundary(c) for c in distinct.tolist()], np.bool_)[which]

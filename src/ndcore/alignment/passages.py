@@ -1,4 +1,4 @@
-"""Which passages of two documents are the same, and which are not."""
+"""Passages that two documents share, and passages of one document alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pairs import distinct
-from ndcore._types import Text
+from ndcore._types import Ints, Text
 from ndcore.alignment.offsets import locate
 from ndcore.alignment.tiling import Piece, tile
 from ndcore.text.shingling import Shingling, checked_shingling
@@ -27,9 +27,9 @@ class Passage(NamedTuple):
     first, last : int
         Its tokens are first … last − 1.
     number : int
-        Passages of the same number, 1 or more, are the same in both documents; 0 is a passage of this document alone.
+        Passages with the same number, 1 or more, are equal in both documents; 0 is a passage of this document alone.
     repeat : bool
-        The text of this number, or a part of it, in a further place; its counterpart is that of the first place.
+        True: the text of this number, or a part of it, in a further place. Its counterpart is the counterpart of the first.
     """
 
     start: int
@@ -41,43 +41,47 @@ class Passage(NamedTuple):
 
 
 class Passages(NamedTuple):
-    """What `passages` returns: the passages of both documents, each in order and together all of its tokens."""
+    """The result of `passages`: the passages of both documents, in order; together they hold all tokens."""
 
     a: list[Passage]
     b: list[Passage]
 
 
 def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
-    """The passages that two texts share, and those that they do not.
+    """Find the passages that two texts share, and the passages of one text alone.
 
-    A token is in a shared passage exactly if it is in a shingle that is in the other document's set of shingles. Shared
-    tokens are cut into passages where the text that they are the same as ends, or goes on elsewhere in the other document.
+    A token is in a shared passage exactly if it is in a shingle that is in the other document's set of shingles. A run of
+    shared tokens is cut where its counterpart ends, or goes on elsewhere in the other document.
 
     Parameters
     ----------
     a, b : str or bytes
     shingling : Shingling, optional
         Of unit word, char, grapheme, line or byte; None: words, 5 to a shingle. With labelled=True the n-th occurrence of a
-        shingle is the same as the n-th of the other document only.
+        shingle equals only the n-th of the other document.
 
     Returns
     -------
     Passages
-        ``.a`` and ``.b``, lists of `Passage`. Shared passages are numbered 1, 2, … in the order of a. Each number stands
-        once in a and once in b with equal tokens, wherever that is in b (blocks may have moved), and as often as the text
-        is repeated with ``repeat``, equal to a part of it at least a shingle long. Where passages overlap, by fewer than
-        `width` tokens, the earlier one has them, so the later one has lost them.
+        ``.a`` and ``.b``, lists of `Passage`. Shared passages are numbered 1, 2, … in the order of a. Each number occurs
+        once in a and once in b with equal tokens, anywhere in b (blocks may have moved). It occurs again, with ``repeat``,
+        where the text, or a part of it at least a shingle long, is repeated. Passages that would overlap, by fewer than
+        `width` tokens, are cut: the earlier one keeps these tokens.
 
     Raises
     ------
     ValueError
-        The unit is a callable: where its tokens stand in the text is not known. With short="error", a text is too short.
+        The unit is a callable, whose tokens have no known offsets. With short="error", a text is too short.
 
     Notes
     -----
-    Shingles that stand once in each text are matched first, then the others from left to right, the longest of at most 8
-    places for each (see `ndcore.alignment.tiling`). Shingles are compared by their fingerprints. O(n log n), also where all
-    shingles are equal; less than a second for a megabyte of words.
+    Greedy string tiling: shingles that occur once in each text are matched first, then the others from left to right, each
+    with the longest run at up to 8 places (see `ndcore.alignment.tiling`). Shingles are compared by their fingerprints.
+    O(n log n), also if all shingles are equal; less than a second for a megabyte of words.
+
+    References
+    ----------
+    Wise, "String similarity via greedy string tiling and running Karp-Rabin matching", 1993.
 
     >>> found = passages("A rose is a rose.", "Is it? A rose, is a Rose!", Shingling(width=3))
     >>> [("A rose is a rose."[p.start : p.end], p.number) for p in found.a]
@@ -100,14 +104,14 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     ))
 
 
-def _common(prints: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The fingerprints that two documents have in common, ascending."""
+def _common(prints: NDArray[np.uint64], offsets: Ints) -> NDArray[np.uint64]:
+    """Return the fingerprints that two documents have in common, ascending."""
     values, bounds = distinct(prints.copy(), offsets)
     return np.intersect1d(values[: bounds[1]], values[bounds[1] :], assume_unique=True)
 
 
-def _numbered(values: NDArray[np.uint64], common: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The place of each value in `common`, −1 where it is not there."""
+def _numbered(values: NDArray[np.uint64], common: NDArray[np.uint64]) -> Ints:
+    """Number values by their place in `common`; −1: not in it."""
     if not len(common):
         return np.full(len(values), -1)
     at = np.minimum(np.searchsorted(common, values), len(common) - 1)
@@ -115,7 +119,7 @@ def _numbered(values: NDArray[np.uint64], common: NDArray[np.uint64]) -> NDArray
 
 
 def _covering(pieces: list[Piece], width: int, count: int) -> Iterator[tuple[int, int, int, bool]]:
-    """(first token, last, number of the tile or −1, repeat) of all passages of `count` tokens."""
+    """Yield (first token, end, tile or −1, repeat) of all passages of `count` tokens."""
     at = 0
     for piece in pieces:
         if at < piece.start:

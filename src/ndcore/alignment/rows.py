@@ -11,15 +11,14 @@ from typing import NamedTuple
 from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
 
-__all__ = ["Row", "elided", "in_same_order", "rows", "spelt", "visible"]
+__all__ = ["Row", "decoded", "elided", "escaped", "in_same_order", "rows", "spelt", "visible"]
 
-LONG = 1200  # characters of a shared passage from which its middle is folded away
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 KEPT_UNSEEN = "\n\t\u200c\u200d"  # blanks, and the joiners that letters and emoji are made with
 
 
 class Row(NamedTuple):
-    """What stands side by side: with `aligned`, a shared passage and its counterpart; else what is between two such rows."""
+    """With `aligned`, a shared passage beside its counterpart; else the passages between two such rows."""
 
     a: list[Passage]
     b: list[Passage]
@@ -27,10 +26,10 @@ class Row(NamedTuple):
 
 
 def rows(found: Passages) -> list[Row]:
-    """Passages in rows: shared ones beside each other where the order of both texts allows it, for the most tokens possible.
+    """Arrange passages in rows: shared ones side by side, as many tokens as the order of both texts allows.
 
-    The others, those of one text alone and those that have moved or are repeated, are in the rows between. Every passage is
-    in one row, and both columns keep their order. O(n log n).
+    Passages of one text alone, moved and repeated ones are in the rows between. Every passage is in one row, and both
+    columns keep their order. O(n log n).
     """
     chosen = in_same_order(found)
     made = []
@@ -44,7 +43,7 @@ def rows(found: Passages) -> list[Row]:
 
 
 def _split(passages: list[Passage], chosen: frozenset[int]) -> Iterator[tuple[list[Passage], Passage | None]]:
-    """(the passages before it, it) of every chosen passage, and (those after the last, None)."""
+    """Yield (passages before it, it) for each chosen passage, then (passages after the last, None)."""
     before: list[Passage] = []
     for passage in passages:
         if passage.number in chosen and not passage.repeat:
@@ -56,7 +55,7 @@ def _split(passages: list[Passage], chosen: frozenset[int]) -> Iterator[tuple[li
 
 
 def in_same_order(found: Passages) -> frozenset[int]:
-    """Numbers that come in the same order in both texts, of the most tokens: the heaviest increasing subsequence."""
+    """Find numbers in the same order in both texts, of the most tokens: the heaviest increasing subsequence."""
     weights = {p.number: p.last - p.first for p in found.a if p.number and not p.repeat}
     order = [p.number for p in found.b if p.number and not p.repeat]
     rank = {number: rank for rank, number in enumerate(sorted(order), 1)}
@@ -81,7 +80,7 @@ def in_same_order(found: Passages) -> frozenset[int]:
 
 
 def elided(text: str, limit: int) -> tuple[str, str, str]:
-    """(beginning, middle, end) of a text of more than `limit` characters, cut where words end; else (text, "", "")."""
+    """Split a text of more than `limit` characters, between words, into (beginning, middle, end); else (text, "", "")."""
     if len(text) <= limit:
         return text, "", ""
     keep = limit // 3
@@ -94,21 +93,22 @@ def elided(text: str, limit: int) -> tuple[str, str, str]:
 
 
 def visible(text: Text) -> str:
-    """Text as HTML: escaped, and what cannot be seen, or would turn the direction of what can, by its number."""
-    return _visible(_decoded(text), isinstance(text, bytes))
+    """Escape text for HTML; invisible characters, and ones that change the direction of writing, become code numbers."""
+    return escaped(decoded(text), isinstance(text, bytes))
 
 
-def _decoded(text: Text) -> str:
+def decoded(text: Text) -> str:
+    """Decode UTF-8; each byte outside well-formed sequences becomes a surrogate."""
     return text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text
 
 
-def _visible(text: str, was_bytes: bool) -> str:
-    escaped = html.escape(text.replace("\r\n", "\n"))
-    return _spelt(escaped, was_bytes, '<span class="nd-code">%s</span>')
+def escaped(text: str, was_bytes: bool) -> str:
+    """Escape a text that `decoded` returned, as `visible` does."""
+    return _spelt(html.escape(text.replace("\r\n", "\n")), was_bytes, '<span class="nd-code">%s</span>')
 
 
 def _spelt(text: str, was_bytes: bool, form: str) -> str:
-    """With a name in `form` for what cannot be seen."""
+    """Replace invisible characters by their code numbers in `form`."""
     def seen(found: re.Match[str]) -> str:
         character, code = found[0], ord(found[0])
         if character in KEPT_UNSEEN or unicodedata.category(character) not in UNSEEN:
@@ -119,5 +119,5 @@ def _spelt(text: str, was_bytes: bool, form: str) -> str:
 
 
 def spelt(text: str) -> str:
-    """Text as `visible` gives it, but without elements: for attributes and titles."""
+    """Escape text as `visible` does, but without elements: for attributes and titles."""
     return _spelt(html.escape(text), False, " %s ")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
-from ndcore.alignment.rows import LONG, _decoded, _visible, elided, rows, spelt, visible
+from ndcore.alignment.rows import decoded, elided, escaped, rows, spelt, visible
 
 __all__ = ["fragment"]
+
+LONG = 1200  # characters of a shared passage from which its middle is folded away
 
 
 def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "B"), prefix: str = "") -> str:
@@ -79,9 +81,9 @@ class _Column:
     def _folded(self, p: Passage) -> str:
         """A shared passage; the middle of a long one unfolds."""
         part = self.text[p.start : p.end]
-        text, was_bytes = _decoded(part), isinstance(part, bytes)
+        text, was_bytes = decoded(part), isinstance(part, bytes)
         head, middle, tail = elided(text, LONG)
-        shown = [_visible(each, was_bytes) for each in (head, middle, tail)]
+        shown = [escaped(each, was_bytes) for each in (head, middle, tail)]
         if middle:
             shown[1] = f"<details><summary>{len(middle):,} characters more</summary>{shown[1]}</details>"
         return "".join(shown)

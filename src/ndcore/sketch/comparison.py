@@ -128,7 +128,7 @@ class Comparison(Frozen):
         finite = ~sure & (trials > 0) & ((both if of_union else known_a) | (method == "midp"))
         low[finite], high[finite] = finite_intervals(
             common[finite], trials[finite], whole[finite], np.where(both, np.minimum(size_a, size_b), np.inf)[finite],
-            folds=of_union, confidence=confidence, share=0.5 if method == "midp" else 1.0,
+            of_union=of_union, confidence=confidence, share=0.5 if method == "midp" else 1.0,
         )
         rest = ~sure & ~finite
         low[rest], high[rest] = _binomial(common[rest], trials[rest], confidence, method)

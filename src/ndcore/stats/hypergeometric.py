@@ -1,8 +1,21 @@
-"""Confidence intervals for a share of a finite set, from a sample in which nothing comes twice.
+"""Confidence intervals for a share of a finite set, from a sample without replacement.
 
-A bottom sketch or a mod sketch of two documents is a sample of the union of their shingle sets without replacement: the
-number of common shingles in it is hypergeometric (Broder 1997, §4.2), and the more of the union it holds, the surer it is.
-All pairs of a batch are bisected together.
+A bottom or mod sketch of two documents is a sample, without replacement, of the union of their shingle sets (Broder, "On
+the resemblance and containment of documents", 1997, §4.2, DOI 10.1109/SEQUEN.1997.666900). If K of the N elements of a set
+are common and t elements are sampled, X of the sampled ones are common:
+
+    P(X = i) = C(K, i) C(N − K, t − i) / C(N, t)
+
+The naive algorithm takes the interval of all K for which the observed x lies in neither tail, trying each K and summing all
+terms of both tails. Three properties make it fast:
+
+- P(X >= x) rises with K and P(X <= x) falls, also if N = |A| + |B| − K falls with K. So bisection finds both ends.
+- P(X = i + 1) / P(X = i) = (K − i)(t − i) / ((i + 1)(N − K − t + i + 1)), symmetric in K and t. The ratio is at most 1 from
+  the mode ⌊(K + 1)(t + 1) / (N + 2)⌋ on, its reciprocal below it. So terms are products of ratios: they start with 1 at
+  the mode, fall to both sides and need no factorial. Dividing by their sum replaces the division by C(N, t).
+- The standard deviation is at most √t / 2, so few terms on either side of the mode count.
+
+In the code n, k, t, x are N, K, t, x, each an array with an entry for each pair of documents.
 """
 
 from __future__ import annotations
@@ -13,87 +26,81 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Floats
+from ndcore._types import Floats, Ints
 
 __all__ = ["finite_intervals"]
 
-
-LARGEST = 2.0**51  # sets of more elements are taken to have so many
+LARGEST = 2.0**51  # larger sets are taken to have this many elements
 CHUNK = 1 << 18  # terms in memory at a time
-REACH = 9.0  # standard deviations, and as many terms besides, beyond which terms are left out
+REACH = 9.0  # standard deviations, plus as many terms, beyond which terms are left out
 
 
 def finite_intervals(
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    whole: Floats,
-    most: Floats,
-    *,
-    folds: bool,
-    confidence: float,
-    share: float,
+    successes: Ints, trials: Ints, whole: Floats, most: Floats, *, of_union: bool, confidence: float, share: float
 ) -> tuple[Floats, Floats]:
-    """Intervals for K / N, the share of a set of N that K elements have, from `trials` of them, `successes` of these K.
+    """Find confidence intervals for K / N, given `successes` common elements among `trials` sampled ones.
 
     Parameters
     ----------
     successes, trials : int64 (pairs,)
-        0 <= successes <= trials, trials > 0.
+        x and t: 0 <= successes <= trials, trials > 0.
     whole : float64 (pairs,)
-        N; with `folds`, |A| + |B| of sets of which K elements are common, so that N = whole − K. Raised to the least that
-        the counts allow.
+        N; with `of_union`, |A| + |B| of two sets of which K elements are common, so that N = whole − K. Raised to the
+        smallest value that the counts allow.
     most : float64 (pairs,)
-        The most that K can be, infinite where that is not known.
-    folds : bool
+        Upper bound of K, infinite where none is known.
+    of_union : bool
     confidence : float
     share : float
-        The part of the observed outcome that counts in each tail: 0.5 for mid-P, 1 for intervals that are never too short.
+        The part of P(X = x) that counts in each tail: 0.5 for mid-P, 1 for intervals that are never too short.
 
     Returns
     -------
     low, high : float64 (pairs,)
-        The least K / N whose upper tail is larger than (1 − confidence) / 2, and the largest whose lower tail is; in order
-        where, of a small set and a small confidence, the former is larger.
+        The smallest K / N whose upper tail is above (1 − confidence) / 2, and the largest whose lower tail is. Exchanged
+        where low is above high, as may happen for a small set and a small confidence.
 
     Notes
     -----
-    O(sqrt(trials) · log(whole)) terms per pair.
+    O(sqrt(trials) · log(whole)) terms per pair. All pairs of a batch are bisected together.
     """
     low, high = np.empty(len(trials)), np.empty(len(trials))
     step = max(1, CHUNK // (2 * _reach(int(trials.max(initial=1))) + 1))
     for start in range(0, len(trials), step):
         part = slice(start, start + step)
         x, t = successes[part].astype(np.float64), trials[part].astype(np.float64)
-        n = np.maximum(np.rint(np.minimum(whole[part], LARGEST)), t + folds * x)
-        last = np.maximum(x, np.minimum(np.floor((n - t + x) / (1 + folds)), most[part]))
-        ends = _Ends(x, t, n, float(folds), (1.0 - confidence) / 2.0, share)
-        least, greatest = _first(x, last, ends.not_too_small), _first(x, last + 1.0, ends.too_large) - 1.0
+        n = np.maximum(np.rint(np.minimum(whole[part], LARGEST)), t + of_union * x)
+        last = np.maximum(x, np.minimum(np.floor((n - t + x) / (1 + of_union)), most[part]))
+        tails = _Tails(x, t, n, float(of_union), (1.0 - confidence) / 2.0, share)
+        least, greatest = _first(x, last, tails.upper_is_large), _first(x, last + 1.0, tails.lower_is_small) - 1.0
         for found, k in ((low, np.minimum(least, greatest)), (high, np.maximum(least, greatest))):
-            found[part] = k / (n - folds * k)
+            found[part] = k / (n - of_union * k)
     return low, high
 
 
-class _Ends(NamedTuple):
-    """What K is judged by, in both directions."""
+class _Tails(NamedTuple):
+    """The observation, and the tests of K by its tails."""
 
-    successes: Floats
-    trials: Floats
+    x: Floats
+    t: Floats
     whole: Floats
-    folds: float
+    of_union: float
     target: float
     share: float
 
-    def not_too_small(self, k: Floats) -> NDArray[np.bool_]:
-        _, equal, above = _tails(self.successes, self.trials, k, self.whole - self.folds * k)
+    def upper_is_large(self, k: Floats) -> NDArray[np.bool_]:
+        """Tell whether P(X >= x) is above the target: K is not too small."""
+        _, equal, above = _tails(self.x, self.t, k, self.whole - self.of_union * k)
         return above + self.share * equal > self.target
 
-    def too_large(self, k: Floats) -> NDArray[np.bool_]:
-        below, equal, _ = _tails(self.successes, self.trials, k, self.whole - self.folds * k)
+    def lower_is_small(self, k: Floats) -> NDArray[np.bool_]:
+        """Tell whether P(X <= x) is at most the target: K is too large."""
+        below, equal, _ = _tails(self.x, self.t, k, self.whole - self.of_union * k)
         return below + self.share * equal <= self.target
 
 
 def _first(start: Floats, stop: Floats, holds: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
-    """The first whole number from start on for which `holds`, which stays so; stop where there is none below it."""
+    """Bisect for the first whole number from start on for which a monotonic test holds; stop where there is none before."""
     low, high = start.copy(), stop.copy()
     while (low < high).any():
         middle = np.floor((low + high) / 2.0)
@@ -104,11 +111,7 @@ def _first(start: Floats, stop: Floats, holds: Callable[[Floats], NDArray[np.boo
 
 
 def _tails(x: Floats, t: Floats, k: Floats, n: Floats) -> tuple[Floats, Floats, Floats]:
-    """P(X < x), P(X = x), P(X > x) for X common to K of N elements and a sample of t.
-
-    The terms on both sides of the largest are products of ratios of neighbours, which fall, and are 0 from the first
-    impossible one on; divided by their sum they need no factorial.
-    """
+    """Return P(X < x), P(X = x), P(X > x), each from the terms around the mode."""
     reach = _reach(int(t.max()))
     mode = np.floor((t + 1.0) * (k + 1.0) / (n + 2.0))
     i = mode[:, None] + np.arange(-reach, reach + 1.0)
@@ -118,10 +121,11 @@ def _tails(x: Floats, t: Floats, k: Floats, n: Floats) -> tuple[Floats, Floats, 
     np.cumprod((k - up) * (t - up) / ((up + 1.0) * (others - t + up + 1.0)), axis=1, out=terms[:, reach + 1 :])
     left = np.cumprod(down * (others - t + down) / ((k - down + 1.0) * (t - down + 1.0)), axis=1)
     terms[:, :reach] = left[:, ::-1]
-    terms /= terms.sum(axis=1, keepdims=True)
+    terms /= terms.sum(axis=1, keepdims=True)  # impossible outcomes: 0, as a ratio before them is
     below, equal, above = ((terms * where).sum(axis=1) for where in (i < x[:, None], i == x[:, None], i > x[:, None]))
     return below, equal, above
 
 
 def _reach(trials: int) -> int:
+    """Return the number of terms on either side of the mode."""
     return int(REACH * (1.0 + trials**0.5 / 2.0))
