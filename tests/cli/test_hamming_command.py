@@ -117,15 +117,15 @@ def test_plan_prints_the_designs_of_the_paper(capsys):
     (["query", "none", "5"], 2, "there is no none"),
     (["query", "f.npy", "5"], 2, "f.npy is no index; make one with ndcore hamming build"),
     (["query", "index"], 2, "give fingerprints to look for"),
-    (["query", "index", "zz"], 2, "'zz' is no decimal number below 2^64; for hexadecimal ones write 0x"),
-    (["query", "index", "0x1ffffffffffffffff"], 2, "is no hexadecimal number below 2^64"),
+    (["query", "index", "zz"], 2, "'zz' is not a decimal number below 2^64; write hexadecimal ones with 0x"),
+    (["query", "index", "0x1ffffffffffffffff"], 2, "is not a hexadecimal number below 2^64"),
     (["build", "f.npy", "-o", "index"], 2, "exists already"),
     (["build", "f.npy", "-o", "nowhere/index"], 2, "there is no directory"),
     (["build", "absent.npy", "-o", "new"], 1, "No such file"),
     (["build", "f.npy", "--field", "2", "-o", "new"], 2, "has no columns"),
     (["build", "decimal.tsv", "--field", "x", "-o", "new"], 2, "columns are numbered from 1"),
     (["build", "decimal.tsv", "--field", "9", "-o", "new"], 1, "decimal.tsv:1: 2 columns; there must be 9"),
-    (["build", "bare.hex", "--format", "decimal", "-o", "new"], 1, "bare.hex:6: '00000a0000000000' is no"),
+    (["build", "bare.hex", "--format", "decimal", "-o", "new"], 1, "bare.hex:6: '00000a0000000000' is not a"),
     (["build", "f.npy", "--memory", "1", "-o", "new"], 2, "allow more"),
     (["plan", "--splits", "3"], 2, "every level needs at least 4 blocks"),
     (["plan", "--splits", "x"], 2, "is not a list of numbers of blocks"),
@@ -205,7 +205,7 @@ def test_text_of_all_kinds(tmp_path, capsys, text, options, expected):
 
 def test_text_that_is_none(tmp_path, capsys):
     (tmp_path / "f.txt").write_bytes("5\n4\n".encode("utf-16"))
-    assert "f.txt: byte 0xff after line 0 is no UTF-8" in refused(capsys, 1, "pairs", tmp_path / "f.txt")
+    assert "f.txt: byte 0xff after line 0 is not UTF-8" in refused(capsys, 1, "pairs", tmp_path / "f.txt")
     (tmp_path / "f.txt").write_text("9" * 6000)
     assert len(refused(capsys, 1, "pairs", tmp_path / "f.txt")) < 300
     (tmp_path / "f.txt").write_text("5 a\0\n")
@@ -229,7 +229,7 @@ def test_standard_input_is_text(tmp_path, name):
         assert piped("join", tmp_path / "f.npy", name, "--max-distance", 0, "-q")[1] == [("0", "1", "0")]
         assert "name it once" in piped("join", name, name)[2]
     assert piped("pairs", name, "--format", "raw")[::2] == (
-        2, f"ndcore: {name} is no regular file, and raw is mapped; save it first, or give --format hex or decimal\n")
+        2, f"ndcore: {name} is not a regular file, and raw is mapped; save it first, or give --format hex or decimal\n")
     (tmp_path / "f.txt").write_text("5\n4\n12345\n12344\n")
     assert piped("join", name, tmp_path / "f.npy", *how, "--max-distance", 0, "-q")[1] == [("1", "0", "0")]
 
@@ -296,14 +296,14 @@ def test_ids_of_parquet(tmp_path, capsys):
     parquet.write_table(twice, tmp_path / "twice.parquet")
     assert "several columns 'f'" in refused(capsys, 2, "pairs", tmp_path / "twice.parquet", "--field", "f")
     (tmp_path / "f.parquet").write_bytes(b"PAR1" + bytes(99))
-    assert "f.parquet: no sound Parquet file" in refused(capsys, 1, "pairs", tmp_path / "f.parquet", "--field", "f")
+    assert "f.parquet: not a readable Parquet file" in refused(capsys, 1, "pairs", tmp_path / "f.parquet", "--field", "f")
 
 
 def test_parquet_columns_are_named(files, capsys):
     folder, options = files
     if "f.parquet" not in options:
         pytest.skip("pyarrow is not installed")
-    assert "name that of the fingerprints with --field" in refused(capsys, 2, "pairs", folder / "f.parquet")
+    assert "name the one with the fingerprints by --field" in refused(capsys, 2, "pairs", folder / "f.parquet")
     assert "no column 'g'; it has name, f" in refused(capsys, 2, "pairs", folder / "f.parquet", "--field", "g")
     assert "'name' is string" in refused(capsys, 1, "pairs", folder / "f.parquet", "--field", "name")
     assert run("pairs", folder / "f.parquet", "--field", "f", "--id-field", "name", "--max-distance", 0) == 0

@@ -1,8 +1,8 @@
-"""Fingerprints in files: arrays, simhashes of documents, columns of Parquet, columns of text."""
+"""Read fingerprints from files: arrays, simhashes of documents, columns of Parquet, columns of text."""
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore.files import columnar
 from ndcore.files.errors import UsageError
 from ndcore.files.ndcore_files import refuse_own
-from ndcore.files.sources import STDIN, is_stream
+from ndcore.files.sources import STDIN, Source, is_stream
 from ndcore.hamming.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
 from ndcore.hamming.ids import as_ids
 from ndcore.hamming.index import KIND as INDEX
@@ -22,20 +23,20 @@ from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.sketch.sketches import load as load_sketches
 from ndcore.storage.container import kind_of
 
-__all__ = ["FORMATS", "Column", "Loaded", "holds_sketches", "is_index", "load", "parsed", "pieces"]
+__all__ = ["FORMATS", "Column", "Loaded", "holds_sketches", "is_index", "load", "parse_fingerprint", "read_pieces"]
 
 FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
-ROWS = 1 << 25  # of a Parquet file, that are in memory at a time
+ROWS = 1 << 25  # rows of a Parquet file in memory at a time
 SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
 
 
 class Column(NamedTuple):
-    """Where in a file the fingerprints are, and the ids.
+    """The place of fingerprints and ids in a file.
 
     Attributes
     ----------
     format : one of FORMATS, or None
-        None: by the suffix of the file; raw where it tells nothing; of text, numbers with 0x are hexadecimal.
+        None: the suffix of the file decides; raw where it has none of SUFFIXES. In text, numbers with 0x are hexadecimal.
     fingerprint, id : str or None
         A name in Parquet, a number from 1 in text. None: the only or first column, and no ids.
     """
@@ -54,23 +55,29 @@ class Loaded(NamedTuple):
 
 
 def load(path: str, column: Column) -> Loaded:
-    """The fingerprints of a file.
+    """Read or map the fingerprints of a file.
 
-    UsageError where the column asked for cannot be, ValueError where the content is none, with the place.
+    Raises
+    ------
+    UsageError
+        The file does not have the columns asked for, or cannot be mapped.
+    ValueError, DocumentError
+        The content is not fingerprints; the message names the place.
     """
     kind = _kind(path, column)
     if kind == "parquet":
-        return _parquet(path, column)
+        return _load_parquet(path, column)
     if kind not in ("npy", "raw", "sketches"):
-        return _text(path, column, kind)
+        return _load_text(path, column, kind)
     if column.fingerprint or column.id:
         raise UsageError(f"{path} is read as {kind}, which has no columns; leave --field and --id-field out, "
                          "or give --format")
     if is_stream(path):
-        raise UsageError(f"{path} is no regular file, and {kind} is mapped; save it first, or give --format hex or decimal")
+        raise UsageError(f"{path} is not a regular file, and {kind} is mapped; save it first, or give --format hex or "
+                         "decimal")
     if kind == "sketches":
-        return _simhashes(path)
-    return Loaded(mapped_array(path) if kind == "npy" else _raw(path, column))
+        return _load_simhashes(path)
+    return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column))
 
 
 def _kind(path: str, column: Column) -> str:
@@ -81,7 +88,7 @@ def _kind(path: str, column: Column) -> str:
     return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
 
 
-def _raw(path: str, column: Column) -> NDArray[np.uint64]:
+def _map_raw(path: str, column: Column) -> NDArray[np.uint64]:
     if column.format == "raw":
         return mapped_raw(path)
     try:
@@ -90,21 +97,23 @@ def _raw(path: str, column: Column) -> NDArray[np.uint64]:
         raise ValueError(f"{error}; say what it is with --format") from error
 
 
-def pieces(path: str, column: Column) -> Iterator[NDArray[np.uint64]]:
-    """The fingerprints of a file of any size, in pieces: arrays mapped whole, Parquet read by ROWS, text read whole."""
+def read_pieces(path: str, column: Column) -> Iterator[NDArray[np.uint64]]:
+    """Yield the fingerprints of a file of any size: arrays mapped whole, Parquet about ROWS at a time, text read whole."""
     if _kind(path, column) != "parquet":
         yield load(path, column).fingerprints
         return
-    chosen = _parquet_columns(path, column)[0]
-    from pyarrow import parquet
+    gathered: list[NDArray[np.uint64]] = []
+    for values, _ in _parquet_batches(path, column._replace(id=None)):
+        gathered.append(values)
+        if sum(map(len, gathered)) >= ROWS:
+            yield np.concatenate(gathered)
+            gathered.clear()
+    if gathered:
+        yield np.concatenate(gathered)
 
-    with _sound_parquet(path), parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(ROWS, columns=[chosen]):
-            yield _parquet_values(path, chosen, batch.column(0))
 
-
-def parsed(number: str, kind: str = "text") -> int:
-    """A fingerprint written down; ValueError for what is none. kind: hex, decimal, or text (hexadecimal where it has 0x)."""
+def parse_fingerprint(number: str, kind: str = "text") -> int:
+    """Parse a fingerprint; ValueError where it is not one. kind: hex, decimal, or text (hexadecimal where it has 0x)."""
     digits = number.strip()
     hexadecimal = kind == "hex" or (kind == "text" and digits[:2].lower() == "0x")
     if digits.isascii() and digits.removeprefix("0x").removeprefix("0X").isalnum():
@@ -115,22 +124,22 @@ def parsed(number: str, kind: str = "text") -> int:
         if 0 <= value < 1 << 64:
             return value
     how = "hexadecimal" if hexadecimal else "decimal"
-    hint = "" if hexadecimal or kind != "text" else "; for hexadecimal ones write 0x, or give --format hex"
-    raise ValueError(f"{number!r:.80} is no {how} number below 2^64{hint}")
+    hint = "" if hexadecimal or kind != "text" else "; write hexadecimal ones with 0x, or give --format hex"
+    raise ValueError(f"{number!r:.80} is not a {how} number below 2^64{hint}")
 
 
 def is_index(path: str) -> bool:
-    """Whether a file is a saved `HammingIndex`."""
+    """Tell whether a file is a saved `HammingIndex`."""
     return path != STDIN and kind_of(path) == INDEX
 
 
 def holds_sketches(path: str) -> bool:
-    """Whether a file was written by ``ndcore sketch``."""
+    """Tell whether ``ndcore sketch`` wrote a file."""
     return path != STDIN and kind_of(path) == SKETCHES
 
 
-def _simhashes(path: str) -> Loaded:
-    """Simhashes, of the documents that have shingles."""
+def _load_simhashes(path: str) -> Loaded:
+    """Load the simhashes of the documents that have shingles."""
     sketches = load_sketches(path)
     if sketches.recipe["kind"] != "simhash":
         raise UsageError(f"{path} holds {sketches.recipe['kind']} sketches; fingerprints are made by ndcore sketch --kind "
@@ -140,17 +149,16 @@ def _simhashes(path: str) -> Loaded:
     return Loaded(sketches.values[which], ids, sketches.recipe)
 
 
-def _parquet(path: str, column: Column) -> Loaded:
-    names = _parquet_columns(path, column)
-    from pyarrow import parquet
+def _load_parquet(path: str, column: Column) -> Loaded:
+    values: list[NDArray[np.uint64]] = []
+    ids: list[Any] = []
+    for part, part_ids in _parquet_batches(path, column):
+        values.append(part)
+        ids += part_ids
+    return Loaded(np.concatenate(values), None if column.id is None else _checked_ids(path, column.id, ids))
 
-    with _sound_parquet(path):
-        table = parquet.read_table(path, columns=[*dict.fromkeys(names)])
-    ids = None if column.id is None else _ids(path, column.id, table.column(column.id).to_pylist())
-    return Loaded(_parquet_values(path, names[0], table.column(names[0])), ids)
 
-
-def _ids(path: str, name: str, listed: list[Any]) -> list[Any]:
+def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
     try:
         as_ids(listed)
     except TypeError as error:
@@ -158,39 +166,32 @@ def _ids(path: str, name: str, listed: list[Any]) -> list[Any]:
     return listed
 
 
-@contextlib.contextmanager
-def _sound_parquet(path: str) -> Iterator[None]:
-    """ValueError with the file's name where pyarrow cannot read it."""
-    from pyarrow import ArrowInvalid
-
-    try:
-        yield
-    except (ArrowInvalid, OSError) as error:
-        if isinstance(error, OSError) and error.filename:
-            raise
-        raise ValueError(f"{path}: no sound Parquet file: {error}") from error
+def _parquet_batches(path: str, column: Column) -> Iterator[tuple[NDArray[np.uint64], list[Any]]]:
+    """Yield fingerprints and ids, if there is a column of them, of a Parquet file, some rows at a time."""
+    source = Source(path, path, path, "parquet", "", path, "")
+    with columnar.open_file(source) as file:
+        names = _column_names(path, column, file.schema_arrow.names)
+        batches = columnar.batches(source, file, list(dict.fromkeys(names)))
+        for batch in itertools.chain([file.schema_arrow.empty_table()], batches):  # types are checked without rows too
+            ids = [] if column.id is None else batch.column(column.id).to_pylist()
+            yield _values(path, names[0], batch.column(names[0])), ids
 
 
-def _parquet_columns(path: str, column: Column) -> list[str]:
-    """The name of the column of fingerprints, and that of ids if it is asked for."""
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError(f"{path}: reading Parquet needs pyarrow: pip install 'ndcore[parquet]'") from error
-    with _sound_parquet(path):
-        names = parquet.read_schema(path).names
+def _column_names(path: str, column: Column, names: list[str]) -> list[str]:
+    """Return the name of the column of fingerprints, then the name of the column of ids if there is one."""
     chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
+    there = ", ".join(names) or "none"
     if chosen is None:
-        raise UsageError(f"{path} has the columns {', '.join(names) or 'none'}; name that of the fingerprints with --field")
+        raise UsageError(f"{path} has the columns {there}; name the one with the fingerprints by --field")
     found = [chosen, *filter(None, [column.id])]
     for name in found:
         if names.count(name) != 1:
             many = "no column" if name not in names else "several columns"
-            raise UsageError(f"{path} has {many} {name!r}; it has {', '.join(names) or 'none'}")
+            raise UsageError(f"{path} has {many} {name!r}; it has {there}")
     return found
 
 
-def _parquet_values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
+def _values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
     if values.null_count or str(values.type) not in ("uint64", "int64"):
         raise ValueError(f"{path}: the column {name!r} is {values.type} with {values.null_count} nulls; "
                          "fingerprints are uint64 (or the same bits as int64) without nulls")
@@ -198,14 +199,14 @@ def _parquet_values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
     return found
 
 
-def _text(path: str, column: Column, kind: str) -> Loaded:
+def _load_text(path: str, column: Column, kind: str) -> Loaded:
     at, id_at = _position("--field", column.fingerprint or "1"), _position("--id-field", column.id)
     values: list[int] = []
     ids: list[str] = []
-    with _opened(path) as file:
+    with _open_text(path) as file:
         for number, fields in _rows(path, file):
             try:
-                values.append(parsed(fields[at], kind))
+                values.append(parse_fingerprint(fields[at], kind))
                 if id_at is not None:
                     ids.append(fields[id_at])
             except IndexError as error:
@@ -213,18 +214,18 @@ def _text(path: str, column: Column, kind: str) -> Loaded:
                 raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
             except ValueError as error:
                 raise ValueError(f"{path}:{number}: {error}") from error
-    return Loaded(np.array(values, np.uint64), None if id_at is None else _ids(path, column.id or "", ids))
+    return Loaded(np.array(values, np.uint64), None if id_at is None else _checked_ids(path, column.id or "", ids))
 
 
-def _opened(path: str) -> TextIO:
-    """The file as text, without the mark that some programs begin it with."""
+def _open_text(path: str) -> TextIO:
+    """Open a file as UTF-8, without the byte order mark that some programs begin it with."""
     if path == STDIN:
         return open(sys.stdin.fileno(), encoding="utf-8-sig", closefd=False)
     return Path(path).open(encoding="utf-8-sig")
 
 
 def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """(number, fields) of the lines that are not empty; fields end at a tab, a comma or blanks."""
+    """Yield (number, fields) of the lines that are not empty; tabs, else commas, else blanks separate the fields."""
     number = 0
     try:
         for number, line in enumerate(lines, 1):
@@ -233,7 +234,7 @@ def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
                 yield number, [field.strip() for field in line.split(separator)]
     except UnicodeDecodeError as error:
         wrong = error.object[error.start]
-        raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is no UTF-8, in which text is read") from error
+        raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is not UTF-8; text is read as UTF-8") from error
 
 
 def _position(option: str, name: str | None) -> Any:

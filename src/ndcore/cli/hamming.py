@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ndcore.cli.fingerprint_files import Column, Loaded, holds_sketches, is_index, load, parsed, pieces
+from ndcore.cli.fingerprint_files import Column, Loaded, holds_sketches, is_index, load, parse_fingerprint, read_pieces
 from ndcore.cli.inputs import refuse_stdin_twice
 from ndcore.cli.summary import printable
 from ndcore.files.errors import UsageError
@@ -78,7 +78,7 @@ def query(args: argparse.Namespace) -> int:
         _check(recipe, index.recipe)
     else:
         try:
-            values = np.array([parsed(text, args.format or "text") for text in args.fingerprints], np.uint64)
+            values = np.array([parse_fingerprint(text, args.format or "text") for text in args.fingerprints], np.uint64)
         except ValueError as error:
             raise UsageError(str(error)) from error
     _write(args, index.query_many(values, args.threads), names)
@@ -133,7 +133,7 @@ def _joined(args: argparse.Namespace, queries: Loaded) -> Matches:
         names = read.ids or []
         return matches._replace(id=np.array([names[i] for i in matches.id.tolist()]))
     found, before = [met(np.empty(0, np.uint64))], 0
-    for piece in pieces(args.collection, column):
+    for piece in read_pieces(args.collection, column):
         part = met(piece)
         found.append(part._replace(id=part.id + before))
         before += len(piece)
