@@ -115,7 +115,7 @@ def test_plan_prints_the_designs_of_the_paper(capsys):
 
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (["query", "none", "5"], 2, "there is no none"),
-    (["query", "f.npy", "5"], 2, "f.npy is no index; make one with ndcore hamming build"),
+    (["query", "f.npy", "5"], 2, "f.npy is not an index; make one with ndcore hamming build"),
     (["query", "index"], 2, "give fingerprints to look for"),
     (["query", "index", "zz"], 2, "'zz' is not a decimal number below 2^64; write hexadecimal ones with 0x"),
     (["query", "index", "0x1ffffffffffffffff"], 2, "is not a hexadecimal number below 2^64"),
@@ -168,7 +168,7 @@ def test_other_files_are_not_taken_for_raw_ones(tmp_path, capsys, content, messa
 def test_pairs_of_an_index_take_no_other_distance(tmp_path, capsys):
     nd.HammingIndex(VALUES, max_distance=1).save(tmp_path / "index")
     for option, value in (("--max-distance", 1), ("--bits", 64), ("--format", "hex"), ("--field", 1), ("--id-field", 1)):
-        assert f"is an index, whose distance and bits are those it was made for; leave {option} out" in refused(
+        assert f"is an index, which keeps the distance and the bits it was made for; leave {option} out" in refused(
             capsys, 2, "pairs", tmp_path / "index", option, value)
     assert run("pairs", tmp_path / "index") == 0
     assert rows(capsys.readouterr().out) == [tuple(map(str, row)) for row in PAIRS]
@@ -259,14 +259,14 @@ def test_options_of_columns_are_not_dropped_in_silence(files, capsys):
 
 def test_an_interruption_says_what_there_is(files, capsys, monkeypatch):
     folder, _ = files
-    monkeypatch.setattr("ndcore.cli.hamming.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("ndcore.cli.hamming_search.ROWS_AT_ONCE", 2)
 
     def printable(text):
         if text == "4":
             raise KeyboardInterrupt
         return text
 
-    monkeypatch.setattr("ndcore.cli.hamming.printable", printable)
+    monkeypatch.setattr("ndcore.cli.hamming_search.printable", printable)
     assert run("pairs", folder / "f.npy", "--max-distance", 1, "-q") == 130
     told = capsys.readouterr()
     assert rows(told.out) == [tuple(map(str, row)) for row in PAIRS[:2]]

@@ -193,8 +193,9 @@ def _column_names(path: str, column: Column, names: list[str]) -> list[str]:
 
 def _values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
     if values.null_count or str(values.type) not in ("uint64", "int64"):
-        raise ValueError(f"{path}: the column {name!r} is {values.type} with {values.null_count} nulls; "
-                         "fingerprints are uint64 (or the same bits as int64) without nulls")
+        nulls = " with nulls" if values.null_count else ""
+        raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
+                         "bits as int64) without nulls")
     found: NDArray[np.uint64] = values.to_numpy().view(np.uint64)
     return found
 

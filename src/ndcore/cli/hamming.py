@@ -1,171 +1,201 @@
-"""``ndcore hamming``: indexes of fingerprints on the command line."""
+"""``ndcore hamming``: its commands, and ``build``, ``plan`` and ``info``, which are about the index itself."""
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import math
-import sys
-from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ndcore.cli.fingerprint_files import Column, Loaded, holds_sketches, is_index, load, parse_fingerprint, read_pieces
-from ndcore.cli.inputs import refuse_stdin_twice
+from ndcore.cli.door import Options
+from ndcore.cli.fingerprint_files import is_index, load
+from ndcore.cli.hamming_search import (
+    FILES,
+    FileOptions,
+    add_columns,
+    add_join,
+    add_pairs,
+    add_query,
+    add_search,
+    check_search,
+    open_index,
+)
+from ndcore.cli.options import OUTPUT, SIZES, Commands, Group, add_json, add_overwrite, add_running
 from ndcore.cli.summary import printable
+from ndcore.cli.values import block_counts, bounded, memory, positive, whole
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
-from ndcore.hamming.all_pairs import hamming_pairs
-from ndcore.hamming.index import HammingIndex, Matches, Pairs
-from ndcore.hamming.join import hamming_join
+from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.table_plan import TablePlan, plan_tables
-from ndcore.recipe import Recipe
 
-ROWS_AT_ONCE = 1 << 16
-DISTANCE, BITS = 3, 64  # where nothing else is asked for
+__all__ = ["add_hamming"]
+
+TABLES = "tables"
 
 
-def build(args: argparse.Namespace) -> int:
-    """``ndcore hamming build``."""
+def add_hamming(commands: Commands) -> None:
+    """Add ``ndcore hamming`` with its own commands: build, query, pairs, join, plan, info."""
+    top = commands.add_parser(
+        "hamming",
+        help="find fingerprints within a few bits",
+        description="Find fingerprints that differ in at most a few bits (Hamming distance), exactly. " + FILES,
+    )
+    parts = top.add_subparsers(dest="part", required=True, metavar="COMMAND", help="what to do")
+    _add_build(parts)
+    add_query(parts)
+    add_pairs(parts)
+    add_join(parts)
+    _add_plan(parts)
+    _add_info(parts)
+
+
+# ---- build
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(FileOptions):
+    """Options of ``ndcore hamming build``."""
+
+    input: str
+    output: str
+    overwrite: bool
+    max_distance: int
+    bits: int
+    compress: bool
+    tables: int | None
+    memory: int | None
+
+
+def _add_build(parts: Any) -> None:
+    p = parts.add_parser("build", help="make an index", description="Make an index of fingerprints. " + FILES)
+    p.set_defaults(run=build, options=BuildOptions)
+    p.add_argument("input", metavar="IN", help="fingerprints")
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument("-o", "--output", required=True, metavar="INDEX", help="file to write; it must not exist")
+    add_overwrite(output, "INDEX if it is an index")
+    add_json(output, "print a description of the index as one JSON object")
+    add_search(p)
+    tables = p.add_argument_group(TABLES)
+    tables.add_argument("--compress", action="store_true", help="65 to 75 % of the memory; queries take longer")
+    choice = tables.add_mutually_exclusive_group()
+    choice.add_argument("--tables", type=positive, metavar="N", help="at most N (default: the fastest, by a model)")
+    _add_memory(choice, "4G")
+    add_columns(p)
+    add_running(p)
+
+
+def _add_memory(group: Group, example: str) -> None:
+    group.add_argument(
+        "--memory", type=memory, metavar="SIZE", help=f"for tables and directories, for instance {example} ({SIZES})"
+    )
+
+
+def build(options: BuildOptions) -> int:
+    """Run ``ndcore hamming build``."""
     def is_ours(place: Path) -> bool:
         return is_index(str(place))
 
-    check_output(args.output, "index", overwrite=args.overwrite, ours=is_ours, inputs=[args.input])
-    _check_search(args.max_distance, args.bits)
-    read = load(args.input, Column(args.format, args.field, args.id_field))
-    plan = _plan(args, len(read.fingerprints))
+    check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours, inputs=[options.input])
+    check_search(options.max_distance, options.bits)
+    read = load(options.input, options.column)
+    plan = _planned_tables(options, len(read.fingerprints))
     index = HammingIndex(
-        read.fingerprints, read.ids, args.max_distance, plan, args.bits, args.threads, args.compress, read.recipe,
+        read.fingerprints, read.ids, options.max_distance, plan, options.bits, options.threads, options.compress, read.recipe
     )
-    index.save(args.output)
-    args.outcome.written = True
-    if args.json:
-        print(json.dumps(_described(args.output, index), indent=2))
-    elif not args.quiet:
-        size = Path(args.output).stat().st_size
-        print(f"Indexed {len(index):,} fingerprints to {printable(args.output)} ({size:,} bytes)")
+    index.save(options.output)
+    options.outcome.written = True
+    if options.json:
+        print(json.dumps(_describe_index(options.output, index), indent=2))
+    elif not options.quiet:
+        size = Path(options.output).stat().st_size
+        print(f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({size:,} bytes)")
     return 0
 
 
-def _plan(args: argparse.Namespace, count: int) -> Any:
-    """What the arguments ask of the tables for so many fingerprints: "auto" or a plan."""
-    asked = {"max_tables": args.tables, "memory": args.memory}
-    if args.tables is None and args.memory is None:
+def _planned_tables(options: BuildOptions, count: int) -> Any:
+    """Choose the tables for `count` fingerprints: "auto", or a plan where the options bound it."""
+    if options.tables is None and options.memory is None:
         return "auto"
     try:
-        return plan_tables(args.bits, args.max_distance, math.log2(max(1, count)), **asked)
+        return plan_tables(options.bits, options.max_distance, math.log2(max(1, count)), max_tables=options.tables,
+                           memory=options.memory)
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
-def _check_search(max_distance: int, bits: int) -> None:
-    """UsageError where every fingerprint is near enough."""
-    if max_distance >= bits:
-        raise UsageError(f"--max-distance {max_distance} of --bits {bits}: every fingerprint is that near; ask for less")
+# ---- plan
 
 
-def query(args: argparse.Namespace) -> int:
-    """``ndcore hamming query``."""
-    index = _opened(args.index)
-    if bool(args.fingerprints) == (args.queries is not None):
-        raise UsageError("give fingerprints to look for, or a file of them with --queries")
-    names: Iterable[Any] | None = args.fingerprints
-    if args.queries is not None:
-        values, names, recipe = load(args.queries, Column(args.format, args.field, args.id_field))
-        _check(recipe, index.recipe)
-    else:
-        try:
-            values = np.array([parse_fingerprint(text, args.format or "text") for text in args.fingerprints], np.uint64)
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-    _write(args, index.query_many(values, args.threads), names)
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions(Options):
+    """Options of ``ndcore hamming plan``."""
+
+    json: bool
+    max_distance: int
+    bits: int
+    log2_count: float
+    min_prefix: int | None
+    tables: int | None
+    splits: tuple[int, ...] | None
+    memory: int | None
 
 
-def pairs(args: argparse.Namespace) -> int:
-    """``ndcore hamming pairs``."""
-    if is_index(args.input):
-        for option in ("max_distance", "bits", "format", "field", "id_field"):
-            if getattr(args, option) is not None:
-                raise UsageError(f"{args.input} is an index, whose distance and bits are those it was made for; leave "
-                                 f"--{option.replace('_', '-')} out")
-        found = _opened(args.input).pairs(args.threads)
-    else:
-        distance, bits = DISTANCE if args.max_distance is None else args.max_distance, args.bits or BITS
-        _check_search(distance, bits)
-        values, ids, _ = load(args.input, Column(args.format, args.field, args.id_field))
-        found = hamming_pairs(
-            values, ids, distance, bits=bits, threads=args.threads, progress=not args.quiet,
-        )
-    _write(args, found, None)
-    return 0
+def _add_plan(parts: Any) -> None:
+    p = parts.add_parser(
+        "plan",
+        help="choose the tables for a collection, and see what they cost",
+        description="Choose the tables for a collection, the fastest by a model or as asked, and print what they cost.",
+    )
+    p.set_defaults(run=plan, options=PlanOptions)
+    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
+    add_search(p)
+    tables = p.add_argument_group(TABLES)
+    tables.add_argument("--log2-count", type=bounded(0, 64), default=34, metavar="D", help="2^D fingerprints (default 34)")
+    choice = tables.add_mutually_exclusive_group()
+    choice.add_argument("--min-prefix", type=whole, metavar="P", help="fewest tables that lead with P bits or more")
+    choice.add_argument("--tables", type=positive, metavar="N", help="longest prefix with at most N tables")
+    choice.add_argument("--splits", type=block_counts, metavar="R,…", help="blocks of every level, for instance 4,4")
+    _add_memory(choice, "500G")
 
 
-def join(args: argparse.Namespace) -> int:
-    """``ndcore hamming join``."""
-    refuse_stdin_twice([args.queries, args.collection])
-    _check_search(args.max_distance, args.bits)
-    queries = load(args.queries, Column(args.format, args.field, args.id_field))
-    _write(args, _joined(args, queries), queries.ids)
-    return 0
-
-
-def _joined(args: argparse.Namespace, queries: Loaded) -> Matches:
-    """Matches of the queries in a saved index, in simhashes, or in a file of fingerprints piece by piece."""
-    def met(collection: Any) -> Matches:
-        return hamming_join(queries.fingerprints, collection, args.max_distance, bits=args.bits, threads=args.threads,
-                            progress=not args.quiet)
-
-    column = Column(args.collection_format, args.collection_field)
-    if is_index(args.collection):
-        if args.collection_field or args.collection_format:
-            raise UsageError(f"{args.collection} is an index, which has no columns and one format; leave "
-                             "--collection-field and --collection-format out")
-        _check(queries.recipe, HammingIndex.open(args.collection, verify=False).recipe)
-        return met(args.collection)
-    if holds_sketches(args.collection):
-        read = load(args.collection, column)
-        _check(queries.recipe, read.recipe)
-        matches = met(read.fingerprints)
-        names = read.ids or []
-        return matches._replace(id=np.array([names[i] for i in matches.id.tolist()]))
-    found, before = [met(np.empty(0, np.uint64))], 0
-    for piece in read_pieces(args.collection, column):
-        part = met(piece)
-        found.append(part._replace(id=part.id + before))
-        before += len(piece)
-    columns = [np.concatenate(column) for column in zip(*found, strict=True)]
-    order = np.lexsort((columns[1], columns[2], columns[0]))
-    return Matches(*(column[order] for column in columns))
-
-
-def _check(ours: Recipe | None, theirs: Recipe | None) -> None:
-    """RecipeMismatch where both are known and differ."""
-    if ours is not None and theirs is not None:
-        ours.check(theirs, "simhashes")
-
-
-def plan(args: argparse.Namespace) -> int:
-    """``ndcore hamming plan``."""
+def plan(options: PlanOptions) -> int:
+    """Run ``ndcore hamming plan``."""
     try:
-        chosen = plan_tables(args.bits, args.max_distance, args.log2_count, min_prefix=args.min_prefix,
-                             max_tables=args.tables, splits=args.splits, memory=args.memory)
+        chosen = plan_tables(options.bits, options.max_distance, options.log2_count, min_prefix=options.min_prefix,
+                             max_tables=options.tables, splits=options.splits, memory=options.memory)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    print(json.dumps(_account(chosen), indent=2) if args.json else chosen)
+    print(json.dumps(_describe_plan(chosen), indent=2) if options.json else chosen)
     return 0
 
 
-def info(args: argparse.Namespace) -> int:
-    """``ndcore hamming info``."""
-    index = _opened(args.index)
-    if args.json:
-        print(json.dumps(_described(args.index, index), indent=2))
+# ---- info
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions(Options):
+    """Options of ``ndcore hamming info``."""
+
+    index: str
+    json: bool
+
+
+def _add_info(parts: Any) -> None:
+    p = parts.add_parser("info", help="describe an index", description="Describe an index and its tables.")
+    p.set_defaults(run=info, options=InfoOptions)
+    p.add_argument("index", metavar="INDEX", help="a file made by ndcore hamming build")
+    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
+
+
+def info(options: InfoOptions) -> int:
+    """Run ``ndcore hamming info``."""
+    index = open_index(options.index)
+    if options.json:
+        print(json.dumps(_describe_index(options.index, index), indent=2))
         return 0
-    print(f"{printable(args.index)} ({Path(args.index).stat().st_size:,} bytes)\n{index}")
+    print(f"{printable(options.index)} ({Path(options.index).stat().st_size:,} bytes)\n{index}")
     if index.tables is not None:
         print(index.tables)
     if index.recipe is not None:
@@ -173,8 +203,8 @@ def info(args: argparse.Namespace) -> int:
     return 0
 
 
-def _described(path: str, index: HammingIndex) -> dict[str, Any]:
-    """An index for programs."""
+def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
+    """Return what ``--json`` prints of an index."""
     return {
         "path": path,
         "file_bytes": Path(path).stat().st_size,
@@ -183,41 +213,12 @@ def _described(path: str, index: HammingIndex) -> dict[str, Any]:
         "bits": index.bits,
         "compress": index.compress,
         "recipe": None if index.recipe is None else index.recipe.id,
-        "tables": None if index.tables is None else _account(index.tables),
+        "tables": None if index.tables is None else _describe_plan(index.tables),
     }
 
 
-def _account(chosen: TablePlan) -> dict[str, Any]:
+def _describe_plan(chosen: TablePlan) -> dict[str, Any]:
     parts = dataclasses.asdict(chosen)
     parts["tables"] = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
     return parts | {"matches": chosen.matches, "candidates": chosen.candidates, "memory": chosen.memory,
                     "nanoseconds": chosen.nanoseconds}
-
-
-def _opened(path: str) -> HammingIndex:
-    if not Path(path).exists():
-        raise UsageError(f"there is no {path}")
-    if not is_index(path):
-        raise UsageError(f"{path} is no index; make one with ndcore hamming build {path} -o INDEX")
-    return HammingIndex.open(path)
-
-
-def _write(args: argparse.Namespace, found: Matches | Pairs, names: Iterable[Any] | None) -> None:
-    """The columns as lines with tabs, or one JSON object a line."""
-    columns: dict[str, Any] = dict(zip(found._fields, found, strict=True))
-    if names is not None:
-        listed = list(names)
-        columns["query"] = [listed[i] for i in columns["query"]]
-    for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
-        rows = zip(*(_plain(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
-        if args.json:
-            lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
-        else:
-            lines = ("\t".join(printable(str(item)) for item in row) for row in rows)
-        args.outcome.printed = True
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-
-
-def _plain(column: Any) -> list[Any]:
-    listed = column if isinstance(column, list) else column.tolist()
-    return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]

@@ -13,7 +13,7 @@ from ndcore.cli.compare import add_compare
 from ndcore.cli.completion import add_completion
 from ndcore.cli.dedup import add_dedup
 from ndcore.cli.design import add_design
-from ndcore.cli.hamming_arguments import add_hamming
+from ndcore.cli.hamming import add_hamming
 from ndcore.cli.info import add_info
 from ndcore.cli.sketch import add_sketch
 from ndcore.cli.strict_parser import Parser
