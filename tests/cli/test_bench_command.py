@@ -55,6 +55,6 @@ def test_nonsense_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("letters", [bench.LATIN, bench.CYRILLIC])
 def test_generated_text_has_about_the_size(letters: tuple[int, int]) -> None:
-    texts = bench.generated(letters, 300_000)
+    texts = bench.generate(letters, 300_000)
     assert 200_000 < sum(len(text.encode()) for text in texts) < 400_000
-    assert texts == bench.generated(letters, 300_000)
+    assert texts == bench.generate(letters, 300_000)

@@ -52,7 +52,7 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
         "groups": "6", "group size": "14", "need": "2", "num_perm": "84", "bits": "64", "bytes": "48", "miss": "0.011",
         "half": "0.909", "steepest": "0.931", "inflection": "0.923",
     }.items()  # fmt: skip
-    assert "elsewhere: bands" in lines[1] and "elsewhere: rows" in lines[2] and "2 log2(documents) + 20 = 76" in lines[5]
+    assert "LSH bands" in lines[1] and "LSH rows" in lines[2] and "2 log2(documents) + 20 = 76" in lines[5]
     table = {line.split()[0]: line.split()[1:] for line in lines if line[2:13].strip().startswith("0.")}
     assert table["0.5"] == ["5.59e-08", "1"]
     assert table["0.99"][1] == "0.000208"

@@ -1,12 +1,11 @@
-"""``ndcore bench``: how fast this machine sketches, in a few seconds, after a check that it does so rightly.
+"""``ndcore bench``: check sketches on this machine, then measure in a few seconds how fast it makes them.
 
-The text is generated, so the figures are about the machine, not about anyone's documents. Cases take turns, and a
-figure is the median of a case's turns. The comparison with other libraries is in the project's ``bench`` folder.
+The text is generated, so the figures are about the machine, not about particular documents. The cases take turns,
+and a figure is the median of a case's turns. The comparison with other libraries is in the project's ``bench`` folder.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
 import json
 import os
@@ -15,21 +14,25 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import ndcore as nd
+from ndcore.cli.door import Options
 from ndcore.cli.info import processor
 from ndcore.cli.options import OUTPUT, RUNNING, Commands, add_json
 from ndcore.cli.values import positive, seconds
 from ndcore.parallel import thread_count
 
-TOLD = "84 minima"  # the sketch that kernels' variants and other scripts are shown on
+__all__ = ["add_bench"]
+
+USUAL = "84 minima"  # the sketch that variants of kernels and other scripts are timed with
 LATIN, CYRILLIC = (ord("a"), 26), (0x430, 32)
 DOCUMENT_WORDS = 700
-BYTES_PER_SECOND = 800_000  # of text, for each second that there is
-LEAST_BYTES, MOST_BYTES = 100_000, 8_000_000
+BYTES_PER_SECOND = 800_000  # bytes of text for each second of --seconds
+FEWEST_BYTES, MOST_BYTES = 100_000, 8_000_000
 AWKWARD = ["", "one", "just four words here", "Ünïcödé, ﬁgures ١٢٣ and 第三章", "\ud800 and \x00", "a-b " * 40]
 
 
@@ -45,7 +48,7 @@ def sketchers() -> dict[str, nd.MinHasher | nd.BottomSketcher]:
 
 
 class Case(NamedTuple):
-    """What is timed: one sketch of one text, with some variants, on some threads."""
+    """A case to time: one sketch of one text, with some variants of kernels, on some threads."""
 
     sketch: str
     script: str
@@ -54,50 +57,59 @@ class Case(NamedTuple):
 
 
 def add_bench(commands: Commands) -> None:
+    """Add ``ndcore bench`` to the commands."""
     p = commands.add_parser(
         "bench",
-        help="how fast this machine sketches",
+        help="measure how fast this machine sketches",
         description="Check sketches of generated text against ndcore.reference, then time them: MB of text per second "
         "by kind of sketch, variant of the kernels and threads.",
     )
-    p.set_defaults(run=run_bench)
+    p.set_defaults(run=run_bench, options=BenchOptions)
     running = p.add_argument_group(RUNNING)
     running.add_argument(
         "--seconds", type=seconds, default=10.0, metavar="S", help="about how long to measure (default 10)"
     )
-    running.add_argument("--threads", type=positive, metavar="N", help="of the last columns (default: all cores)")
+    running.add_argument("--threads", type=positive, metavar="N", help="threads of the last columns (default: all cores)")
     add_json(p.add_argument_group(OUTPUT), "print the figures as one JSON object")
 
 
-def run_bench(args: argparse.Namespace) -> int:
-    """``ndcore bench``."""
-    threads = thread_count(args.threads)
-    size = int(min(MOST_BYTES, max(LEAST_BYTES, args.seconds * BYTES_PER_SECOND)))
-    texts = {"Latin": generated(LATIN, size), "Cyrillic": generated(CYRILLIC, size)}
-    if args.json:
-        return _as_json(texts, size, threads, args.seconds)
-    print(f"ndcore {nd.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
-          f"{processor()}, {thread_count(None)} CPUs")
-    if os.environ.get("NDCORE_VARIANT"):
-        print(f"NDCORE_VARIANT={os.environ['NDCORE_VARIANT']} decides what runs; unset it to measure the best variants")
-    checked = _checked(texts)
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions(Options):
+    """Options of ``ndcore bench``."""
+
+    seconds: float
+    threads: int | None
+    json: bool
+
+
+def run_bench(options: BenchOptions) -> int:
+    """Run ``ndcore bench``."""
+    threads = thread_count(options.threads)
+    size = int(min(MOST_BYTES, max(FEWEST_BYTES, options.seconds * BYTES_PER_SECOND)))
+    texts = {"Latin": generate(LATIN, size), "Cyrillic": generate(CYRILLIC, size)}
+    if not options.json:
+        print(f"ndcore {nd.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
+              f"{processor()}, {thread_count(None)} CPUs")
+        if os.environ.get("NDCORE_VARIANT"):
+            print(f"NDCORE_VARIANT={os.environ['NDCORE_VARIANT']} decides what runs; unset it to measure the best variants")
+    checked = check([text[:300] for text in texts["Latin"][:5] + texts["Cyrillic"][:5]] + AWKWARD)
     if checked is None:
         return 1
-    print(f"{checked} sketches in every variant are those of ndcore.reference")
-    print(f"MB/s of {size / 1e6:.1f} MB of generated text in UTF-8, from a list of str, words of 5 to a shingle\n")
-    figures = measured(list(cases(threads)), texts, args.seconds)
+    if options.json:
+        figures = measure(list(cases(threads)), texts, options.seconds)
+        print(json.dumps(_account(figures, checked, size), indent=2))
+        return 0
+    print(f"{checked} sketches agree with ndcore.reference in every variant")
+    print(f"MB/s of {size / 1e6:.1f} MB of generated text in UTF-8, from a list of str, 5 words to a shingle\n")
+    figures = measure(list(cases(threads)), texts, options.seconds)
     for line in [*sketch_lines(figures, threads), "", *variant_lines(figures)]:
         print(line)
     return 0
 
 
-def _as_json(texts: dict[str, list[str]], size: int, threads: int, seconds: float) -> int:
-    """The check and the figures as one JSON object."""
-    checked = _checked(texts)
-    if checked is None:
-        return 1
-    figures = measured(list(cases(threads)), texts, seconds)
-    account = {
+def _account(figures: dict[Case, float], checked: int, size: int) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    return {
         "ndcore": nd.__version__,
         "python": platform.python_version(),
         "processor": processor(),
@@ -110,19 +122,13 @@ def _as_json(texts: dict[str, list[str]], size: int, threads: int, seconds: floa
             for case, speed in figures.items()
         ],
     }
-    print(json.dumps(account, indent=2))
-    return 0
-
-
-def _checked(texts: dict[str, list[str]]) -> int | None:
-    return check([text[:300] for text in texts["Latin"][:5] + texts["Cyrillic"][:5]] + AWKWARD)
 
 
 # ---- the text
 
 
-def generated(letters: tuple[int, int], size: int) -> list[str]:
-    """Documents of made-up words by Zipf's law, about `size` bytes as UTF-8."""
+def generate(letters: tuple[int, int], size: int) -> list[str]:
+    """Generate documents of random words distributed by Zipf's law, about `size` bytes as UTF-8."""
     rng = np.random.default_rng(1)
     first, count = letters
     lengths = rng.integers(2, 11, 20_000)
@@ -136,8 +142,8 @@ def generated(letters: tuple[int, int], size: int) -> list[str]:
 # ---- the check
 
 
-def forms() -> Iterator[tuple[tuple[str, str], ...]]:
-    """What is chosen now; everything portable; and each kernel's other variants, one at a time."""
+def choices() -> Iterator[tuple[tuple[str, str], ...]]:
+    """Yield choices of variants: the running ones, all portable ones, and each kernel's other variants one at a time."""
     known = nd.variants()
     yield ()
     yield tuple((stem, "portable") for stem in known)
@@ -146,7 +152,7 @@ def forms() -> Iterator[tuple[tuple[str, str], ...]]:
 
 
 def reference(name: str, text: str) -> list[int]:
-    """The sketch by the definitions, in plain Python."""
+    """Compute a sketch by the definitions, in plain Python."""
     from ndcore.reference import fastsketch, minhash, shingling
 
     sketcher, members = sketchers()[name], shingling.fingerprints(text)
@@ -158,16 +164,16 @@ def reference(name: str, text: str) -> list[int]:
 
 
 def check(texts: list[str]) -> int | None:
-    """The number of sketches that were right; None, and a message, where one is wrong."""
+    """Count the sketches that agree with the reference; print a message and return None where one differs."""
     right = 0
     for name, sketcher in sketchers().items():
         expected = [reference(name, text) for text in texts]
-        for form in forms():
-            with nd.using(**dict(form)):
-                made = sketcher.sketch_many(texts, threads=1)
+        for choice in choices():
+            with nd.using(**dict(choice)):
+                sketches = sketcher.sketch_many(texts, threads=1)
             for i, known in enumerate(expected):
-                if made[i].tolist() != known:
-                    chosen = ", ".join(f"{stem}={variant}" for stem, variant in form) or "the best variants"
+                if sketches[i].tolist() != known:
+                    chosen = ", ".join(f"{stem}={variant}" for stem, variant in choice) or "the best variants"
                     print(f"ndcore: {name} with {chosen} differ from ndcore.reference for {texts[i]!a}; please report "
                           "this with the output of ndcore info", file=sys.stderr)
                     return None
@@ -179,21 +185,21 @@ def check(texts: list[str]) -> int | None:
 
 
 def cases(threads: int) -> Iterator[Case]:
-    """Everything that is timed."""
+    """Yield every case to time."""
     portable = tuple((stem, "portable") for stem in nd.variants())
     for name in sketchers():
-        for script in ("Latin", "Cyrillic") if name == TOLD else ("Latin",):
+        for script in ("Latin", "Cyrillic") if name == USUAL else ("Latin",):
             yield Case(name, script, (), 1)
             yield Case(name, script, portable, 1)
             if threads > 1:
                 yield Case(name, script, (), threads)
-    for form in forms():
-        if len(form) == 1:
-            yield Case(TOLD, "Latin", form, 1)
+    for choice in choices():
+        if len(choice) == 1:
+            yield Case(USUAL, "Latin", choice, 1)
 
 
-def measured(chosen: list[Case], texts: dict[str, list[str]], seconds: float) -> dict[Case, float]:
-    """MB/s of every case: the median of its turns, as many as go into the time, and at least one."""
+def measure(chosen: list[Case], texts: dict[str, list[str]], seconds: float) -> dict[Case, float]:
+    """Measure MB/s of every case: the median of the turns that fit into the time, at least one."""
     sizes = {script: sum(len(text.encode()) for text in each) for script, each in texts.items()}
     chosen = list(dict.fromkeys(chosen))
     taken: dict[Case, list[float]] = {case: [] for case in chosen}
@@ -210,7 +216,7 @@ def measured(chosen: list[Case], texts: dict[str, list[str]], seconds: float) ->
 
 
 def sketch_lines(figures: dict[Case, float], threads: int) -> Iterator[str]:
-    """The table of sketches."""
+    """Yield the lines of the table of sketches."""
     portable = tuple((stem, "portable") for stem in nd.variants())
     many = f"{f'{threads} threads':>12}{'scaling':>10}" if threads > 1 else ""
     yield f"{'sketch':<24}{'1 thread':>10}{'portable':>10}{many}"
@@ -226,11 +232,11 @@ def sketch_lines(figures: dict[Case, float], threads: int) -> Iterator[str]:
 
 
 def variant_lines(figures: dict[Case, float]) -> Iterator[str]:
-    """The table of variants: one kernel changed, the others as they are."""
-    yield f"{'kernel':<12}{'variant':<14}{TOLD:>12}"
+    """Yield the lines of the table of variants: one kernel changed, the others as they run."""
+    yield f"{'kernel':<12}{'variant':<14}{USUAL:>12}"
     for stem, states in nd.variants().items():
         for name, state in states.items() if len(states) > 1 else ():
-            case = Case(TOLD, "Latin", () if state == "running" else ((stem, name),), 1)
+            case = Case(USUAL, "Latin", () if state == "running" else ((stem, name),), 1)
             speed = f"{figures[case]:>12.0f}" if state != "not on this CPU" else f"{'–':>12}"
             note = "" if state == "available" else f"  {state}"
             yield f"{stem:<12}{name:<14}{speed}{note}"

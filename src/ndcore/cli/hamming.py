@@ -70,7 +70,7 @@ class BuildOptions(FileOptions):
 
 def _add_build(parts: Any) -> None:
     p = parts.add_parser("build", help="make an index", description="Make an index of fingerprints. " + FILES)
-    p.set_defaults(run=build, options=BuildOptions)
+    p.set_defaults(run=run_build, options=BuildOptions)
     p.add_argument("input", metavar="IN", help="fingerprints")
     output = p.add_argument_group(OUTPUT)
     output.add_argument("-o", "--output", required=True, metavar="INDEX", help="file to write; it must not exist")
@@ -92,7 +92,7 @@ def _add_memory(group: Group, example: str) -> None:
     )
 
 
-def build(options: BuildOptions) -> int:
+def run_build(options: BuildOptions) -> int:
     """Run ``ndcore hamming build``."""
     def is_ours(place: Path) -> bool:
         return is_index(str(place))
@@ -148,7 +148,7 @@ def _add_plan(parts: Any) -> None:
         help="choose the tables for a collection, and see what they cost",
         description="Choose the tables for a collection, the fastest by a model or as asked, and print what they cost.",
     )
-    p.set_defaults(run=plan, options=PlanOptions)
+    p.set_defaults(run=run_plan, options=PlanOptions)
     add_json(p.add_argument_group(OUTPUT), "print one JSON object")
     add_search(p)
     tables = p.add_argument_group(TABLES)
@@ -160,7 +160,7 @@ def _add_plan(parts: Any) -> None:
     _add_memory(choice, "500G")
 
 
-def plan(options: PlanOptions) -> int:
+def run_plan(options: PlanOptions) -> int:
     """Run ``ndcore hamming plan``."""
     try:
         chosen = plan_tables(options.bits, options.max_distance, options.log2_count, min_prefix=options.min_prefix,
@@ -184,12 +184,12 @@ class InfoOptions(Options):
 
 def _add_info(parts: Any) -> None:
     p = parts.add_parser("info", help="describe an index", description="Describe an index and its tables.")
-    p.set_defaults(run=info, options=InfoOptions)
+    p.set_defaults(run=run_info, options=InfoOptions)
     p.add_argument("index", metavar="INDEX", help="a file made by ndcore hamming build")
     add_json(p.add_argument_group(OUTPUT), "print one JSON object")
 
 
-def info(options: InfoOptions) -> int:
+def run_info(options: InfoOptions) -> int:
     """Run ``ndcore hamming info``."""
     index = open_index(options.index)
     if options.json:

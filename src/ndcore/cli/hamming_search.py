@@ -115,7 +115,7 @@ def add_query(parts: Any) -> None:
         description="Print query, id and distance of every fingerprint of the index within the distance of a query, nearest "
         "first.",
     )
-    p.set_defaults(run=query, options=QueryOptions)
+    p.set_defaults(run=run_query, options=QueryOptions)
     p.add_argument("index", metavar="INDEX", help="a file made by ndcore hamming build")
     p.add_argument("fingerprints", nargs="*", metavar="FINGERPRINT", help="decimal, or hexadecimal with 0x")
     _add_lines(p)
@@ -123,7 +123,7 @@ def add_query(parts: Any) -> None:
     add_running(p)
 
 
-def query(options: QueryOptions) -> int:
+def run_query(options: QueryOptions) -> int:
     """Run ``ndcore hamming query``."""
     index = open_index(options.index)
     if bool(options.fingerprints) == (options.queries is not None):
@@ -153,7 +153,7 @@ def _check_recipes(ours: Recipe | None, theirs: Recipe | None) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PairsOptions(FileOptions):
-    """Options of ``ndcore.hamming.all_pairs``."""
+    """Options of ``ndcore hamming pairs``."""
 
     input: str
     max_distance: int | None
@@ -161,13 +161,13 @@ class PairsOptions(FileOptions):
 
 
 def add_pairs(parts: Any) -> None:
-    """Add ``ndcore.hamming.all_pairs`` to the commands."""
+    """Add ``ndcore hamming pairs`` to the commands."""
     p = parts.add_parser(
         "pairs",
         help="find all pairs within an index or a file",
         description="Print the ids and the distance of all pairs within the distance. " + FILES,
     )
-    p.set_defaults(run=pairs, options=PairsOptions)
+    p.set_defaults(run=run_pairs, options=PairsOptions)
     p.add_argument("input", metavar="INDEX|IN", help="an index, which has its own distance, or fingerprints")
     _add_lines(p)
     add_search(p, of_index=True)
@@ -175,8 +175,8 @@ def add_pairs(parts: Any) -> None:
     add_running(p)
 
 
-def pairs(options: PairsOptions) -> int:
-    """Run ``ndcore.hamming.all_pairs``."""
+def run_pairs(options: PairsOptions) -> int:
+    """Run ``ndcore hamming pairs``."""
     if is_index(options.input):
         for name in ("max_distance", "bits", "format", "field", "id_field"):
             if getattr(options, name) is not None:
@@ -215,7 +215,7 @@ def add_join(parts: Any) -> None:
         description="Scan a file of fingerprints once, in bounded memory, and print query, position and distance of all "
         "within the distance of a query.",
     )
-    p.set_defaults(run=join, options=JoinOptions)
+    p.set_defaults(run=run_join, options=JoinOptions)
     p.add_argument("queries", metavar="QUERIES", help="fingerprints; memory must hold them several times")
     p.add_argument(
         "collection", metavar="FILE",
@@ -229,7 +229,7 @@ def add_join(parts: Any) -> None:
     add_running(p)
 
 
-def join(options: JoinOptions) -> int:
+def run_join(options: JoinOptions) -> int:
     """Run ``ndcore hamming join``."""
     refuse_stdin_twice([options.queries, options.collection])
     check_search(options.max_distance, options.bits)
