@@ -14,7 +14,8 @@ import numpy as np
 
 __all__ = [
     "MAX_MINIMA", "MOST_NUMBERED", "check_documents", "check_ids", "check_numbered", "checked_int",
-    "checked_memory_limit", "checked_threshold", "imported", "is_int", "is_number", "parsed_size", "position_of",
+    "checked_memory_limit", "checked_probability", "checked_threshold", "imported", "is_int", "is_number", "parsed_size",
+    "position_of",
 ]
 
 MAX_MINIMA = 1 << 16  # of a signature, and members of a bottom sketch
@@ -150,6 +151,13 @@ def checked_int(name: str, value: Any, least: int | None = None, most: int | Non
     if most is not None and number > most:
         raise ValueError(f"{name} is {number}; it must be at most {most}")
     return number
+
+
+def checked_probability(name: str, value: float, example: str) -> float:
+    """Return the value as a float; ValueError unless it lies strictly between 0 and 1."""
+    if isinstance(value, str) or not hasattr(value, "__float__") or not 0.0 < value < 1.0:
+        raise ValueError(f"{name} is {value}; it must lie strictly between 0 and 1, for example {example}")
+    return float(value)
 
 
 def check_numbered(n: int, what: str, advice: str) -> None:

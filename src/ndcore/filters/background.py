@@ -1,24 +1,22 @@
-"""A model of unrelated documents: what a filter that passes some of their pairs has to be compared by."""
+"""A model of unrelated documents, by which filters are compared: how many of their pairs share features and pass."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import Floats
+from ndcore._types import Floats, Ints
 from ndcore.stats.binomial import log_coefficient
 
 __all__ = ["BACKGROUND", "Unrelated", "log_complement"]
 
-
-BACKGROUND = 0.01  # mean resemblance of unrelated documents, where nothing better is known
+BACKGROUND = 0.01  # mean resemblance of unrelated documents, if none is given
 BLOCK = 32  # integrands evaluated at once
 
 
 def log_complement(log_p: Floats) -> Floats:
-    """log(1 - exp(log_p)) for log_p <= 0, without cancellation."""
+    """Compute log(1 - exp(log_p)) for log_p <= 0, without cancellation."""
     with np.errstate(divide="ignore", under="ignore"):
         small = np.log1p(-np.exp(np.minimum(log_p, -math.log(2.0))))
         return np.where(log_p < -math.log(2.0), small, np.log(-np.expm1(log_p)))
@@ -27,9 +25,9 @@ def log_complement(log_p: Floats) -> Floats:
 class Unrelated:
     """Expectations over the resemblance of two unrelated documents: exponential, conditioned on [0, 1].
 
-    Gauss-Legendre quadrature with 24 nodes per panel. In units of the mean the panels widen like the square root, as
-    the peaks of y^m exp(-y) do; as resemblances none is wider than 1/25, nor than 24 / (largest number of minima). What
-    lies beyond 4 * (largest number of minima) + 100 means is left out: less than 1e-40 of any expectation.
+    Integrals are Gauss-Legendre quadratures with 24 nodes per panel. In units of the mean, panels widen like the square
+    root, as the peaks of y^m exp(-y) do; as resemblances, none is wider than 1/25 or 24 / max_minima. Resemblances beyond
+    4·max_minima + 100 means are left out: less than 1e-40 of any expectation.
     """
 
     def __init__(self, background: float, max_minima: int) -> None:
@@ -45,18 +43,18 @@ class Unrelated:
         self._weights: Floats = (half * weights).ravel() * np.exp(-y) / -math.expm1(-1.0 / background)
         self._log_rho: Floats = np.log(y * background)
 
-    def collisions(self, group_size: int, groups: NDArray[np.int64]) -> Floats:
-        """E[1 - (1 - rho^group_size)^groups] for every number of groups."""
+    def collisions(self, group_size: int, groups: Ints) -> Floats:
+        """Compute E[1 - (1 - rho^group_size)^groups] for every number of groups."""
         with np.errstate(under="ignore"):
             log_q = log_complement(group_size * self._log_rho)
             blocks = [groups[i : i + BLOCK, None] for i in range(0, len(groups), BLOCK)]
             return np.concatenate([-np.expm1(block * log_q) @ self._weights for block in blocks])
 
     def candidates(self, groups: int, group_size: int, most: int) -> list[float]:
-        """E[P_{groups,group_size,need}(rho)] for need = 1 ... most.
+        """Compute E[P_{groups,group_size,need}(rho)] for need = 1 ... most.
 
-        The density falls, so that of rho^group_size does, and the terms fall with the number of equal groups: the sum
-        ends where what is left no longer counts.
+        The density of rho falls, hence the density of rho^group_size, and terms fall with the number of groups that agree:
+        the sum ends where the rest no longer counts.
         """
         terms: list[float] = []
         with np.errstate(under="ignore"):
@@ -70,6 +68,3 @@ class Unrelated:
                 terms += (np.exp(exponents) @ self._weights).tolist()
         sums: list[float] = np.cumsum(terms[::-1])[::-1][:most].tolist()
         return sums
-
-
-# ---- signatures and fingerprints

@@ -1,4 +1,4 @@
-"""Filters: a choice of groups, group_size and need, and what to expect of it (Broder 2000, §3 and §4)."""
+"""Filters: a choice of groups, group_size and need (LSH bands and rows), with its expected errors and costs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._types import Floats
-from ndcore.checks import checked_int, checked_shape, checked_threshold
+from ndcore.checks import checked_int, checked_probability, checked_shape, checked_threshold
 from ndcore.filters.background import BACKGROUND, Unrelated
 from ndcore.filters.pass_probability import (
     checked_resemblance,
@@ -40,28 +40,32 @@ MAX_BITS = 64  # of a feature
 
 @dataclass(frozen=True)
 class FilterDesign:
-    """A choice of groups, group_size and need, and what to expect of it.
+    """A choice of groups, group_size and need (LSH bands and rows), with its expected errors and costs.
 
     Attributes
     ----------
     groups, group_size, need : int
-        Features per document, minima per feature, features that a candidate pair shares.
+        Features per document (bands), minima per feature (rows), features that a candidate pair shares at least.
     num_perm : int
         Length of the signatures; num_perm - groups * group_size minima are not used by the filter.
     threshold : float
-        The resemblance it is for.
+        The resemblance (Jaccard similarity) from which pairs should pass.
     miss : float
-        Probability that a pair of exactly this resemblance is not proposed; pairs above it are missed less often.
+        Probability that a pair exactly at the threshold does not pass; pairs above it are missed less often.
     collisions : float
-        Expected fraction of the unrelated pairs that share at least one feature: what enumeration costs.
+        Expected fraction of the unrelated pairs that share at least one feature: the cost of enumeration.
     candidates : float
-        Expected fraction of the unrelated pairs that share at least `need`: what verification costs.
+        Expected fraction of the unrelated pairs that share at least `need`: the cost of verification.
     documents : int
-        Size of the collection it is for.
+        Size of the collection.
 
     Notes
     -----
     `collisions` and `candidates` rest on a model of unrelated pairs, see `design_filter`; `miss` does not.
+
+    References
+    ----------
+    Broder, "Identifying and filtering near-duplicate documents", 2000, §3 and 4. DOI 10.1007/3-540-45123-4_1.
     """
 
     groups: int
@@ -77,7 +81,7 @@ class FilterDesign:
     @classmethod
     def of(cls, groups: int, group_size: int, need: int = 1, *, threshold: float, num_perm: int | None = None,
            documents: int = 10**6, background: float = BACKGROUND) -> FilterDesign:
-        """Describe a choice of one's own. num_perm=None: groups * group_size. Raises as `design_filter` does."""
+        """Describe a design of your own. num_perm=None: groups * group_size; all else as in `design_filter`."""
         groups, group_size, need = checked_shape(groups, group_size, need)
         threshold, background, documents = checked_setting(threshold, background, documents)
         used = groups * group_size
@@ -93,42 +97,42 @@ class FilterDesign:
 
     @property
     def bands(self) -> int:
-        """`groups`, by the name it has elsewhere, where need is always 1."""
+        """`groups`, by its name in LSH, where need is always 1."""
         return self.groups
 
     @property
     def rows(self) -> int:
-        """`group_size`, by the name it has elsewhere."""
+        """`group_size`, by its name in LSH."""
         return self.group_size
 
     @property
     def collisions_per_document(self) -> float:
-        """Expected unrelated documents that share a feature with a document of the collection."""
+        """Expected number of unrelated documents that share a feature with a document of the collection."""
         return self.collisions * (self.documents - 1)
 
     @property
     def candidates_per_document(self) -> float:
-        """Expected unrelated documents that are candidates with a document of the collection."""
+        """Expected number of unrelated documents that are candidates with a document of the collection."""
         return self.candidates * (self.documents - 1)
 
     @property
     def half(self) -> float:
-        """The resemblance at which half of the pairs pass: the threshold of least error, for uniform resemblances."""
+        """The resemblance at which half of the pairs pass: the threshold with the smallest error on uniform resemblances."""
         return self.resemblance_at(0.5)
 
     @property
     def steepest(self) -> float:
-        """exp(-1 / group_size): there rho^s is steeper with this group size than with any other (Broder 2000, §4)."""
+        """exp(-1 / group_size), where rho^s is steeper with this group size than with any other (Broder 2000, §4)."""
         return math.exp(-1.0 / self.group_size)
 
     @property
     def inflection(self) -> float:
-        """The resemblance at which `pass_probability` is steepest, a little above `half`; nan where it is a line."""
+        """The resemblance at which `pass_probability` is steepest, a little above `half`; nan if it is a line."""
         return inflection(self.groups, self.group_size, self.need)
 
     @property
     def feature_bits(self) -> int:
-        """Bits that a feature should have in a collection of `documents`: `fingerprint_bits`, of the 64 there are."""
+        """Bits that a feature should have in a collection of `documents`: `fingerprint_bits`, at most 64."""
         return min(MAX_BITS, fingerprint_bits(self.documents))
 
     @property
@@ -142,18 +146,18 @@ class FilterDesign:
         return expected_spurious(self.documents, self.feature_bits, self.groups, self.need)
 
     def pass_probability(self, rho: ArrayLike) -> float | Floats:
-        """Probability that a pair of resemblance `rho` becomes a candidate."""
+        """Compute the probability that a pair of resemblance `rho` becomes a candidate."""
         return pass_probability(rho, self.groups, self.group_size, self.need)
 
     def resemblance_at(self, probability: float) -> float:
-        """The resemblance at which a pair becomes a candidate with this probability."""
+        """Find the resemblance at which a pair becomes a candidate with this probability."""
         return resemblance_at(probability, self.groups, self.group_size, self.need)
 
     def errors(self, prior: Given) -> Errors:
-        """Shares of pairs below the threshold that pass, and of pairs at or above it that do not.
+        """Compute the shares of pairs below the threshold that pass, and of pairs at or above it that do not.
 
-        `prior` is what `design_filter` takes: resemblances of a sample of pairs, or a density. With a density of 1, the sum
-        of the two is the total error of Broder 2000, §4.
+        `prior` as in `design_filter`: resemblances of a sample of pairs, or a density. With a density of 1 the sum of both
+        is the total error of Broder 2000, §4.
         """
         return Prior(prior, self.threshold).errors(self.groups, self.group_size)[self.need - 1]
 
@@ -168,6 +172,7 @@ class FilterDesign:
 
 
 def checked_setting(threshold: float, background: float, documents: int) -> tuple[float, float, int]:
+    """Return the parameters that every design shares; TypeError or ValueError outside their ranges."""
     threshold = checked_threshold(threshold)
     if not 0.0 < background <= 1.0:
         raise ValueError(f"background is {background}; it is the mean resemblance of unrelated documents, "
@@ -176,25 +181,23 @@ def checked_setting(threshold: float, background: float, documents: int) -> tupl
 
 
 def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-6) -> int:
-    """Equal minima below which a signature may reject a pair.
+    """Find the number of minima that must agree, below which signatures reject a pair.
 
     Parameters
     ----------
     num_perm : int
     threshold : float in [0, 1]
     probability : float in (0, 1)
-        Bound on the error: a pair of resemblance `threshold` or more has fewer equal minima than the result with less
-        than this probability.
+        Bound of the error: a pair of resemblance `threshold` or more is rejected with less than this probability.
 
     Returns
     -------
     int
-        The largest count c with P(Binomial(num_perm, threshold) < c) < probability; 0 where nothing may be rejected.
+        The largest count c with P(Binomial(num_perm, threshold) < c) < probability; 0 if nothing may be rejected.
     """
     num_perm = checked_int("num_perm", num_perm, 1)
     threshold = float(checked_resemblance(threshold))
-    if not 0.0 < probability < 1.0:
-        raise ValueError(f"probability is {probability}; it must lie strictly between 0 and 1, for example 1e-6")
+    probability = checked_probability("probability", probability, "1e-6")
     count = 0
     while count < num_perm and lower_tail(count, num_perm, threshold) < probability:
         count += 1
@@ -202,11 +205,11 @@ def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-
 
 
 def feature_bytes(documents: int) -> int:
-    """Whole bytes of a feature of `fingerprint_bits`, at most 8."""
+    """Return the whole bytes of a feature of `fingerprint_bits`, at most 8."""
     return math.ceil(min(MAX_BITS, fingerprint_bits(documents)) / 8)
 
 
 ALTAVISTA = FilterDesign.of(6, 14, 2, threshold=0.975, documents=200_000_000)
 """The filter of Broder 2000: 6 features of 14 minima, need 2, for 200,000,000 pages. It passes half of the pairs at a
-resemblance of 0.909 and misses 1.1 % at 0.975 and 97 % at 0.8: sharp, for collections where only very similar pages
+resemblance of 0.909, misses 1.1 % at 0.975 and 97 % at 0.8. It is sharp, for collections in which only very similar pages
 matter."""

@@ -1,8 +1,16 @@
-"""P_{k,s,r}: how probable it is that a pair passes a filter (Broder 2000, §3 and §4).
+"""P_{k,s,r}: the probability that a pair of documents passes a filter.
 
-A signature is cut into k groups of s minima, each group is fingerprinted to a feature, and a pair of documents becomes
-a candidate if at least r of its k features are equal. In words: `groups` k, `group_size` s, `need` r; elsewhere
-`groups` are called bands and `group_size` rows.
+A pair of resemblance ρ agrees in each minimum of its signatures with probability ρ, independently. A signature is cut into k
+groups of s minima, each fingerprinted to a feature, which agrees with probability p = ρ^s. A pair passes if at least r of
+its k features agree:
+
+    P_{k,s,r}(ρ) = Σ_{i=r..k} C(k, i) p^i (1 − p)^(k − i)
+
+(Broder, "Identifying and filtering near-duplicate documents", 2000, §3, DOI 10.1007/3-540-45123-4_1). k, s, r are `groups`,
+`group_size` and `need`. LSH calls groups bands, and group_size rows; its r is 1.
+
+Terms are computed as logarithms and added from positive terms only, so that tiny probabilities keep their digits. P near 1
+loses them; 1 − P, the sum over i < r, then has them: `miss_probability`.
 """
 
 from __future__ import annotations
@@ -27,10 +35,10 @@ def pass_probability(rho: float, groups: int = 6, group_size: int = 14, need: in
 @overload
 def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats: ...
 def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats:
-    """Probability that a pair of resemblance `rho` shares at least `need` of its `groups` features.
+    """Compute the probability that a pair of resemblance `rho` shares at least `need` of its `groups` features.
 
-    P_{k,s,r}(rho) = sum over i >= r of C(k, i) p^i (1 - p)^(k - i), with p = rho^s (Broder 2000, §3). Spurious equality
-    of two fingerprints is left out; see `expected_spurious`.
+    P_{k,s,r}(rho) = sum over i >= r of C(k, i) p^i (1 - p)^(k - i), with p = rho^s. Fingerprints that collide are left out;
+    see `expected_spurious`.
 
     Parameters
     ----------
@@ -49,8 +57,12 @@ def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need
 
     Notes
     -----
-    Relative error below 1e-10 until the result underflows; where it is near 1, `miss_probability` has the digits that
-    matter. O(groups) operations on arrays of the size of `rho`.
+    Relative error below 1e-10 until the result underflows; near 1, `miss_probability` has the digits that matter.
+    O(groups) operations on arrays of the size of `rho`.
+
+    References
+    ----------
+    Broder, "Identifying and filtering near-duplicate documents", 2000, §3. DOI 10.1007/3-540-45123-4_1.
     """
     groups, group_size, need = checked_shape(groups, group_size, need)
     return _tail(rho, groups, group_size, range(need, groups + 1))
@@ -61,13 +73,13 @@ def miss_probability(rho: float, groups: int = 6, group_size: int = 14, need: in
 @overload
 def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats: ...
 def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats:
-    """1 - `pass_probability`, to full relative accuracy where it is tiny. Same parameters and errors."""
+    """Compute 1 - `pass_probability`, to full relative accuracy even if tiny. Parameters and errors are the same."""
     groups, group_size, need = checked_shape(groups, group_size, need)
     return _tail(rho, groups, group_size, range(need))
 
 
 def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float | Floats:
-    """Probability that the number of equal groups is in `counts`, as a sum of positive terms."""
+    """Compute the probability that the number of groups that agree is in `counts`, as a sum of positive terms."""
     rho = checked_resemblance(rho)
     total = np.zeros_like(rho)
     with np.errstate(under="ignore"):
@@ -78,7 +90,7 @@ def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float 
 
 
 def _log_terms(rho: Floats, groups: int, group_size: int, counts: range) -> Iterator[Floats]:
-    """log(C(k, i) p^i (1 - p)^(k - i)) for every i in `counts`."""
+    """Yield log(C(k, i) p^i (1 - p)^(k - i)) for every i in `counts`."""
     with np.errstate(divide="ignore", under="ignore"):
         log_p = group_size * np.log(rho)
         log_q = log_complement(log_p)
@@ -97,9 +109,9 @@ def log_pass_probability(rho: float, groups: int = 6, group_size: int = 14, need
 def log_pass_probability(
     rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats: ...
 def log_pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats:
-    """Natural logarithm of `pass_probability`, which does not underflow. Same parameters and errors.
+    """Compute the natural logarithm of `pass_probability`, which does not underflow; -inf if nothing passes.
 
-    -inf where nothing passes. For the curve on a logarithmic scale (Broder 2000, Figure 2): divide by log(10).
+    Parameters and errors as in `pass_probability`. Divided by log(10), it is the curve of Broder 2000, Figure 2.
     """
     groups, group_size, need = checked_shape(groups, group_size, need)
     array = checked_resemblance(rho)
@@ -112,7 +124,7 @@ def log_pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, 
 
 
 def resemblance_at(probability: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float:
-    """The resemblance at which a pair passes with this probability: the inverse of `pass_probability`.
+    """Find the resemblance at which a pair passes with this probability: the inverse of `pass_probability`.
 
     Parameters
     ----------
@@ -121,8 +133,8 @@ def resemblance_at(probability: float, groups: int = 6, group_size: int = 14, ne
 
     Notes
     -----
-    By bisection, to the last digits of a float. At 1/2 the filter makes the least error for uniform resemblances of which
-    those above this one are wanted (Broder 2000, §4).
+    Bisection, to the last digits of a float. With the resemblance for 1/2 as threshold, the filter makes the smallest error
+    on uniform resemblances (Broder 2000, §4).
 
     >>> round(resemblance_at(0.5), 3)
     0.909
@@ -142,9 +154,9 @@ def resemblance_at(probability: float, groups: int = 6, group_size: int = 14, ne
 
 
 def inflection(groups: int = 6, group_size: int = 14, need: int = 2) -> float:
-    """The resemblance at which P_{k,s,r} is steepest: rho^s = (r s - 1) / (k s - 1).
+    """Find the resemblance at which P_{k,s,r} is steepest: rho^s = (r s - 1) / (k s - 1).
 
-    nan for a single group of one minimum, where P is a straight line.
+    nan for a single group of one minimum: P is a straight line.
 
     >>> round(inflection(), 3)
     0.923
@@ -156,12 +168,13 @@ def inflection(groups: int = 6, group_size: int = 14, need: int = 2) -> float:
 
 
 def miss_of_design(threshold: float, groups: int, group_size: int, need: int) -> float:
-    """`miss_probability` of one number, with fewer terms."""
+    """Compute `miss_probability` of one number, with fewer terms."""
     log_p = group_size * math.log(threshold)
     return lower_tail(need - 1, groups, math.exp(log_p), -math.expm1(log_p))
 
 
 def checked_resemblance(rho: ArrayLike) -> Floats:
+    """Return resemblances as an array; ValueError for one outside [0, 1]."""
     array = np.asarray(rho, dtype=np.float64)
     outside = ~((array >= 0.0) & (array <= 1.0))
     if outside.any():

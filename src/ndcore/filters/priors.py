@@ -1,4 +1,4 @@
-"""The resemblances of the pairs that a filter is for, and the errors it makes on them (Broder 2000, §4)."""
+"""The distribution of the resemblances of pairs, and the errors that a filter makes on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Given: TypeAlias = "ArrayLike | Callable[[float], float]"
 
 PANELS = 25  # of a density, on either side of the threshold
 NODES = 24  # in a panel: exact up to degree 47 in it
-MAX_POINTS = 2048  # distinct samples; more are gathered in half as many intervals, on either side of the threshold
+MAX_POINTS = 2048  # distinct samples; more are grouped in half as many intervals, on either side of the threshold
 
 
 class Errors(NamedTuple):
@@ -28,9 +28,9 @@ class Errors(NamedTuple):
     Attributes
     ----------
     false : float
-        Below the threshold, and passed.
+        Pairs below the threshold that pass.
     missed : float
-        At or above the threshold, and not passed.
+        Pairs at or above the threshold that do not pass.
     """
 
     false: float
@@ -38,7 +38,7 @@ class Errors(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Their sum, which Broder 2000, §4 asks to be small."""
+        """The total error of Broder 2000, §4."""
         return self.false + self.missed
 
 
@@ -48,20 +48,24 @@ class Prior:
     Parameters
     ----------
     given : array, or callable
-        Resemblances of a sample of pairs, each of equal weight; or a density on [0, 1], called with one float at a time and
-        not necessarily normalised.
+        Resemblances of a sample of pairs, all with the same weight; or a density on [0, 1], called with one float at a time
+        and not necessarily normalised.
     threshold : float
-        Pairs at or above it are wanted.
+        Pairs at or above it should pass.
 
     Raises
     ------
     ValueError
-        For samples outside [0, 1], none of them, densities that are negative or not finite, or 0 everywhere.
+        A sample is outside [0, 1] or there is none; a density is negative, not finite, or 0 everywhere.
 
     Notes
     -----
-    Densities are integrated by Gauss-Legendre quadrature of 24 nodes in 25 panels on either side of the threshold. Samples
-    are exact up to 2048 different ones; more are gathered in 1024 intervals, each at its mean on either side.
+    Densities are integrated by Gauss-Legendre quadrature of 24 nodes in 25 panels on either side of the threshold. Up to
+    2048 distinct samples are taken as they are; more are grouped in 1024 intervals, each with its mean on either side.
+
+    References
+    ----------
+    Broder, "Identifying and filtering near-duplicate documents", 2000, §4. DOI 10.1007/3-540-45123-4_1.
     """
 
     def __init__(self, given: Given, threshold: float) -> None:
@@ -77,7 +81,7 @@ class Prior:
         self._missed = np.where(wanted, weights / total, 0.0)
 
     def errors(self, groups: int, group_size: int) -> list[Errors]:
-        """Those of filters with need = 1 … groups, from the distribution of the number of equal groups.
+        """Compute the errors of filters with need = 1 … groups, from the distribution of the number of groups that agree.
 
         O(groups · points).
         """

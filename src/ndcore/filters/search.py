@@ -1,4 +1,13 @@
-"""The cheapest filter for a threshold: which groups, group_size and need (Broder 2000, §4)."""
+"""The cheapest filter for a threshold: groups, group_size and need.
+
+The naive search computes the cost of every design of at most num_perm minima that is within the bounds, and takes the
+cheapest. The cost is expected work, or error for a prior. Three properties shorten the search:
+
+- A larger group_size misses more: the search ends at the first group_size that no number of groups keeps within the miss.
+- A larger need misses more, and passes less at a lower resemblance: bisection finds both ends of the range of needs.
+- Collisions do not depend on the need, and work is never below COLLISION_COST · collisions: shapes (groups, group_size) are
+  visited in ascending order of collisions until this bound exceeds the least work found.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore.checks import MAX_MINIMA, checked_int
+from ndcore.checks import MAX_MINIMA, checked_int, checked_probability
 from ndcore.filters.background import BACKGROUND, Unrelated
 from ndcore.filters.design import FilterDesign, checked_setting, feature_bytes
 from ndcore.filters.pass_probability import miss_of_design, pass_probability
@@ -19,37 +28,36 @@ from ndcore.stats.binomial import upper_tail
 
 __all__ = ["design_filter"]
 
-COLLISION_COST = 1.0  # work of a pair that shares a feature: its signatures are compared
-CANDIDATE_COST = 100.0  # work of a pair that shares enough of them: its texts are shingled again and compared
+COLLISION_COST = 1.0  # work for a pair that shares a feature: its signatures are compared
+CANDIDATE_COST = 100.0  # work for a candidate: its texts are shingled again and compared
 MAX_COLLISIONS_PER_DOCUMENT = 1000.0  # pairs to enumerate per document beyond which more permutations are cheaper
-EQUAL_WORK = 1e-9  # designs whose works differ by less than this part of them count as equal
-MISS = 1e-3  # allowed where nothing else is said
+TIE = 1e-9  # relative difference of costs up to which designs are equally cheap
+MISS = 1e-3  # bound where none is given
 
 
 def design_filter(threshold: float, *, num_perm: int = 84, miss: float | None = None, documents: int = 10**6,
                   background: float = BACKGROUND, max_num_perm: int = 200, bytes_per_document: int | None = None,
                   false_candidates: tuple[float, float] | None = None, prior: Given | None = None) -> FilterDesign:
-    """The cheapest filter within bounds of error and of storage, or the one of least error for a prior.
+    """Find the cheapest filter within bounds of error and storage, or the filter of least error for a prior.
 
     Parameters
     ----------
     threshold : float in (0, 1]
-        Resemblance from which pairs are wanted.
+        Resemblance (Jaccard similarity) from which pairs should pass.
     num_perm : int
         Length of the signatures to start with.
     miss : float in (0, 1), optional
-        The largest probability allowed that a pair exactly at the threshold is not proposed. None: 10^-3, and with a prior
-        no bound.
+        Bound of the probability that a pair exactly at the threshold does not pass. None: 10^-3; with a prior, no bound.
     documents : int
-        Size of the collection. It decides the bits of a feature (`FilterDesign.feature_bits`).
+        Size of the collection, which determines the bits of a feature (`FilterDesign.feature_bits`).
     background : float in (0, 1]
         Mean resemblance of unrelated documents.
     max_num_perm : int
-        The largest length to raise num_perm to; where it is not above num_perm, or with a prior, num_perm stays as it is.
+        Bound for raising num_perm. If it is not above num_perm, and with a prior, num_perm stays as it is.
     bytes_per_document : int, optional
-        Storage for the features of a document: so many of `feature_bits`, in whole bytes, are allowed.
+        Storage for the features of a document, each `feature_bits` long in whole bytes.
     false_candidates : (float, float), optional
-        A resemblance below the threshold, and the largest probability allowed that a pair exactly there is proposed.
+        A resemblance below the threshold, and a bound of the probability that a pair exactly there passes.
     prior : array, or callable, optional
         Resemblances of a sample of pairs, for instance ``result.pairs.resemblance[result.verified]``; or their density on
         [0, 1], called with one float at a time and not necessarily normalised.
@@ -57,52 +65,54 @@ def design_filter(threshold: float, *, num_perm: int = 84, miss: float | None = 
     Returns
     -------
     FilterDesign
-        Of the designs with groups * group_size <= num_perm, any need, errors and storage within the bounds, and features
-        shared with at most `MAX_COLLISIONS_PER_DOCUMENT` unrelated documents per document: the one of least work per
-        unrelated pair, ``COLLISION_COST * collisions + CANDIDATE_COST * candidates``. Of designs of equal work (to
-        1e-9) the one that uses fewer minima, then needs less, then has fewer groups. Where there is no such design,
-        num_perm is raised to the smallest length that has one; where max_num_perm has none either, it is the design of
-        least work whatever it shares, and num_perm is raised to the minima it uses.
+        The design of least work per unrelated pair, ``COLLISION_COST * collisions + CANDIDATE_COST * candidates``, among
+        all with groups * group_size <= num_perm, errors and storage within the bounds, and features shared with at most
+        `MAX_COLLISIONS_PER_DOCUMENT` unrelated documents per document. Ties (to 1e-9) go to fewer minima, then to less
+        need, then to fewer groups. If there is no such design, num_perm is raised to the smallest length that has one. If
+        max_num_perm has none, collisions are not bounded, and num_perm is raised to the minima that the design uses.
 
-        With a prior: of the designs of num_perm minima within the bounds, the one of least total error (Broder 2000, §4),
-        the share of all pairs that pass below the threshold or do not pass at or above it; the same rule for equal errors.
-        Where few pairs of the prior are above the threshold, the least error misses most of them: bound the miss as well.
+        With a prior: among the designs of num_perm minima within the bounds, the one of least total error, the share of all
+        pairs that pass below the threshold or do not pass at or above it; ties as above. If few pairs of the prior are
+        above the threshold, the least error misses most of them: bound the miss as well.
 
     Raises
     ------
     TypeError, ValueError
-        For parameters outside their ranges, and where no design is within the bounds; the message then names the bound
-        that stands in the way, and what would do.
+        A parameter is outside its range, or no design is within the bounds; the message then names the bound and the value
+        that would do.
 
     Notes
     -----
-    Model: the resemblance of two unrelated documents is exponential with mean `background`, conditioned on [0, 1]. It
-    is a model, good for comparing designs; boilerplate and near-duplicates come on top. Under it collisions are
-    E[1 - (1 - rho^s)^k] and candidates E[P_{k,s,r}(rho)], integrated by Gauss-Legendre quadrature to a relative error
-    below 1e-10. Milliseconds at usual thresholds, more for low thresholds and long signatures; results are cached, save
-    those for a prior, which take O(num_perm^2 · points of the prior).
+    Model: the resemblance of two unrelated documents is exponential with mean `background`, conditioned on [0, 1]. It serves
+    to compare designs; boilerplate and near-duplicates add pairs. Under it collisions are E[1 - (1 - rho^s)^k] and
+    candidates E[P_{k,s,r}(rho)], integrated by Gauss-Legendre quadrature to a relative error below 1e-10. Takes
+    milliseconds at usual thresholds, more for low thresholds and long signatures; results are cached. With a prior:
+    O(num_perm^2 · points of the prior), not cached.
+
+    References
+    ----------
+    Broder, "Identifying and filtering near-duplicate documents", 2000, §4. DOI 10.1007/3-540-45123-4_1.
     """
     threshold, background, documents = checked_setting(threshold, background, documents)
     num_perm = checked_int("num_perm", num_perm, 1, MAX_MINIMA)
     max_num_perm = checked_int("max_num_perm", max_num_perm, 1, MAX_MINIMA)
-    if miss is not None and not 0.0 < miss < 1.0:
-        raise ValueError(f"miss is {miss}; it must lie strictly between 0 and 1, for example 1e-3")
+    miss = None if miss is None else checked_probability("miss", miss, "1e-3")
     budget = _features_within(bytes_per_document, documents)
     lower, passed = _checked_lower(false_candidates, threshold)
     if prior is None:
-        bounds = Bounds(threshold, MISS if miss is None else float(miss), budget, lower, passed)
+        bounds = Bounds(threshold, MISS if miss is None else miss, budget, lower, passed)
         return _designed(bounds, num_perm, max(num_perm, max_num_perm), documents, background)
-    bounds = Bounds(threshold, 1.0 if miss is None else float(miss), budget, lower, passed)
-    groups, group_size, need = _least_error(bounds, num_perm, Prior(prior, threshold))
-    return FilterDesign.of(groups, group_size, need, threshold=threshold, num_perm=num_perm, documents=documents,
-                           background=background)
+    bounds = Bounds(threshold, 1.0 if miss is None else miss, budget, lower, passed)
+    best = _least_error(bounds, num_perm, Prior(prior, threshold))
+    return FilterDesign.of(best.groups, best.group_size, best.need, threshold=threshold, num_perm=num_perm,
+                           documents=documents, background=background)
 
 
 # ---- bounds
 
 
 class Bounds(NamedTuple):
-    """What a design may do: miss at the threshold, store, and pass at a lower resemblance (nan: no such bound)."""
+    """Bounds of a design: its miss at the threshold, its features, and the pass rate at a lower resemblance (nan: none)."""
 
     threshold: float
     miss: float
@@ -111,21 +121,21 @@ class Bounds(NamedTuple):
     passed: float
 
     def shapes(self, limit: int) -> Iterator[tuple[int, list[int]]]:
-        """Group sizes, and the numbers of groups of that size, of at most `limit` minima, that meet the miss with need=1."""
+        """Yield (group_size, numbers of groups) of at most `limit` minima that keep the miss with need=1."""
         for group_size in range(1, limit + 1):
             most = limit // group_size if self.max_groups is None else min(limit // group_size, self.max_groups)
             groups = [n for n in range(1, most + 1) if miss_of_design(self.threshold, n, group_size, 1) <= self.miss]
-            if not groups:  # nor will larger groups
+            if not groups:  # larger groups miss more
                 return
             yield group_size, groups
 
     def largest_need(self, groups: int, group_size: int) -> int:
-        """The largest need that meets the miss, where 1 does."""
+        """Find the largest need that keeps the miss, if need=1 does."""
         return bisect.bisect_right(range(2, groups + 1), self.miss,
                                    key=lambda need: miss_of_design(self.threshold, groups, group_size, need)) + 1
 
     def needs(self, groups: int, group_size: int) -> range:
-        """Those within the bounds, where need=1 meets the miss; there may be none."""
+        """Find the needs within all bounds, possibly none, if need=1 keeps the miss."""
         needs = range(1, self.largest_need(groups, group_size) + 1)
         if math.isnan(self.lower):
             return needs
@@ -134,17 +144,19 @@ class Bounds(NamedTuple):
 
 
 def _features_within(bytes_per_document: int | None, documents: int) -> int | None:
+    """Return the number of features that fit; ValueError if none does."""
     if bytes_per_document is None:
         return None
     size = feature_bytes(documents)
-    held = checked_int("bytes_per_document", bytes_per_document, 1) // size
-    if held == 0:
+    features = checked_int("bytes_per_document", bytes_per_document, 1) // size
+    if features == 0:
         raise ValueError(f"bytes_per_document is {bytes_per_document}; one feature of a collection of {documents:,} "
                          f"documents takes {size}")
-    return held
+    return features
 
 
 def _checked_lower(false_candidates: tuple[float, float] | None, threshold: float) -> tuple[float, float]:
+    """Return the bound as (resemblance, probability), nan for None; ValueError outside their ranges."""
     if false_candidates is None:
         return math.nan, math.nan
     lower, passed = (float(value) for value in false_candidates)
@@ -160,7 +172,7 @@ def _checked_lower(false_candidates: tuple[float, float] | None, threshold: floa
 
 
 class _Shape(NamedTuple):
-    """Groups of a size that some need keeps within the bounds."""
+    """A number of groups of one size, with which some need is within the bounds."""
 
     collisions: float
     groups: int
@@ -172,33 +184,46 @@ class _Shape(NamedTuple):
 
 
 class _Option(NamedTuple):
-    """A design in the search."""
+    """A design in the search. Its cost is work, or error."""
 
-    work: float
-    shape: _Shape
+    cost: float
+    groups: int
+    group_size: int
     need: int
-    candidates: float
+    collisions: float = math.nan
+    candidates: float = math.nan
+
+    @property
+    def used(self) -> int:
+        return self.groups * self.group_size
+
+
+def _cheapest(options: list[_Option]) -> _Option:
+    """Return the option of least cost; of ties, the one with fewer minima, then less need, then fewer groups."""
+    least = min(option.cost for option in options)
+    ties = [option for option in options if option.cost <= least * (1.0 + TIE)]
+    return min(ties, key=lambda option: (option.used, option.need, option.groups))
 
 
 @functools.lru_cache(maxsize=256)
 def _designed(bounds: Bounds, num_perm: int, limit: int, documents: int, background: float) -> FilterDesign:
+    """Find the design of least work, raising num_perm to at most `limit`."""
     model = Unrelated(background, limit)
     shapes = _shapes(bounds, limit, model)
     if not shapes:
-        raise ValueError(_hopeless(bounds, num_perm, limit))
-    bearable = [shape for shape in shapes if shape.collisions * documents <= MAX_COLLISIONS_PER_DOCUMENT]
-    if bearable:
-        length = max(num_perm, min(shape.used for shape in bearable))
-        shapes = [shape for shape in bearable if shape.used <= length]
+        raise ValueError(_refusal(bounds, num_perm, limit))
+    affordable = [shape for shape in shapes if shape.collisions * documents <= MAX_COLLISIONS_PER_DOCUMENT]
+    if affordable:
+        length = max(num_perm, min(shape.used for shape in affordable))
+        shapes = [shape for shape in affordable if shape.used <= length]
     best = _least_work(shapes, bounds, model)
-    groups, group_size = best.shape.groups, best.shape.group_size
-    return FilterDesign(groups, group_size, best.need, max(num_perm, best.shape.used), bounds.threshold,
-                        miss_of_design(bounds.threshold, groups, group_size, best.need), best.shape.collisions,
-                        best.candidates, documents)
+    miss = miss_of_design(bounds.threshold, best.groups, best.group_size, best.need)
+    return FilterDesign(best.groups, best.group_size, best.need, max(num_perm, best.used), bounds.threshold, miss,
+                        best.collisions, best.candidates, documents)
 
 
 def _shapes(bounds: Bounds, limit: int, model: Unrelated) -> list[_Shape]:
-    """Every shape of at most `limit` minima within the bounds."""
+    """List the shapes of at most `limit` minima within the bounds."""
     shapes = []
     for group_size, groups in bounds.shapes(limit):
         if not math.isnan(bounds.lower):
@@ -210,50 +235,47 @@ def _shapes(bounds: Bounds, limit: int, model: Unrelated) -> list[_Shape]:
 
 
 def _least_work(shapes: list[_Shape], bounds: Bounds, model: Unrelated) -> _Option:
-    """The best option. Collisions alone are a bound of the work, so that few shapes are looked at closely."""
+    """Find the cheapest option; shapes are visited until their collisions alone cost more."""
     least = math.inf
     options: list[_Option] = []
     for shape in sorted(shapes):
-        if shape.collisions * COLLISION_COST > least * (1.0 + EQUAL_WORK):
+        if shape.collisions * COLLISION_COST > least * (1.0 + TIE):
             break
-        fresh = _options(shape, bounds, model)
-        options += fresh
-        least = min(least, *(option.work for option in fresh))
-    equal = [option for option in options if option.work <= least * (1.0 + EQUAL_WORK)]
-    return min(equal, key=lambda option: (option.shape.used, option.need, option.shape.groups))
+        added = _options(shape, bounds, model)
+        options += added
+        least = min(least, *(option.cost for option in added))
+    return _cheapest(options)
 
 
 def _options(shape: _Shape, bounds: Bounds, model: Unrelated) -> list[_Option]:
-    """One option for every need within the bounds."""
-    needs = bounds.needs(shape.groups, shape.group_size)
-    candidates = model.candidates(shape.groups, shape.group_size, needs[-1])
-    return [_Option(COLLISION_COST * shape.collisions + CANDIDATE_COST * candidates[need - 1], shape, need,
-                    candidates[need - 1]) for need in needs]
+    """List the options of a shape, one for every need within the bounds."""
+    collisions, groups, group_size = shape
+    needs = bounds.needs(groups, group_size)
+    candidates = model.candidates(groups, group_size, needs[-1])
+    return [_Option(COLLISION_COST * collisions + CANDIDATE_COST * candidates[need - 1], groups, group_size, need,
+                    collisions, candidates[need - 1]) for need in needs]
 
 
 # ---- least error
 
 
-def _least_error(bounds: Bounds, num_perm: int, prior: Prior) -> tuple[int, int, int]:
-    """(groups, group_size, need) of the design that errs least for the prior."""
-    totals = {}
+def _least_error(bounds: Bounds, num_perm: int, prior: Prior) -> _Option:
+    """Find the design of least error for the prior."""
+    options = []
     for group_size, numbers in bounds.shapes(num_perm):
         for groups in numbers:
-            errors = prior.errors(groups, group_size)
-            for need in bounds.needs(groups, group_size):
-                totals[groups, group_size, need] = errors[need - 1].total
-    if not totals:
-        raise ValueError(_hopeless(bounds, num_perm, num_perm))
-    least = min(totals.values())
-    equal = [shape for shape, total in totals.items() if total <= least * (1.0 + EQUAL_WORK)]
-    return min(equal, key=lambda shape: (shape[0] * shape[1], shape[2], shape[0]))
+            errors, needs = prior.errors(groups, group_size), bounds.needs(groups, group_size)
+            options += [_Option(errors[need - 1].total, groups, group_size, need) for need in needs]
+    if not options:
+        raise ValueError(_refusal(bounds, num_perm, num_perm))
+    return _cheapest(options)
 
 
 # ---- refusals
 
 
-def _hopeless(bounds: Bounds, num_perm: int, limit: int) -> str:
-    """Which bound no design keeps, and what would do."""
+def _refusal(bounds: Bounds, num_perm: int, limit: int) -> str:
+    """Say which bound no design keeps, and which value would do."""
     threshold, miss = bounds.threshold, bounds.miss
     upto = f"num_perm={num_perm}" if limit == num_perm else f"num_perm={num_perm}, raised to at most {limit},"
     if miss_of_design(threshold, limit, 1, 1) > miss:
@@ -273,7 +295,7 @@ def _hopeless(bounds: Bounds, num_perm: int, limit: int) -> str:
 
 
 def _least_groups(threshold: float, miss: float) -> str:
-    """One equal minimum is the least any design asks for: n groups of one miss (1 - threshold)^n."""
+    """Say how many groups of one minimum keep the miss, (1 - threshold)^groups: no design misses less."""
     needed = math.log(miss) / math.log1p(-threshold)
     if needed >= 1e9:
         return f"{needed:.2g}"

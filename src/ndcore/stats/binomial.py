@@ -1,7 +1,7 @@
 """Tails of the binomial distribution, and confidence intervals for an estimated proportion.
 
-A resemblance is estimated by a count of equal values among a number of trials; the interval around it is binomial. All
-sums here have positive terms only and start at the largest, so small probabilities keep their relative accuracy.
+A resemblance is estimated by the number of minima that agree among independent trials, which is binomial. All sums have
+positive terms only and start at the largest, so small probabilities keep their relative accuracy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from ndcore.checks import checked_int
+from ndcore.checks import checked_int, checked_probability
 
 __all__ = ["checked_interval", "interval", "lower_tail", "upper_tail"]
 
@@ -21,19 +21,19 @@ CHUNK = 1024
 
 
 def upper_tail(least: int, trials: int, probability: float, complement: float | None = None) -> float:
-    """P(X >= least) for X binomial(trials, probability).
+    """Compute P(X >= least) for X binomial(trials, probability).
 
     Parameters
     ----------
     least, trials : int
     probability : float in [0, 1]
     complement : float, optional
-        1 - probability, where it is known more exactly than by that subtraction.
+        1 - probability, if it is known more exactly than the subtraction gives it.
 
     Notes
     -----
-    Relative error below 1e-11 up to 10^4 trials and 1e-8 up to 10^8, until the result underflows. O(sqrt(trials)) terms
-    about, at most `trials`.
+    Relative error below 1e-11 up to 10^4 trials and 1e-8 up to 10^8, until the result underflows. About
+    O(sqrt(trials)) terms, at most `trials`.
     """
     q = 1.0 - probability if complement is None else complement
     if least <= 0:
@@ -46,30 +46,30 @@ def upper_tail(least: int, trials: int, probability: float, complement: float | 
 
 
 def lower_tail(most: int, trials: int, probability: float, complement: float | None = None) -> float:
-    """P(X <= most) for X binomial(trials, probability). Parameters and accuracy as of `upper_tail`."""
+    """Compute P(X <= most) for X binomial(trials, probability). Parameters and accuracy as in `upper_tail`."""
     q = 1.0 - probability if complement is None else complement
     return upper_tail(trials - most, trials, q, probability)
 
 
 def interval(successes: int, trials: int, confidence: float = 0.95, method: Literal["midp", "exact"] = "midp"
              ) -> tuple[float, float]:
-    """Confidence interval for the probability of success.
+    """Find a confidence interval for the probability of success.
 
     Parameters
     ----------
     successes, trials : int
-        0 <= successes <= trials; for a signature, the equal minima and num_perm.
+        0 <= successes <= trials; for a signature, the minima that agree and num_perm.
     confidence : float
         Strictly between 0 and 1.
     method : "midp" or "exact"
-        "exact" is the interval of Clopper and Pearson (1934): it covers the true value with at least `confidence`,
-        usually with more. "midp" counts the observed outcome half in both tails (Lancaster 1961): it covers with
-        `confidence` on the average over probabilities, sometimes with a little less, and is shorter.
+        "exact" is the interval of Clopper and Pearson: it covers the true value with at least `confidence`, usually with
+        more. "midp" counts half of the observed outcome in each tail (Lancaster): it covers with `confidence` on the
+        average over probabilities, sometimes with a little less, and is shorter.
 
     Returns
     -------
     low, high : float
-        (0.0, 1.0) for no trials. low is 0.0 where nothing succeeded, high is 1.0 where everything did.
+        (0.0, 1.0) without trials. low is 0.0 without successes, high is 1.0 without failures.
 
     Raises
     ------
@@ -78,7 +78,13 @@ def interval(successes: int, trials: int, confidence: float = 0.95, method: Lite
 
     Notes
     -----
-    Found by bisection on exact binomial tails to a relative error of 1e-9 (10^6 trials).
+    Bisection on exact binomial tails, to a relative error of 1e-9 (10^6 trials).
+
+    References
+    ----------
+    Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", 1934.
+    DOI 10.1093/biomet/26.4.404. Lancaster, "Significance tests in discrete distributions", 1961.
+    DOI 10.1080/01621459.1961.10482105.
     """
     successes, trials = checked_int("successes", successes), checked_int("trials", trials)
     if not 0 <= successes <= trials:
@@ -90,23 +96,22 @@ def interval(successes: int, trials: int, confidence: float = 0.95, method: Lite
 
 
 def checked_interval(confidence: float, method: str) -> None:
-    """ValueError unless there are such intervals."""
-    if isinstance(confidence, str) or not hasattr(confidence, "__float__") or not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence is {confidence}; it must lie strictly between 0 and 1, for example 0.95")
+    """Raise ValueError for another confidence or method than `interval` takes."""
+    checked_probability("confidence", confidence, "0.95")
     if method not in ("midp", "exact"):
         raise ValueError(f'method is {method!r}; accepted are "midp" and "exact"')
 
 
 @functools.lru_cache(maxsize=4096)
 def _interval(successes: int, trials: int, confidence: float, share: float) -> tuple[float, float]:
-    """`share` is the part of the observed outcome that counts in each tail."""
+    """Find both ends; `share` is the part of the observed outcome that counts in each tail."""
     low = _lower_end(successes, trials, confidence, share)
     # The upper end is found as the lower end for the failures: near 1, 1 - p has more digits than p.
     return low, 1.0 - _lower_end(trials - successes, trials, confidence, share)
 
 
 def _lower_end(successes: int, trials: int, confidence: float, share: float) -> float:
-    """The p at which `successes` or more of `trials` become as improbable as (1 - confidence) / 2."""
+    """Find the p at which `successes` or more of `trials` have probability (1 - confidence) / 2."""
     if successes == 0:
         return 0.0
     target = (1.0 - confidence) / 2.0
@@ -126,7 +131,7 @@ def _lower_end(successes: int, trials: int, confidence: float, share: float) -> 
 
 
 def _falling_tail(least: int, trials: int, p: float, q: float) -> float:
-    """P(X >= least), least at or above the mode: the first term times a sum of products of falling ratios."""
+    """Compute P(X >= least), least at or above the mode: the first term times a sum of products of falling ratios."""
     if p == 0.0:
         return 0.0
     if q == 0.0:
@@ -143,7 +148,7 @@ def _falling_tail(least: int, trials: int, p: float, q: float) -> float:
 
 
 def _term(k: int, n: int, p: float, q: float) -> float:
-    """C(n, k) p^k q^(n - k) for 0 < p, q < 1, through logarithms."""
+    """Compute C(n, k) p^k q^(n - k) for 0 < p, q < 1, through logarithms."""
     log_p = math.log(p) if p < 0.5 else math.log1p(-q)
     log_q = math.log(q) if q < 0.5 else math.log1p(-p)
     return math.exp(log_coefficient(n, k) + k * log_p + (n - k) * log_q)
@@ -151,7 +156,7 @@ def _term(k: int, n: int, p: float, q: float) -> float:
 
 @functools.lru_cache(maxsize=65536)
 def log_coefficient(n: int, k: int) -> float:
-    """Natural logarithm of the binomial coefficient C(n, k)."""
+    """Return the natural logarithm of the binomial coefficient C(n, k)."""
     if n <= EXACT_COEFFICIENT:
         return math.log(math.comb(n, k))
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)

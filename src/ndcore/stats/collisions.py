@@ -1,4 +1,4 @@
-"""Collisions of fingerprints: how many to expect, and how long fingerprints must be (Broder 1997, §4.1; Broder 2000, §2)."""
+"""Collisions of fingerprints: how many to expect, and how long fingerprints must be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["expected_distinct", "expected_spurious", "fingerprint_bits", "finger
 
 
 def expected_distinct(shingles: int, bits: int = 64) -> float:
-    """Expected number of different fingerprints of `shingles` different shingles: E|f(S)| (Broder 1997, §4.1).
+    """Estimate the number of distinct fingerprints of `shingles` distinct shingles: E|f(S)|.
 
     2^l (1 − (1 − 2^−l)^n) = n − C(n, 2) / 2^l + … for a random function f into l bits.
 
@@ -22,6 +22,10 @@ def expected_distinct(shingles: int, bits: int = 64) -> float:
     bits : int
         l, at least 1.
 
+    References
+    ----------
+    Broder, "On the resemblance and containment of documents", 1997, §4.1. DOI 10.1109/SEQUEN.1997.666900.
+
     >>> round(expected_distinct(1000, 10), 2)
     638.54
     """
@@ -30,10 +34,10 @@ def expected_distinct(shingles: int, bits: int = 64) -> float:
 
 
 def fingerprint_error(shingles: int, bits: int = 64) -> float:
-    """Bound on what fingerprints of so many bits do to a resemblance: |r_{w,f} − r_w| (Broder 1997, §4.1).
+    """Bound the error |r_{w,f} − r_w| of a resemblance that is taken of fingerprints instead of shingles.
 
-    |A ∪ B| / 2^(l − 11): the resemblance of the sets of fingerprints differs from that of the sets of shingles by less, with
-    a probability above 99.9 % over random functions f into l bits.
+    The resemblances differ by less than |A ∪ B| / 2^(l − 11), with a probability above 99.9 % over random functions f into
+    l bits.
 
     Parameters
     ----------
@@ -41,15 +45,19 @@ def fingerprint_error(shingles: int, bits: int = 64) -> float:
         |A ∪ B|, at least 0.
     bits : int
         l, at least 1.
+
+    References
+    ----------
+    Broder, "On the resemblance and containment of documents", 1997, §4.1. DOI 10.1109/SEQUEN.1997.666900.
     """
     return math.ldexp(checked_int("shingles", shingles, 0), 11 - checked_int("bits", bits, 1))
 
 
 def expected_spurious(documents: int, bits: int = 64, groups: int = 1, need: int = 1) -> float:
-    """Expected number of pairs of a collection that share features only because fingerprints collide.
+    """Estimate the number of pairs of a collection that share features only because fingerprints collide.
 
-    documents (documents - 1) / 2 pairs, each with probability P(Binomial(groups, 2^-bits) >= need), the fingerprints
-    being taken as uniform. Functions that never verify report it.
+    Each of documents·(documents − 1) / 2 pairs does with probability P(Binomial(groups, 2^-bits) >= need), if fingerprints
+    are uniform. Functions that never verify pairs report it.
 
     Parameters
     ----------
@@ -59,6 +67,10 @@ def expected_spurious(documents: int, bits: int = 64, groups: int = 1, need: int
         Length of a fingerprint.
     groups, need : int
         Features per document, and how many must be equal.
+
+    References
+    ----------
+    Broder, "Identifying and filtering near-duplicate documents", 2000, §2. DOI 10.1007/3-540-45123-4_1.
     """
     documents = checked_int("documents", documents, 0)
     groups, _, need = checked_shape(groups, 1, need)
@@ -67,8 +79,12 @@ def expected_spurious(documents: int, bits: int = 64, groups: int = 1, need: int
 
 
 def fingerprint_bits(documents: int) -> int:
-    """Bits of a fingerprint that make spurious matches rare in a collection: 2 log2(documents) + 20, rounded up.
+    """Return the bits of a fingerprint that make spurious matches rare: 2 log2(documents) + 20, rounded up.
 
-    Broder 2000, §2. Then fewer than 2^-21 of such matches are expected per feature.
+    Fewer than 2^-21 spurious matches are then expected per feature.
+
+    References
+    ----------
+    Broder, "Identifying and filtering near-duplicate documents", 2000, §2. DOI 10.1007/3-540-45123-4_1.
     """
     return math.ceil(2.0 * math.log2(checked_int("documents", documents, 1))) + 20

@@ -100,7 +100,7 @@ class _Tails(NamedTuple):
 
 
 def _first(start: Floats, stop: Floats, holds: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
-    """Bisect for the first whole number from start on for which a monotonic test holds; stop where there is none before."""
+    """Find the first whole number from start on for which a monotonic test holds, or stop; by bisection."""
     low, high = start.copy(), stop.copy()
     while (low < high).any():
         middle = np.floor((low + high) / 2.0)

@@ -1,4 +1,4 @@
-"""Find how many samples an estimate needs, before any document is read (Broder 1997, §4.2)."""
+"""Find how many samples an estimate needs, before any document is read."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ndcore.checks import checked_int
+from ndcore.checks import checked_int, checked_probability
 from ndcore.stats.binomial import upper_tail
 
 __all__ = ["probability_within", "sample_size"]
 
 
 def probability_within(size: int, resemblance: float, error: float) -> float:
-    """Probability that the estimate from `size` samples is within `error` of the resemblance (Broder 1997, §4.2).
+    """Compute the probability that an estimate from `size` samples is within `error` of the resemblance.
 
-    p(s, r, ε) = sum of C(s, k) r^k (1 − r)^(s − k) over s(r − ε) <= k <= s(r + ε): binomial, as the number of equal minima
-    of a signature is. A sample in which nothing comes twice, as of a bottom sketch, does at least as well.
+    p(s, r, ε) = sum of C(s, k) r^k (1 − r)^(s − k) over s(r − ε) <= k <= s(r + ε): binomial, as is the number of minima
+    that agree in two signatures. A sample without replacement, such as a bottom sketch, does at least as well.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def probability_within(size: int, resemblance: float, error: float) -> float:
         s, at least 1.
     resemblance : float in [0, 1]
     error : float
-        ε, at least 0. Both are taken as the decimal numbers that they are written as, so that 0.7 + 0.1 is 0.8.
+        ε, at least 0. Both are read as decimal numbers, so that 0.7 + 0.1 is 0.8.
 
     Raises
     ------
@@ -34,7 +34,11 @@ def probability_within(size: int, resemblance: float, error: float) -> float:
 
     Notes
     -----
-    O(sqrt(size)) terms about.
+    About O(sqrt(size)) terms.
+
+    References
+    ----------
+    Broder, "On the resemblance and containment of documents", 1997, §4.2. DOI 10.1109/SEQUEN.1997.666900.
 
     >>> round(probability_within(100, 0.5, 0.1), 4)
     0.9648
@@ -49,15 +53,15 @@ def probability_within(size: int, resemblance: float, error: float) -> float:
 
 
 def sample_size(resemblance: float, error: float, confidence: float = 0.95) -> int:
-    """The least number of samples whose estimate is within `error` of the resemblance with probability `confidence`.
+    """Find the smallest number of samples whose estimate is within `error` of the resemblance with probability `confidence`.
 
-    The least s with `probability_within(s, resemblance, error)` >= confidence. That probability jumps up wherever s·(r ± ε)
-    passes a whole number and falls in between, so a few larger s may miss the confidence by a little.
+    This is the smallest s with `probability_within(s, resemblance, error)` >= confidence. The probability jumps up where
+    s·(r ± ε) passes a whole number and falls in between, so a few larger s may miss the confidence by a little.
 
     Parameters
     ----------
     resemblance : float in [0, 1]
-        0.5 asks for the most.
+        0.5 needs the most samples.
     error : float
         Above 0.
     confidence : float
@@ -72,20 +76,23 @@ def sample_size(resemblance: float, error: float, confidence: float = 0.95) -> i
     -----
     Every s is tried, from 1 on, each in O(1): some seconds per million.
 
+    References
+    ----------
+    Broder, "On the resemblance and containment of documents", 1997, §4.2. DOI 10.1109/SEQUEN.1997.666900.
+
     >>> sample_size(0.5, 0.1)
     90
     """
     r, epsilon = _checked(resemblance, error)
     if epsilon == 0:
         raise ValueError("error is 0; no number of samples estimates exactly, give an error above 0")
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence is {confidence}; it must lie strictly between 0 and 1, for example 0.95")
+    confidence = checked_probability("confidence", confidence, "0.95")
     misses = zip(_falls_short(r, epsilon), _falls_short(1 - r, epsilon), strict=True)
     return next(s for s, (below, above) in enumerate(misses, 1) if 1.0 - (below + above) >= confidence)
 
 
 def _falls_short(p: Fraction, error: Fraction) -> Iterator[float]:
-    """P(X < s(p − error)) for X binomial(s, p) and s = 1, 2, …, each from the one before."""
+    """Yield P(X < s(p − error)) for X binomial(s, p) and s = 1, 2, …, each from the one before."""
     success, failure = float(p), float(1 - p)
     bound, unit = (p - error).as_integer_ratio()
     below, term, most = 0.0, 0.0, -1  # P(X <= most), P(X = most)
