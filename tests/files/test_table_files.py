@@ -241,7 +241,7 @@ def test_where_tables_may_be(
     def fails(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ndcore.cli.dedup.write_clusters", fails)
+    monkeypatch.setattr("ndcore.cli.dedup_findings.write_clusters", fails)
     assert run("dedup", tmp_path / "in", "-o", tmp_path / "out2", "--table", tmp_path / "new.csv") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     capsys.readouterr()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import json
+import math
 import shutil
 import sys
 import time
@@ -18,15 +18,17 @@ import numpy as np
 
 from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import (
     COLLECTION,
     SKETCHES,
     all_sketches,
+    choose_settings,
     find_inputs,
     load_sketches,
+    only_rejected,
     open_documents,
     repeated,
-    settings,
     text_field,
     uniform,
 )
@@ -55,11 +57,10 @@ __all__ = ["cluster"]
 SHOWN = 5  # clusters on the terminal
 
 
-def cluster(args: argparse.Namespace) -> int:
+def cluster(args: Any) -> int:
     """``ndcore cluster``."""
     begun = time.monotonic()
-    if args.report is not None:
-        check_report(args, args.inputs)
+    check_report(args.report, args.overwrite, args.inputs, args.output)
     if args.dry_run:
         return _dry_run(args)
     made: Collection
@@ -81,10 +82,8 @@ def cluster(args: argparse.Namespace) -> int:
     return 0
 
 
-def _dry_run(args: argparse.Namespace) -> int:
+def _dry_run(args: Any) -> int:
     """What a collection of these inputs would take."""
-    from ndcore.cli.dry_run import of_cluster
-
     collection = next((path for path in args.inputs if is_collection(path)), None)
     if collection is not None:
         raise UsageError(f"--dry-run estimates what documents take, and {collection} is a collection")
@@ -93,13 +92,21 @@ def _dry_run(args: argparse.Namespace) -> int:
     sketcher = _sketcher(args, method)
     assert sketcher is not None
     _check_grouping(args, None, method)
-    return of_cluster(args, found, sketcher)
+    limit = math.inf if args.memory_limit is None else args.memory_limit
+
+    def memory(documents: float, stored: float, each: float) -> float:
+        return min(documents * 5 * each, limit) + 100 * documents
+
+    def disk(documents: float, stored: float, each: float) -> Range:
+        return Range(documents * 2 * each, documents * (2.6 * each + 200))
+
+    return dry_run(args, found, sketcher, Costs(memory, disk, Range(0.1, 1.0), 75), args.output)
 
 
 # ---- making
 
 
-def _again(args: argparse.Namespace) -> Collection:
+def _again(args: Any) -> Collection:
     """Other clusters of a collection that is there, or another collection of its sketches."""
     old = Collection.open(args.inputs[0])
     anew = args.output is None or Path(args.output).resolve() == Path(args.inputs[0]).resolve()
@@ -112,7 +119,7 @@ def _again(args: argparse.Namespace) -> Collection:
         return made
     _check_output(args, Inputs([]))
     _check_grouping(args, None, args.method or old.parameters["method"])
-    settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
+    choose_settings(args, [old.clustering.segments.parts[0]], modulus=args.modulus, seed=args.seed)
     source = _source(args, old, Inputs([]))
     _make_way(args, source)
     before = _finished(args, None, None, source)
@@ -129,7 +136,7 @@ _REGROUPED = {"inputs", "output", "report", "json", "threshold", "policy", "clus
 _OF_TEXTS = {"text_field", "id_field", "html_part", "include", "exclude", "hidden", "on_error"}
 
 
-def _refuse_others(args: argparse.Namespace, anew: bool) -> None:
+def _refuse_others(args: Any, anew: bool) -> None:
     """UsageError for an option that means nothing for a collection alone.
 
     Other clusters in its place (`anew`) take the options of `_REGROUPED`; another collection of it takes all but those of
@@ -145,7 +152,7 @@ def _refuse_others(args: argparse.Namespace, anew: bool) -> None:
             raise UsageError(f"{option} does nothing where the collection {args.inputs[0]} {does}{advice}")
 
 
-def _asked(args: argparse.Namespace, before: Clustering | None) -> dict[str, Any]:
+def _asked(args: Any, before: Clustering | None) -> dict[str, Any]:
     """What clusters are asked for: by the options, else as in a collection, else by default."""
     default = {"threshold": 0.5, "policy": "resemblance", "cluster": "star", "guard": None}
     asked = {name: getattr(args, name) for name in default}
@@ -156,7 +163,7 @@ def _asked(args: argparse.Namespace, before: Clustering | None) -> dict[str, Any
 
 
 def _check_grouping(
-    args: argparse.Namespace, before: Clustering | None, method: str, floor: float | None = None
+    args: Any, before: Clustering | None, method: str, floor: float | None = None
 ) -> None:
     """UsageError where there are no such clusters; `floor`: where the pairs of `before` begin, if no others are counted."""
     asked = _asked(args, before)
@@ -185,7 +192,7 @@ def _with_places(made: Collection, old: Collection | None, texts: Documents | Sk
 
 
 @contextlib.contextmanager
-def _telling_what_is_left(args: argparse.Namespace) -> Iterator[None]:
+def _telling_what_is_left(args: Any) -> Iterator[None]:
     """Say in ``args.outcome.message`` what an interruption, or an error, leaves: a collection to go on with."""
     try:
         yield
@@ -196,7 +203,7 @@ def _telling_what_is_left(args: argparse.Namespace) -> Iterator[None]:
         raise
 
 
-def _left(args: argparse.Namespace, source: dict[str, Any], error: BaseException) -> str:
+def _left(args: Any, source: dict[str, Any], error: BaseException) -> str:
     """Return what to say of the collection of this source that is there; one without a single document is taken away.
 
     Nothing of another collection, and of one whose description cannot be read: they are not of this run.
@@ -220,7 +227,7 @@ def _left(args: argparse.Namespace, source: dict[str, Any], error: BaseException
 
 
 @contextlib.contextmanager
-def _refusing(args: argparse.Namespace) -> Iterator[None]:
+def _refusing(args: Any) -> Iterator[None]:
     """UsageError where the output is something else than a collection to go on with."""
     try:
         yield
@@ -229,7 +236,7 @@ def _refusing(args: argparse.Namespace) -> Iterator[None]:
                          "collection") from error
 
 
-def _how(args: argparse.Namespace) -> dict[str, Any]:
+def _how(args: Any) -> dict[str, Any]:
     return {
         **_asked(args, None),
         "max_holders": args.max_holders or 1000, "run": args.run_length or RUN,
@@ -237,7 +244,7 @@ def _how(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _found(args: argparse.Namespace) -> Inputs:
+def _found(args: Any) -> Inputs:
     """What the inputs stand for, once the output is known to be one that can be written."""
     if args.output is None:
         raise UsageError("name the directory of the new collection: -o COLLECTION")
@@ -248,7 +255,7 @@ def _found(args: argparse.Namespace) -> Inputs:
     return found
 
 
-def _build(args: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[Collection, Documents | Sketches]:
+def _build(args: Any, stack: contextlib.ExitStack) -> tuple[Collection, Documents | Sketches]:
     """Build a collection, or go on with one; `stack` closes what is read."""
     found = _found(args)
     old = _extended(args, found)
@@ -257,7 +264,7 @@ def _build(args: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[Colle
     if all_sketches(found.sources, "IN"):
         texts = load_sketches([source.path for source in found.sources])
         _check_grouping(args, before, _method(args, old, texts))
-        settings(args, [texts], ("modulus", "seed"))
+        choose_settings(args, [texts], modulus=args.modulus, seed=args.seed)
         ids: Any = texts.ids
     else:
         texts = stack.enter_context(open_documents(args, found))
@@ -282,7 +289,7 @@ def _build(args: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[Colle
         return _with_places(made, old, texts), texts
 
 
-def _extended(args: argparse.Namespace, found: Inputs) -> Collection | None:
+def _extended(args: Any, found: Inputs) -> Collection | None:
     """Return the collection among the inputs, which is taken out of them; None without."""
     collections = [source for source in found.sources if source.kind == COLLECTION]
     if not collections:
@@ -296,10 +303,10 @@ def _extended(args: argparse.Namespace, found: Inputs) -> Collection | None:
 
 
 def _extend(
-    args: argparse.Namespace, old: Collection, texts: Documents | Sketches, ids: Any, how: dict[str, Any]
+    args: Any, old: Collection, texts: Documents | Sketches, ids: Any, how: dict[str, Any]
 ) -> Collection:
     """Build a collection of an old one and of new documents; what of `how` is no option of the command is as there."""
-    settings(args, [old.clustering.segments.parts[0]], ("modulus", "seed"))
+    choose_settings(args, [old.clustering.segments.parts[0]], modulus=args.modulus, seed=args.seed)
     if args.method not in (None, old.parameters["method"]):
         raise UsageError(f"{old.path} was made with --method {old.parameters['method']}, not {args.method}; leave it out")
     changes = {name: getattr(args, name) for name in ("threshold", "policy", "cluster", "guard", "max_holders")}
@@ -307,7 +314,7 @@ def _extend(
 
 
 def _finished(
-    args: argparse.Namespace, old: Collection | None, texts: Documents | Sketches | None, source: dict[str, Any]
+    args: Any, old: Collection | None, texts: Documents | Sketches | None, source: dict[str, Any]
 ) -> Collection | None:
     """Return the collection that this very command has finished before, when it was interrupted after that; or None."""
     if not is_collection(args.output):
@@ -334,13 +341,14 @@ class _Later:
         self.documents, self.output = documents, output
 
     def __iter__(self) -> Any:
-        if not len(self.documents) and self.documents.rejected:
+        error = only_rejected(self.documents)
+        if error is not None:
             shutil.rmtree(self.output)  # an unfinished collection of nothing
-            raise DocumentError(*self.documents.rejected[0])
+            raise error
         return iter(uniform(self.documents.ids))
 
 
-def _check_output(args: argparse.Namespace, found: Inputs) -> None:
+def _check_output(args: Any, found: Inputs) -> None:
     place = Path(args.output)
     for source in found.sources:
         if source.location and Path(source.location).resolve().is_relative_to(place.resolve()):
@@ -348,7 +356,7 @@ def _check_output(args: argparse.Namespace, found: Inputs) -> None:
     check_output(args.output, "collection", overwrite=True, folder=True)  # what is unfinished goes on
 
 
-def _make_way(args: argparse.Namespace, source: dict[str, Any]) -> None:
+def _make_way(args: Any, source: dict[str, Any]) -> None:
     """With ``--overwrite``, remove the collection in the output, unless it is what this command left when interrupted.
 
     What is in the output from now on is of this run if it is of ``args.source``.
@@ -365,7 +373,7 @@ def _make_way(args: argparse.Namespace, source: dict[str, Any]) -> None:
     args.source = source
 
 
-def _source(args: argparse.Namespace, old: Collection | None, found: Inputs) -> dict[str, Any]:
+def _source(args: Any, old: Collection | None, found: Inputs) -> dict[str, Any]:
     """Return what tells that inputs are those of an interrupted run, read and sketched in the same way.
 
     Of a file, its size and date; of a stream, which has been copied, a digest of the copy; of a collection, its description.
@@ -401,7 +409,7 @@ def _text_bytes(found: Inputs) -> int:
     return sizes
 
 
-def _method(args: argparse.Namespace, old: Collection | None, texts: Documents | Sketches) -> Any:
+def _method(args: Any, old: Collection | None, texts: Documents | Sketches) -> Any:
     if args.method is not None or old is not None:
         return args.method or (None if old is None else old.parameters["method"])
     if isinstance(texts, Sketches):
@@ -409,8 +417,8 @@ def _method(args: argparse.Namespace, old: Collection | None, texts: Documents |
     return "shingles"
 
 
-def _sketcher(args: argparse.Namespace, method: str) -> Sketcher | None:
-    shingling, numbers = settings(args, (), ("modulus", "seed"))
+def _sketcher(args: Any, method: str) -> Sketcher | None:
+    shingling, numbers = choose_settings(args, (), modulus=args.modulus, seed=args.seed)
     seed = numbers.get("seed", 1)
     if method == "features":
         from ndcore.filters.search import design_filter
@@ -532,7 +540,7 @@ def _told(ident: str, place: Place | None) -> str:
     return f"{printable(str(place))} ({printable(ident, 60)})"
 
 
-def _write_report(args: argparse.Namespace, made: Collection, documents: Documents | Sketches | None) -> None:
+def _write_report(args: Any, made: Collection, documents: Documents | Sketches | None) -> None:
     from ndcore.report.collection import from_clustering
     from ndcore.report.page import render
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ndcore._version import __version__ as version
 from ndcore.cli.cluster import places_of
-from ndcore.cli.dedup_tables import ASSIGNED
+from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, RUNNING, Commands, add_json, add_overwrite
-from ndcore.cli.outputs import binary
+from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
 from ndcore.cli.summary import printable
 from ndcore.collection.clustering import CLASSES
 from ndcore.collection.collection import Collection
-from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.provenance import SavedPlaces
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
@@ -37,7 +35,7 @@ def add_clusters(commands: Commands) -> None:
         "for it), representative (the id of that one), class, resemblance to it, and cluster_size; and where document and "
         "representative stand: file and line (row, or record), of archives the offset and the date.",
     )
-    p.set_defaults(run=run_clusters)
+    p.set_defaults(run=run_clusters, options=ClustersOptions)
     p.add_argument("collection", metavar="COLLECTION", help="the directory that ndcore cluster made")
     output = p.add_argument_group(OUTPUT)
     output.add_argument("-o", "--output", metavar="FILE", default="-",
@@ -48,37 +46,46 @@ def add_clusters(commands: Commands) -> None:
     running.add_argument("-q", "--quiet", action="store_true", help="do not say how many rows there are")
 
 
-def run_clusters(args: argparse.Namespace) -> int:
-    """``ndcore clusters``."""
-    if args.output == STDOUT and args.json:
-        raise UsageError("--json and -o - both write to standard output; name a file, or leave --json out")
-    if args.output == STDOUT:
-        stream, args.outcome.printed = binary(sys.stdout), True
-        write_json_lines(stream, _collection(Collection.open(args.collection)))
+@dataclass(frozen=True, kw_only=True)
+class ClustersOptions(Options):
+    """The options of ``ndcore clusters``."""
+
+    collection: str
+    output: str
+    overwrite: bool
+    json: bool
+    quiet: bool
+
+
+def run_clusters(options: ClustersOptions) -> int:
+    """Run ``ndcore clusters``, and return the exit code."""
+    if options.output == STDOUT:
+        stream = standard_output(options.json, "name a file")
+        options.outcome.printed = True
+        write_json_lines(stream, _table(Collection.open(options.collection)))
         stream.flush()
         return 0
-    with TableFile(args.output, args.overwrite, [args.collection]) as file:
-        rows = file.write(_collection(Collection.open(args.collection)))
+    with TableFile(options.output, options.overwrite, [options.collection]) as file:
+        rows = file.write(_table(Collection.open(options.collection)))
         file.commit()
-    args.outcome.written = True
-    if args.json:
-        print(json.dumps({"ndcore": version, "output": args.output, "documents": rows}, indent=2))
-    elif not args.quiet:
-        print(f"{counted(rows, 'document')} in {printable(args.output)}")
+    options.outcome.written = True
+    if options.json:
+        print(json.dumps({"ndcore": version, "output": options.output, "documents": rows}, indent=2))
+    elif not options.quiet:
+        print(f"{counted(rows, 'document')} in {printable(options.output)}")
     return 0
 
 
-def _collection(made: Collection) -> Table:
-    """A row for each document of a collection."""
+def _table(made: Collection) -> Table:
+    """Return a row for each document of a collection."""
     places = places_of(made)
-    kinds: list[tuple[str, Any]] = [] if places is None else [("file", "string"), ("line", "integer")]
-    kinds += [("offset", "integer"), ("date", "time")] if places is not None and places.of_archives else []
-    own, others = ([Column(prefix + name, kind) for name, kind in kinds] for prefix in ("", "representative_"))
-    columns = [Column("id", "id"), *own, Column("cluster", "integer"), Column("representative", "id"), *others, *ASSIGNED]
-    return Table(columns, _members(made, places, len(kinds)), len(made) == 0 or isinstance(made.names[0], int))
+    kinds = [] if places is None else place_columns(places.of_archives)
+    others = [Column(f"representative_{column.name}", column.kind) for column in kinds]
+    columns = [Column("id", "id"), *kinds, Column("cluster", "integer"), Column("representative", "id"), *others, *ASSIGNED]
+    return Table(columns, _rows(made, places, len(kinds)), len(made) == 0 or isinstance(made.names[0], int))
 
 
-def _members(made: Collection, places: SavedPlaces | None, width: int) -> Iterator[tuple[Any, ...]]:
+def _rows(made: Collection, places: SavedPlaces | None, width: int) -> Iterator[tuple[Any, ...]]:
     found, names = made.clustering, made.names
     sizes = found.cluster_sizes
 

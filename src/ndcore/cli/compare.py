@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
+from typing import Any
 
 from ndcore.cli import compare_text
 from ndcore.cli.compare_page import compare_page
@@ -58,11 +58,10 @@ def add_compare(commands: Commands) -> None:
     add_record(p.add_argument_group(INPUT))
 
 
-def run_compare(args: argparse.Namespace) -> int:
+def run_compare(args: Any) -> int:
     """``ndcore compare``."""
     refuse_stdin_twice([args.a, args.b])
-    if args.report is not None:
-        check_report(args, [name.partition("#")[0] for name in (args.a, args.b)])
+    check_report(args.report, args.overwrite, [name.partition("#")[0] for name in (args.a, args.b)])
     shingling = shingling_of(args)
     advice = "" if args.unit == "byte" else ", or compare with --unit byte"
     a, b = (

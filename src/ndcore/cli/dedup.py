@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
+import math
 import sys
 import time
-from typing import Any
+from typing import IO, Any
 
 from ndcore.cli import summary, thresholds
+from ndcore.cli.dedup_findings import Findings
 from ndcore.cli.dedup_page import dedup_page
-from ndcore.cli.dedup_run import RECORD_FORMATS, Run
+from ndcore.cli.dedup_run import DedupOptions, Run
 from ndcore.cli.dedup_tables import documents_of, pairs_of
-from ndcore.cli.dry_run import of_dedup
-from ndcore.cli.inputs import COLLECTION, SKETCHES, all_sketches, find_inputs
+from ndcore.cli.dry_run import Costs, Range, dry_run
+from ndcore.cli.inputs import COLLECTION, SKETCHES, all_sketches, choose_settings, find_inputs
 from ndcore.cli.options import (
     DUPLICATES,
     INPUT,
@@ -22,26 +23,34 @@ from ndcore.cli.options import (
     OUTPUT,
     SHINGLES,
     Commands,
+    Group,
     add_dry_run,
     add_fields,
     add_json,
+    add_num_perm,
     add_overwrite,
     add_report,
     add_running,
-    add_shingling,
+    add_seed,
+    add_tokens,
 )
-from ndcore.cli.outputs import binary, check_report, write_page
+from ndcore.cli.outputs import check_report, standard_output, write_page
 from ndcore.cli.summary import printable
 from ndcore.cli.values import integer, keep
 from ndcore.cli.values import thresholds as ascending_thresholds
+from ndcore.files.documents import sizes
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import RECORDS, WHOLE
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Inputs
 from ndcore.files.table_files import TableFile, check_apart
+from ndcore.filters.search import design_filter
+from ndcore.sketch.minhash import MinHasher
 
 __all__ = ["add_dedup"]
+
+RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
 
 
 def add_dedup(commands: Commands) -> None:
@@ -56,27 +65,39 @@ def add_dedup(commands: Commands) -> None:
         "as they are, a row of a table as an object of its columns, a text, a page or a document of an archive as "
         '{"id": ..., "text": ...}.',
     )
-    p.set_defaults(run=run_dedup)
+    p.set_defaults(run=run_dedup, options=DedupOptions)
     p.add_argument("inputs", nargs="+", metavar="IN", help="what to deduplicate")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument(
+    _add_outputs(p.add_argument_group(OUTPUT))
+    _add_duplicates(p.add_argument_group(DUPLICATES))
+    shingles = p.add_argument_group(SHINGLES)
+    add_tokens(shingles)
+    add_num_perm(shingles)
+    add_seed(shingles)
+    add_fields(p.add_argument_group(INPUT))
+    add_dry_run(add_running(p, "spill to disk past this, for instance 2G"))
+
+
+def _add_outputs(group: Group) -> None:
+    group.add_argument(
         "-o", "--output", required=True, metavar="OUTDIR",
         help="directory to write; it must not exist. -: print the records that are kept",
     )
-    add_overwrite(output, "OUTDIR and the page of --report if ndcore wrote them, and any file of the names of --table and "
+    add_overwrite(group, "OUTDIR and the page of --report if ndcore wrote them, and any file of the names of --table and "
                   "--pairs")
-    output.add_argument(
+    group.add_argument(
         "--annotate", action="store_true", help="write all records with their verdict to annotated/ instead of kept/"
     )
-    output.add_argument(
+    group.add_argument(
         "--table", metavar="FILE",
         help="write all documents, kept ones too, with their cluster and its size to a .parquet, .csv or .jsonl file",
     )
-    output.add_argument("--pairs", metavar="FILE", help="write the pairs that were accepted to such a file")
-    add_report(output, "charts, the largest clusters, texts side by side")
-    add_json(output, "print summary.json instead of the report")
-    found = p.add_argument_group(DUPLICATES)
-    found.add_argument(
+    group.add_argument("--pairs", metavar="FILE", help="write the pairs that were accepted to such a file")
+    add_report(group, "charts, the largest clusters, texts side by side")
+    add_json(group, "print summary.json instead of the report")
+
+
+def _add_duplicates(group: Group) -> None:
+    group.add_argument(
         "--threshold",
         dest="thresholds",
         type=ascending_thresholds,
@@ -85,12 +106,12 @@ def add_dedup(commands: Commands) -> None:
         help="resemblance (Jaccard similarity) from which documents are duplicates (default 0.8). Several, as 0.7,0.8,0.9: "
         "the inputs are read once, and OUTDIR gets a folder for each",
     )
-    found.add_argument(
+    group.add_argument(
         "--against", action="append", default=[], metavar="IN",
         help="drop what is in this file, directory, file of signatures or collection of signatures (ndcore cluster --method "
         "features) already, which stays as it is; give it once for each",
     )
-    found.add_argument(
+    group.add_argument(
         "--keep",
         type=keep,
         default=("first", ""),
@@ -98,115 +119,111 @@ def add_dedup(commands: Commands) -> None:
         help="which document of a cluster stays: first, longest, FIELD:desc or FIELD:asc (default first); in archives "
         "the fields are url, host and date",
     )
-    found.add_argument("--by", metavar="FIELD", help="never compare documents that differ in this field")
-    found.add_argument(
+    group.add_argument("--by", metavar="FIELD", help="never compare documents that differ in this field")
+    group.add_argument(
         "--one-per",
         metavar="FIELD",
         help="of documents with the same value in this field keep at most the first by --keep, whatever their texts: "
         "--one-per url --keep date:desc keeps the newest capture of every page",
     )
-    found.add_argument(
+    group.add_argument(
         "--clustering",
         dest="cluster",
         choices=("star", "components", "greedy"),
         default="star",
         help="how pairs become clusters (default star)",
     )
-    found.add_argument(
+    group.add_argument(
         "--max-holders",
         type=integer(2),
         default=1000,
         metavar="N",
         help="length from which a run of equal features is compared by representatives (default 1000)",
     )
-    add_shingling(p.add_argument_group(SHINGLES))
-    add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p, "spill to disk past this, for instance 2G"))
 
 
-def run_dedup(args: argparse.Namespace) -> int:
-    """``ndcore dedup``."""
+def run_dedup(options: DedupOptions) -> int:
+    """Run ``ndcore dedup``, and return the exit code."""
     begun = time.monotonic()
-    args.threshold = args.thresholds[0]  # the others follow from what is found for the lowest
-    if len(args.thresholds) > 1:
-        _refuse_several(args)
-    if args.output == STDOUT and args.json:
-        raise UsageError("--json and -o - both write to standard output; give a directory, or leave --json out")
-    if args.output == STDOUT:
-        binary(sys.stdout)  # or it is refused, before anything is read
-    output = None if args.output == STDOUT else OutputDirectory(args.output, args.overwrite)
-    found, known = find_inputs(args, (args.inputs, {SKETCHES}), (args.against, {SKETCHES, COLLECTION}))
+    _refuse_several(options)
+    stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
+    output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
+    found, known = find_inputs(options, (options.inputs, {SKETCHES}), (options.against, {SKETCHES, COLLECTION}))
     if output is not None:
         output.refuse_overlap([*found.sources, *known.sources])
-    if args.report is not None:
-        check_report(args, [*args.inputs, *args.against])
-    tables = _tables(args)
-    refuse(args, found, known)
-    if args.dry_run:
-        return of_dedup(args, found, known)
+    check_report(options.report, options.overwrite, [*options.inputs, *options.against], options.output)
+    tables = _tables(options)
+    _refuse(options, found, known)
+    if options.dry_run:
+        return _dry_run(options, found, known)
     with contextlib.ExitStack() as stack:
-        run = Run(args, found, known, stack)
+        run = Run(options, found, known, stack)
+        outputs: list[OutputDirectory | TableFile] = [*tables.values()]
         if output is not None:
-            stack.enter_context(output)
-        for table in tables:
-            stack.enter_context(table)
-        run.find_duplicates()
-        _write_tables(run, tables)
-        account = _write(run, output)
-        page = dedup_page(run, account) if args.report is not None else None
-        if output is not None:
-            output.commit()
-        for table in tables:
-            table.commit()
-        args.outcome.written = True
-    if page is not None:
-        write_page(args.report, page)
-    stream = sys.stderr if output is None else sys.stdout
-    if args.json:
+            outputs.insert(0, output)
+        for each in outputs:
+            stack.enter_context(each)
+        findings = Findings.of(run)
+        for name, table in tables.items():
+            table.write(documents_of(findings) if name == "table" else pairs_of(findings))
+        account = _write(findings, output, stdout)
+        page = None if options.report is None else dedup_page(findings, account)
+        for each in outputs:
+            each.commit()
+        options.outcome.written = True
+    if options.report is not None and page is not None:
+        write_page(options.report, page)
+    if options.json:
         print(json.dumps(account, indent=2))
-    elif not args.quiet:
-        if len(args.thresholds) > 1:
-            thresholds.print_table(account, summary.notes(account, args.output), args.output, stream)
-        else:
-            summary.report(account, run.verdicts, args.output, stream, run.shown, run.example())
-        if page is not None:
-            print(f"The report for a browser is {printable(args.report)}", file=stream)
-        for table in tables:
-            print(f"A table for other programs is {printable(table.path)}", file=stream)
+    elif not options.quiet:
+        _report(findings, account, [table.path for table in tables.values()])
         if sys.stderr.isatty():
             print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
     return 0
 
 
-def _refuse_several(args: argparse.Namespace) -> None:
-    """UsageError for outputs that hold the result of one threshold."""
-    for option, given in (("-o -", args.output == STDOUT), ("--table", args.table), ("--pairs", args.pairs)):
-        if given:
+def _write(findings: Findings, output: OutputDirectory | None, stdout: IO[bytes] | None) -> dict[str, Any]:
+    """Write the result to standard output, or below a directory; of several thresholds, to a folder each."""
+    if stdout is not None:
+        return findings.print(stdout)
+    assert output is not None
+    return findings.write(output) if len(findings.run.options.thresholds) == 1 else thresholds.write_each(findings, output)
+
+
+def _report(findings: Findings, account: dict[str, Any], tables: list[str]) -> None:
+    """Print the report for people: to standard error where the records are on standard output."""
+    options = findings.run.options
+    stream = sys.stderr if options.output == STDOUT else sys.stdout
+    if len(options.thresholds) > 1:
+        thresholds.print_table(account, summary.notes(account, options.output), options.output, stream)
+    else:
+        summary.report(account, findings.verdicts, options.output, stream, findings.shown, findings.example())
+    if options.report is not None:
+        print(f"The report for a browser is {printable(options.report)}", file=stream)
+    for path in tables:
+        print(f"A table for other programs is {printable(path)}", file=stream)
+
+
+# ---- before anything is read
+
+
+def _refuse_several(options: DedupOptions) -> None:
+    """Raise UsageError for outputs that hold the result of one threshold, where several are given."""
+    for option, given in (("-o -", options.output == STDOUT), ("--table", options.table), ("--pairs", options.pairs)):
+        if given and len(options.thresholds) > 1:
             raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
 
 
-def _write(run: Run, output: OutputDirectory | None) -> dict[str, Any]:
-    """Write the result to standard output, or below a directory; of several thresholds, to a folder each."""
-    if output is None:
-        return run.print()
-    several = run.args.thresholds
-    return thresholds.write_each(run, output, several) if len(several) > 1 else run.write(output)
+def _tables(options: DedupOptions) -> dict[str, TableFile]:
+    """Check the files of --table and --pairs, and return those that are asked for."""
+    paths = {name: path for name, path in (("table", options.table), ("pairs", options.pairs)) if path is not None}
+    check_apart([options.output, options.report, *paths.values()])
+    inputs = [*options.inputs, *options.against]
+    return {name: TableFile(path, options.overwrite, inputs) for name, path in paths.items()}
 
 
-def _tables(args: argparse.Namespace) -> list[TableFile]:
-    """The files of --table and --pairs."""
-    paths = [path for path in (args.table, args.pairs) if path is not None]
-    check_apart([args.output, args.report, *paths])
-    return [TableFile(path, args.overwrite, [*args.inputs, *args.against]) for path in paths]
-
-
-def _write_tables(run: Run, tables: list[TableFile]) -> None:
-    for table in tables:
-        table.write(documents_of(run) if table.path == run.args.table else pairs_of(run))
-
-
-def refuse(args: argparse.Namespace, found: Inputs, known: Inputs) -> None:
-    """Raise, before anything is read, what a run of ``ndcore dedup`` over these inputs would refuse.
+def _refuse(options: DedupOptions, found: Inputs, known: Inputs) -> None:
+    """Refuse, before anything is read, options and inputs that do not go together.
 
     Raises
     ------
@@ -218,20 +235,39 @@ def refuse(args: argparse.Namespace, found: Inputs, known: Inputs) -> None:
     sources, sketched = found.sources, all_sketches(found.sources, "IN")
     all_sketches(known.sources, "--against")
     if not sources:
-        raise summary.nothing_found(args.inputs[0], found.ignored)
-    if args.by and known.sources:
+        raise summary.nothing_found(options.inputs[0], found.ignored)
+    if options.by and known.sources:
         raise UsageError("--by cannot be combined with --against: run ndcore dedup once for each group")
-    if args.annotate and (args.output != STDOUT or sketched):
+    if options.annotate and (options.output != STDOUT or sketched):
         plain = next((source.path for source in sources if source.location and source.kind not in RECORDS), None)
         if plain is not None:
             raise UsageError(f"--annotate needs records ({RECORD_FORMATS}): {plain} has no place for an annotation")
-    by_field = bool(args.keep[1] or args.by or args.one_per)
-    if by_field or args.keep[0] == "longest":
-        keep = "--keep " + ":".join(filter(None, args.keep))
-        option = "--by" if args.by else "--one-per" if args.one_per else keep
+    by_field = bool(options.keep[1] or options.by or options.one_per)
+    if by_field or options.keep[0] == "longest":
+        keep = "--keep " + ":".join(filter(None, options.keep))
+        option = "--by" if options.by else "--one-per" if options.one_per else keep
         if sketched:
             raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
         whole = next((source for source in sources if source.kind in WHOLE), None)
         if by_field and whole is not None:
             kind = "an HTML" if whole.kind == "html" else "a text"
             raise UsageError(f"{option} needs records with fields ({RECORD_FORMATS}): {whole.path} is {kind} file")
+
+
+def _dry_run(options: DedupOptions, found: Inputs, known: Inputs) -> int:
+    """Estimate what the run would take; documents of --against are read too."""
+    shingling, numbers = choose_settings(options, [], num_perm=options.num_perm, seed=options.seed)
+    try:
+        num_perm = design_filter(options.thresholds[0], num_perm=numbers.get("num_perm", 84)).num_perm
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    sketcher = MinHasher(num_perm, 32, numbers.get("seed", 1), shingling)
+    limit = math.inf if options.memory_limit is None else options.memory_limit
+
+    def memory(documents: float, stored: float, each: float) -> float:
+        return min(documents * 4 * num_perm, limit) + 330 * documents
+
+    copied = 0 if options.output == STDOUT else sum(sizes(found.sources))
+    several = len(options.thresholds)
+    costs = Costs(memory, lambda *_: Range(0, several * copied), Range(0.3 * several, 1.5 + 0.5 * several), 20)
+    return dry_run(options, Inputs([*found.sources, *known.sources]), sketcher, costs, options.output)

@@ -5,26 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from ndcore.cli import summary
-from ndcore.cli.dedup_run import Run
+from ndcore.cli.dedup_findings import Findings
 from ndcore.report.dedup import from_near_duplicates
 from ndcore.report.model import ROWS, Table
 from ndcore.report.page import render
 
 
-def dedup_page(run: Run, account: dict[str, Any]) -> str:
-    """The report of a run. `account` is the content of ``summary.json``."""
+def dedup_page(findings: Findings, account: dict[str, Any]) -> str:
+    """Render the report of a run. `account` is the content of ``summary.json``."""
     parameters = [(name, _shown(value)) for name, value in account["parameters"].items() if value not in (None, [], False)]
+    options = findings.run.options
+    notes = summary.notes({**account, "without_shingles": 0}, options.output)  # the result has that note
     report = from_near_duplicates(
-        run.result,
-        name=run.shown if account["repeated_ids"] else lambda position: str(run.verdicts.name(position)),
+        findings.result,
+        name=findings.shown if account["repeated_ids"] else lambda position: str(findings.verdicts.name(position)),
         rejected=account["counts"]["rejected"],
-        notes=[f"{note}." for note in summary.notes({**account, "without_shingles": 0}, run.args.output)],  # the result
+        notes=[f"{note}." for note in notes],
         tables=[
             *_thresholds(account), _inputs("Inputs", account["inputs"]), *_against(account["against"]),
-            *_rejected(account["rejected"], summary.lists(run.args.output)),
+            *_rejected(account["rejected"], summary.lists(options.output)),
         ],
         parameters=[(name, value) for name, value in parameters if name != "threshold"],
-        command=run.args.command_line,
+        command=options.command_line,
     )
     return render(report)
 

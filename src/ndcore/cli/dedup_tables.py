@@ -1,67 +1,62 @@
-"""Results as tables: every document with its cluster, and the pairs."""
+"""The results of ``ndcore dedup`` as tables: every document with its cluster, and the pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from ndcore.cli.dedup_run import Run
-from ndcore.files.documents import Documents
+from ndcore.cli.dedup_findings import Findings
+from ndcore.cli.outputs import ASSIGNED, place_columns
 from ndcore.files.table_files import Column, Table
 from ndcore.files.verdicts import finite
 
-__all__ = ["ASSIGNED", "documents_of", "pairs_of"]
-
-Columns = list[Column]
+__all__ = ["documents_of", "pairs_of"]
 
 
-def documents_of(run: Run) -> Table:
+def documents_of(findings: Findings) -> Table:
     """Return a row for each document of a deduplication, kept ones too."""
-    places = _Places(run)
+    run, places = findings.run, _Places(findings)
     columns = [Column("id", "id"), *places.columns(""), Column("cluster", "integer"), Column("representative", "id"),
                *places.columns("representative_"), *ASSIGNED]
     more = [Column("against", "truth")] if run.known is not None else []
-    more += [Column("estimated", "truth")] if run.sketched or run.against_sketched else []
-    return Table([*columns, *more], _documents(run, places, [column.name for column in more]), _are_numbers(run))
+    more += [Column("estimated", "truth")] if run.estimated else []
+    rows = _documents(findings, places, [column.name for column in more])
+    return Table([*columns, *more], rows, _are_numbers(findings))
 
 
-def pairs_of(run: Run) -> Table:
+def pairs_of(findings: Findings) -> Table:
     """Return a row for each pair of `NearDuplicates.pairs`."""
-    places = _Places(run)
+    places = _Places(findings)
     columns = [
         Column("a", "integer"), Column("a_id", "id"), *places.columns("a_"),
         Column("b", "integer"), Column("b_id", "id"), *places.columns("b_"),
         Column("class", "string"), Column("resemblance", "number"), Column("estimated", "truth"),
     ]
-    return Table(columns, _pairs(run, places), _are_numbers(run))
-
-
-ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("cluster_size", "integer")]
+    return Table(columns, _pairs(findings, places), _are_numbers(findings))
 
 
 class _Places:
-    """The columns that tell where documents stand: those that the inputs, or those of --against, have."""
+    """The columns that say where documents stand: all that the inputs or the documents of --against have."""
 
-    def __init__(self, run: Run) -> None:
-        self.run, self.n = run, len(run.verdicts)
-        sides = [side for side in (run.texts, run.known) if isinstance(side, Documents)]
-        self.kinds: list[tuple[str, Any]] = [("file", "string"), ("line", "integer")] if sides else []
-        if any(source.kind == "archive" for side in sides for source in side.sources):
-            self.kinds += [("offset", "integer"), ("date", "time")]
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        documents = [side for side in findings.run.sides if not side.sketched]
+        archives = any(source.kind == "archive" for side in documents for source in side.sources)
+        self.kinds = place_columns(archives) if documents else []
 
-    def columns(self, prefix: str) -> Columns:
-        return [Column(prefix + name, kind) for name, kind in self.kinds]
+    def columns(self, prefix: str) -> list[Column]:
+        """Return the columns, with a prefix to their names."""
+        return [Column(prefix + column.name, column.kind) for column in self.kinds]
 
     def of(self, position: int) -> tuple[Any, ...]:
-        """The values of these columns; positions as of `Verdicts.name`."""
-        run, n = self.run, self.n
-        side, inside = (run.texts, position) if position < n else (run.known, position - n)
-        place: tuple[Any, ...] = side.place(inside) if isinstance(side, Documents) else (None,) * 4
+        """Return the values of the columns for a document."""
+        side, inside = self.findings.locate(position)
+        place: tuple[Any, ...] = (None,) * 4 if side.documents is None else side.documents.place(inside)
         return place[: len(self.kinds)]
 
 
-def _documents(run: Run, places: _Places, more: list[str]) -> Iterator[tuple[Any, ...]]:
-    verdicts = run.verdicts
+def _documents(findings: Findings, places: _Places, more: list[str]) -> Iterator[tuple[Any, ...]]:
+    verdicts = findings.verdicts
     for position, label in enumerate(verdicts.labels.tolist()):
         said = verdicts.describe(position)
         yield (
@@ -70,8 +65,8 @@ def _documents(run: Run, places: _Places, more: list[str]) -> Iterator[tuple[Any
         )
 
 
-def _pairs(run: Run, places: _Places) -> Iterator[tuple[Any, ...]]:
-    result, name = run.result, run.verdicts.name
+def _pairs(findings: Findings, places: _Places) -> Iterator[tuple[Any, ...]]:
+    result, name = findings.result, findings.verdicts.name
     columns = [*result.pairs, result.pair_classes, result.estimated]
     for start in range(0, len(result.estimated), 1 << 16):
         part = [column[start : start + (1 << 16)].tolist() for column in columns]
@@ -79,9 +74,7 @@ def _pairs(run: Run, places: _Places) -> Iterator[tuple[Any, ...]]:
             yield a, name(a), *places.of(a), b, name(b), *places.of(b), verdict, finite(resemblance), estimated
 
 
-def _are_numbers(run: Run) -> bool:
-    return all(_all_numbers(side) for side in (run.verdicts.ids, run.verdicts.against))
-
-
-def _all_numbers(ids: Iterable[Any]) -> bool:
-    return all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ident in ids)
+def _are_numbers(findings: Findings) -> bool:
+    """Tell whether all ids are integers of 64 bits."""
+    sides = (findings.verdicts.ids, findings.verdicts.against)
+    return all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ids in sides for ident in ids)

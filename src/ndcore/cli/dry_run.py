@@ -6,7 +6,6 @@ time that its share of the bytes is worth has passed; what they hold for each by
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import json
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from ndcore._pipeline import Batch
-from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents, settings
+from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
+from ndcore.cli.options import DocumentOptions
 from ndcore.cli.summary import plain, printable
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.documents import Rejected, sizes
@@ -27,7 +27,6 @@ from ndcore.files.errors import UsageError
 from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Inputs, Source
-from ndcore.filters.search import design_filter
 from ndcore.human import counted, human_bytes
 from ndcore.parallel import thread_count
 from ndcore.progress import resolve
@@ -36,7 +35,7 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.corpus import TextCorpus
 
-__all__ = ["Costs", "Estimate", "dry_run"]
+__all__ = ["Costs", "Estimate", "Range", "dry_run"]
 
 SECONDS = 2.0  # to read and sketch the sample, about
 FILES = 24  # of a stratum, at most
@@ -119,17 +118,17 @@ class _Sample:
     complete: bool = True
 
 
-def dry_run(args: argparse.Namespace, found: Inputs, sketcher: Sketcher, costs: Costs) -> int:
+def dry_run(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: Costs, output: str) -> int:
     """Estimate and print what a command would take. The exit code is 0 even where documents would be rejected."""
-    estimate = estimated(args, found, sketcher, costs)
-    if args.json:
+    estimate = _estimated(options, found, sketcher, costs)
+    if options.json:
         print(json.dumps(plain(estimate), indent=2))
     else:
-        _report(estimate, args, sys.stdout)
+        _report(estimate, output, options.on_error, sys.stdout)
     return 0
 
 
-def estimated(args: argparse.Namespace, found: Inputs, sketcher: Sketcher, costs: Costs) -> Estimate:
+def _estimated(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: Costs) -> Estimate:
     """Read a sample of the inputs, for about `SECONDS`, and scale it up."""
     for source in found.sources:
         if not source.location:
@@ -144,13 +143,13 @@ def estimated(args: argparse.Namespace, found: Inputs, sketcher: Sketcher, costs
         strata.setdefault((source.kind, source.compression), []).append((source, size))
     total = sum(size for files in strata.values() for _, size in files)
     samples = {
-        key: _sampled(args, files, sketcher, SECONDS * sum(size for _, size in files) / max(total, 1))
+        key: _sampled(options, files, sketcher, SECONDS * sum(size for _, size in files) / max(total, 1))
         for key, files in strata.items()
     }
-    return _scaled(strata, samples, costs, thread_count(args.threads), process)
+    return _scaled(strata, samples, costs, thread_count(options.threads), process)
 
 
-def _sampled(args: argparse.Namespace, files: list[tuple[Source, int]], sketcher: Sketcher, seconds: float) -> _Sample:
+def _sampled(options: DocumentOptions, files: list[tuple[Source, int]], sketcher: Sketcher, seconds: float) -> _Sample:
     """What some files hold; the first of them is read, a batch at least, however long that takes."""
     sample = _Sample()
     chosen = random.Random(1).sample(files, min(FILES, len(files)))
@@ -160,15 +159,14 @@ def _sampled(args: argparse.Namespace, files: list[tuple[Source, int]], sketcher
         if i and time.perf_counter() - begun > seconds:
             sample.complete = False
             break
-        sample.complete &= _read(args, source, size, sketcher, share, sample)
+        sample.complete &= _read(options, source, size, sketcher, share, sample)
     return sample
 
 
-def _read(args: argparse.Namespace, source: Source, size: int, sketcher: Sketcher, seconds: float, sample: _Sample) -> bool:
+def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketcher, seconds: float, sample: _Sample) -> bool:
     """Add a file to a sample; whether it was read to its end."""
-    lenient = argparse.Namespace(**(vars(args) | {"on_error": "skip"}))
     begun, documents_read, text_bytes = time.perf_counter(), 0, 0
-    with open_documents(lenient, Inputs([dataclasses.replace(source)])) as documents:
+    with open_documents(options, Inputs([dataclasses.replace(source)]), on_error="skip") as documents:
         batches, ended = documents.batches(), False
         while True:
             start = time.perf_counter()
@@ -178,7 +176,7 @@ def _read(args: argparse.Namespace, source: Source, size: int, sketcher: Sketche
             if batch is None:
                 ended = True
                 break
-            sketches = _sketched(batch, sketcher, args.threads)
+            sketches = _sketched(batch, sketcher, options.threads)
             sample.sketching += time.perf_counter() - between
             sample.sketch_bytes += _nbytes(sketches)
             documents_read += len(batch)
@@ -275,7 +273,7 @@ def _process_bytes() -> int:
 # ---- telling
 
 
-def _report(found: Estimate, args: argparse.Namespace, stream: TextIO) -> None:
+def _report(found: Estimate, output: str, on_error: str, stream: TextIO) -> None:
     whole = found.sampled_bytes >= found.stored_bytes
     share = "all of it was read" if whole else f"{found.sampled_bytes / max(1, found.stored_bytes):.0%} of it was read"
     rows = [
@@ -285,8 +283,8 @@ def _report(found: Estimate, args: argparse.Namespace, stream: TextIO) -> None:
         ("time", f"{_time(found.seconds)} with {counted(found.threads, 'thread')}"),
         ("memory", _sizes_told(found.memory)),
     ]
-    if args.output != STDOUT:
-        rows.append(("disk", f"{_sizes_told(found.disk)} for {printable(str(args.output))}"))
+    if output != STDOUT:
+        rows.append(("disk", f"{_sizes_told(found.disk)} for {printable(output)}"))
     print("A dry run: nothing was written", file=stream)
     for name, value in rows:
         print(f"  {name:<10} {value}", file=stream)
@@ -295,7 +293,7 @@ def _report(found: Estimate, args: argparse.Namespace, stream: TextIO) -> None:
         print(f"  note: cannot be read: {printable(place)}: {printable(item.reason)}", file=stream)
     if len(found.rejected) > 3:
         print(f"  note: nor can {counted(len(found.rejected) - 3, 'other document')} of the sample", file=stream)
-    if found.rejected and args.on_error == "stop":
+    if found.rejected and on_error == "stop":
         print("  note: this would end the run; --on-error skip lists such documents and goes on", file=stream)
     how = "Documents and text are counted" if whole else "Documents and text are right within the range if the rest is alike"
     print(f"{how}; time and memory, of this machine, by rule of thumb.", file=stream)
@@ -329,52 +327,3 @@ def _seconds(value: float) -> str:
     if value < 120:
         return f"{max(1, round(value))} s"
     return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
-
-
-# ---- the commands
-
-
-def of_dedup(args: argparse.Namespace, found: Inputs, known: Inputs) -> int:
-    """``ndcore dedup --dry-run``: documents of --against are read too."""
-    shingling, numbers = settings(args, [])
-    try:
-        num_perm: int = design_filter(args.threshold, num_perm=numbers.get("num_perm", 84)).num_perm
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    sketcher = MinHasher(num_perm, 32, numbers.get("seed", 1), shingling)
-    limit = math.inf if args.memory_limit is None else args.memory_limit
-
-    def memory(documents: float, stored: float, each: float) -> float:
-        return min(documents * 4 * num_perm, limit) + 330 * documents
-
-    kept = 0 if args.output == STDOUT else sum(sizes(found.sources))
-    several = len(args.thresholds)
-    costs = Costs(memory, lambda *_: Range(0, several * kept), Range(0.3 * several, 1.5 + 0.5 * several), 20)
-    return dry_run(args, Inputs([*found.sources, *known.sources]), sketcher, costs)
-
-
-def of_sketch(args: argparse.Namespace, found: Inputs, sketcher: Sketcher) -> int:
-    """``ndcore sketch --dry-run``: the file has the sketches, ids and, of signatures, digests."""
-    fixed = 60 if isinstance(sketcher, MinHasher) else 26
-
-    def disk(documents: float, stored: float, each: float) -> Range:
-        return Range(documents * (each + fixed - 10), documents * (each + fixed + 40))
-
-    costs = Costs(
-        lambda documents, stored, each: documents * (3 * each + 700), disk,
-        Range(1.0, 1.3) if args.learn is not None else Range(0.0, 0.3), 0,
-    )
-    return dry_run(args, found, sketcher, costs)
-
-
-def of_cluster(args: argparse.Namespace, found: Inputs, sketcher: Sketcher) -> int:
-    """``ndcore cluster --dry-run``: of each document the sketch and as many sorted entries."""
-    limit = math.inf if args.memory_limit is None else args.memory_limit
-
-    def memory(documents: float, stored: float, each: float) -> float:
-        return min(documents * 5 * each, limit) + 100 * documents
-
-    def disk(documents: float, stored: float, each: float) -> Range:
-        return Range(documents * 2 * each, documents * (2.6 * each + 200))
-
-    return dry_run(args, found, sketcher, Costs(memory, disk, Range(0.1, 1.0), 75))

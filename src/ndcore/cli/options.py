@@ -1,12 +1,14 @@
-"""Arguments that several commands of ``ndcore`` take, in the groups in which every command's help shows them."""
+"""Arguments that several commands share, in the groups of their help, and the options that become of them."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from ndcore.cli.door import Options
 from ndcore.cli.strict_parser import Parser
-from ndcore.cli.values import lines, memory, part, positive, seed
+from ndcore.cli.values import Lines, lines, memory, part, positive, seed
 from ndcore.files.html_text import PARTS
 
 UNITS = ("word", "char", "grapheme", "byte", "line")
@@ -28,8 +30,18 @@ Group: TypeAlias = "argparse._ArgumentGroup"
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
+@dataclass(frozen=True, kw_only=True)
+class TokenOptions(Options):
+    """The options of `add_tokens`; None where one was not given."""
+
+    width: int | None
+    unit: str | None
+    normalize: str | None
+    stop_words: Lines | None
+
+
 def add_tokens(group: Group) -> None:
-    """What a shingle is."""
+    """Add the options that say what a shingle is."""
     group.add_argument("--width", type=positive, metavar="W", help="tokens per shingle (default 5)")
     group.add_argument("--unit", choices=UNITS, help="what a token is (default word)")
     group.add_argument(
@@ -38,20 +50,47 @@ def add_tokens(group: Group) -> None:
     group.add_argument("--stop-words", type=lines, metavar="FILE", help="words to leave out, one on a line (default none)")
 
 
-def add_shingling(group: Group) -> None:
-    """What a shingle and a signature are."""
-    add_tokens(group)
+def add_num_perm(group: Group, what: str = "") -> None:
+    """Add --num-perm; `what` begins its help."""
     group.add_argument(
-        "--num-perm",
-        type=positive,
-        metavar="N",
-        help="length of a signature (default 84, or more if the threshold needs it)",
+        "--num-perm", type=positive, metavar="N",
+        help=f"{what}length of a signature (default 84, or more if the threshold needs it)",
     )
-    group.add_argument("--seed", type=seed, metavar="N", help="of the permutations (default 1)")
+
+
+def add_seed(group: Group) -> None:
+    """Add --seed."""
+    group.add_argument("--seed", type=seed, metavar="N", help="of the random permutations (default 1)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions(Options):
+    """The options of `add_record`; None where one was not given."""
+
+    text_field: list[str] | None
+    id_field: str | None
+    html_part: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentOptions(TokenOptions, RecordOptions):
+    """The options of every command that sketches documents: of `add_tokens`, `add_fields`, `add_running` and its outputs."""
+
+    inputs: list[str]
+    include: list[str]
+    exclude: list[str]
+    hidden: bool
+    on_error: str
+    seed: int | None
+    threads: int | None
+    quiet: bool
+    json: bool
+    overwrite: bool
+    dry_run: bool
 
 
 def add_fields(group: Group) -> None:
-    """Where the text and the id of a record are, and what happens to one that cannot be read."""
+    """Add the options of `add_record` and `add_selection`, and what happens to a document that cannot be read."""
     add_record(
         group,
         "field or column that holds the text (default text); data.text is the field text of an object data; given several "
@@ -69,7 +108,7 @@ def add_fields(group: Group) -> None:
 
 
 def add_selection(group: Group) -> None:
-    """Which files of directories are read."""
+    """Add the options that select files of directories."""
     group.add_argument(
         "--include", action="append", default=[], metavar="GLOB",
         help="of directories, read only files that match, as '*.txt' or 'docs/**/*.md' (as in .gitignore; repeatable)",
@@ -87,7 +126,7 @@ def add_record(
     text: str = "field of a record that holds the text (default text); repeatable: the text is all of them",
     ident: str = "field that holds the id (default id)",
 ) -> None:
-    """Where the text and the id of a record are."""
+    """Add the options that say where the text and the id of a record are."""
     group.add_argument("--text-field", action="append", metavar="FIELD", help=text)
     group.add_argument("--id-field", metavar="FIELD", help=ident)
     group.add_argument(
@@ -101,17 +140,17 @@ def add_record(
 
 
 def add_overwrite(group: Group, what: str) -> None:
-    """Replace outputs that are there."""
+    """Add --overwrite, which replaces `what`."""
     group.add_argument("--overwrite", action="store_true", help=f"replace {what}")
 
 
 def add_report(group: Group, what: str) -> None:
-    """A page for a browser."""
+    """Add --report, a page for a browser that shows `what`."""
     group.add_argument("--report", metavar="FILE.html", help=f"write a page for a browser: {what}")
 
 
 def add_dry_run(group: Group) -> None:
-    """What a run would take."""
+    """Add --dry-run."""
     group.add_argument(
         "--dry-run", action="store_true",
         help="read a sample for some seconds, print how many documents there are and what time, memory and disk the run "
@@ -120,12 +159,12 @@ def add_dry_run(group: Group) -> None:
 
 
 def add_json(group: Group, what: str = "print the account of the run as one JSON object") -> None:
-    """What a program reads from standard output."""
+    """Add --json, which prints `what` for programs."""
     group.add_argument("--json", action="store_true", help=what)
 
 
 def add_running(p: argparse.ArgumentParser, limit: str | None = None) -> Group:
-    """Threads, memory (where `limit` says what it bounds), silence."""
+    """Add --threads, --quiet and, where `limit` says what it bounds, --memory; return their group."""
     group = p.add_argument_group(RUNNING)
     group.add_argument("--threads", type=positive, metavar="N", help="default: all cores; results do not depend on it")
     if limit is not None:

@@ -1,41 +1,64 @@
-"""The outputs of a command: standard output, pages, and the checks before anything is read."""
+"""The outputs of a command: standard output as bytes, and pages for a browser."""
 
 from __future__ import annotations
 
-import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TextIO, cast
+from typing import IO, cast
 
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import STDOUT, check_output
 from ndcore.files.sources import starts_with
+from ndcore.files.table_files import Column
+from ndcore.report.html import BEGINNING
 from ndcore.storage.container import replacing
 
-__all__ = ["binary", "check_report", "write_page"]
+__all__ = ["ASSIGNED", "check_report", "place_columns", "standard_output", "write_page"]
+
+# The columns of every table of documents that say how a document stands in its cluster.
+ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("cluster_size", "integer")]
 
 
-def binary(stream: TextIO) -> IO[bytes]:
-    """The binary file below a text stream."""
-    below = getattr(stream, "buffer", None)
-    if below is None:
+def standard_output(json: bool, instead: str) -> IO[bytes]:
+    """Return standard output as a binary file, for the result of a command with ``-o -``.
+
+    Raises
+    ------
+    UsageError
+        With --json, the account would go there too (`instead` ends the message); or standard output takes text only.
+    """
+    if json:
+        raise UsageError(f"--json and -o - both write to standard output; {instead}, or leave --json out")
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:
         raise UsageError("standard output takes text only here; write to a directory")
-    stream.flush()
-    return cast("IO[bytes]", below)
+    sys.stdout.flush()
+    return cast("IO[bytes]", binary)
 
 
-def check_report(args: argparse.Namespace, inputs: Sequence[str]) -> None:
-    """UsageError where no page can be written to ``args.report``, or should not be."""
-    from ndcore.report.html import BEGINNING
+def check_report(path: str | None, overwrite: bool, inputs: Sequence[str], output: str | None = None) -> None:
+    """Check that the page of --report, if one is asked for, can be written, and that nothing is lost by it.
 
-    output = getattr(args, "output", None)
-    if output not in (None, STDOUT) and Path(args.report).resolve().is_relative_to(Path(output).resolve()):
-        raise UsageError(f"the report {args.report} lies in the output {output}; name a file beside it")
+    Parameters
+    ----------
+    output : str, optional
+        The output directory of the command: the page may not lie in it.
 
-    def is_page(path: Path) -> bool:
-        return starts_with(str(path), BEGINNING.encode())
+    Raises
+    ------
+    UsageError
+        It lies in the output, or `check_output` refuses it.
+    """
+    if path is None:
+        return
+    if output not in (None, STDOUT) and Path(path).resolve().is_relative_to(Path(output).resolve()):
+        raise UsageError(f"the report {path} lies in the output {output}; name a file beside it")
 
-    check_output(args.report, "page of ndcore", overwrite=args.overwrite, ours=is_page, inputs=inputs)
+    def is_page(place: Path) -> bool:
+        return starts_with(str(place), BEGINNING.encode())
+
+    check_output(path, "page of ndcore", overwrite=overwrite, ours=is_page, inputs=inputs)
 
 
 def write_page(path: str, page: str) -> None:
@@ -43,3 +66,9 @@ def write_page(path: str, page: str) -> None:
     data = page.encode()
     with replacing(path, durable=False, need=len(data)) as file:
         file.write(data)
+
+
+def place_columns(archives: bool) -> list[Column]:
+    """Return the columns of a table that say where a document stands; in archives the offset and the date too."""
+    columns = [Column("file", "string"), Column("line", "integer")]
+    return columns + ([Column("offset", "integer"), Column("date", "time")] if archives else [])

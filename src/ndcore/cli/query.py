@@ -17,7 +17,7 @@ from ndcore.human import counted
 __all__ = ["query"]
 
 
-def query(args: argparse.Namespace) -> int:
+def query(args: Any) -> int:
     """``ndcore query``."""
     if (args.file is None) == (args.id is None):
         raise UsageError("ask for a FILE (or - for standard input), or for a document of the collection with --id")

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ndcore._version import __version__
 from ndcore.cli import summary
-from ndcore.cli.dry_run import of_sketch
-from ndcore.cli.inputs import SKETCHES, find_inputs, open_documents, settings, uniform
+from ndcore.cli.dry_run import Costs, Range, dry_run
+from ndcore.cli.inputs import SKETCHES, choose_settings, find_inputs, open_documents, refuse_nothing_read, uniform
 from ndcore.cli.options import (
     INPUT,
     INPUTS,
     OUTPUT,
     SHINGLES,
     Commands,
+    DocumentOptions,
     add_dry_run,
     add_fields,
     add_json,
+    add_num_perm,
     add_overwrite,
     add_running,
+    add_seed,
     add_tokens,
 )
-from ndcore.cli.summary import nothing_found, printable
-from ndcore.cli.values import modulus, positive, seed, threshold
+from ndcore.cli.summary import printable
+from ndcore.cli.values import modulus, positive, threshold
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.documents import Documents
-from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
 from ndcore.files.sources import Inputs
 from ndcore.filters.search import design_filter
@@ -70,7 +73,7 @@ def add_sketch(commands: Commands) -> None:
         description="Save the sketches of documents, with their ids: signatures for ndcore dedup, bottom and mod sketches "
         "for ndcore cluster, simhashes for ndcore hamming. " + INPUTS,
     )
-    p.set_defaults(run=run_sketch)
+    p.set_defaults(run=run_sketch, options=SketchOptions)
     p.add_argument("inputs", nargs="+", metavar="IN", help="what to sketch")
     output = p.add_argument_group(OUTPUT)
     output.add_argument("-o", "--output", required=True, metavar="FILE.nds", help="file to write; it must not exist")
@@ -81,16 +84,13 @@ def add_sketch(commands: Commands) -> None:
         "--kind", choices=tuple(OPTIONS), default="minhash", help="of sketch (default minhash: signatures)"
     )
     add_tokens(shingles)
-    shingles.add_argument("--seed", type=seed, metavar="N", help="of the permutations (default 1)")
+    add_seed(shingles)
     kinds = p.add_argument_group("one kind of sketch")
     kinds.add_argument(
         "--threshold", type=threshold, metavar="T",
         help="minhash: lowest threshold that the sketches are for; without --num-perm it decides their length (default 0.8)",
     )
-    kinds.add_argument(
-        "--num-perm", type=positive, metavar="N",
-        help="minhash: length of a signature (default 84, or more if the threshold needs it)",
-    )
+    add_num_perm(kinds, "minhash: ")
     kinds.add_argument(
         "--size", type=positive, metavar="S", help="bottom: the S smallest values of a document (default 200)"
     )
@@ -111,41 +111,146 @@ def add_sketch(commands: Commands) -> None:
     add_dry_run(add_running(p))
 
 
-def run_sketch(args: argparse.Namespace) -> int:
-    """``ndcore sketch``."""
-    check_output(args.output, "file of sketches", overwrite=args.overwrite, ours=_is("sketches"), inputs=args.inputs)
-    if args.learn is not None:
-        _check_learned(args)
-    (found,) = find_inputs(args, (args.inputs, {SKETCHES}))
-    if args.dry_run:
-        return of_sketch(args, found, planned_sketcher(args, found))
-    documents, sketches = sketch_documents(args, found)
-    args.outcome.written = True
+@dataclass(frozen=True, kw_only=True)
+class SketchOptions(DocumentOptions):
+    """The options of ``ndcore sketch``."""
+
+    output: str
+    kind: str
+    threshold: float | None
+    num_perm: int | None
+    size: int | None
+    modulus: Any
+    weights: str | None
+    learn: str | None
+
+
+def run_sketch(options: SketchOptions) -> int:
+    """Run ``ndcore sketch``, and return the exit code."""
+    output, overwrite, inputs = options.output, options.overwrite, options.inputs
+    check_output(output, "file of sketches", overwrite=overwrite, ours=_is("sketches"), inputs=inputs)
+    if options.learn is not None:
+        if options.weights is None and Path(options.learn).is_file() and not overwrite:
+            advice = f"take its weights with --weights {options.learn}, or --overwrite it"
+            raise UsageError(f"{options.learn} exists already: {advice}")
+        check_output(options.learn, "file of weights", overwrite=overwrite, ours=_is("idf"), inputs=inputs)
+    (found,) = find_inputs(options, (inputs, {SKETCHES}))
+    sketcher = _planned_sketcher(options, found)
+    if options.dry_run:
+        return _dry_run(options, found, sketcher)
+    documents, sketches = _save_sketches(options, found, sketcher)
+    options.outcome.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
-    if args.json:
-        print(json.dumps(_account(args, documents, sketches), indent=2))
-    elif not args.quiet:
-        size = Path(args.output).stat().st_size
-        empty = len(sketches) - int(sketches.valid.sum())
-        without = f", {empty:,} of them without shingles," if empty else ""
-        name = printable(args.output)
-        print(f"Sketched {counted(len(sketches), 'document')}{without} to {name} ({size:,} bytes)")
-        ignored = Counter(item.kind for item in documents.ignored)
-        for number, noun, what in summary.left_out(documents.excluded, ignored, "--json lists"):
-            if number:
-                print(f"  note: {counted(number, noun)} {what}")
-        if documents.without_main:
-            print(f"  note: {counted(documents.without_main, 'page')} {summary.NO_MAIN}")
-        print(f"Next: {_NEXT[args.kind].format(name)}")
+    if options.json:
+        print(json.dumps(_account(output, documents, sketches), indent=2))
+    elif not options.quiet:
+        _report(options, documents, sketches)
     return 0
 
 
-def _account(args: argparse.Namespace, documents: Documents, sketches: Sketches) -> dict[str, Any]:
-    """The account of ``ndcore sketch``; equal runs, equal bytes."""
+def _is(kind: str) -> Callable[[Path], bool]:
+    return lambda path: kind_of(path) == kind
+
+
+# ---- sketching
+
+
+def _planned_sketcher(options: SketchOptions, found: Inputs) -> Sketcher:
+    """Make the sketcher that the options ask for, without weights that are yet to be learned.
+
+    Raises
+    ------
+    UsageError
+        The inputs are sketches, or options are for another kind of sketch.
+    """
+    saved = next((source.path for source in found.sources if source.kind == SKETCHES), None)
+    if saved is not None:
+        raise UsageError(f"{saved} holds sketches already; ndcore dedup takes several such files at once")
+    _refuse_options(options)
+    weights = Idf.load(options.weights) if options.weights not in (None, "distinct") else options.weights
+    shingling, numbers = choose_settings(options, [weights] if isinstance(weights, Idf) else [], seed=options.seed)
+    return _sketcher(options, numbers.get("seed", 1), shingling, weights)
+
+
+def _refuse_options(options: SketchOptions) -> None:
+    """Raise UsageError for options of other kinds of sketch, and for weights that are both read and learned."""
+    for kind, names in OPTIONS.items():
+        given = next((name for name in names if getattr(options, name) is not None), None)
+        if kind != options.kind and given is not None:
+            raise UsageError(f"--{given.replace('_', '-')} is for --kind {kind}; these sketches are --kind {options.kind}")
+    if options.learn is not None:
+        if options.weights is not None:
+            raise UsageError("--learn gives the weights; leave --weights out")
+        if Path(options.learn).resolve() == Path(options.output).resolve():
+            raise UsageError(f"weights and sketches cannot both be written to {options.output}")
+
+
+def _sketcher(options: SketchOptions, seed: int, shingling: Any, weights: Any) -> Sketcher:
+    if options.kind == "bottom":
+        return BottomSketcher(options.size or 200, seed=seed, shingling=shingling)
+    if options.kind == "mod":
+        return ModSketcher(options.modulus or "adaptive", seed, shingling)
+    if options.kind == "simhash":
+        return SimHasher(weights=weights, seed=seed, shingling=shingling)
+    num_perm = options.num_perm or design_filter(options.threshold or THRESHOLD).num_perm
+    return MinHasher(num_perm, seed=seed, shingling=shingling)
+
+
+def _save_sketches(options: SketchOptions, found: Inputs, sketcher: Sketcher) -> tuple[Documents, Sketches]:
+    """Sketch all documents and save the sketches. They are kept in memory until then."""
+    with open_documents(options, found) as documents, reporting(not options.quiet) as counting:
+        report = by_position(counting, "sketching", documents.position)
+        if options.learn is not None:
+            texts, shingling = itertools.chain.from_iterable(documents.batches()), sketcher.shingling
+            weights = Idf.learn(texts, shingling, threads=options.threads, progress=report)
+            weights.save(options.learn)
+            options.outcome.message = (
+                f"the weights are learned: the same command with --weights {options.learn}, without --learn, goes on"
+            )
+            sketcher = _sketcher(options, sketcher.recipe["seed"], shingling, weights)
+        if isinstance(sketcher, MinHasher):
+            sketches, _ = sketch_corpus(documents, sketcher, threads=options.threads, report=report)
+        else:
+            sketches = _sketched(documents, sketcher, options.threads, report)
+        refuse_nothing_read(documents, options.inputs[0])
+    sketches.ids = uniform(documents.ids)
+    sketches.save(options.output)
+    options.outcome.message = ""
+    return documents, sketches
+
+
+def _sketched(documents: Documents, sketcher: Sketcher, threads: int | None, report: Progress) -> Sketches:
+    """Sketch all documents, a batch at a time."""
+    parts = (piece for batch in documents.batches() for piece in pieces(batch))
+    done, count = [], 0
+    for part in map_pieces(sketcher.sketch_piece, parts, threads):
+        done.append(part)
+        count += len(part.valid)
+        report("sketching", count, None)
+    return sketcher.gather(done)
+
+
+def _dry_run(options: SketchOptions, found: Inputs, sketcher: Sketcher) -> int:
+    """Estimate what the run would take: the file has the sketches, ids and, with signatures, digests."""
+    fixed = 60 if isinstance(sketcher, MinHasher) else 26
+
+    def disk(documents: float, stored: float, each: float) -> Range:
+        return Range(documents * (each + fixed - 10), documents * (each + fixed + 40))
+
+    again = Range(1.0, 1.3) if options.learn is not None else Range(0.0, 0.3)
+    costs = Costs(lambda documents, stored, each: documents * (3 * each + 700), disk, again, 0)
+    return dry_run(options, found, sketcher, costs, options.output)
+
+
+# ---- the account
+
+
+def _account(output: str, documents: Documents, sketches: Sketches) -> dict[str, Any]:
+    """Return the account of the run; equal runs, equal bytes."""
     return {
         "ndcore": __version__,
-        "output": args.output,
-        "file_bytes": Path(args.output).stat().st_size,
+        "output": output,
+        "file_bytes": Path(output).stat().st_size,
         "counts": {
             "read": documents.read,
             "sketched": len(sketches),
@@ -160,88 +265,17 @@ def _account(args: argparse.Namespace, documents: Documents, sketches: Sketches)
     }
 
 
-def _check_learned(args: argparse.Namespace) -> None:
-    """UsageError where ``--learn`` cannot write its weights, or should not."""
-    if args.weights is None and Path(args.learn).is_file() and not args.overwrite:
-        raise UsageError(f"{args.learn} exists already: take its weights with --weights {args.learn}, or --overwrite it")
-    check_output(args.learn, "file of weights", overwrite=args.overwrite, ours=_is("idf"), inputs=args.inputs)
-
-
-def _is(kind: str) -> Callable[[Path], bool]:
-    return lambda path: kind_of(path) == kind
-
-
-def planned_sketcher(args: argparse.Namespace, found: Inputs) -> Sketcher:
-    """The sketcher that the command line asks for; weights that would be learned are left out."""
-    _refuse_sketches(found)
-    _refuse_options(args)
-    weights = Idf.load(args.weights) if args.weights not in (None, "distinct") else args.weights
-    shingling, numbers = settings(args, [weights] if isinstance(weights, Idf) else [], ("seed",))
-    return _sketcher(args, numbers.get("seed", 1), shingling, weights)
-
-
-def _refuse_sketches(found: Inputs) -> None:
-    saved = next((source.path for source in found.sources if source.kind == "sketches"), None)
-    if saved is not None:
-        raise UsageError(f"{saved} holds sketches already; ndcore dedup takes several such files at once")
-
-
-def sketch_documents(args: argparse.Namespace, found: Inputs) -> tuple[Documents, Sketches]:
-    """Sketch what `found` names and save it under ``args.output``. The sketches of all documents are held in memory."""
-    sketcher = planned_sketcher(args, found)
-    shingling = sketcher.shingling
-    with open_documents(args, found) as documents, reporting(not args.quiet) as counting:
-        report = by_position(counting, "sketching", documents.position)
-        if args.learn is not None:
-            weights: Idf = Idf.learn(itertools.chain.from_iterable(documents.batches()), shingling, 1, args.threads, report)
-            weights.save(args.learn)
-            args.outcome.message = (
-                f"the weights are learned: the same command with --weights {args.learn}, without --learn, goes on"
-            )
-            sketcher = _sketcher(args, sketcher.recipe["seed"], shingling, weights)
-        if isinstance(sketcher, MinHasher):
-            sketches, _ = sketch_corpus(documents, sketcher, threads=args.threads, report=report)
-        else:
-            sketches = _sketched(documents, sketcher, args.threads, report)
-        if not documents.read and documents.ignored:
-            raise nothing_found(args.inputs[0], documents.ignored)
-        if not len(documents) and documents.rejected:
-            raise DocumentError(*documents.rejected[0])
-    sketches.ids = uniform(documents.ids)
-    sketches.save(args.output)
-    args.outcome.message = ""
-    return documents, sketches
-
-
-def _refuse_options(args: argparse.Namespace) -> None:
-    """UsageError for options of other sketches, and for weights that are to be read and to be learned."""
-    for kind, names in OPTIONS.items():
-        given = next((name for name in names if getattr(args, name) is not None), None)
-        if kind != args.kind and given is not None:
-            raise UsageError(f"--{given.replace('_', '-')} is for --kind {kind}; these sketches are --kind {args.kind}")
-    if args.learn is not None:
-        if args.weights is not None:
-            raise UsageError("--learn gives the weights; leave --weights out")
-        if Path(args.learn).resolve() == Path(args.output).resolve():
-            raise UsageError(f"weights and sketches cannot both be written to {args.output}")
-
-
-def _sketcher(args: argparse.Namespace, seed: int, shingling: Any, weights: Any) -> Sketcher:
-    if args.kind == "bottom":
-        return BottomSketcher(args.size or 200, seed=seed, shingling=shingling)
-    if args.kind == "mod":
-        return ModSketcher(args.modulus or "adaptive", seed, shingling)
-    if args.kind == "simhash":
-        return SimHasher(weights=weights, seed=seed, shingling=shingling)
-    return MinHasher(args.num_perm or design_filter(args.threshold or THRESHOLD).num_perm, seed=seed, shingling=shingling)
-
-
-def _sketched(documents: Documents, sketcher: Sketcher, threads: int | None, report: Progress) -> Sketches:
-    """Sketches of all documents, a batch at a time."""
-    parts = (piece for batch in documents.batches() for piece in pieces(batch))
-    done, count = [], 0
-    for part in map_pieces(sketcher.sketch_piece, parts, threads):
-        done.append(part)
-        count += len(part.valid)
-        report("sketching", count, None)
-    return sketcher.gather(done)
+def _report(options: SketchOptions, documents: Documents, sketches: Sketches) -> None:
+    """Print the account for people, and the next command."""
+    size = Path(options.output).stat().st_size
+    empty = len(sketches) - int(sketches.valid.sum())
+    without = f", {empty:,} of them without shingles," if empty else ""
+    name = printable(options.output)
+    print(f"Sketched {counted(len(sketches), 'document')}{without} to {name} ({size:,} bytes)")
+    ignored = Counter(item.kind for item in documents.ignored)
+    for number, noun, what in summary.left_out(documents.excluded, ignored, "--json lists"):
+        if number:
+            print(f"  note: {counted(number, noun)} {what}")
+    if documents.without_main:
+        print(f"  note: {counted(documents.without_main, 'page')} {summary.NO_MAIN}")
+    print(f"Next: {_NEXT[options.kind].format(name)}")

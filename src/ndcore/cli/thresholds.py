@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from ndcore.cli.dedup_run import Run
+from ndcore.cli.dedup_findings import Findings
 from ndcore.cli.summary import printable
 from ndcore.files.output_directory import OutputDirectory, write_summary
 
 __all__ = ["print_table", "write_each"]
 
 
-def write_each(run: Run, output: OutputDirectory, thresholds: tuple[float, ...]) -> dict[str, Any]:
+def write_each(findings: Findings, output: OutputDirectory) -> dict[str, Any]:
     """Write a folder for each threshold, and ``summary.json`` beside them, which is returned.
 
-    The run is left at the lowest threshold.
+    Parameters
+    ----------
+    findings : Findings
+        At the lowest threshold of the run.
     """
     lines = []
-    for threshold in thresholds:
-        run.select(threshold)
+    for threshold in findings.run.options.thresholds:
         with output.within(repr(threshold)):
-            account = run.write(output)
+            account = findings.at(threshold).write(output)
         counts = account["counts"]
         lines.append({
             "threshold": threshold, "folder": repr(threshold), **counts, "clusters": account["clusters"],
             "miss": account["filter"]["miss"],
         })
-    run.select(thresholds[0])
-    summary = run.account() | {"thresholds": lines}
+    summary = findings.account() | {"thresholds": lines}
     write_summary(output, summary)
     return summary
 
