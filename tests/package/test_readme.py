@@ -295,6 +295,8 @@ def test_every_citation_has_its_reference() -> None:
         text = re.sub(r"\s*\n[ #*/]*", " ", path.read_text("utf-8"))
         for author, year in cited.findall(text) if path.name != "benchmarks.md" else ():
             assert any(author in entry and year in entry for entry in references), f"{path.name} cites {author} {year}"
+        for identifier in re.findall(r"doi:(10\.[^\s)\]>\"',;]*\w)", text):
+            assert any(identifier.lower() in entry.lower() for entry in references), f"{path.name} cites {identifier}"
 
 
 def test_pictures_are_small() -> None:
