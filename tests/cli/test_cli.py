@@ -20,7 +20,7 @@ from commands import ROWS, RUN, jsonl, refused, run, text
 
 import ndcore
 from ndcore.cli.summary import printable
-from ndcore.files.output_directory import spliced
+from ndcore.files.annotated_output import splice
 
 ATTENTIVE = (  # to Ctrl-C, which what runs in the background of a shell is not
     "import signal, sys; from ndcore.cli.main import main; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -157,8 +157,8 @@ def test_parquet(tmp_path: Path) -> None:
 
 def test_parquet_of_many_types_and_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("ndcore.files.columnar._BATCH_BYTES", 2000)
-    monkeypatch.setattr("ndcore.files.columnar._GROUP_BYTES", 5000)
+    monkeypatch.setattr("ndcore.files.arrow.BATCH_BYTES", 2000)
+    monkeypatch.setattr("ndcore.files.parquet._GROUP_BYTES", 5000)
     numbers = range(200)
     table = pa.table(
         {
@@ -216,7 +216,7 @@ def test_annotated_lines(corpus: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tail", [b"", b"\n", b" \r\n"])
 def test_splicing(tail: bytes) -> None:
-    assert spliced(b'{"a": "}" }' + tail, {"class": "kept"}) == b'{"a": "}" ,"ndcore":{"class": "kept"}}' + tail
+    assert splice(b'{"a": "}" }' + tail, {"class": "kept"}) == b'{"a": "}" ,"ndcore":{"class": "kept"}}' + tail
 
 
 def test_against(corpus: Path, tmp_path: Path) -> None:

@@ -19,11 +19,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ndcore.files.discovery import find
 from ndcore.files.document_fields import Grouping, Ids, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.records import RecordError, RecordParser
-from ndcore.files.sources import distinct_names, find
+from ndcore.files.input_names import distinct_names
+from ndcore.files.json_records import RecordParser
+from ndcore.files.records import Fields, RecordError
 
 ROWS = [{"id": f"d{i}", "text": f"text number {i}", "score": i % 3, "lang": "en" if i % 2 else "fr"} for i in range(25)]
 needs_msgspec = pytest.mark.skipif("not __import__('importlib.util').util.find_spec('msgspec')", reason="no msgspec")
@@ -307,7 +309,7 @@ GOOD_LINES = {
 @pytest.mark.parametrize("line", GOOD_LINES, ids=lambda line: line[:20].decode())
 @pytest.mark.parametrize("fast", [True, False])
 def test_odd_lines_that_are_records(line: bytes, fast: bool) -> None:
-    assert RecordParser("text", "id", fast=fast).parse(1, line).text == GOOD_LINES[line]
+    assert RecordParser(Fields(), fast).parse(1, line).text == GOOD_LINES[line]
 
 
 JSON_VALUES = st.recursive(
@@ -332,7 +334,7 @@ def outcome(parser: RecordParser, line: bytes) -> object:
     st.randoms(use_true_random=False),
 )
 def test_with_and_without_msgspec_the_same(record: dict[str, object], ascii_only: bool, rng: random.Random) -> None:
-    fast, slow = (RecordParser("text", "id", fields=["score"], fast=fast) for fast in (True, False))
+    fast, slow = (RecordParser(Fields(others=("score",)), fast) for fast in (True, False))
     line = json.dumps(record, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     assert repr(outcome(fast, line)) == repr(outcome(slow, line))
     damaged = bytearray(line)
@@ -497,10 +499,10 @@ def test_fields_are_collected(tmp_path: Path) -> None:
     assert ranking.priorities().tolist() == [2 - i % 3 for i in range(25)]
     assert grouping.codes().tolist() == [i % 2 for i in range(25)]
     path = write_parquet(tmp_path / "a.parquet", ROWS)
-    with Documents([path], keep=Ranking("score", False), by=Grouping("lang")) as documents:
+    ranking = Ranking("score", False)
+    with Documents([path], keep=ranking, by=Grouping("lang")) as documents:
         documents.scan()
-        assert documents._keep is not None
-        assert documents._keep.priorities().tolist() == [i % 3 for i in range(25)]
+    assert ranking.priorities().tolist() == [i % 3 for i in range(25)]
 
 
 @pytest.mark.parametrize(

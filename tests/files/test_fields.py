@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore.cli.main import main
 from ndcore.files.documents import Documents
-from ndcore.files.records import MISSING, RecordError, RecordParser, lookup
+from ndcore.files.json_records import RecordParser
+from ndcore.files.records import MISSING, Fields, RecordError, lookup
 
 RECORD = {"data": {"text": "inside", "deep": {"er": 7}, "x.y": "dotted"}, "a.b": {"c": "half"}, "a": {"b": {"d": "split"}},
           "top": "top", "null": None, "list": [1]}
@@ -47,7 +48,8 @@ VALUES = st.recursive(
        st.sampled_from(["a.b.c", "b.c", "id"]), st.booleans())
 def test_with_and_without_msgspec_the_same(record, texts, field, ident, optional):
     pytest.importorskip("msgspec")
-    parsers = [RecordParser(texts, ident, True, [field], None, fast, [field] if optional else []) for fast in (True, False)]
+    fields = Fields(tuple(texts), ident, True, (field,), frozenset([field] if optional else []))
+    parsers = [RecordParser(fields, fast) for fast in (True, False)]
     line = json.dumps(record).encode()
     fast, slow = (outcome(parser, line) for parser in parsers)
     assert repr(fast) == repr(slow)

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from ndcore.cli.main import main
+from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.selection import Selection
-from ndcore.files.sources import find
 
 fsspec = pytest.importorskip("fsspec")
 

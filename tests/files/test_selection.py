@@ -8,10 +8,10 @@ import pytest
 
 import ndcore as nd
 from ndcore.cli.main import main
+from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.selection import Selection
-from ndcore.files.sources import find
 
 PATHS = ["a.txt", "b.md", "docs/a.txt", "docs/deep/er/c.txt", "docs/x.md", "drafts/d.txt", "other/drafts/e.txt", "draft"]
 

@@ -15,8 +15,8 @@ from webarchives import html, response, save
 
 import ndcore as nd
 from ndcore.files import table_files
-from ndcore.files.documents import ANNOTATION_COLUMNS
 from ndcore.files.errors import UsageError
+from ndcore.files.records import ANNOTATION_COLUMNS
 from ndcore.files.table_files import Column, Table, TableFile
 
 

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from webarchives import INFO, PACKED, REQUEST, _zstd, arc, gz, html, http, response, save, warc, words
 
 from ndcore.cli.main import main
+from ndcore.files.discovery import find
 from ndcore.files.document_fields import Grouping, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import of_name
-from ndcore.files.sources import find
 from ndcore.files.web_archive import Entry, entries
 
 pytest.importorskip("fastwarc", reason="the extra web is not installed")

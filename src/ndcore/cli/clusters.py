@@ -17,10 +17,10 @@ from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
 from ndcore.cli.summary import printable
 from ndcore.collection.clustering import CLASSES
 from ndcore.collection.collection import Collection
+from ndcore.files.json_values import finite
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.provenance import SavedPlaces
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
-from ndcore.files.verdicts import finite
 from ndcore.human import counted
 
 __all__ = ["add_clusters"]

@@ -16,12 +16,13 @@ from ndcore._types import Text
 from ndcore.alignment.passages import Passages, passages
 from ndcore.cli.summary import plain, printable
 from ndcore.files.compression import FORMATS, Damaged, decompressed
+from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import WHOLE, recognise
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.provenance import Place
-from ndcore.files.sources import STDIN, find, format_of, is_stream, is_url
+from ndcore.files.sources import STDIN, format_of, is_stream, is_url
 from ndcore.files.stream_copies import read_whole
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.minhash import MinHasher

@@ -38,13 +38,12 @@ from ndcore.cli.outputs import check_report, standard_output, write_page
 from ndcore.cli.summary import printable
 from ndcore.cli.values import integer, keep
 from ndcore.cli.values import thresholds as ascending_thresholds
-from ndcore.files.documents import sizes
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import RECORDS, WHOLE
 from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.output_paths import STDOUT
-from ndcore.files.sources import Inputs
-from ndcore.files.table_files import TableFile, check_apart
+from ndcore.files.output_paths import STDOUT, check_apart
+from ndcore.files.sources import Inputs, sizes
+from ndcore.files.table_files import TableFile
 from ndcore.filters.search import design_filter
 from ndcore.sketch.minhash import MinHasher
 

@@ -16,15 +16,10 @@ from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.dedup_run import Run, Side
 from ndcore.cli.inputs import repeated, text_field
+from ndcore.files.annotated_output import write_annotated
 from ndcore.files.jsonl_output import write_ids, write_lines
-from ndcore.files.output_directory import (
-    OutputDirectory,
-    write_annotated,
-    write_clusters,
-    write_kept,
-    write_kept_ids,
-    write_summary,
-)
+from ndcore.files.kept_output import write_kept, write_kept_ids
+from ndcore.files.output_directory import OutputDirectory, write_clusters, write_summary
 from ndcore.files.provenance import Place
 from ndcore.files.sources import STDIN, is_stream, is_url
 from ndcore.files.verdicts import Verdicts

@@ -7,8 +7,8 @@ from typing import Any
 
 from ndcore.cli.dedup_findings import Findings
 from ndcore.cli.outputs import ASSIGNED, place_columns
+from ndcore.files.json_values import finite
 from ndcore.files.table_files import Column, Table
-from ndcore.files.verdicts import finite
 
 __all__ = ["documents_of", "pairs_of"]
 

@@ -22,11 +22,11 @@ from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
 from ndcore.cli.options import DocumentOptions
 from ndcore.cli.summary import plain, printable
 from ndcore.dedup.first_pass import sketch_corpus
-from ndcore.files.documents import Rejected, sizes
+from ndcore.files.documents import Rejected
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
-from ndcore.files.sources import Inputs, Source
+from ndcore.files.sources import Inputs, Source, sizes
 from ndcore.human import counted, human_bytes
 from ndcore.parallel import thread_count
 from ndcore.progress import resolve

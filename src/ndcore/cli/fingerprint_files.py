@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore.files import columnar
 from ndcore.files.errors import UsageError
 from ndcore.files.ndcore_files import refuse_own
+from ndcore.files.parquet import ParquetFile
 from ndcore.files.sources import STDIN, Source, is_stream
 from ndcore.hamming.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
 from ndcore.hamming.ids import as_ids
@@ -169,10 +169,10 @@ def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
 def _parquet_batches(path: str, column: Column) -> Iterator[tuple[NDArray[np.uint64], list[Any]]]:
     """Yield fingerprints and ids, if there is a column of them, of a Parquet file, some rows at a time."""
     source = Source(path, path, path, "parquet", "", path, "")
-    with columnar.open_file(source) as file:
-        names = _column_names(path, column, file.schema_arrow.names)
-        batches = columnar.batches(source, file, list(dict.fromkeys(names)))
-        for batch in itertools.chain([file.schema_arrow.empty_table()], batches):  # types are checked without rows too
+    with ParquetFile(source) as file:
+        names = _column_names(path, column, file.schema.names)
+        batches = file.batches(dict.fromkeys(names))
+        for batch in itertools.chain([file.schema.empty_table()], batches):  # types are checked without rows too
             ids = [] if column.id is None else batch.column(column.id).to_pylist()
             yield _values(path, names[0], batch.column(names[0])), ids
 

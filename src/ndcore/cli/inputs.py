@@ -8,12 +8,14 @@ from typing import Any
 
 from ndcore.cli.options import DocumentOptions, RecordOptions, TokenOptions
 from ndcore.cli.summary import nothing_found, printable
+from ndcore.files.discovery import find
 from ndcore.files.document_fields import Ids
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.input_names import refuse_overlaps
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.selection import Selection
-from ndcore.files.sources import STDIN, Inputs, Source, find, refuse_overlaps
+from ndcore.files.sources import STDIN, Inputs, Source
 from ndcore.human import counted
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches, load

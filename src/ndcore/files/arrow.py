@@ -1,16 +1,24 @@
-"""Arrow IPC: files (Feather of version 2) and streams, read in bounded batches and written in the same form."""
+"""Arrow IPC files (Feather of version 2) and streams, read in bounded batches and written in the same form.
+
+Apache Arrow Columnar Format, "Serialization and Interprocess Communication (IPC)",
+https://arrow.apache.org/docs/format/Columnar.html. Refused are Feather of version 1 (by `formats`), files with compression
+around them, and batches whose offsets or indices point outside their buffers.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from ndcore.files.errors import DocumentError
+from ndcore.files.records import splits
 from ndcore.files.sources import Source
 
+BATCH_BYTES = 8 << 20
+_MAX_ROWS = 16384
 _FILE = b"ARROW1\0\0"
 _CODECS = ("lz4", "zstd")
 _RECORD_BATCH = 3
@@ -19,19 +27,16 @@ _RECORD_BATCH = 3
 class ArrowFile:
     """The record batches of an Arrow file or stream, mapped into memory.
 
-    Every batch is validated before its values are used: offsets and indices are those of the file.
+    Every batch is validated before its values are used: offsets and indices come from the file.
 
     Attributes
     ----------
-    schema_arrow : pyarrow.Schema
-    span : (int, int)
-        Where in the file the batch that `batches` yielded last begins and ends, in bytes; of files, which do not tell it,
-        as if their batches were of one size.
+    schema : pyarrow.Schema
 
     Raises
     ------
     DocumentError
-        pyarrow is missing, or it is no Arrow file.
+        pyarrow is missing, or this is not an Arrow file.
     """
 
     def __init__(self, source: Source) -> None:
@@ -41,12 +46,11 @@ class ArrowFile:
             reason = "reading Arrow files needs pyarrow: pip install 'ndcore[parquet]'"
             raise DocumentError(source.path, None, reason) from error
         self._source, self._pa = source, pa
-        self.span = (0, 0)
         try:
             self._map = pa.memory_map(source.location)
             self._is_file = self._map.read(len(_FILE)) == _FILE
-            self.schema_arrow = self._reader().schema
-            check_names(self.schema_arrow)
+            self.schema = self._reader().schema
+            check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DocumentError(source.path, None, f"not a readable Arrow file: {first_line(error)}") from error
 
@@ -62,30 +66,59 @@ class ArrowFile:
         self._map.seek(0)
         return self._pa.ipc.open_file(self._map) if self._is_file else self._pa.ipc.open_stream(self._map)
 
-    def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Yield the record batches, validated, with these columns or all. Raises DocumentError."""
+    def _stored(self, columns: list[str] | None = None) -> Iterator[tuple[Any, int]]:
+        """Yield each record batch of the file, validated, and where it ends in bytes.
+
+        Arrow files do not say where; their batches are taken to be of one size.
+        """
         pa = self._pa
         try:
             reader = self._reader()
             stored = map(reader.get_batch, range(reader.num_record_batches)) if self._is_file else reader
             for number, batch in enumerate(stored, 1):
                 end = self._map.size() * number // reader.num_record_batches if self._is_file else self._map.tell()
-                self.span = (self.span[1] if number > 1 else 0, end)
-                chosen = batch if columns is None else batch.select([self.schema_arrow.names.index(c) for c in columns])
+                chosen = batch if columns is None else batch.select([self.schema.names.index(c) for c in columns])
                 for column in chosen.columns:
                     _validate(pa, column)
-                yield chosen
+                yield chosen, end
         except (pa.ArrowException, OSError, EOFError) as error:
             raise DocumentError(self._source.path, None, f"damaged Arrow file: {first_line(error)}") from error
 
-    def writer(self, target: Path, schema: Any) -> Any:
-        """Return a writer to a new file of the same form, with the same compression of its buffers."""
-        ipc = self._pa.ipc
+    def batches(self, columns: Iterable[str] | None = None) -> Iterator[Any]:
+        """Yield record batches of about 8 MiB; ``source.seen`` follows. `columns`: the fields to read, None for all.
+
+        Of a struct whose field is asked for the whole column is read.
+        """
+        tops = ((field_path(self.schema, name) or [name])[0] for name in columns or ())
+        names = None if columns is None else list(dict.fromkeys(tops))
+        begin = 0
+        for batch, end in self._stored(names):
+            size = batch_rows(len(batch), batch.nbytes)
+            for start in range(0, len(batch), size):
+                part = batch.slice(start, size)
+                self._source.seen = begin + (end - begin) * (start + len(part)) // len(batch)
+                yield part
+            begin = end
+
+    def rewrite(self, target: Path, schema: Any, select: Callable[[Any], Any]) -> None:
+        """Write what `select` makes of each batch, a table with this schema, to a new file of the same form.
+
+        Record batches stay apart; the compression of buffers stays the same.
+        """
+        pa, ipc = self._pa, self._pa.ipc
         options = ipc.IpcWriteOptions(compression=self._codec(), unify_dictionaries=self._is_file)
-        return (ipc.new_file if self._is_file else ipc.new_stream)(str(target), schema, options=options)
+        with (ipc.new_file if self._is_file else ipc.new_stream)(str(target), schema, options=options) as writer:
+            for batch, _ in self._stored():
+                table = select(batch)
+                try:
+                    for part in table.combine_chunks().to_batches():
+                        writer.write_batch(part)
+                except pa.ArrowException as error:
+                    reason = f"its rows cannot be written again: {first_line(error)}"
+                    raise DocumentError(self._source.path, None, reason) from error
 
     def _codec(self) -> str | None:
-        """The compression of the first record batch, which pyarrow does not tell: read from its metadata."""
+        """Find the compression of the first record batch, which pyarrow does not tell, in its metadata."""
         self._map.seek(len(_FILE) if self._is_file else 0)
         try:
             for message in self._pa.ipc.MessageReader.open_stream(self._map):
@@ -93,7 +126,7 @@ class ArrowFile:
                 if kind == _RECORD_BATCH:
                     return codec
         except (self._pa.ArrowException, OSError, struct.error, IndexError):
-            pass  # what is damaged is said by `batches`
+            pass  # `_stored` says what is damaged
         return None
 
 
@@ -106,10 +139,10 @@ def _validate(pa: Any, column: Any) -> None:
 
 
 def _compression(metadata: bytes) -> tuple[int, str | None]:
-    """Kind of a message and the codec of its record batch, from its flatbuffer (Message.fbs of the Arrow format)."""
+    """Read the kind of a message and the codec of its record batch from its flatbuffer (Message.fbs of the Arrow format)."""
 
     def field(table: int, index: int) -> int:
-        """Where a field of a table is; 0 where it is absent."""
+        """Find a field of a table; 0 where it is absent."""
         vtable = table - struct.unpack_from("<i", metadata, table)[0]
         if 4 + 2 * index >= struct.unpack_from("<H", metadata, vtable)[0]:
             return 0
@@ -130,12 +163,33 @@ def _compression(metadata: bytes) -> tuple[int, str | None]:
 
 
 def check_names(fields: Iterable[Any]) -> None:
-    """Raise UnicodeDecodeError where the name of a field, or of one inside of it, is not UTF-8: Arrow does not check."""
+    """Raise UnicodeDecodeError where the name of a field, or of a field in it, is not UTF-8: Arrow does not check."""
     for field in fields:
         field.name  # noqa: B018
         check_names([field.type.field(i) for i in range(field.type.num_fields)])
 
 
+def field_path(schema: Any, field: str) -> list[str] | None:
+    """Return the names that lead to a field, a column and structs in it, or None: `records.lookup` in a schema."""
+    from pyarrow import types
+
+    names = [schema.field(i).name for i in range(schema.num_fields)] if hasattr(schema, "num_fields") else schema.names
+    if field in names:
+        return [field]
+    for first, rest in splits(field):
+        if first in names:
+            kind = schema.field(names.index(first)).type
+            below = field_path(kind, rest) if types.is_struct(kind) else None
+            if below is not None:
+                return [first, *below]
+    return None
+
+
+def batch_rows(rows: int, size: int) -> int:
+    """Return how many of `rows` rows, of `size` bytes together, make a batch of about 8 MiB."""
+    return min(_MAX_ROWS, max(1, BATCH_BYTES * rows // max(1, size)))
+
+
 def first_line(error: BaseException) -> str:
-    """The first line of a message of Arrow, whose others are of the place in its source."""
+    """Return the first line of a message of Arrow; the others tell places in its own source."""
     return str(error).partition("\n")[0] or type(error).__name__

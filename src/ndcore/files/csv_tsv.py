@@ -1,21 +1,43 @@
-"""CSV and TSV with a header: rows as they stand in the file (RFC 4180), and as records."""
+"""CSV and TSV with a header line: rows as they stand in the file, and rows as records.
+
+CSV: RFC 4180, *Common Format and MIME Type for Comma-Separated Values (CSV) Files*, with LF or CRLF at the end of lines.
+TSV: the same with tabs for commas. Refused are files without a header, with CR alone at the end of lines, or in another
+encoding than UTF-8; quotes that are not closed; rows with more or fewer fields than the header.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
+from ndcore.files.byte_order_mark import UTF8, without_mark
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import lines
 from ndcore.files.formats import DELIMITERS
-from ndcore.files.records import MISSING, Record, RecordError, RecordParser, check_columns, check_id
-from ndcore.files.records import joined as merged
+from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
 from ndcore.files.sources import Source
 
-LONGEST = 256 << 20  # bytes of a row that are held in memory
-_BOM = b"\xef\xbb\xbf"
+LONGEST = 256 << 20  # bytes of a row in memory
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_SPECIAL = re.compile(rb'["\r\n]')
+
+
+class Rows:
+    """The rows of a file below its header, as `raw_records` gives them; the header gets the columns `added`."""
+
+    def __init__(self, source: Source, added: Sequence[str] = ()) -> None:
+        self._source, self._added = source, added
+        self.opening = self.closing = b""
+
+    def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
+        rows = raw_rows(self._source)
+        for _, header_row in itertools.islice(rows, 1):
+            line = header_row if header_row.endswith(b"\n") else header_row + b"\n"
+            self.opening = append_fields(line, DELIMITERS[self._source.kind], self._added) if self._added else line
+        for number, row in rows:
+            yield number, b"", row if row.strip(b"\r\n") else b""
 
 
 def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
@@ -36,7 +58,7 @@ def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
             yield number, line
             continue
         row = bytearray(line)
-        at, inside = _scan(row, 3 if number == 1 and line.startswith(_BOM) else 0, False, delimiter)
+        at, inside = _scan(row, len(UTF8) if number == 1 and line.startswith(UTF8) else 0, False, delimiter)
         while inside:
             more = next(following, None)
             if more is None or len(row) > LONGEST:
@@ -49,7 +71,10 @@ def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
 
 
 def _scan(row: bytearray, at: int, inside: bool, delimiter: bytes) -> tuple[int, bool]:
-    """Go on from where a field begins, or inside of a quoted one: where to go on again, and whether inside of one there."""
+    """Scan a row from `at`, where a field begins or, with `inside`, within a quoted one.
+
+    Return (where to go on once more of the row is there, whether a quoted field is still open).
+    """
     while True:
         if not inside and row.startswith(b'"', at):
             inside, at = True, at + 1
@@ -109,7 +134,7 @@ def header(source: Source) -> list[str]:
     except DocumentError as error:  # without it the file has no records
         raise DocumentError(source.path, None, error.reason) from error
     try:
-        names = [name.decode() for name in cells(row.removeprefix(_BOM), DELIMITERS[source.kind])]
+        names = [name.decode() for name in cells(without_mark(row), DELIMITERS[source.kind])]
     except RecordError as error:
         raise DocumentError(source.path, None, f"the header cannot be read: {error}") from error
     except UnicodeDecodeError as error:
@@ -120,15 +145,13 @@ def header(source: Source) -> list[str]:
 
 
 class Table:
-    """The header of a file, and its rows as records.
+    """The header of a file, which says where the fields of its records are.
 
     Parameters
     ----------
     source : Source
-    parser : RecordParser
-        Which columns are the text, the id and the others; only optional ones may be missing, or empty.
-    forbidden : sequence of str
-        Columns that the file may not have (those that annotation adds).
+    fields : Fields
+        Values of optional fields are None where a column is missing or a cell is empty.
 
     Raises
     ------
@@ -136,52 +159,48 @@ class Table:
         There is no header, or it lacks a column.
     """
 
-    def __init__(self, source: Source, parser: RecordParser, forbidden: Sequence[str] = ()) -> None:
-        self._delimiter, self._parser = DELIMITERS[source.kind], parser
+    def __init__(self, source: Source, fields: Fields) -> None:
+        self._delimiter, self._fields = DELIMITERS[source.kind], fields
         names = header(source)
-        required = [field for field in parser.fields if field not in parser.optional]
-        check_columns(source.path, names, {name: name for name in names}, parser.text_fields, parser.id_field,
-                      parser.require_id, required, forbidden)
+        check_columns(source.path, names, {name: name for name in names}, fields)
         self._count = len(names)
-        self._texts = [names.index(field) for field in parser.text_fields]
-        self._id = names.index(parser.id_field) if parser.id_field in names else None
-        self._others = [names.index(field) if field in names else None for field in parser.fields]
-        self._optional = [field in parser.optional for field in parser.fields]
+        self._texts = [names.index(field) for field in fields.text]
+        self._id = names.index(fields.id) if fields.id in names else None
+        self._others = [
+            (names.index(field) if field in names else None, field in fields.optional) for field in fields.others
+        ]
 
     def parse(self, number: int, row: bytes) -> Record:
-        """Return the record of a row. Raises RecordError where it has not as many fields as the header, or is not UTF-8."""
+        """Return the record of a row. RecordError where it has more or fewer fields than the header, or is not UTF-8."""
         found = cells(row, self._delimiter)
         if len(found) != self._count:
             raise RecordError(f"{len(found)} fields, where the header has {self._count}")
         try:
-            text = merged([found[i].decode() for i in self._texts])
+            text = join_texts([found[i].decode() for i in self._texts])
             ident = MISSING if self._id is None else found[self._id].decode()
             values = tuple([
                 None if i is None or (optional and not found[i]) else _value(found[i].decode())
-                for i, optional in zip(self._others, self._optional, strict=True)
+                for i, optional in self._others
             ])
         except UnicodeDecodeError:
             raise RecordError("the row is not UTF-8; convert the file: iconv -t UTF-8") from None
-        return Record(number, text, check_id(ident, self._parser.id_field, self._parser.require_id), values, len(row))
+        return Record(number, text, check_id(ident, self._fields), values, len(row))
 
 
 def _value(text: str) -> str | int | float:
-    """A number where it is written as JSON writes them, so that numbers are ordered as numbers."""
+    """Convert a number written as in JSON, so that numbers are ordered as numbers; leave any other text."""
     if _INTEGER.fullmatch(text):
         return int(text)
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
-def joined(row: bytes, delimiter: bytes, added: Sequence[str]) -> bytes:
-    r"""Return `row` with fields added at its end, quoted where they need it; the row itself stays as it is.
+def append_fields(row: bytes, delimiter: bytes, added: Sequence[str]) -> bytes:
+    r"""Append fields to a row, quoted where they need it; the row itself stays as it is.
 
-    >>> joined(b"1,a\r\n", b",", ["kept", "a,b"])
+    >>> append_fields(b"1,a\r\n", b",", ["kept", "a,b"])
     b'1,a,kept,"a,b"\r\n'
     """
     end = b"\r\n" if row.endswith(b"\r\n") else b"\n" if row.endswith(b"\n") else b""
     fields = [field.encode("utf-8", "replace") for field in added]
     quoted = [b'"' + f.replace(b'"', b'""') + b'"' if _SPECIAL.search(f) or delimiter in f else f for f in fields]
     return row.removesuffix(end) + delimiter + delimiter.join(quoted) + end
-
-
-_SPECIAL = re.compile(rb'["\r\n]')

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ndcore._types import Ints
+from ndcore.files.errors import DocumentError
 from ndcore.files.records import RecordError, describe
 
 
@@ -65,7 +66,7 @@ class Ranking:
         How many documents have no value.
     """
 
-    optional = True
+    optional, option = True, "--keep FIELD"
 
     def __init__(self, field: str, descending: bool) -> None:
         self.field, self.descending = field, descending
@@ -147,3 +148,31 @@ class Grouping:
     def codes(self) -> Ints:
         """Shape (n,): the number of each document's group, groups numbered in order of first appearance."""
         return np.array(self._codes, np.int64)
+
+
+class Columns:
+    """The rankings and groupings of a run, filled together."""
+
+    def __init__(self, columns: Sequence[Ranking | Grouping]) -> None:
+        self._columns = columns
+        required = {column.field for column in columns if not column.optional}
+        self.fields = tuple(column.field for column in columns)
+        self.optional = frozenset(self.fields) - required
+
+    def clear(self) -> None:
+        """Forget all values."""
+        for column in self._columns:
+            column.clear()
+
+    def append(self, values: Sequence[Any]) -> None:
+        """Add the values of one document, in the order of `fields`; RecordError where one of them cannot be used."""
+        for column, value in zip(self._columns, values, strict=True):
+            column.check(value)
+        for column, value in zip(self._columns, values, strict=True):
+            column.append(value)
+
+    def refuse_file(self, path: str, kind: str) -> None:
+        """Raise DocumentError, for a file that is one document without fields, where there are columns."""
+        for column in self._columns[:1]:
+            reason = f"a {kind} file has no field {column.field!r}; {column.option} needs records"
+            raise DocumentError(path, None, reason)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import json
 import re
 from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
+from ndcore.files.byte_order_mark import other_encoding, without_mark
 from ndcore.files.compression import FORMATS, Damaged, compression_of, decompressed
 from ndcore.files.errors import DocumentError
 
@@ -36,13 +36,6 @@ COLUMNAR = ("parquet", "arrow")
 DELIMITERS = {"csv": b",", "tsv": b"\t"}
 RECORDS = ("jsonl", "json", "object", *DELIMITERS, *COLUMNAR)  # kinds of records with fields of any name
 
-_BOM = codecs.BOM_UTF8
-_ENCODINGS = (
-    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
-    (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
-    (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
-    (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
-)
 _CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  # of those that texts and terminals use
 _CONTROLS_AMONG = 32  # binary where more than one byte in so many is one of them
 _HTML = re.compile(rb"(?:<\?xml[^>]*>)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL)
@@ -245,11 +238,12 @@ def _content(name: str, head: bytes, default: str) -> Format:
         return Format(kind or default, "", "", "a pointer of Git LFS, not the file itself; get it with: git lfs pull")
     if kind in ("archive", *COLUMNAR):
         return Format(kind)
-    encoding, spoken = next(((code, spoken) for mark, code, spoken in _ENCODINGS if head.startswith(mark)), ("", ""))
+    encoding = other_encoding(head)
     if encoding and kind == "" and default == "text":
         return Format("text", "", encoding)
     if encoding and kind != "html":
-        return Format(kind or default, "", encoding, f"its encoding is {spoken}; convert it to UTF-8: iconv -t UTF-8")
+        problem = f"its encoding is {encoding.upper()}; convert it to UTF-8: iconv -t UTF-8"
+        return Format(kind or default, "", encoding, problem)
     binary = _binary(head) or ("" if kind in ("jsonl", "json", "html") or encoding else _unknown(head))
     if binary:
         return Format(kind or default, "", "", _refusal(binary), binary)
@@ -258,7 +252,7 @@ def _content(name: str, head: bytes, default: str) -> Format:
 
 def _text(name: str, kind: str, head: bytes, default: str) -> Format:
     """Of text whose name says JSON or nothing. A name without a suffix leaves it to the bytes."""
-    body = head.removeprefix(_BOM).lstrip(b" \t\r\n")
+    body = without_mark(head).lstrip(b" \t\r\n")
     if not kind and default == "text" and PurePosixPath(_stem(name)).suffix:
         return Format("text")
     if kind == "" and default == "text":
@@ -288,7 +282,7 @@ def _stem(name: str) -> str:
 
 def _lines_or_object(head: bytes, named: str) -> str:
     """Whether what begins with an object is JSONL, JSON that spans lines, or text (of a name that says nothing)."""
-    first, newline, rest = head.removeprefix(_BOM).lstrip(b" \t\r\n").partition(b"\n")
+    first, newline, rest = without_mark(head).lstrip(b" \t\r\n").partition(b"\n")
     try:
         whole = isinstance(json.loads(first), dict)
     except (ValueError, RecursionError):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 
+from ndcore.files.byte_order_mark import UTF8
 from ndcore.files.errors import DocumentError
 from ndcore.text.inputs import Extracted
 from ndcore.text.shingling import Shingling
 
 PARTS = ("page", "main")
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_BOMS = ((UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030"}  # what browsers decode under these names
 
 

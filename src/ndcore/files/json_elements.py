@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
+from ndcore.files.byte_order_mark import UTF8
 from ndcore.files.compression import Damaged
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import reading
@@ -14,7 +15,6 @@ from ndcore.files.sources import Source
 
 LONGEST = 256 << 20  # bytes of an element, or between two, that are held in memory
 _CHUNK = 1 << 20
-_BOM = b"\xef\xbb\xbf"
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BRACKET = re.compile(rb'[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+[{}\[\]]', re.DOTALL)
@@ -53,7 +53,7 @@ class Elements:
         self._number = 0
         with reading(self._source, lambda: self._number + 1, "elements from this one") as stream:
             tape = _Tape(stream, self._fail)
-            before = tape.take(_BOM) + tape.blanks()
+            before = tape.take(UTF8) + tape.blanks()
             is_array = tape.peek() == b"["
             if is_array:
                 self.opening, self.closing = b"[", b"]\n"

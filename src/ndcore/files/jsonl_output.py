@@ -16,13 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ndcore.files import columnar
+from ndcore.files.annotated_output import splice
+from ndcore.files.byte_order_mark import without_mark
 from ndcore.files.csv_tsv import cells, header
-from ndcore.files.documents import ANNOTATION, Documents
+from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
-from ndcore.files.output_directory import numbered, raw_documents, spliced, to_json
+from ndcore.files.json_values import to_json
+from ndcore.files.output_records import numbered, raw_documents
 from ndcore.files.raw_records import SPLIT
-from ndcore.files.records import without_bom
+from ndcore.files.records import ANNOTATION
 from ndcore.files.sources import Source
 from ndcore.progress import Progress
 
@@ -89,14 +92,14 @@ def _write_records(
     _check_names(source, names, annotation)
     first = True
     for position, _, raw in raw_documents(documents, index, report):
-        line, first = without_bom(1 if first else 2, raw), False
+        line, first = without_mark(raw) if first else raw, False
         if wanted[position]:
             if names:
                 values = [cell.decode() for cell in cells(raw, DELIMITERS[source.kind])]
                 line = to_json(dict(zip(names, values, strict=True)))
             elif source.kind != "jsonl":
                 line = line.translate(_ON_ONE_LINE)
-            line = line if annotation is None else spliced(line, annotation(position))
+            line = line if annotation is None else splice(line, annotation(position))
             file.write(line if line.endswith(b"\n") else line + b"\n")
 
 
@@ -124,10 +127,10 @@ def _write_rows(
     source = documents.sources[index]
     positions = {number: position for position, number in numbered(documents, index) if wanted[position]}
     with columnar.open_file(source) as opened:
-        names = opened.schema_arrow.names
+        names = opened.schema.names
         _check_names(source, names, annotation)
         number = 0
-        for batch in columnar.batches(source, opened):
+        for batch in opened.batches():
             columns = [columnar.column_values(batch, name) for name in names]
             for row in zip(*columns, strict=True):
                 number += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,7 +11,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.remote import is_remote
 from ndcore.files.sources import STDIN
 
-__all__ = ["STDOUT", "check_output"]
+__all__ = ["STDOUT", "check_apart", "check_output"]
 
 STDOUT = "-"
 
@@ -68,6 +69,14 @@ def check_output(
     for other in inputs:
         if other != STDIN and place.resolve().is_relative_to(Path(other).resolve()):
             raise UsageError(f"the output {path} lies in the input {other}; name a place that is not read next time")
+
+
+def check_apart(paths: Iterable[str | None]) -> None:
+    """Raise UsageError where two outputs would be the same file, or one lies in another."""
+    given = [path for path in paths if path not in (None, STDOUT)]
+    for a, b in itertools.permutations(given, 2):
+        if Path(str(a)).resolve().is_relative_to(Path(str(b)).resolve()):
+            raise UsageError(f"the outputs {a} and {b} are the same, or one lies in the other; give each its own name")
 
 
 def _article(noun: str) -> str:

@@ -1,28 +1,56 @@
-"""Records as they stand in files of text: lines of JSON, elements of JSON, rows of CSV."""
+"""Files of text cut into records as they stand there: lines of JSON, elements of JSON, rows of CSV and TSV."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
-from ndcore.files.csv_tsv import raw_rows
+from ndcore.files.csv_tsv import Rows
 from ndcore.files.file_reader import lines
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.json_elements import Elements
-from ndcore.files.records import is_blank
 from ndcore.files.sources import Source
 
-SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are split into such records
+SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are cut into records here
 
 
-def raw_records(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Yield number (from 1; of rows and lines the line) and bytes of each record, empty for a blank line.
+class RawRecords(Protocol):
+    """The records of a file, and all that stands around them: written one after another they are the file again.
 
-    The header of a table is no record. Raises DocumentError as the readers of each kind do.
+    Attributes
+    ----------
+    opening : bytes
+        What stands before the first record, once it has been read: a bracket, a header.
+    closing : bytes
+        What follows the last record, once it has been read.
     """
-    if source.kind == "jsonl":
-        return ((number, b"" if is_blank(line) else line) for number, line in lines(source))
+
+    opening: bytes
+    closing: bytes
+
+    def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """Yield (number from 1, bytes between the record and the one before, record); a blank line is an empty record."""
+        ...
+
+
+class Lines:
+    """The lines of a file of JSON Lines."""
+
+    opening = closing = b""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
+        for number, line in lines(self._source):
+            yield number, b"", line if line.strip(b" \t\r\n") else b""
+
+
+def raw_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
+    """Cut a file of one of the kinds SPLIT into records; the header of a table gets the columns `added`.
+
+    Iterating raises DocumentError where the file cannot be read or is damaged.
+    """
     if source.kind in DELIMITERS:
-        rows = itertools.islice(raw_rows(source), 1, None)
-        return ((number, row if row.strip(b"\r\n") else b"") for number, row in rows)
-    return ((number, element) for number, _, element in Elements(source))
+        return Rows(source, added)
+    return Lines(source) if source.kind == "jsonl" else Elements(source)

@@ -46,7 +46,7 @@ class WorkDirectory:
             self._path = None
 
 
-def spool(source: Source, work: WorkDirectory) -> None:
+def copy_stream(source: Source, work: WorkDirectory) -> None:
     """Copy the stream or the remote file of `source` into `work`, and point ``source.location`` at the copy.
 
     What a stream is, is noted: of remote files it is known before.
@@ -63,13 +63,13 @@ def spool(source: Source, work: WorkDirectory) -> None:
         return
     try:
         with contextlib.closing(chunks(source.path)) as stream:
-            _spool(source, stream, work)
+            _copy(source, stream, work)
     except DocumentError as error:
         source.problem = error.reason
         raise
 
 
-def _spool(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
+def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
     head = _beginning(stream)
     if not is_url(source.path):
         found = recognise(source.name, io.BytesIO(head))

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from ndcore.files.errors import UsageError
-from ndcore.files.output_directory import to_json, to_string
-from ndcore.files.output_paths import STDOUT, check_output
+from ndcore.files.json_values import to_json, to_string
+from ndcore.files.output_paths import check_output
 from ndcore.storage.disk_space import naming
 
-__all__ = ["Column", "Table", "TableFile", "check_apart", "write_json_lines"]
+__all__ = ["Column", "Table", "TableFile", "write_json_lines"]
 
 BATCH = 1 << 15  # rows
 FORMATS = (".parquet", ".csv", ".jsonl")
@@ -94,14 +94,6 @@ class TableFile:
     def commit(self) -> None:
         """Give the table its name."""
         self._new.replace(self._target.resolve())
-
-
-def check_apart(paths: Iterable[str | None]) -> None:
-    """UsageError where two outputs would be the same file, or one lies in another."""
-    given = [path for path in paths if path not in (None, STDOUT)]
-    for a, b in itertools.permutations(given, 2):
-        if Path(str(a)).resolve().is_relative_to(Path(str(b)).resolve()):
-            raise UsageError(f"the outputs {a} and {b} are the same, or one lies in the other; give each its own name")
 
 
 def write_json_lines(file: IO[bytes], table: Table) -> int:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ndcore.clusters.assignments import sizes_of
 from ndcore.files.document_fields import Ids
+from ndcore.files.json_values import finite
 from ndcore.files.provenance import Place
 
 CLASSES = ("identical", "lexical", "shingle", "near", "version")
@@ -138,9 +139,3 @@ class Verdicts:
             {name: classes[name] for name in CLASSES if classes[name]},
             float(known.min()) if len(known) else None,
         )
-
-
-def finite(value: Any) -> float | None:
-    """A float for JSON: None for nan, which stands for a document without shingles."""
-    number = float(value)
-    return number if np.isfinite(number) else None

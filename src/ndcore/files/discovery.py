@@ -1,0 +1,245 @@
+"""Find the documents that inputs name: files, directories, streams and URLs.
+
+A directory becomes one source per regular file in it, sorted by path.
+"""
+
+# Paths stay the strings that the user gave, and a large directory has no Path for each of its files.
+# ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH118
+
+from __future__ import annotations
+
+import io
+import os
+import posixpath
+import stat
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from ndcore.collection.manifest import DESCRIPTION
+from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.formats import Format, of_name
+from ndcore.files.input_names import distinct_names, refuse_overlaps
+from ndcore.files.ndcore_files import COLLECTION, OUTPUT, SUMMARY, is_own_file, own_directory, own_remote, refuse_own
+from ndcore.files.remote import beginnings, expanded, listed
+from ndcore.files.selection import Selection
+from ndcore.files.sources import STDIN, Ignored, Inputs, Source, format_of, is_stream, is_url, recognised
+
+_EXCLUDED = "excluded"
+_OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore dedup"}
+_ARTICLES = {COLLECTION: "a", OUTPUT: "an"}
+
+
+def find(
+    inputs: Sequence[str], accept: Collection[str] = (), selection: Selection | None = None, binary: bool = False
+) -> Inputs:
+    """Find the sources that `inputs` name, in the order given; directories are walked and sorted by path.
+
+    Symbolic links to files are followed, links to directories are not (they are listed as ignored). The format of a file
+    is that of its first bytes (`recognise`); in directories what is no text is ignored. URLs are read through fsspec:
+    files, directories, and patterns.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+    accept : collection of str
+        What of ndcore's own may be an input: "sketches" (files of them) and "collection" (directories); each is a source of
+        that kind.
+    selection : Selection, optional
+        Which files of directories are read. None: all but hidden ones.
+    binary : bool
+        Whether files that are no text are documents too, as their bytes are.
+
+    Raises
+    ------
+    DocumentError
+        An input does not exist or a directory cannot be listed.
+    UsageError
+        An input is given twice, or lies inside another one; it is of ndcore's own and not accepted.
+    """
+    selection = Selection() if selection is None else selection
+    inputs = [item for path in inputs for item in (expanded(path) if is_url(path) else [path])]
+    for path in inputs:
+        if path != STDIN and not is_url(path) and not os.path.exists(path):
+            raise DocumentError(path, None, _missing(path))
+    refuse_overlaps(inputs)
+    names = distinct_names(inputs)
+    found = Inputs([], paths=inputs)
+    for path, name in zip(inputs, names, strict=True):
+        if is_url(path):
+            _find_remote(path, name, f"{name}/" if len(inputs) > 1 else "", found, selection, binary)
+            continue
+        own = None if path == STDIN else refuse_own(path, accept)
+        if own is not None:
+            found.sources.append(Source(path, name, name, own, "", path, ""))
+        elif path != STDIN and os.path.isdir(path):
+            prefix = f"{name}/" if len(inputs) > 1 else ""
+            _find_in_directory(path, name, prefix, found, selection, binary)
+        else:
+            found.sources.append(_single(path, name, binary))
+    return found
+
+
+def _missing(path: str) -> str:
+    if os.path.islink(path):
+        return f"symbolic link to {os.readlink(path)}, which does not exist"
+    return "no such file or directory"
+
+
+def _single(path: str, name: str, binary: bool) -> Source:
+    if is_stream(path):
+        kind, compression = of_name(name)
+        return Source(path, name, name, kind or "text", compression, "", compression)
+    return _source(path, name, name, format_of(path, binary), True)
+
+
+def _source(path: str, name: str, label: str, found: Format, named: bool) -> Source:
+    return Source(
+        path, name, label, found.kind, found.compression, path, found.compression,
+        encoding=found.encoding, problem=found.problem, named=named,
+    )
+
+
+def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool) -> None:
+    """Find the files of a URL. They are streams: the first pass copies them."""
+    below = listed(url)
+    own = _own_folders(url, below or (), selection)
+    found.ignored.extend(Ignored(path, _OWN[kind]) for path, kind in own.values())
+    chosen: list[tuple[str, str]] = []
+    for path, relative in below or ():
+        if any(relative.startswith(folder) for folder in own):
+            continue
+        ignored = _passed_over(relative, selection)
+        if ignored == _EXCLUDED:
+            found.excluded += 1
+        elif ignored:
+            found.ignored.append(Ignored(path, ignored))
+        else:
+            chosen.append((path, relative))
+    descriptions = _descriptions([relative for _, relative in chosen])
+    for path, relative in chosen:
+        if relative in descriptions:
+            found.companions.append((path, f"{name}/{relative}"))
+            found.ignored.append(Ignored(path, "description of a dataset"))
+    files = [(path, f"/{relative}") for path, relative in chosen if relative not in descriptions]
+    files = [(url, "")] if below is None else files
+    for (path, relative), head in zip(files, beginnings([path for path, _ in files]), strict=True):
+        kind = recognised(posixpath.basename(path), io.BytesIO(head), binary)
+        if kind.binary and below is not None:
+            found.ignored.append(Ignored(path, kind.binary))
+        else:
+            label = f"{prefix}{relative[1:]}" if relative else name
+            source = _source(path, f"{name}{relative}", label, kind, below is None)
+            source.location = ""
+            found.sources.append(source)
+
+
+def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selection) -> dict[str, tuple[str, str]]:
+    """Return URL and kind of the outermost folders that ndcore wrote, by their paths with ``/`` behind.
+
+    UsageError where that is the directory itself.
+    """
+    marks = [pair for pair in below if posixpath.basename(pair[1]) in (DESCRIPTION, SUMMARY)]
+    own: dict[str, tuple[str, str]] = {}
+    heads = beginnings([path for path, _ in marks])
+    for (path, relative), head in sorted(zip(marks, heads, strict=True), key=lambda item: item[0][1].count("/")):
+        folder, _, name = relative.rpartition("/")
+        kind = own_remote(name, head)
+        if kind is None or not _entered(folder, selection) or any(relative.startswith(outer) for outer in own):
+            continue
+        if not folder:
+            hint = "its documents are below kept/ or annotated/: name that" if kind == OUTPUT else "name the documents"
+            raise UsageError(f"{url} is {_ARTICLES[kind]} {_OWN[kind]}, and no folder of documents; {hint}")
+        own[f"{folder}/"] = path.removesuffix(f"/{name}"), kind
+    return own
+
+
+def _passed_over(relative: str, selection: Selection) -> str:
+    """Why a file of a directory is not read, by its path alone; else empty."""
+    if not selection.hidden and any(part.startswith(".") for part in relative.split("/")):
+        return "hidden file"
+    return "" if _entered(posixpath.dirname(relative), selection) and selection.reads(relative) else _EXCLUDED
+
+
+def _entered(folder: str, selection: Selection) -> bool:
+    """Whether files are looked for in a folder: it and those that it lies in are neither excluded nor hidden."""
+    parts = folder.split("/") if folder else []
+    if not selection.hidden and any(part.startswith(".") for part in parts):
+        return False
+    return all(selection.enters("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+
+
+def _find_in_directory(
+    directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool
+) -> None:
+    entries = sorted(_walk(directory, selection))
+    belonging = _descriptions([relative for relative, ignored in entries if not ignored])
+    for relative, ignored in entries:
+        path = os.path.join(directory, relative)
+        if ignored == _EXCLUDED:
+            found.excluded += 1
+            continue
+        if relative in belonging:
+            found.companions.append((path, f"{name}/{relative}"))
+            ignored = "description of a dataset"
+        if ignored:
+            found.ignored.append(Ignored(path, ignored))
+            continue
+        kind = format_of(path, binary)
+        if kind.binary:
+            found.ignored.append(Ignored(path, kind.binary))
+        else:
+            found.sources.append(_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
+
+
+def _descriptions(files: list[str]) -> set[str]:
+    """Return the files that describe Arrow files beside them, as ``save_to_disk`` of Hugging Face's ``datasets`` writes."""
+    datasets = {posixpath.dirname(file) for file in files if file.endswith(".arrow")}
+    splits = {posixpath.dirname(folder) for folder in datasets if folder}
+    found = {posixpath.join(folder, name) for folder in datasets for name in ("state.json", "dataset_info.json")}
+    found |= {posixpath.join(folder, "dataset_dict.json") for folder in splits}
+    return found & set(files)
+
+
+def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
+    """Yield the relative path, and what it is if it is not read, of every file below `directory`, in no particular order.
+
+    A folder that is not entered is one path.
+    """
+    pending = [""]
+    while pending:
+        below = pending.pop()
+        here = os.path.join(directory, below) if below else directory
+        try:
+            entries = list(os.scandir(here))
+        except OSError as error:
+            raise DocumentError(here, None, f"cannot be listed: {error.strerror or error}") from error
+        own = own_directory(Path(here), {entry.name for entry in entries} & {DESCRIPTION, SUMMARY}) if below else None
+        if own is not None:
+            yield below, _OWN[own]
+            continue
+        for entry in entries:
+            relative = f"{below}/{entry.name}" if below else entry.name
+            folder = entry.is_dir(follow_symlinks=False)
+            if not selection.hidden and entry.name.startswith("."):
+                yield relative, "hidden folder" if folder else "hidden file"
+            elif not (selection.enters(relative) if folder else selection.reads(relative)):
+                yield relative, _EXCLUDED
+            elif folder:
+                pending.append(relative)
+            elif is_own_file(entry.path):
+                yield relative, "file of ndcore"
+            else:
+                yield relative, "" if entry.is_file() or _dangling(entry) else _special(entry)
+
+
+def _special(entry: os.DirEntry[str]) -> str:
+    """What a directory entry is that is neither a file nor a directory."""
+    if entry.is_dir():
+        return "link to a directory"
+    mode = entry.stat().st_mode
+    return "FIFO" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+
+
+def _dangling(entry: os.DirEntry[str]) -> bool:
+    """A link to nothing is a document that cannot be read, not something to pass over in silence."""
+    return entry.is_symlink() and not os.path.exists(entry.path)

@@ -1,0 +1,26 @@
+"""Values as JSON, and as strings in columns of tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+
+def to_json(value: Any, **options: Any) -> bytes:
+    """Encode as JSON in UTF-8; a lone surrogate, which UTF-8 does not have, makes the whole text ASCII with escapes."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, **options).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, **options).encode()
+
+
+def to_string(value: str | int | None) -> str | None:
+    """Return a value for a column of strings; lone surrogates are escaped, as ``\\udc80``."""
+    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
+
+
+def finite(value: Any) -> float | None:
+    """Return a float for JSON: None for nan, which stands for a document without shingles."""
+    number = float(value)
+    return number if math.isfinite(number) else None

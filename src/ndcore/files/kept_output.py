@@ -1,0 +1,137 @@
+"""``kept/``: every input with its kept documents only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from ndcore.files import columnar
+from ndcore.files.archive_stream import Tape
+from ndcore.files.archived_pages import Page, examine
+from ndcore.files.compression import open_writer, packed
+from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError
+from ndcore.files.file_reader import open_reader
+from ndcore.files.formats import COLUMNAR, WHOLE
+from ndcore.files.json_values import to_json
+from ndcore.files.jsonl_output import write_ids
+from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.output_records import REPORT_EVERY, numbered, write_records
+from ndcore.files.stream_copies import chunks
+from ndcore.files.web_archive import entries
+from ndcore.progress import Progress
+
+_COPY = 1 << 20
+
+
+def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[np.bool_], report: Progress) -> None:
+    """Write every input with its kept documents only, in its own format, records untouched.
+
+    Parameters
+    ----------
+    kept : bool array, shape (n,)
+        Along the documents.
+    report : Progress
+        Gets ("writing", documents gone through, n).
+    """
+    for index, source in enumerate(documents.sources):
+        span = documents.span(index)
+        flags = kept[span.start : span.stop]
+        if documents.is_left_out(index) or (source.kind in (*WHOLE, "object") and len(flags) and not flags.any()):
+            continue
+        documents.check_unchanged(index)
+        target = output.below("kept", source.name)
+        _, rejected, blank = documents.counts(index)
+        if flags.all() and not rejected and not blank and source.stored == source.compression:
+            shutil.copyfile(source.location, target)
+        elif source.kind in WHOLE:
+            with open_writer(target, source.compression) as file, open_reader(source) as stream:
+                shutil.copyfileobj(stream, file, _COPY)
+        elif source.kind in COLUMNAR:
+            wanted = {number for position, number in numbered(documents, index) if kept[position]}
+            columnar.rewrite(source, target, wanted.__contains__, None)
+        elif source.kind == "archive":
+            _write_archive(documents, index, kept, target, report)
+        else:
+            with open_writer(target, source.compression) as file:
+                write_records(file, documents, index, report, lambda position, raw: raw if kept[position] else None)
+        documents.check_unchanged(index)
+        report("writing", span.stop, len(documents.ids))
+    _copy_companions(output, documents, kept)
+
+
+def _copy_companions(output: OutputDirectory, documents: Documents, kept: npt.NDArray[np.bool_]) -> None:
+    """Copy the files that describe kept documents to stand beside them again.
+
+    The ``state.json`` of a dataset gets another fingerprint where documents were dropped (to ``datasets`` the same
+    fingerprint means the same data), and lists only the files that are there.
+    """
+    for path, name in documents.companions:
+        data = b"".join(chunks(path))
+        target = output.below("kept", name)
+        if target.name == "state.json" and not kept.all():
+            data = _changed_state(data, target.parent, kept)
+        target.write_bytes(data)
+
+
+def _changed_state(data: bytes, folder: Path, kept: npt.NDArray[np.bool_]) -> bytes:
+    try:
+        state = json.loads(data)
+        files = [item for item in state["_data_files"] if (folder / item["filename"]).is_file()]
+        old = str(state["_fingerprint"])
+    except (ValueError, LookupError, TypeError):  # of another version of datasets
+        return data
+    new = hashlib.blake2b(old.encode("utf-8", "replace") + np.packbits(kept).tobytes(), digest_size=8).hexdigest()
+    return to_json(state | {"_data_files": files, "_fingerprint": new}, indent=2) + b"\n"
+
+
+def _write_archive(documents: Documents, index: int, kept: npt.NDArray[np.bool_], target: Path, report: Progress) -> None:
+    """Write the kept documents, and all sound records that are not documents, each as it stands in the file.
+
+    Where compression does not keep the records of the file apart, each is compressed by itself here.
+    """
+    source = documents.sources[index]
+    positions = iter(documents.span(index))
+    with target.open("xb", buffering=_COPY) as file, Path(source.location).open("rb") as original:
+        if source.stored == source.compression:
+            _copy_range(original, file, 0, Tape(original, source.stored, source.path).first)
+        for entry in entries(source):
+            if documents.is_rejected(index, entry.number):
+                continue
+            if isinstance(examine(entry), Page):
+                position = next(positions)
+                if position % REPORT_EVERY == 0:
+                    report("writing", position, len(documents.ids))
+                if not kept[position]:
+                    continue
+            if entry.span is not None and source.stored == source.compression:
+                _copy_range(original, file, *entry.span)
+            elif entry.head is not None and len(entry.content) == entry.head.length:
+                file.write(packed(entry.original(), source.compression))
+            else:
+                reason = f"{entry.place} is too long to be compressed again; compress each record by itself before"
+                raise DocumentError(source.path, entry.number, reason)
+
+
+def _copy_range(original: IO[bytes], target: IO[bytes], start: int, end: int) -> None:
+    """Copy the bytes from `start` to `end` of a file."""
+    original.seek(start)
+    while start < end:
+        data = original.read(min(_COPY, end - start))
+        if not data:
+            raise EOFError("the file has become shorter")
+        target.write(data)
+        start += len(data)
+
+
+def write_kept_ids(output: OutputDirectory, name: str, ids: Iterator[str | int]) -> None:
+    """Write ``kept/<name>.jsonl`` for saved sketches, which have no text: a line ``{"id": ...}`` for each kept document."""
+    with output.below("kept", f"{name}.jsonl").open("xb", buffering=1 << 20) as file:
+        write_ids(file, ids)

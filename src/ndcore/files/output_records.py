@@ -1,0 +1,68 @@
+"""Records of documents as outputs copy them: with their positions, and with what stands around them in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO
+
+from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError
+from ndcore.files.raw_records import RawRecords, raw_records
+from ndcore.progress import Progress
+
+REPORT_EVERY = 1024  # documents
+
+
+def write_records(
+    file: IO[bytes],
+    documents: Documents,
+    index: int,
+    report: Progress,
+    written: Callable[[int, bytes], bytes | None],
+    added: Sequence[str] = (),
+) -> None:
+    """Write the records of a file that is cut into records, and what stands around them.
+
+    Parameters
+    ----------
+    written : callable
+        From (position, record) of a document to the bytes to write for it, None to leave it out.
+    added : sequence of str
+        Columns to add to the header of a table.
+    """
+    records = raw_records(documents.sources[index], added)
+    first = True
+    for position, before, raw in raw_documents(documents, index, report, records):
+        record = written(position, raw)
+        if record is not None:
+            file.write((records.opening if first else before) + record)
+            first = False
+    file.write((records.opening if first else b"") + records.closing)
+
+
+def raw_documents(
+    documents: Documents, index: int, report: Progress, records: RawRecords | None = None
+) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield (position, bytes before the record, record) of each document of a file that is cut into records."""
+    source = documents.sources[index]
+    position = documents.span(index).start
+    try:
+        for number, before, raw in records or raw_records(source):
+            if raw and not documents.is_rejected(index, number):
+                yield position, before, raw
+                position += 1
+                if position % REPORT_EVERY == 0:
+                    report("writing", position, len(documents.ids))
+    except DocumentError as error:
+        if not documents.is_rejected(index, error.number):
+            raise
+
+
+def numbered(documents: Documents, index: int) -> Iterator[tuple[int, int]]:
+    """Yield position and row number of each document of a file of columns."""
+    number = 0
+    for position in documents.span(index):
+        number += 1
+        while documents.is_rejected(index, number):
+            number += 1
+        yield position, number

@@ -1,0 +1,169 @@
+"""Documents as records with fields, in any format: which fields are read, how they are found, and what is refused."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ndcore.files.errors import DocumentError
+
+MISSING: Any = object()
+ANNOTATION = "ndcore"  # the field of JSON that annotation adds
+ANNOTATION_COLUMNS = (
+    "ndcore_class", "ndcore_representative", "ndcore_representative_file", "ndcore_representative_line",
+    "ndcore_resemblance", "ndcore_cluster_size", "ndcore_against",
+)
+
+
+class Record(NamedTuple):
+    """A document as it was read.
+
+    Attributes
+    ----------
+    number : int or None
+        Its line, row or record, counted from 1; None for a file that is one document.
+    text : str or bytes
+    id : str, int or None
+    values : tuple
+        Of the other fields that were asked for.
+    size : int
+        Its bytes, about; of HTML the bytes of the page.
+    offset : int or None
+        Of a record of an archive: its first byte in the file.
+    date : datetime or None
+        Of a record of an archive.
+    """
+
+    number: int | None
+    text: str | bytes
+    id: str | int | None
+    values: tuple[Any, ...]
+    size: int
+    offset: int | None = None
+    date: datetime.datetime | None = None
+
+
+class RecordError(ValueError):
+    """A record cannot be a document; the message is the reason alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of records that are read. `lookup` says how a name is understood.
+
+    Attributes
+    ----------
+    text : tuple of str
+        Several make one text, each on a line of its own, in this order; a record must have all of them.
+    id : str
+    require_id : bool
+        A record without `id` is an error.
+    others : tuple of str
+        Other fields to return. Each must be there unless it is `optional`: its value is None then.
+    optional : frozenset of str
+    annotated : bool
+        Refuse records that have a field already which annotation adds.
+    """
+
+    text: tuple[str, ...] = ("text",)
+    id: str = "id"
+    require_id: bool = False
+    others: tuple[str, ...] = ()
+    optional: frozenset[str] = frozenset()
+    annotated: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.text or len(set(self.text)) < len(self.text):
+            raise ValueError(f"text_field is one field or several different ones, got {self.text!r}")
+
+
+def check_id(value: Any, fields: Fields) -> str | int | None:
+    """Return `value` if it can be an id, None where a record has no id and needs none.
+
+    Raises
+    ------
+    RecordError
+        A required id is missing, or it is neither a string nor an integer.
+    """
+    if value is MISSING:
+        if fields.require_id:
+            raise RecordError(f"no id field {fields.id!r}")
+        return None
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise RecordError(f"the id field {fields.id!r} is {describe(value)}; an id is a string or an integer")
+
+
+def describe(value: Any) -> str:
+    """Describe a JSON value in a few words, for messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "an array"
+    shown = repr(value)
+    return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:37] + '...'}"
+
+
+def check_columns(path: str, names: Sequence[str], found: Mapping[str, str], fields: Fields) -> None:
+    """Raise DocumentError where a table lacks a column, has one twice, or has one that annotation adds.
+
+    Parameters
+    ----------
+    path : str
+        The file, for messages.
+    names : sequence of str
+        The columns of the table.
+    found : mapping
+        From each field that the table has to the column that holds it.
+    fields : Fields
+    """
+    present = f"the file has: {', '.join(names)}"
+    id_field = [fields.id] if fields.require_id or fields.id in found else []
+    required = [name for name in fields.others if name not in fields.optional]
+    for name in dict.fromkeys([*fields.text, *id_field, *required]):
+        if name not in found:
+            option = "--text-field" if name in fields.text else "--id-field" if name == fields.id else ""
+            hint = f"; name the right one with {option}" if option else ""
+            raise DocumentError(path, None, f"no column {name!r} ({present}){hint}")
+        if names.count(found[name]) > 1:
+            raise DocumentError(path, None, f"{names.count(found[name])} columns are called {found[name]!r}")
+    for name in ANNOTATION_COLUMNS if fields.annotated else ():
+        if name in names:
+            raise DocumentError(path, None, f"has a column {name!r} already; rename it, or leave out --annotate")
+
+
+def lookup(record: Any, field: str) -> Any:
+    """Return the value of a field, or MISSING; ``a.b`` is the field of that name, or else ``b`` of an object ``a``.
+
+    >>> lookup({"a": {"b": "inside"}}, "a.b"), lookup({"a": {"b": "inside"}, "a.b": "of that name"}, "a.b")
+    ('inside', 'of that name')
+    """
+    if not isinstance(record, dict):
+        return MISSING
+    if field in record:
+        return record[field]
+    for first, rest in splits(field):
+        if first in record and (found := lookup(record[first], rest)) is not MISSING:
+            return found
+    return MISSING
+
+
+def splits(field: str) -> Iterator[tuple[str, str]]:
+    """Yield the ways to cut a field at one of its dots, the longest first part first."""
+    at = field.rfind(".")
+    while at >= 0:
+        yield field[:at], field[at + 1 :]
+        at = field.rfind(".", 0, at)
+
+
+def join_texts(texts: Sequence[str | bytes]) -> str | bytes:
+    """Join the texts of several fields by newlines; the result is bytes where one of them is."""
+    if len(texts) == 1:
+        return texts[0]
+    if all(isinstance(text, str) for text in texts):
+        return "\n".join(texts)  # type: ignore[arg-type]
+    return b"\n".join([text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts])

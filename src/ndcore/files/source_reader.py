@@ -1,0 +1,100 @@
+"""The documents of one source: which module reads which kind of file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from ndcore.files import archived_pages, columnar
+from ndcore.files.csv_tsv import Table
+from ndcore.files.errors import DocumentError
+from ndcore.files.file_reader import read_whole
+from ndcore.files.formats import COLUMNAR, DELIMITERS
+from ndcore.files.html_text import html_reader
+from ndcore.files.json_records import RecordParser
+from ndcore.files.raw_records import SPLIT, raw_records
+from ndcore.files.records import Fields, Record, RecordError
+from ndcore.files.sources import Source
+from ndcore.text.inputs import Extracted
+
+Item = Record | tuple[int | None, str] | None  # a document; (number, reason) of what cannot be one; a blank line
+
+
+class SourceReader:
+    """Read the documents of sources.
+
+    Parameters
+    ----------
+    fields : Fields
+    html : {"page", "main"} or None
+        As in `Documents`.
+    fast : bool
+        As in `RecordParser`.
+    """
+
+    def __init__(self, fields: Fields, html: str | None = None, fast: bool = True) -> None:
+        self._fields, self._parser = fields, RecordParser(fields, fast)
+        self._texts_are_html, self._part = html is not None, html or "page"
+
+    def items(self, source: Source, wanted: Callable[[int | None], bool], kinds: Counter[str]) -> Iterator[Item]:
+        """Yield the wanted documents as Records, (number, reason) of what cannot be a document, None for a blank line.
+
+        Parameters
+        ----------
+        wanted : callable
+            Asked once for each record that may be a document, in their order, by its number (None for a whole file). What
+            is not wanted is not parsed where the format allows.
+        kinds : Counter
+            Gets the kinds of records of archives that are not documents.
+
+        Raises
+        ------
+        DocumentError
+            The file cannot be read, or not from some record on.
+        """
+        if source.kind == "archive":
+            return archived_pages.documents(source, self._fields.others, self._part, wanted, kinds)
+        if source.kind in COLUMNAR:
+            return self._extracted(source, self._rows(source, wanted))
+        if source.kind in SPLIT:
+            return self._extracted(source, self._parsed(source, wanted))
+        return self._whole(source, wanted)
+
+    def _parsed(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
+        parse = Table(source, self._fields).parse if source.kind in DELIMITERS else self._parser.parse
+        for number, _, raw in raw_records(source):
+            if not raw:
+                yield None
+            elif wanted(number):
+                try:
+                    item: Item = parse(number, raw)
+                except RecordError as error:
+                    item = (number, str(error))
+                yield item
+
+    def _rows(self, source: Source, wanted: Callable[[int | None], bool]) -> Iterator[Item]:
+        for item in columnar.rows(source, self._fields):
+            if wanted(item.number if isinstance(item, Record) else item[0]):
+                yield item
+
+    def _extracted(self, source: Source, items: Iterator[Item]) -> Iterator[Item]:
+        """Extract the texts of records that are HTML."""
+        if not self._texts_are_html:
+            return items
+        html = html_reader(source.path, self._part)
+        return (item._replace(text=html(item.text, None)) if isinstance(item, Record) else item for item in items)
+
+    def _whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
+        if not wanted(None):
+            return
+        data = read_whole(source)
+        text: str | bytes = data
+        if source.kind == "html":
+            text = html_reader(source.path, self._part)(data, None)
+        elif source.encoding:
+            try:
+                text = Extracted.of(data.decode(source.encoding), data)
+            except UnicodeDecodeError as error:
+                reason = f"it has the byte order mark of {source.encoding.upper()}, and is not: {error.reason}"
+                raise DocumentError(source.path, None, reason) from error
+        yield Record(None, text, None, (), max(len(data), len(text)))
