@@ -11,17 +11,27 @@ from ndcore.checks import parsed_size
 from ndcore.files.html_text import PARTS
 
 
-def threshold(text: str) -> float:
-    """A resemblance to ask for: above 0, at most 1."""
+def _number(text: str, accepts: Callable[[float], bool], what: str) -> float:
     with contextlib.suppress(ValueError):
         value = float(text)
-        if 0 < value <= 1:
+        if accepts(value):
             return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and at most 1")
+    raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+
+
+def _whole_number(text: str, least: int, most: float, what: str) -> int:
+    if text.isascii() and text.isdigit() and least <= int(text) <= most:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+
+
+def threshold(text: str) -> float:
+    """Parse a resemblance to ask for: above 0, at most 1."""
+    return _number(text, lambda value: 0 < value <= 1, "a number above 0 and at most 1")
 
 
 def thresholds(text: str) -> tuple[float, ...]:
-    """Resemblances with commas between them, ascending: 0.7,0.8,0.9."""
+    """Parse resemblances with commas between them, as 0.7,0.8,0.9, and sort them."""
     found = [threshold(part) for part in text.split(",")]
     if len(set(found)) < len(found):
         raise argparse.ArgumentTypeError(f"{text!r} names a threshold twice")
@@ -29,16 +39,12 @@ def thresholds(text: str) -> tuple[float, ...]:
 
 
 def probability(text: str) -> float:
-    """Above 0 and below 1."""
-    with contextlib.suppress(ValueError):
-        value = float(text)
-        if 0 < value < 1:
-            return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and below 1")
+    """Parse a probability above 0 and below 1."""
+    return _number(text, lambda value: 0 < value < 1, "a number above 0 and below 1")
 
 
 def resemblance_and_probability(text: str) -> tuple[float, float]:
-    """R:P."""
+    """Parse a resemblance and a probability, as 0.5:0.01."""
     resemblance, colon, probability = text.partition(":")
     with contextlib.suppress(ValueError):
         if colon and 0 <= float(resemblance) < 1 and 0 < float(probability) < 1:
@@ -47,26 +53,56 @@ def resemblance_and_probability(text: str) -> tuple[float, float]:
 
 
 def seconds(text: str) -> float:
-    """A time to spend."""
-    with contextlib.suppress(ValueError):
-        value = float(text)
-        if 0 <= value <= 3600:
-            return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 3600")
+    """Parse a time of at most an hour."""
+    return _number(text, lambda value: 0 <= value <= 3600, "a number of seconds from 0 to 3600")
+
+
+def bounded(least: float, most: float) -> Callable[[str], float]:
+    """Make a parser of numbers from `least` to `most`."""
+    return lambda text: _number(text, lambda value: least <= value <= most, f"a number from {least} to {most}")
 
 
 def positive(text: str) -> int:
-    """A whole number above 0."""
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    """Parse a whole number above 0."""
+    return _whole_number(text, 1, float("inf"), "a whole number above 0")
+
+
+def whole(text: str) -> int:
+    """Parse a whole number, 0 or more."""
+    return _whole_number(text, 0, float("inf"), "a whole number")
 
 
 def seed(text: str) -> int:
-    """A seed: 64 bits."""
-    if text.isascii() and text.isdigit() and int(text) < 1 << 64:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
+    """Parse a seed of 64 bits."""
+    return _whole_number(text, 0, (1 << 64) - 1, "a whole number from 0 to 2^64 - 1")
+
+
+def integer(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Make a parser of whole numbers from `least` on, up to `most` if it is given."""
+    accepted = f"of at least {least}" if most is None else f"from {least} to {most}"
+    highest = float("inf") if most is None else most
+    return lambda text: _whole_number(text, least, highest, f"a whole number {accepted}")
+
+
+def modulus(text: str) -> int | str:
+    """Parse the modulus of a mod sketch: a number, or adaptive."""
+    return text if text == "adaptive" else positive(text)
+
+
+def block_counts(text: str) -> tuple[int, ...]:
+    """Parse whole numbers with commas between them, as 4,4."""
+    parts = text.split(",")
+    if all(part.isascii() and part.isdigit() for part in parts):
+        return tuple(map(int, parts))
+    raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers of blocks; write for instance 6 or 4,4")
+
+
+def memory(text: str) -> int:
+    """Parse a size in bytes, as 512M or 2G."""
+    try:
+        return parsed_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 class Lines(list[str]):
@@ -78,7 +114,7 @@ class Lines(list[str]):
 
 
 def lines(text: str) -> Lines:
-    """The lines of a file of UTF-8 that are not blank."""
+    """Read the lines of a UTF-8 file that are not blank."""
     try:
         found = Path(text).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -87,16 +123,8 @@ def lines(text: str) -> Lines:
     return Lines((line for line in found if line.strip()), text)
 
 
-def memory(text: str) -> int:
-    """Bytes: 512M, 2G."""
-    try:
-        return parsed_size(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def keep(text: str) -> tuple[str, str]:
-    """(rule or field, order) of --keep."""
+    """Parse the rule of --keep to (rule, "") or (field, order)."""
     if text in ("first", "longest"):
         return text, ""
     field, colon, order = text.rpartition(":")
@@ -106,52 +134,8 @@ def keep(text: str) -> tuple[str, str]:
 
 
 def part(text: str) -> str:
-    """Which part of HTML is text."""
+    """Parse the part of HTML that is text."""
     if text in PARTS:
         return text
     page = f"; --report {text} writes a page for a browser" if text.lower().endswith((".html", ".htm")) else ""
     raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(PARTS)}, the parts of HTML that are text{page}")
-
-
-def whole(text: str) -> int:
-    """A whole number, 0 or more."""
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-
-
-def integer(least: int, most: int | None = None) -> Callable[[str], int]:
-    """A whole number from one to another, or from one on."""
-
-    def number(text: str) -> int:
-        if text.isascii() and text.isdigit() and least <= int(text) and (most is None or int(text) <= most):
-            return int(text)
-        accepted = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {accepted}")
-
-    return number
-
-
-def bounded(least: float, most: float) -> Callable[[str], float]:
-    """A number between two others."""
-
-    def number(text: str) -> float:
-        with contextlib.suppress(ValueError):
-            if least <= float(text) <= most:
-                return float(text)
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} to {most}")
-
-    return number
-
-
-def block_counts(text: str) -> tuple[int, ...]:
-    """Numbers with commas between them: 4,4."""
-    parts = text.split(",")
-    if all(part.isascii() and part.isdigit() for part in parts):
-        return tuple(map(int, parts))
-    raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers of blocks; write for instance 6 or 4,4")
-
-
-def modulus(text: str) -> int | str:
-    """Of a mod sketch: a number, or adaptive."""
-    return text if text == "adaptive" else positive(text)
