@@ -19,6 +19,10 @@ __all__ = [
 ]
 
 MAX_MINIMA = 1 << 16  # of a signature, and members of a bottom sketch
+EXTRAS = {  # optional package -> the extra of ndcore that has it
+    "msgspec": "cli", "rich": "cli", "shtab": "cli", "zstandard": "cli", "pyarrow": "parquet", "matplotlib": "plot",
+    "fsspec": "remote", "PyStemmer": "stem", "fastwarc": "web", "resiliparse": "web",
+}
 MOST_NUMBERED = (1 << 32) - 1  # documents, and entries of one run: their numbers have 32 bits in kernels and files
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -133,12 +137,22 @@ def position_of(document: Any, ids: Sequence[Any] | None, total: int) -> int:
     return found[0]
 
 
-def imported(module: str, purpose: str, package: str) -> Any:
+def missing(package: str, purpose: str) -> str:
+    """Return the message that `purpose` needs a package, with the command that installs it."""
+    return f"{purpose} needs {package}: {install_command(package)}"
+
+
+def install_command(package: str) -> str:
+    """Return the command that installs an optional package, with the extra of ndcore that has it."""
+    return f"pip install 'ndcore[{EXTRAS[package]}]'" if package in EXTRAS else f"pip install '{package}'"
+
+
+def imported(module: str, purpose: str) -> Any:
     """Import an optional package for `purpose`. Raises ImportError that names the package to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"{purpose} needs {module}: pip install '{package}'") from error
+        raise ImportError(missing(module, purpose)) from error
 
 
 def checked_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore._types import Floats
-from ndcore.checks import checked_int
+from ndcore.checks import checked_int, missing
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.stats.binomial import interval
@@ -298,10 +298,8 @@ def _figure(count: int) -> tuple[Any, list[Any]]:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError(
-            "pictures need matplotlib, which is not installed: pip install 'ndcore[plot]'; the functions without plot_ in "
-            "their name give the data"
-        ) from error
+        advice = "the functions without plot_ in their name give the data"
+        raise ImportError(f"{missing('matplotlib', 'a picture')}; {advice}") from error
     figure = Figure(figsize=(4.6 * count, 3.6), layout="constrained")
     axes = list(figure.subplots(1, count, squeeze=False)[0])
     for plot in axes:

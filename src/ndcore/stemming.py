@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ndcore._types import Text
+from ndcore.checks import missing
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Stems", "stemmed"]
@@ -47,7 +48,7 @@ class Stems:
         try:
             import Stemmer
         except ImportError as error:
-            raise ImportError("stemming needs PyStemmer: pip install 'ndcore[stem]'") from error
+            raise ImportError(missing("PyStemmer", "stemming")) from error
         if language not in Stemmer.algorithms():
             raise ValueError(f"there is no stemming algorithm {language!r}; PyStemmer has {', '.join(Stemmer.algorithms())}")
         if not isinstance(words, Shingling) or words.unit != "word":

@@ -723,15 +723,7 @@ def test_sketch_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "not a file of ndcore" in refused(capsys, 1, "info", corpus)
 
 
-# ---- info
-
-
-def test_info(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("info") == 0
-    report = capsys.readouterr().out
-    assert report.startswith("ndcore")
-    assert ndcore.__version__ in report
-    assert "kernel" in report
+# ---- the terminal
 
 
 def test_printable() -> None:

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.cli.info import _sketches as described
 from ndcore.reference import minhash, resemblance, shingling
 
 KERNEL = "modsketch"
@@ -404,13 +403,6 @@ def test_the_first_difference_of_mod_sketches():
     ]:
         with pytest.raises(nd.RecipeMismatch, match=message):
             nd.ModSketcher().sketch("a").concat(other.sketch("a"))
-
-
-def test_a_file_describes_itself(tmp_path):
-    path = tmp_path / "sketches"
-    nd.ModSketcher("adaptive").sketch_many(["a b", ""]).save(path)
-    lines = dict(described(str(path)))
-    assert (lines["documents"], lines["  kind"], lines["  modulus"], lines["  size"]) == ("2", "mod", "adaptive", "None")
 
 
 # ---------------------------------------------------------------------------------------------- errors

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ndcore.alignment.passages import Passage
 from ndcore.alignment.rows import Row, elided, rows
+from ndcore.checks import missing
 from ndcore.cli.comparison import Comparison, Document
 from ndcore.cli.summary import printable
 
@@ -31,7 +32,7 @@ def report(found: Comparison, stream: TextIO, every: bool) -> None:
     try:
         from rich.console import Console
     except ImportError as error:
-        raise ImportError("this view needs rich: pip install 'ndcore[cli]'; --json and --report do without") from error
+        raise ImportError(f"{missing('rich', 'this view')}; --json and --report do without") from error
     console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
     with console.capture() as capture:
         _figures(found, console)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ndcore.checks import missing
 from ndcore.cli.options import Commands
 from ndcore.cli.strict_parser import Parser, commands_of
 
@@ -30,7 +31,7 @@ def run_completion(top: Parser, shell: str) -> int:
     try:
         import shtab
     except ImportError as error:
-        raise ImportError("completion needs shtab: pip install 'ndcore[cli]'") from error
+        raise ImportError(missing("shtab", "completion")) from error
     _mark_files(top, shtab.FILE)
     print(shtab.complete(top, shell))
     return 0

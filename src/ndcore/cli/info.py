@@ -2,83 +2,112 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
-import os
 import platform
-from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ndcore._version import __version__
+from ndcore.checks import EXTRAS, install_command
+from ndcore.cli.door import Options
 from ndcore.cli.inputs import SKETCHES, ids_of, load_sketches
 from ndcore.cli.options import OUTPUT, Commands, add_json
 from ndcore.cli.summary import plain, printable
 from ndcore.files.ndcore_files import refuse_own
+from ndcore.kernels import variants
+from ndcore.parallel import thread_count
+from ndcore.sketch.sketches import Sketches
 
-__all__ = ["EXTRAS", "add_info", "processor"]
-
-EXTRAS = {
-    "msgspec": "cli",
-    "rich": "cli",
-    "shtab": "cli",
-    "zstandard": "cli",
-    "pyarrow": "parquet",
-    "matplotlib": "plot",
-    "fsspec": "remote",
-    "fastwarc": "web",
-    "resiliparse": "web",
-}
+__all__ = ["add_info", "processor"]
 
 
 def add_info(commands: Commands) -> None:
+    """Add the command to the parser."""
     p = commands.add_parser(
         "info",
-        help="this installation, or a file of sketches",
-        description="What is installed, or what a file of sketches holds.",
+        help="show the installation, or a file of sketches",
+        description="Show what is installed, or what a file of sketches holds.",
     )
-    p.set_defaults(run=run_info)
+    p.set_defaults(run=run_info, options=InfoOptions)
     p.add_argument("file", nargs="?", metavar="FILE", help="sketches, instead of the installation")
     add_json(p.add_argument_group(OUTPUT), "print one JSON object")
 
 
-def run_info(args: argparse.Namespace) -> int:
-    """``ndcore info``."""
-    if args.json:
-        print(json.dumps(plain(_installed() if args.file is None else _described(args.file)), indent=2))
-        return 0
-    lines = _installation() if args.file is None else _sketches(args.file)
-    width = max(len(name) for name, _ in lines)
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions(Options):
+    """The options of ``ndcore info``."""
+
+    file: str | None
+    json: bool
+
+
+def run_info(options: InfoOptions) -> int:
+    """Run ``ndcore info``, and return the exit code."""
+    if options.file is None:
+        found = _installation()
+        lines = [] if options.json else _installation_lines(found)
+    else:
+        refuse_own(options.file, {SKETCHES})
+        sketches = load_sketches([options.file])
+        found = _description(options.file, sketches)
+        lines = [] if options.json else _description_lines(found, sketches)
+    if options.json:
+        print(json.dumps(plain(found), indent=2))
+    width = max((len(name) for name, _ in lines), default=0)
     for name, value in lines:
         print(f"{name:<{width}}  {value}")
     return 0
 
 
-def _installed() -> dict[str, Any]:
-    """The installation for programs: of a package that is missing, null."""
-    import ndcore
+# ---- the installation
 
+
+def _installation() -> dict[str, Any]:
+    """Describe the installation; the version of a package that is missing is None."""
     versions: dict[str, str | None] = dict.fromkeys(EXTRAS)
     for package in EXTRAS:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
     return {
-        "ndcore": ndcore.__version__,
+        "ndcore": __version__,
         "python": platform.python_version(),
         "system": platform.system(),
         "machine": platform.machine(),
         "processor": processor(),
-        "cores": _cores(),
-        "kernels": ndcore.variants(),
+        "cores": thread_count(None),
+        "kernels": variants(),
         "packages": versions,
     }
 
 
-def _described(path: str) -> dict[str, Any]:
-    """A file of sketches for programs."""
-    refuse_own(path, {SKETCHES})
-    sketches = load_sketches([path])
+def _installation_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    kernels = ((f"kernel {name}", states) for name, states in found["kernels"].items())
+    packages = found["packages"].items()
+    return [
+        ("ndcore", f"{found['ndcore']} (Python {found['python']}, {found['system']} {found['machine']})"),
+        ("processor", found["processor"]),
+        ("cores", str(found["cores"])),
+        *((name, ", ".join(f"{variant} {state}" for variant, state in states.items())) for name, states in kernels),
+        *((package, version or f"not installed: {install_command(package)}") for package, version in packages),
+    ]
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine() or "unknown"
+
+
+# ---- a file of sketches
+
+
+def _description(path: str, sketches: Sketches) -> dict[str, Any]:
     return {
         "path": path,
         "file_bytes": Path(path).stat().st_size,
@@ -89,72 +118,26 @@ def _described(path: str) -> dict[str, Any]:
     }
 
 
-def _installation() -> list[tuple[str, str]]:
-    import ndcore
-
-    lines = [
-        (
-            "ndcore",
-            f"{ndcore.__version__} (Python {platform.python_version()}, {platform.system()} {platform.machine()})",
-        ),
-        ("processor", processor()),
-        ("cores", str(_cores())),
-    ]
-    variants: dict[str, Any] = ndcore.variants()
-    lines += [(f"kernel {name}", _variant(value)) for name, value in variants.items()]
-    for package, extra in EXTRAS.items():
-        try:
-            lines.append((package, metadata.version(package)))
-        except metadata.PackageNotFoundError:
-            lines.append((package, f"not installed: pip install 'ndcore[{extra}]'"))
-    return lines
-
-
-def _variant(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {item}" for key, item in value.items())
-    return ", ".join(str(item) for item in value) if isinstance(value, Sequence) else str(value)
-
-
-def processor() -> str:
-    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine() or "unknown"
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _sketches(path: str) -> list[tuple[str, str]]:
-    refuse_own(path, {SKETCHES})
-    sketches = load_sketches([path])
-    recipe = sketches.recipe
+def _description_lines(found: dict[str, Any], sketches: Sketches) -> list[tuple[str, str]]:
     ids = ids_of(sketches)
-    lines = [
-        ("file", f"{printable(path)} ({Path(path).stat().st_size:,} bytes)"),
-        ("documents", f"{len(sketches):,}"),
-        ("without shingles", f"{int((~sketches.valid).sum()):,}"),
+    return [
+        ("file", f"{printable(found['path'])} ({found['file_bytes']:,} bytes)"),
+        ("documents", f"{found['documents']:,}"),
+        ("without shingles", f"{found['without_shingles']:,}"),
         ("ids", f"{printable(str(ids[0]), 60)} to {printable(str(ids[-1]), 60)}" if len(ids) else "none"),
-        ("recipe id", recipe.id),
+        ("recipe id", found["recipe"]["id"]),
+        *((f"  {name}", value) for name, value in _flattened(sketches.recipe.parameters)),
     ]
-    return lines + [(f"  {name}", value) for name, value in _flat(recipe.parameters)]
 
 
-def _flat(parameters: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _flattened(parameters: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Flatten the parameters of a recipe to dotted names and printed values; a set is its words."""
     found: list[tuple[str, str]] = []
     for name, value in parameters.items():
         if isinstance(value, dict) and all(item is True for item in value.values()):
             found.append((f"{prefix}{name}", printable(" ".join(value), 60)))
         elif isinstance(value, dict):
-            found += _flat(value, f"{prefix}{name}.")
+            found += _flattened(value, f"{prefix}{name}.")
         else:
-            shown = hex(value) if isinstance(value, int) and abs(value) >= 1 << 32 else str(value)
-            found.append((f"{prefix}{name}", shown))
+            found.append((f"{prefix}{name}", hex(value) if isinstance(value, int) and abs(value) >= 1 << 32 else str(value)))
     return found

@@ -52,12 +52,12 @@ class Assignments(Frozen):
         Columns: id (where given), label, representative (its id, where given; null for a document of `against`), class,
         resemblance, cluster_size. ImportError without pyarrow.
         """
-        arrow = imported("pyarrow", "to_arrow", "ndcore[parquet]")
+        arrow = imported("pyarrow", "to_arrow")
         return arrow.table({name: as_column(arrow, column) for name, column in self._columns().items()})
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame with the columns of `to_arrow`. ImportError without pandas."""
-        return imported("pandas", "to_pandas", "pandas").DataFrame(self._columns())
+        return imported("pandas", "to_pandas").DataFrame(self._columns())
 
     def _columns(self) -> dict[str, Sequence[Any] | NDArray[Any]]:
         columns: dict[str, Sequence[Any] | NDArray[Any]] = {

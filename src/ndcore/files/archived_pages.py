@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from ndcore.checks import missing
 from ndcore.files.compression import Damaged, frames
 from ndcore.files.errors import DocumentError
 from ndcore.files.html_text import decoded_text, html_reader
@@ -227,7 +228,7 @@ def documents(
     try:
         import fastwarc  # noqa: F401
     except ImportError as error:
-        raise DocumentError(source.path, None, "reading web archives needs fastwarc: pip install 'ndcore[web]'") from error
+        raise DocumentError(source.path, None, missing("fastwarc", "reading web archives")) from error
     for field in fields:
         if field not in FIELDS:
             raise DocumentError(source.path, None, f"no field {field!r}; records of archives have {', '.join(FIELDS)}")

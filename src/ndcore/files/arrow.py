@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ndcore.checks import missing
 from ndcore.files.errors import DocumentError
 from ndcore.files.records import splits
 from ndcore.files.sources import Source
@@ -43,8 +44,7 @@ class ArrowFile:
         try:
             import pyarrow as pa
         except ImportError as error:
-            reason = "reading Arrow files needs pyarrow: pip install 'ndcore[parquet]'"
-            raise DocumentError(source.path, None, reason) from error
+            raise DocumentError(source.path, None, missing("pyarrow", "reading Arrow files")) from error
         self._source, self._pa = source, pa
         try:
             self._map = pa.memory_map(source.location)

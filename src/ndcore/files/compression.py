@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from ndcore.checks import missing
 from ndcore.files.errors import DocumentError
 
 FORMATS = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}
@@ -113,7 +114,7 @@ def zstandard_module(path: str) -> Any:
     try:
         import zstandard
     except ImportError as error:
-        raise DocumentError(path, None, "reading .zst needs zstandard: pip install 'ndcore[cli]'") from error
+        raise DocumentError(path, None, missing("zstandard", "reading .zst")) from error
     return zstandard
 
 

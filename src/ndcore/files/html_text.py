@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable
 
+from ndcore.checks import missing
 from ndcore.files.byte_order_mark import UTF8
 from ndcore.files.errors import DocumentError
 from ndcore.text.inputs import Extracted
@@ -35,7 +36,7 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Ext
     try:
         from resiliparse.extract.html2text import extract_plain_text
     except ImportError as error:
-        raise DocumentError(path, None, "reading HTML needs resiliparse: pip install 'ndcore[web]'") from error
+        raise DocumentError(path, None, missing("resiliparse", "reading HTML")) from error
 
     words = Shingling(width=1) if part == "main" else None
 

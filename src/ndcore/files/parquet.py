@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ndcore.checks import missing
 from ndcore.files.arrow import batch_rows, check_names, first_line
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Source
@@ -36,8 +37,7 @@ class ParquetFile:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError as error:
-            reason = "reading .parquet needs pyarrow: pip install 'ndcore[parquet]'"
-            raise DocumentError(source.path, None, reason) from error
+            raise DocumentError(source.path, None, missing("pyarrow", "reading .parquet")) from error
         self._source, self._pa, self._pq = source, pa, pq
         try:
             self._file = pq.ParquetFile(source.location)

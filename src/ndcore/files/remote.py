@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ndcore.checks import missing
 from ndcore.files.errors import DocumentError, UsageError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:::|://)")
@@ -92,7 +93,7 @@ def _filesystem(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise DocumentError(url, None, "reading URLs needs fsspec: pip install 'ndcore[remote]'") from error
+        raise DocumentError(url, None, missing("fsspec", "reading URLs")) from error
     files, path = url_to_fs(url)
     return files, str(path)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from ndcore.checks import missing
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json, to_string
 from ndcore.files.output_paths import check_output
@@ -67,7 +68,7 @@ class TableFile:
         if self._format not in FORMATS:
             raise UsageError(f"the table {path} would be of no known format; end its name in {', '.join(FORMATS)}")
         if self._format == ".parquet" and importlib.util.find_spec("pyarrow") is None:
-            raise UsageError(f"writing {path} needs pyarrow: pip install 'ndcore[parquet]'; or write .csv or .jsonl")
+            raise UsageError(f"{missing('pyarrow', f'writing {path}')}; or write .csv or .jsonl")
         target = self._target.resolve()
         self._new = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.tmp"
 

@@ -336,7 +336,7 @@ class Sketches:
     def to_arrow(self) -> Any:
         """A pyarrow Table: id (where there are), sketch, size, size_exact, valid, modulus (of adaptive mod sketches); the
         recipe is in its metadata. ImportError without pyarrow."""
-        pa = imported("pyarrow", "to_arrow", "ndcore[parquet]")
+        pa = imported("pyarrow", "to_arrow")
         if self.values.ndim == 1 and self.offsets is None:
             column = pa.array(self.values)
         elif self.offsets is None:
