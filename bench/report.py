@@ -52,9 +52,10 @@ SHORT: dict[str, tuple[str, str, list[str], Callable[[dict[str, Any]], bool]]] =
 MARKED = re.compile(r"<!-- bench:([\w-]+) -->\n.*?<!-- /bench -->", re.DOTALL)
 HEAD = """# Benchmarks
 
-Written by `python bench/report.py` from the newest files in `bench/results` and from `bench/remarks.md`; do not edit. How
-to run it all yourself, and how to read the figures, is in [bench/README.md](../bench/README.md); `ndcore bench` is the
-short form.
+This page shows the speed and the accuracy of ndcore, beside other libraries, and the cases where ndcore loses. `python
+bench/report.py` writes it from the newest files in `bench/results` and from `bench/remarks.md`; do not edit it.
+[bench/README.md](../bench/README.md) says how to run everything yourself and how to read the figures; `ndcore bench` is
+the short form.
 """
 
 
