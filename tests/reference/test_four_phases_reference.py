@@ -330,9 +330,9 @@ def test_equal_members_of_different_moduli_are_different_sketches():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="sketch 1 are no ascending multiples of its modulus 2"):
+    with pytest.raises(ValueError, match="sketch 1 are not ascending multiples of its modulus 2"):
         fourphase.entries([Sketch(1, [1]), Sketch(2, [2, 3])], [0, 1])
-    with pytest.raises(ValueError, match="no ascending multiples"):
+    with pytest.raises(ValueError, match="not ascending multiples"):
         fourphase.entries([Sketch(1, [1, 1])], [0])
     with pytest.raises(ValueError, match="moduli are 2 and 3"):
         fourphase.sizes(Sketch(2, []), Sketch(3, []))

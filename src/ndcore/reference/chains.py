@@ -1,7 +1,7 @@
 """Chains in connected components, and the guard against them (DESIGN.md, section 5).
 
 Resemblance is not transitive: version 100 of a paper may be quite different from version 1 (Broder et al. 1997, section 2).
-``labels`` are those of :func:`clustering.components` of ``pairs``, (a, b, resemblance) of the pairs that resemble each other
+``labels`` come from :func:`clustering.components` of ``pairs``, (a, b, resemblance) of the pairs that resemble each other
 sufficiently.
 """
 
@@ -16,10 +16,10 @@ from .clustering import Pair
 
 
 class Chain(NamedTuple):
-    """A component some of whose members do not resemble its representative sufficiently.
+    """A component of which some members do not resemble their representative sufficiently.
 
-    size, apart: members, and those of them.  least: resemblance of a member to the representative, of those that are
-    numbers.  bottleneck: the highest threshold at which the pairs still make it one component.  hops: the most pairs that
+    size, apart: all members, and these members.  least: the lowest resemblance of a member to the representative that is a
+    number.  bottleneck: the highest threshold at which the pairs still make it one component.  hops: the most pairs that
     the shortest way from the representative to a member takes.
     """
 
@@ -34,7 +34,7 @@ class Chain(NamedTuple):
 def to_representatives(
     labels: Sequence[int], pairs: Sequence[Pair], measure: Callable[[int, int], float]
 ) -> list[float]:
-    """Resemblance of every document to its representative: of the pairs, else measured; 1 to itself."""
+    """Return the resemblance of every document to its representative: from the pairs, else measured; 1 to itself."""
     known = {frozenset((a, b)): weight for a, b, weight in pairs}
     return [
         1.0 if i == label else known[frozenset((i, label))] if frozenset((i, label)) in known else measure(i, label)
@@ -43,7 +43,7 @@ def to_representatives(
 
 
 def chains(labels: Sequence[int], pairs: Sequence[Pair], similar: Sequence[float], threshold: float) -> list[Chain]:
-    """The chains, by representative; ``similar`` as of :func:`to_representatives`."""
+    """List the chains, by representative; ``similar`` as in :func:`to_representatives`."""
     found = []
     for representative in sorted(set(labels)):
         members = [i for i, label in enumerate(labels) if label == representative]
@@ -65,14 +65,14 @@ def guarded(
     guard: float,
     order: Sequence[int] | None = None,
 ) -> list[int]:
-    """The labels, but components with a member whose resemblance to its representative is below ``guard`` become stars."""
+    """Return labels in which components become stars if a member resembles its representative less than ``guard``."""
     broken = {label for i, label in enumerate(labels) if not similar[i] >= guard}
     stars = clustering.star(len(labels), [pair for pair in pairs if labels[pair[0]] in broken], order)
     return [star if label in broken else label for star, label in zip(stars, labels, strict=True)]
 
 
 def _bottleneck(members: Sequence[int], pairs: Sequence[Pair]) -> float:
-    """The highest resemblance such that the pairs of at least that connect the members."""
+    """Find the highest resemblance such that the pairs at or above it connect the members."""
     for height in sorted({weight for _, _, weight in pairs}, reverse=True):
         sets = clustering.UnionFind(max(members) + 1)
         for a, b, weight in pairs:
@@ -84,7 +84,7 @@ def _bottleneck(members: Sequence[int], pairs: Sequence[Pair]) -> float:
 
 
 def _hops(representative: int, size: int, pairs: Sequence[Pair]) -> int:
-    """Rounds until everybody is reached."""
+    """Count the rounds until every member is reached."""
     reached = {representative}
     rounds = 0
     while len(reached) < size:

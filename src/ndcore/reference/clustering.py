@@ -20,14 +20,14 @@ class UnionFind:
         self.size = [1] * n
 
     def find(self, i: int) -> int:
-        """Root of the set of ``i``."""
+        """Find the root of the set of ``i``."""
         while self.parent[i] != i:
             self.parent[i] = self.parent[self.parent[i]]
             i = self.parent[i]
         return i
 
     def union(self, i: int, j: int) -> bool:
-        """Join the sets of ``i`` and ``j``; whether they were different."""
+        """Join the sets of ``i`` and ``j``; return True if they were different."""
         i, j = self.find(i), self.find(j)
         if i == j:
             return False
@@ -39,14 +39,14 @@ class UnionFind:
 
 
 def star(n: int, pairs: Iterable[Pair], order: Sequence[int] | None = None) -> list[int]:
-    """In keep order a document joins the representative that it resembles most, or becomes one.
+    """Join each document, in keep order, to the representative that it resembles most, or make it one.
 
     Of representatives that it resembles equally it joins the first in keep order.
 
     Raises
     ------
     ValueError
-        If ``order`` is no permutation of 0 … n - 1, or a pair is outside it, of a document with itself, or double.
+        If ``order`` is not a permutation of 0 … n - 1, or a pair is outside it, of a document with itself, or double.
     """
     order, near = _prepare(n, pairs, order)
     representatives: list[int] = []
@@ -64,7 +64,7 @@ def star(n: int, pairs: Iterable[Pair], order: Sequence[int] | None = None) -> l
 
 
 def greedy(n: int, pairs: Iterable[Pair], order: Sequence[int] | None = None) -> list[int]:
-    """In keep order a document joins the first cluster, as created, whose first member it resembles, or starts one.
+    """Join each document, in keep order, to the first cluster whose first member it resembles, or start one.
 
     Broder 1997, section 4.4, with the first member as the representative.  Errors as :func:`star`.
     """
@@ -79,7 +79,7 @@ def greedy(n: int, pairs: Iterable[Pair], order: Sequence[int] | None = None) ->
 
 
 def components(n: int, pairs: Iterable[Pair], order: Sequence[int] | None = None) -> list[int]:
-    """Connected components by union-find; the first member in keep order represents its component.
+    """Find connected components by union-find; the first member in keep order represents its component.
 
     The final phase of Broder et al. 1997, section 4.1.  Errors as :func:`star`.
     """
@@ -95,7 +95,7 @@ def components(n: int, pairs: Iterable[Pair], order: Sequence[int] | None = None
 
 
 def _prepare(n: int, pairs: Iterable[Pair], order: Sequence[int] | None) -> tuple[list[int], list[dict[int, float]]]:
-    """The order as a list, and the resemblance of every document to each of its neighbours."""
+    """Return the order as a list, and the resemblance of every document to each of its neighbours."""
     positions = list(range(n)) if order is None else [int(i) for i in order]
     if sorted(positions) != list(range(n)):
         raise ValueError(f"order has {len(positions)} positions; give each of 0 to {n - 1} once")

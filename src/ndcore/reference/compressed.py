@@ -28,22 +28,22 @@ class Block(NamedTuple):
 
 
 def symbol(difference: int) -> int:
-    """h of §3.2: the position of the highest bit of the XOR of two neighbours."""
+    """Return h of §3.2: the position of the highest bit of the XOR of two neighbours."""
     return difference.bit_length() - 1 if difference else EQUAL
 
 
 def right_of(difference: int) -> str:
-    """The bits to the right of the highest one."""
+    """Return the bits to the right of the highest one."""
     return f"{difference:b}"[1:]
 
 
 def symbols(fingerprints: Sequence[int]) -> list[int]:
-    """The symbol of each, the first against 0."""
+    """List the symbol of each fingerprint; the neighbour of the first is 0."""
     return [symbol(a ^ b) for a, b in zip([0, *fingerprints], fingerprints, strict=False)]
 
 
 def huffman_lengths(counts: Sequence[int]) -> list[int]:
-    """Bits of Huffman's codes; 0 where the count is 0, 1 where it is the only one that is not."""
+    """Compute the lengths of a Huffman code in bits: 0 for a count of 0, 1 if only one count is not 0."""
     trees = [(count, [s]) for s, count in enumerate(counts) if count]
     lengths = [0] * len(counts)
     if len(trees) == 1:
@@ -58,19 +58,19 @@ def huffman_lengths(counts: Sequence[int]) -> list[int]:
 
 
 def canonical_codes(lengths: Sequence[int]) -> dict[int, str]:
-    """The codes of these lengths: counted upwards by length, then by symbol."""
+    """Assign the codes of these lengths: counted upwards by length, then by symbol."""
     codes, value, before = {}, 0, 0
     for length, s in sorted((length, s) for s, length in enumerate(lengths) if length):
         value <<= length - before
         if value >> length:
-            raise ValueError("the lengths are those of no prefix code")
+            raise ValueError("the lengths do not give a prefix code")
         codes[s] = f"{value:0{length}b}"
         value, before = value + 1, length
     return codes
 
 
 def paper_blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int) -> list[Block]:
-    """Blocks of at most 8·size bits as in the paper: 64 bits of the first fingerprint, then code and rest in turns."""
+    """Compress to the paper's blocks of at most 8·size bits: 64 bits of the first one, then code and rest in turns."""
     codes = canonical_codes(lengths)
     made: list[Block] = []
     bits, count, before = "", 0, 0
@@ -86,7 +86,7 @@ def paper_blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int)
 
 
 def blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int) -> list[Block]:
-    """Blocks of 8·size bits each, in ndcore's form."""
+    """Compress in blocks of 8·size bits each, in ndcore's form."""
     codes = canonical_codes(lengths)
     made: list[Block] = []
     front, back, count, before = "", "", 0, 0
@@ -104,7 +104,7 @@ def blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int) -> li
 
 
 def decoded(stored: Sequence[Block], lengths: Sequence[int]) -> Iterator[int]:
-    """The fingerprints of blocks in ndcore's form."""
+    """Decode the fingerprints of blocks in ndcore's form."""
     meaning = {code: s for s, code in canonical_codes(lengths).items()}
     x = 0
     for block in stored:

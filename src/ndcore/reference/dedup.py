@@ -21,9 +21,9 @@ Keep = Literal["first", "longest"] | Sequence[float]
 
 @dataclass(frozen=True)
 class Read:
-    """What deduplication looks at: the bytes, the canonical tokens and the set of shingles of one document.
+    """One document as deduplication reads it: its bytes, its canonical tokens and its set of shingles.
 
-    ``original``: the bytes that the text was extracted from; of plain text, its own.
+    ``original``: the bytes that the text was extracted from; for plain text, its own.
     """
 
     data: bytes
@@ -34,7 +34,7 @@ class Read:
 
     @property
     def whole(self) -> tuple[bool, bytes]:
-        """What identical documents have in common: the text, or the original where that leaves nothing to compare."""
+        """The bytes that identical documents share: of the text, or of the original if the text has no shingles."""
         return bool(self.shingles), self.data if self.shingles else self.original
 
 
@@ -45,15 +45,15 @@ class Result:
     Attributes
     ----------
     labels : list of int
-        The document that represents each one: its own position, if it is kept.
+        The representative of each document: its own position, if it is kept.
     classes : list of str
-        The strongest verdict that holds between i and labels[i]: kept, identical, lexical, shingle or near. "version":
-        another document of the same value of ``one_per`` comes first.
+        The strongest verdict for i and labels[i]: kept, identical, lexical, shingle or near. "version": another document
+        with the same label of ``one_per`` comes first.
     resemblance : list of float
         Exact resemblance of i to labels[i]; 1.0 where kept, nan for a version or a duplicate without shingles.
     pairs : list of (int, int, float)
-        Pairs a < b, ascending: of identical and lexically equivalent documents each with the first of its class, with 1.0,
-        or nan without shingles; of these first ones those at or above the threshold. None within ``against``.
+        Pairs a < b, ascending: identical and lexically equivalent documents with the first of their class, with 1.0, or nan
+        without shingles; and pairs of first ones at or above the threshold. None within ``against``.
     valid : list of bool
         Whether the document has shingles.
     """
@@ -76,7 +76,7 @@ class Result:
 
     @property
     def representatives(self) -> list[int]:
-        """Positions, ascending, that represent more than themselves, those of ``against`` included."""
+        """Positions, ascending, that represent other documents; some may be of ``against``."""
         return sorted({label for i, label in enumerate(self.labels) if label != i})
 
 
@@ -111,15 +111,15 @@ def near_duplicates(
         Keep order: input order; longest in bytes first; smallest priority first.  Ties by input order.
     cluster : "star", "components" or "greedy"
     against : sequence of str or bytes
-        Documents that are there already: all are kept, before all of ``texts``, and not compared among themselves.
+        An existing collection: all are kept, before all of ``texts``, and not compared with one another.
     by : None or sequence of labels, one for each of ``texts`` and then of ``against``
-        Documents of different labels are never compared.
+        Documents with different labels are never compared.
     verify : "fingerprints" or "tokens"
-        What the resemblance is measured on: sets of fingerprints, or of token tuples.
+        Measure resemblance on sets of fingerprints, or of token tuples.
     one_per : None or sequence of labels, one for each of ``texts``
-        Of documents of one label only the first in keep order is compared; it stands for the others, its versions.
+        Only the first document with a label, in keep order, is compared; the others are its versions.
     originals : None or sequence of str or bytes, one for each of ``texts`` and then of ``against``
-        What they were extracted from, as pages of HTML. None: they are the documents.
+        The originals they were extracted from, such as pages of HTML. None: the documents.
 
     Raises
     ------
@@ -134,13 +134,7 @@ def near_duplicates(
     documents = [*texts, *against]
     groups = _groups(by, len(documents))
     find = _shingle_finder(
-        verify,
-        unit=unit,
-        width=width,
-        labelled=labelled,
-        short=short,
-        normalize=normalize,
-        polynomial=polynomial,
+        verify, unit=unit, width=width, labelled=labelled, short=short, normalize=normalize, polynomial=polynomial
     )
     reads = [
         Read(text.to_bytes(d), text.to_bytes(o), text.canonical(shingling.tokens(d, unit, normalize)), find(d), g)
@@ -204,7 +198,7 @@ def _keep_order(reads: Sequence[Read], keep: Keep) -> list[int]:
 
 
 def _versions(one_per: Sequence[Hashable] | None, order: Sequence[int], n: int) -> list[int]:
-    """The first document in keep order of each one's label; itself for the documents of ``against``."""
+    """Find the first document in keep order with each one's label; documents of ``against`` are their own."""
     versions, first = list(range(len(order))), dict[Hashable, int]()
     if one_per is None:
         return versions
@@ -217,7 +211,7 @@ def _versions(one_per: Sequence[Hashable] | None, order: Sequence[int], n: int) 
 
 
 def _leaders(reads: Sequence[Read], order: Sequence[int]) -> list[int]:
-    """The first in keep order of each identical, then of each lexically equivalent class.
+    """Find the first document in keep order of each identical, then of each lexically equivalent class.
 
     Documents without shingles are only ever identical to each other.
     """
@@ -235,7 +229,7 @@ def _leaders(reads: Sequence[Read], order: Sequence[int]) -> list[int]:
 
 
 def _pairs(reads: Sequence[Read], leaders: Sequence[int], live: Sequence[int], n: int, threshold: float) -> list[Pair]:
-    """Pairs of class representatives at or above the threshold, ascending."""
+    """List the pairs of class representatives at or above the threshold, ascending."""
     heads = [i for i in live if leaders[i] == i and reads[i].shingles]
     pairs = []
     for a in heads:
@@ -248,7 +242,7 @@ def _pairs(reads: Sequence[Read], leaders: Sequence[int], live: Sequence[int], n
 
 
 def _verdict(reads: Sequence[Read], i: int, label: int) -> tuple[str, float]:
-    """The strongest verdict between ``i`` and ``label``, and their resemblance."""
+    """Return the strongest verdict between ``i`` and ``label``, and their resemblance."""
     if label == i:
         return "kept", 1.0
     a, b = reads[i], reads[label]

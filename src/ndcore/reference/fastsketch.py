@@ -14,14 +14,14 @@ from ndcore.reference.minhash import fmix64, permute
 
 
 def round_value(z: int, i: int, t: int) -> tuple[int, int]:
-    """Coordinate and 32-bit value of an element, given by its z = π(f), in round i."""
+    """Return the coordinate and the 32-bit value of an element, given by its z = π(f), in round i."""
     r = z if i == 0 else fmix64((z + i * GOLDEN_GAMMA) & MASK64)
     coordinate = ((r >> 32) * t) >> 32 if i < t else i - t
     return coordinate, r & 0xFFFFFFFF
 
 
 def fast_signature(fingerprints: Iterable[int], num_perm: int = 84, seed: int = 1) -> list[int]:
-    """The sketch of a set; all ones for the empty set."""
+    """Compute the sketch of a set; all ones for the empty set."""
     t = num_perm
     members = sorted(set(permute(fingerprints, seed)))
     filled: dict[int, int] = {}

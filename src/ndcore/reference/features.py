@@ -16,12 +16,12 @@ Probability = TypeVar("Probability", float, Fraction)
 
 
 def feature(j: int, minima: Sequence[int]) -> int:
-    """Feature ``j`` >= 0: Rabin modulo R of the u64 big-endian string (j, minima…), minima zero-extended."""
+    """Compute feature ``j`` >= 0: Rabin modulo R of the u64 big-endian string (j, minima…), minima zero-extended."""
     return rabin.words([j, *minima], gf2.FEATURE_POLYNOMIAL)
 
 
 def features(signature: Sequence[int], groups: int = 6, group_size: int = 14) -> list[int]:
-    """Features 0 … groups - 1 of a signature, of ``group_size`` consecutive minima each; minima left over are unused.
+    """Compute features 0 … groups - 1 of a signature, of ``group_size`` consecutive minima each; the rest is unused.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def features(signature: Sequence[int], groups: int = 6, group_size: int = 14) ->
 
 
 def super_feature(c: int, found: Sequence[int]) -> int:
-    """Super-feature ``c`` >= 0: Rabin modulo S of the u64 big-endian string (c, features of combination c).
+    """Compute super-feature ``c`` >= 0: Rabin modulo S of the u64 big-endian string (c, features of combination c).
 
     S is not R: features are fingerprints modulo R already, and a second reduction by the same polynomial would let a
     difference in one of them cancel one in the next.
@@ -48,7 +48,7 @@ def super_feature(c: int, found: Sequence[int]) -> int:
 
 
 def super_features(found: Sequence[int], need: int = 2) -> list[int]:
-    """One super-feature for every combination of ``need`` features, in lexicographic order of their positions.
+    """Compute a super-feature for every combination of ``need`` features, in lexicographic order of their positions.
 
     Two documents share at least ``need`` features where they share one of these (Broder 2000, section 3), but for
     collisions.
@@ -64,7 +64,7 @@ def super_features(found: Sequence[int], need: int = 2) -> list[int]:
 
 
 def super_shingles(members: Sequence[int], run: int) -> list[int]:
-    """Super-shingle i: Rabin modulo R of the u64 big-endian string of members i … i + run - 1 of an ascending sketch.
+    """Compute super-shingles: i is Rabin modulo R of the u64 big-endian string of members i … i + run - 1 of a sketch.
 
     Every i; none where the sketch has fewer than ``run`` members.
 
@@ -81,12 +81,12 @@ def super_shingles(members: Sequence[int], run: int) -> list[int]:
 
 
 def meta_sketch(members: Sequence[int], run: int, size: int = 200, seed: int = 1) -> list[int]:
-    """The sketch of a sketch: MIN_s of the set of its super-shingles; all of them, permuted, if there are fewer."""
+    """Sketch a sketch: MIN_s of the set of its super-shingles; all of them, permuted, if there are fewer."""
     return minhash.bottom(super_shingles(members, run), size, 64, seed)
 
 
 def binomial(n: int, k: int) -> int:
-    """Number of subsets of k elements of a set of n >= 0, row by row of Pascal's triangle; 0 outside 0 <= k <= n."""
+    """Count the subsets of k elements of a set of n >= 0, by rows of Pascal's triangle; 0 outside 0 <= k <= n."""
     if n < 0:
         raise ValueError(f"n is {n}; give an integer >= 0")
     if not 0 <= k <= n:
@@ -98,7 +98,7 @@ def binomial(n: int, k: int) -> int:
 
 
 def pass_probability(rho: Probability, groups: int = 6, group_size: int = 14, need: int = 2) -> Probability:
-    """P_{k,s,r}(rho): probability that two documents of resemblance rho share at least ``need`` features.
+    """Compute P_{k,s,r}(rho): the probability that two documents of resemblance rho share at least ``need`` features.
 
     The sum over i from r to k of C(k, i) · rho^(s·i) · (1 - rho^s)^(k - i); exact for a Fraction.
 

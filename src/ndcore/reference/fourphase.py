@@ -59,7 +59,7 @@ class Estimated(NamedTuple):
 
 
 def collapse(sketches: Sequence[Sketch], order: Sequence[int] | None = None) -> list[int]:
-    """For each document the first in keep order with an equal sketch: equal members and equal modulus.
+    """Find for each document the first in keep order with the same sketch: the same members and modulus.
 
     Empty samples say nothing, and their documents lead themselves.
     """
@@ -72,7 +72,7 @@ def collapse(sketches: Sequence[Sketch], order: Sequence[int] | None = None) -> 
 
 
 def entries(sketches: Sequence[Sketch], leaders: Sequence[int]) -> list[Entry]:
-    """Phase 2: every shingle of the sketches of leaders with its document, by shingle, then document.
+    """List for phase 2 every shingle of the sketches of leaders with its document, by shingle, then document.
 
     Raises
     ------
@@ -81,17 +81,17 @@ def entries(sketches: Sequence[Sketch], leaders: Sequence[int]) -> list[Entry]:
     """
     for i, (modulus, members) in enumerate(sketches):
         if any(first >= second for first, second in pairwise(members)) or any(z % modulus for z in members):
-            raise ValueError(f"the members of sketch {i} are no ascending multiples of its modulus {modulus}")
+            raise ValueError(f"the members of sketch {i} are not ascending multiples of its modulus {modulus}")
     return sorted((z, i) for i, sketch in enumerate(sketches) if leaders[i] == i for z in sketch.members)
 
 
 def common_shingles(shingles: Sequence[Entry], max_holders: int) -> list[Common]:
-    """The shingles that more than ``max_holders`` documents hold, ascending; the example is the first by position."""
-    return [Common(z, len(held), held[0]) for z, held in _holders(shingles).items() if len(held) > max_holders]
+    """Find the shingles that more than ``max_holders`` documents have, ascending; the example has the first position."""
+    return [Common(z, len(found), found[0]) for z, found in _holders(shingles).items() if len(found) > max_holders]
 
 
 def counts(shingles: Sequence[Entry], common: Iterable[Common] = ()) -> Shared:
-    """Phase 3: how many shingles two documents a < b both hold, where at least one of them is not common.
+    """Count for phase 3 the shingles that documents a < b share, for each pair that shares one that is not common.
 
     Common shingles propose no pair, and count in the pairs that others propose.
     """
@@ -108,9 +108,9 @@ def counts(shingles: Sequence[Entry], common: Iterable[Common] = ()) -> Shared:
 def super_shingle_candidates(
     sketches: Sequence[Sketch], leaders: Sequence[int], run: int, max_holders: int, shared: Mapping[tuple[int, int], int]
 ) -> Shared:
-    """Of ``shared``, the pairs that hold a super-shingle in common (section 5.3), with the same counts.
+    """Select from ``shared`` the pairs that share a super-shingle (section 5.3), with the same counts.
 
-    Super-shingles are those of each sketch as it is; one held by more than ``max_holders`` leaders proposes nothing.
+    Super-shingles are taken of each sketch as it is. One that more than ``max_holders`` leaders have proposes nothing.
     """
     meta = sorted(
         (z, i) for i, sketch in enumerate(sketches) if leaders[i] == i
@@ -121,7 +121,7 @@ def super_shingle_candidates(
 
 
 def sizes(a: Sketch, b: Sketch) -> tuple[int, int]:
-    """Numbers of members of both samples at the larger modulus.
+    """Count the members of both samples at the larger modulus.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def sizes(a: Sketch, b: Sketch) -> tuple[int, int]:
 
 
 def estimates(sketches: Sequence[Sketch], shared: Mapping[tuple[int, int], int], floor: float) -> list[Estimated]:
-    """The pairs one of whose containments is at least ``floor``, by a, then b (Broder 1997, Theorem 1).
+    """Estimate pairs; keep those with a containment of at least ``floor``, by a, then b (Broder 1997, Theorem 1).
 
     Resemblance common / (|A| + |B| - common), containment of A in B common / |A|, |A| and |B| the numbers of members at the
     larger modulus, common shingles included.
@@ -153,13 +153,13 @@ def estimates(sketches: Sequence[Sketch], shared: Mapping[tuple[int, int], int],
 
 
 def contained(pairs: Iterable[Estimated], threshold: float) -> list[tuple[int, int, float]]:
-    """(a, b, containment of A in B) wherever that is at least ``threshold``, by a, then b; a pair may come both ways."""
+    """List (a, b, containment of A in B) of at least ``threshold``, by a, then b; a pair may come both ways."""
     ways = [way for p in pairs for way in ((p.a, p.b, p.containment_ab), (p.b, p.a, p.containment_ba))]
     return sorted(way for way in ways if way[2] >= threshold)
 
 
 def links(pairs: Iterable[Estimated], threshold: float, policy: Policy = "resemblance") -> list[clustering.Pair]:
-    """(a, b, weight) of the pairs whose weight is at least ``threshold``.
+    """List (a, b, weight) of the pairs whose weight is at least ``threshold``.
 
     The weight is the resemblance, or with ``policy`` "containment" the larger of both containments.
     """
@@ -177,12 +177,12 @@ def cluster_pairs(
     policy: Policy = "resemblance",
     order: Sequence[int] | None = None,
 ) -> list[int]:
-    """Phase 4: for each of n documents the position of its representative."""
+    """Cluster, phase 4: return for each of n documents the position of its representative."""
     return CLUSTERINGS[kind](n, links(pairs, threshold, policy), order)
 
 
 def restore(labels: Sequence[int], leaders: Sequence[int]) -> list[int]:
-    """The labels of all documents: those of their leaders."""
+    """Label all documents by the labels of their leaders."""
     return [labels[leader] for leader in leaders]
 
 
@@ -194,12 +194,12 @@ def greedy(
     representative: Representative = "first",
     order: Sequence[int] | None = None,
 ) -> list[int]:
-    """The greedy clustering of Broder 1997, section 4.4: for each leader the position of its cluster's first member.
+    """Cluster greedily (Broder 1997, section 4.4): for each leader the position of its cluster's first member.
 
     In keep order a document joins the cluster whose representative sketch it resembles most, of equals the first created,
     if that is at least ``threshold``, or starts one.  The representative is the sketch of the first member, or the most
     popular fingerprints of the members, of equals the smaller ones, as many as the first member has.  A cluster has the
-    modulus of its first member, and only the multiples of it count.  Estimates are those of :func:`estimates`.
+    modulus of its first member, and only the multiples of it count.  Estimates are as in :func:`estimates`.
     """
     ignored = {z for z, _, _ in common}
     labels = list(range(len(sketches)))

@@ -1,7 +1,7 @@
 """Polynomials over GF(2) as Python ints: bit i is the coefficient of x^i, the leading term included.
 
 The zero polynomial is 0 and has degree -1.  Sources: Rabin 1981, "Fingerprinting by random polynomials";
-the constants and the random candidates are those of DESIGN.md, section 3.
+DESIGN.md, section 3, for the constants and the random candidates.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ X = 0b10
 
 
 def degree(a: int) -> int:
-    """Degree of ``a``; -1 for the zero polynomial.
+    """Return the degree of ``a``; -1 for the zero polynomial.
 
     >>> degree(0b1011)
     3
@@ -31,7 +31,7 @@ def add(a: int, b: int) -> int:
 
 
 def mul(a: int, b: int) -> int:
-    """Carry-less product of ``a`` and ``b``, one shifted copy of ``a`` per term of ``b``.
+    """Multiply ``a`` and ``b`` without carries, one shifted copy of ``a`` per term of ``b``.
 
     >>> bin(mul(0b11, 0b11))
     '0b101'
@@ -46,7 +46,7 @@ def mul(a: int, b: int) -> int:
 
 
 def divmod_(a: int, b: int) -> tuple[int, int]:
-    """Quotient q and remainder r of long division: a = q·b + r with degree(r) < degree(b).
+    """Divide: return quotient q and remainder r, a = q·b + r with degree(r) < degree(b).
 
     Raises
     ------
@@ -67,24 +67,24 @@ def divmod_(a: int, b: int) -> tuple[int, int]:
 
 
 def mod(a: int, b: int) -> int:
-    """Remainder of ``a`` divided by ``b``; raises ZeroDivisionError if ``b`` is 0."""
+    """Return the remainder of ``a`` divided by ``b``; raises ZeroDivisionError if ``b`` is 0."""
     return divmod_(a, b)[1]
 
 
 def gcd(a: int, b: int) -> int:
-    """Greatest common divisor by Euclid's algorithm; gcd(0, 0) is 0."""
+    """Compute the greatest common divisor by Euclid's algorithm; gcd(0, 0) is 0."""
     while b:
         a, b = b, mod(a, b)
     return a
 
 
 def mulmod(a: int, b: int, p: int) -> int:
-    """Product of ``a`` and ``b`` modulo ``p``."""
+    """Multiply ``a`` and ``b`` modulo ``p``."""
     return mod(mul(a, b), p)
 
 
 def powmod(a: int, exponent: int, p: int) -> int:
-    """``a`` to the power ``exponent`` >= 0 modulo ``p``, by squaring.
+    """Raise ``a`` to the power ``exponent`` >= 0 modulo ``p``, by squaring.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def powmod(a: int, exponent: int, p: int) -> int:
 
 
 def prime_divisors(n: int) -> list[int]:
-    """Distinct prime divisors of ``n`` >= 1, ascending, by trial division."""
+    """List the distinct prime divisors of ``n`` >= 1, ascending, by trial division."""
     primes = []
     candidate = 2
     while n > 1:
@@ -117,7 +117,7 @@ def prime_divisors(n: int) -> list[int]:
 
 
 def is_irreducible(f: int) -> bool:
-    """Whether ``f`` is irreducible over GF(2): Rabin's test.
+    """Test whether ``f`` is irreducible over GF(2): Rabin's test.
 
     f of degree n >= 1 is irreducible if and only if x^(2^n) = x mod f, and gcd(x^(2^(n/q)) - x, f) = 1
     for every prime q that divides n.  Constants (0 and 1) are not irreducible.
@@ -135,7 +135,7 @@ def is_irreducible(f: int) -> bool:
 
 
 def _frobenius(times: int, f: int) -> int:
-    """x^(2^times) mod f: x squared ``times`` times."""
+    """Compute x^(2^times) mod f: x squared ``times`` times."""
     power = mod(X, f)
     for _ in range(times):
         power = mulmod(power, power, f)
@@ -143,7 +143,7 @@ def _frobenius(times: int, f: int) -> int:
 
 
 def splitmix64(seed: int) -> Iterator[int]:
-    """Endless outputs of SplitMix64, integers in [0, 2^64).
+    """Yield the endless outputs of SplitMix64, integers in [0, 2^64).
 
     The state is first the seed; the gamma is added before each output.
 
@@ -171,7 +171,7 @@ def _splitmix64(state: int) -> Iterator[int]:
 
 
 def random_irreducible(d: int, seed: int) -> int:
-    """The first irreducible x^d + v, v from successive outputs of SplitMix64(seed).
+    """Find the first irreducible x^d + v, v from successive outputs of SplitMix64(seed).
 
     v is the low d bits of the next ceil(d/64) outputs, the first output highest, with the constant term set.
 

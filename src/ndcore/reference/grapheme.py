@@ -14,14 +14,14 @@ CONTROLS = ("CR", "LF", "Control")
 
 
 def cluster_break(c: int) -> str:
-    """Grapheme_Cluster_Break; that of Hangul syllables follows from their number (the Unicode Standard, section 3.12)."""
+    """Return Grapheme_Cluster_Break, of Hangul syllables by their number (the Unicode Standard, section 3.12)."""
     if 0xAC00 <= c <= 0xD7A3:
         return "LVT" if (c - 0xAC00) % 28 else "LV"
     return CLUSTER_BREAK.get(c, "Other")
 
 
 def joins(points: Sequence[int], i: int) -> bool:
-    """Whether points[i] goes on with the cluster of points[i - 1], i >= 1."""
+    """Tell whether points[i] continues the cluster of points[i - 1], i >= 1."""
     before, after = cluster_break(points[i - 1]), cluster_break(points[i])
     if before == "CR" and after == "LF":  # GB3
         return True
@@ -60,7 +60,7 @@ def _joined_pictographs(points: Sequence[int], i: int) -> bool:
 
 
 def _indicators(points: Sequence[int], i: int) -> int:
-    """How many regional indicators stand directly before points[i]."""
+    """Count the regional indicators directly before points[i]."""
     j = i
     while j and cluster_break(points[j - 1]) == "Regional_Indicator":
         j -= 1
@@ -68,7 +68,7 @@ def _indicators(points: Sequence[int], i: int) -> int:
 
 
 def clusters(points: Sequence[int]) -> list[list[int]]:
-    """The extended grapheme clusters of a run of code points, in order.
+    """Split a run of code points into its extended grapheme clusters, in order.
 
     >>> clusters([0x67, 0x308, 0x1F1E9, 0x1F1EA, 0x1F1EB])
     [[103, 776], [127465, 127466], [127467]]

@@ -17,14 +17,14 @@ def distance(a: int, b: int) -> int:
 
 
 def split(positions: Sequence[int], blocks: int) -> list[tuple[int, ...]]:
-    """The positions in blocks whose sizes differ by at most one, larger blocks first."""
+    """Split the positions into blocks whose sizes differ by at most one, larger blocks first."""
     size, larger = divmod(len(positions), blocks)
     ends = [i * size + min(i, larger) for i in range(blocks + 1)]
     return [tuple(positions[a:b]) for a, b in pairwise(ends)]
 
 
 def least_tables(bits: int, k: int, prefix: int) -> float:
-    """X(f, k, d) of §3.1.2 over whole bits: the least number of tables that each lead with at least `prefix` bits."""
+    """Compute X(f, k, d) of §3.1.2 over whole bits: the smallest number of tables that lead with `prefix` bits or more."""
 
     @cache
     def least(left: int, needed: int) -> float:
@@ -49,8 +49,9 @@ def least_tables(bits: int, k: int, prefix: int) -> float:
 
 
 def tables_of(bits: int, k: int, splits: Sequence[int]) -> list[tuple[int, Permutation]]:
-    """(p_i, permutation) of every table where all branches split into the same numbers of blocks, as in Example 3.1:
-    (6,), (4, 4), (5,) and (4,)."""
+    """List (p_i, permutation) of every table if all branches split into the same numbers of blocks.
+
+    Example 3.1: (6,), (4, 4), (5,) and (4,)."""
     tables: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), tuple(range(bits - 1, -1, -1)))]
     for r in splits:
         refined = []
@@ -65,7 +66,7 @@ def tables_of(bits: int, k: int, splits: Sequence[int]) -> list[tuple[int, Permu
 
 
 def permute(value: int, permutation: Permutation) -> int:
-    """The fingerprint with its bits in the order of the permutation."""
+    """Return the fingerprint with its bits in the order of the permutation."""
     permuted = 0
     for position in permutation:
         permuted = permuted << 1 | value >> position & 1
@@ -83,7 +84,7 @@ class Tables:
         ]
 
     def query(self, fingerprint: int) -> list[tuple[int, int]]:
-        """(position, distance) of every fingerprint within k bits, ascending."""
+        """Find (position, distance) of every fingerprint within k bits, ascending."""
         found = set()
         for p, permutation, rows in self.tables:
             key, free = permute(fingerprint, permutation), self.bits - p
@@ -97,5 +98,5 @@ class Tables:
 
 
 def within(fingerprints: Sequence[int], fingerprint: int, k: int) -> list[tuple[int, int]]:
-    """(position, distance) of every fingerprint within k bits, by looking at all."""
+    """Find (position, distance) of every fingerprint within k bits, by comparing all."""
     return [(i, distance(f, fingerprint)) for i, f in enumerate(fingerprints) if distance(f, fingerprint) <= k]

@@ -17,14 +17,14 @@ SIGNATURE_BITS = (32, 64)
 
 
 def fmix64(z: int) -> int:
-    """The 64-bit finaliser of MurmurHash3 (Appleby): a bijection of [0, 2^64) with full avalanche."""
+    """Apply the 64-bit finaliser of MurmurHash3 (Appleby): a bijection of [0, 2^64) with full avalanche."""
     z = ((z ^ (z >> 33)) * 0xFF51AFD7ED558CCD) & MASK64
     z = ((z ^ (z >> 33)) * 0xC4CEB9FE1A85EC53) & MASK64
     return z ^ (z >> 33)
 
 
 def key_and_coefficients(seed: int, num_perm: int) -> tuple[int, list[int], list[int]]:
-    """The key of π and the coefficients a_i, b_i, i < num_perm, as 64-bit outputs of SplitMix64(seed).
+    """Draw the key of π and the coefficients a_i, b_i, i < num_perm, as 64-bit outputs of SplitMix64(seed).
 
     The key is the first output; then come a_0, b_0, a_1, b_1, …  They are raw: neither reduced nor made odd.
 
@@ -46,13 +46,13 @@ def key_and_coefficients(seed: int, num_perm: int) -> tuple[int, list[int], list
 
 
 def permute(fingerprints: Iterable[int], seed: int = 1) -> list[int]:
-    """π: z = fmix64(f XOR key) of every fingerprint, in the order given, with repeats."""
+    """Apply π: z = fmix64(f XOR key) of every fingerprint, in the order given, with repeats."""
     key, _, _ = key_and_coefficients(seed, 0)
     return [fmix64(f ^ key) for f in fingerprints]
 
 
 def signature(fingerprints: Iterable[int], num_perm: int = 84, bits: int = 32, seed: int = 1) -> list[int]:
-    """Minima of h_i = a_i·x + b_i mod 2^bits over the fingerprints, one for each of ``num_perm`` permutations.
+    """Compute minima of h_i = a_i·x + b_i mod 2^bits over the fingerprints, for each of ``num_perm`` permutations.
 
     x is the high half of z for 32 bits, and z for 64; a_i and b_i are reduced mod 2^bits and a_i made odd.
     Without fingerprints every value is 2^bits - 1.
@@ -77,7 +77,7 @@ def signature(fingerprints: Iterable[int], num_perm: int = 84, bits: int = 32, s
 
 
 def bottom(fingerprints: Iterable[int], size: int = 200, bits: int = 64, seed: int = 1) -> list[int]:
-    """MIN_s: the ``size`` smallest distinct values z >> (64 - bits), ascending; all of them, if fewer.
+    """Compute MIN_s: the ``size`` smallest distinct values z >> (64 - bits), ascending; all of them, if fewer.
 
     The definition itself.  :func:`bottom_heap` is the algorithm of the paper.
 
@@ -90,7 +90,7 @@ def bottom(fingerprints: Iterable[int], size: int = 200, bits: int = 64, seed: i
 
 
 def bottom_heap(fingerprints: Iterable[int], size: int = 200, bits: int = 64, seed: int = 1) -> list[int]:
-    """MIN_s with a bounded heap, maximum at the root, and a table that suppresses duplicates.
+    """Compute MIN_s with a bounded heap, maximum at the root, and a table that suppresses duplicates.
 
     Same result and errors as :func:`bottom`; O(n + s log s log n) expected time in place of O(n log n)
     (Broder 1997, section 4.1: the last possibility for option B).
@@ -113,7 +113,7 @@ def bottom_heap(fingerprints: Iterable[int], size: int = 200, bits: int = 64, se
 
 
 def mod(fingerprints: Iterable[int], modulus: int = 25, seed: int = 1) -> list[int]:
-    """MOD_m: the distinct z that are 0 mod ``modulus``, ascending.
+    """Compute MOD_m: the distinct z that are 0 mod ``modulus``, ascending.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def mod(fingerprints: Iterable[int], modulus: int = 25, seed: int = 1) -> list[i
 
 
 def adaptive_level(n: int) -> int:
-    """i of L_i for a document of ``n`` fingerprints, repeats included; the modulus is 2^i.
+    """Return i of L_i for a document of ``n`` fingerprints, repeats included; the modulus is 2^i.
 
     >>> [adaptive_level(n) for n in (0, 99, 100, 199, 200)]
     [0, 0, 1, 1, 2]
@@ -137,7 +137,7 @@ def adaptive_level(n: int) -> int:
 
 
 def adaptive(fingerprints: Sequence[int], seed: int = 1) -> tuple[int, list[int]]:
-    """L_i: the level i, and MOD_m with m = 2^i."""
+    """Compute L_i: the level i, and MOD_m with m = 2^i."""
     level = adaptive_level(len(fingerprints))
     return level, mod(fingerprints, 1 << level, seed)
 

@@ -1,4 +1,4 @@
-"""Readers of the texts of `unicode_tables`."""
+"""Readers of the strings of `unicode_tables`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 def members(text: str) -> frozenset[int]:
-    """The code points of `41-5A AA ...`."""
+    """Read the code points of `41-5A AA ...`."""
     found: set[int] = set()
     for part in text.split():
         first, _, last = part.partition("-")
@@ -15,7 +15,7 @@ def members(text: str) -> frozenset[int]:
 
 
 def values(text: str) -> dict[int, str]:
-    """The value of every code point of `value:41-5A,AA value:...`."""
+    """Read the value of every code point from `value:41-5A,AA value:...`."""
     named = (part.split(":") for part in text.split())
     return {c: value for value, ranges in named for c in members(ranges.replace(",", " "))}
 
@@ -25,7 +25,7 @@ def hexadecimals(text: str) -> tuple[int, ...]:
 
 
 def pairs(text: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The pairs of `41:61 2000,41:42 ...`."""
+    """Read the pairs of `41:61 2000,41:42 ...`."""
     for part in text.split():
         left, _, right = part.partition(":")
         yield hexadecimals(left), hexadecimals(right)

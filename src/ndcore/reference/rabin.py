@@ -12,7 +12,7 @@ from . import gf2
 
 
 def fingerprint(b: bytes, p: int) -> int:
-    """Fingerprint of the byte string ``b`` modulo ``p``, an integer in [0, 2^d).
+    """Compute the fingerprint of the byte string ``b`` modulo ``p``, an integer in [0, 2^d).
 
     Strings that differ only in leading zero bytes have the same fingerprint.
 
@@ -33,7 +33,7 @@ def fingerprint(b: bytes, p: int) -> int:
 
 
 def sliding(b: bytes, window: int, p: int) -> list[int]:
-    """Fingerprints of ``b[i:i+window]`` for every i, in order; none if ``b`` is shorter than the window.
+    """Compute fingerprints of ``b[i:i+window]`` for every i, in order; none if ``b`` is shorter than the window.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def sliding(b: bytes, window: int, p: int) -> list[int]:
 
 
 def concat(fa: int, fb: int, len_b: int, p: int) -> int:
-    """Fingerprint of a ‖ b from those of a and b: fa·x^(8·len_b) + fb mod p.
+    """Compute the fingerprint of a ‖ b from their fingerprints: fa·x^(8·len_b) + fb mod p.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def concat(fa: int, fb: int, len_b: int, p: int) -> int:
 
 
 def words(values: Sequence[int], p: int) -> int:
-    """Fingerprint of the string of the given 64-bit values, each 8 bytes, big-endian.
+    """Compute the fingerprint of the string of the given 64-bit values, each 8 bytes, big-endian.
 
     Raises
     ------

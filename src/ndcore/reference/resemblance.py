@@ -16,22 +16,22 @@ Counts = tuple[int, int]
 
 
 def ratio(numerator: int, denominator: int) -> float:
-    """float64(numerator) / float64(denominator); nan where the denominator is 0."""
+    """Divide as float64; nan if the denominator is 0."""
     return float(numerator) / float(denominator) if denominator else nan
 
 
 def exact_resemblance(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> Fraction | None:
-    """|A ∩ B| / |A ∪ B| as a fraction; None where either is empty."""
+    """Return |A ∩ B| / |A ∪ B| as a fraction; None if either is empty."""
     return Fraction(len(a & b), len(a | b)) if a and b else None
 
 
 def exact_containment(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> Fraction | None:
-    """|A ∩ B| / |A|, the containment of A in B, as a fraction; None where either is empty."""
+    """Return |A ∩ B| / |A|, the containment of A in B, as a fraction; None if either is empty."""
     return Fraction(len(a & b), len(a)) if a and b else None
 
 
 def resemblance(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> float:
-    """float64(|A ∩ B|) / float64(|A ∪ B|); nan where either is empty.
+    """Return float64(|A ∩ B|) / float64(|A ∪ B|); nan if either is empty.
 
     >>> resemblance({1, 2, 3}, {2, 3, 4})
     0.5
@@ -40,12 +40,12 @@ def resemblance(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> float:
 
 
 def containment(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> float:
-    """float64(|A ∩ B|) / float64(|A|), the containment of A in B; nan where either is empty."""
+    """Return float64(|A ∩ B|) / float64(|A|), the containment of A in B; nan if either is empty."""
     return ratio(len(a & b), len(a)) if a and b else nan
 
 
 def bottom_counts(a: Iterable[int], b: Iterable[int], size: int) -> tuple[Counts, Counts]:
-    """Counts of the estimates from two MIN_s sketches of the same ``size``.
+    """Count for the estimates from two MIN_s sketches of the same ``size``.
 
     With T the ``size`` smallest of the union: (|T∩A∩B|, |T|) for the resemblance and (|T∩A∩B|, |T∩A|) for the
     containment of A in B. Sketches of fewer members are the whole sets: T is the whole union where both are.
@@ -58,55 +58,55 @@ def bottom_counts(a: Iterable[int], b: Iterable[int], size: int) -> tuple[Counts
 
 
 def bottom_resemblance(a: Sequence[int], b: Sequence[int], size: int) -> float:
-    """Resemblance from two MIN_s sketches (Theorem 1); nan where either is empty."""
+    """Estimate resemblance from two MIN_s sketches (Theorem 1); nan if either is empty."""
     return ratio(*bottom_counts(a, b, size)[0]) if a and b else nan
 
 
 def bottom_containment(a: Sequence[int], b: Sequence[int], size: int) -> float:
-    """Containment of A in B from two MIN_s sketches; nan where either, or T∩A, is empty."""
+    """Estimate containment of A in B from two MIN_s sketches; nan if either, or T∩A, is empty."""
     return ratio(*bottom_counts(a, b, size)[1]) if a and b else nan
 
 
 def mod_counts(a: Iterable[int], b: Iterable[int]) -> tuple[Counts, Counts]:
-    """Counts of the estimates from two MOD_m samples: (|A∩B|, |A∪B|) and (|A∩B|, |A|)."""
+    """Count for the estimates from two MOD_m samples: (|A∩B|, |A∪B|) and (|A∩B|, |A|)."""
     set_a, set_b = set(a), set(b)
     common = len(set_a & set_b)
     return (common, len(set_a | set_b)), (common, len(set_a))
 
 
 def mod_resemblance(a: Iterable[int], b: Iterable[int], valid: bool = True) -> float:
-    """Resemblance from two MOD_m samples (Theorem 1); nan where both are empty or a document is not valid."""
+    """Estimate resemblance from two MOD_m samples (Theorem 1); nan if both are empty or a document is not valid."""
     return ratio(*mod_counts(a, b)[0]) if valid else nan
 
 
 def mod_containment(a: Iterable[int], b: Iterable[int], valid: bool = True) -> float:
-    """Containment of A in B from two MOD_m samples; nan where A's is empty or a document is not valid."""
+    """Estimate containment of A in B from two MOD_m samples; nan if A's is empty or a document is not valid."""
     return ratio(*mod_counts(a, b)[1]) if valid else nan
 
 
 def coarsen(sample: Iterable[int], level: int) -> list[int]:
-    """L_level from the sample of a lower level: the members that are 0 mod 2^level, ascending."""
+    """Derive L_level from the sample of a lower level: the members that are 0 mod 2^level, ascending."""
     return sorted(z for z in sample if z % (1 << level) == 0)
 
 
 def adaptive_counts(a: tuple[int, Sequence[int]], b: tuple[int, Sequence[int]]) -> tuple[Counts, Counts]:
-    """As :func:`mod_counts`, from two adaptive samples (level, members) at the larger level."""
+    """Count as :func:`mod_counts`, from two adaptive samples (level, members) at the larger level."""
     level = max(a[0], b[0])
     return mod_counts(coarsen(a[1], level), coarsen(b[1], level))
 
 
 def adaptive_resemblance(a: tuple[int, Sequence[int]], b: tuple[int, Sequence[int]], valid: bool = True) -> float:
-    """Resemblance from two adaptive samples; nan as in :func:`mod_resemblance`, at the larger level."""
+    """Estimate resemblance from two adaptive samples, at the larger level; nan as in :func:`mod_resemblance`."""
     return ratio(*adaptive_counts(a, b)[0]) if valid else nan
 
 
 def adaptive_containment(a: tuple[int, Sequence[int]], b: tuple[int, Sequence[int]], valid: bool = True) -> float:
-    """Containment of A in B from two adaptive samples; nan as in :func:`mod_containment`, at the larger level."""
+    """Estimate containment of A in B as :func:`mod_containment`, from two adaptive samples at the larger level."""
     return ratio(*adaptive_counts(a, b)[1]) if valid else nan
 
 
 def signature_counts(a: Sequence[int], b: Sequence[int]) -> Counts:
-    """Number of equal minima of two signatures, and their length.
+    """Count the minima that agree in two signatures; return also their length.
 
     Raises
     ------
@@ -119,14 +119,14 @@ def signature_counts(a: Sequence[int], b: Sequence[int]) -> Counts:
 
 
 def signature_resemblance(a: Sequence[int], b: Sequence[int], valid: bool = True) -> float:
-    """Resemblance from two signatures: equal minima / num_perm; nan where a document is not valid."""
+    """Estimate resemblance from two signatures: minima that agree / num_perm; nan if a document is not valid."""
     return ratio(*signature_counts(a, b)) if valid else nan
 
 
 def signature_containment(
     a: Sequence[int], b: Sequence[int], size_a: float, size_b: float, valid: bool = True
 ) -> float:
-    """Containment of A in B from signatures and numbers of distinct shingles.
+    """Estimate containment of A in B from signatures and numbers of distinct shingles.
 
     min(1, r·(|A| + |B|) / ((1 + r)·|A|)) with r the estimated resemblance; nan where a document is not valid.
     """

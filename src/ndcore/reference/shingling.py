@@ -24,7 +24,7 @@ ESCAPE = b"\x01" + bytes(8)
 def tokens(
     document: Document, unit: Unit = "word", normalize: str | None = None, stop_words: Iterable[str] = ()
 ) -> list[bytes]:
-    """Tokens of a document as bytes.
+    """Split a document into tokens, as bytes.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def tokens(
 
 
 def stop_token(word: str, unit: Unit, normalize: str | None) -> bytes:
-    """The canonical token of a stop word."""
+    """Return the canonical token of a stop word."""
     found = text.tokens(word, "word", normalize)
     if unit != "word" or len(found) != 1:
         raise ValueError(f"stop word {word!r} is {len(found)} tokens, unit {unit!r}; give one word, for the unit 'word'")
@@ -60,7 +60,7 @@ def stop_token(word: str, unit: Unit, normalize: str | None) -> bytes:
 
 
 def symbol(token: bytes, polynomial: int = gf2.TOKEN_POLYNOMIAL) -> int:
-    """The 64-bit value that stands for a token: b(x), modulo Q where longer than 8 bytes, no zero bits appended.
+    """Return the 64-bit value that stands for a token: b(x), modulo Q if longer than 8 bytes, no zero bits appended.
 
     A token that is empty, begins with a zero byte, or begins with 0x01 and eight zero bytes is first replaced by
     0x01 ‖ eight zero bytes ‖ token, so that no token of at most 8 bytes has symbol 0.
@@ -75,7 +75,7 @@ def symbol(token: bytes, polynomial: int = gf2.TOKEN_POLYNOMIAL) -> int:
 
 
 def shingles(document_tokens: Sequence[bytes], width: int = 5, short: str = "whole") -> list[tuple[bytes, ...]]:
-    """Runs of ``width`` consecutive tokens, in order, with repeats.
+    """List the runs of ``width`` consecutive tokens, in order, with repeats.
 
     A document of 0 < n < width tokens gives its n tokens as one shingle ("whole"), none ("skip") or ValueError
     ("error").  One without tokens gives none.
@@ -92,7 +92,7 @@ def shingles(document_tokens: Sequence[bytes], width: int = 5, short: str = "who
 
 
 def occurrences(items: Sequence[Hashable]) -> list[int]:
-    """Occurrence number of each item among the items so far: 1 for the first, 2 for the second equal one, …
+    """Number the occurrences of each item: 1 for the first, 2 for the second, …
 
     Option A of Broder 1997, section 2, is the set of the pairs (item, occurrence).
     """
@@ -105,7 +105,7 @@ def occurrences(items: Sequence[Hashable]) -> list[int]:
 
 
 def label(f: int, occurrence: int) -> int:
-    """Fingerprint of occurrence k >= 1 of the shingle with fingerprint f: f itself, then fmix64(f + k·gamma)."""
+    """Return the fingerprint of occurrence k >= 1 of the shingle of fingerprint f: f, then fmix64(f + k·gamma)."""
     if occurrence == 1:
         return f
     return fmix64((f + occurrence * gf2.GOLDEN_GAMMA) & gf2.MASK64)
@@ -119,7 +119,7 @@ def of_tokens(
     polynomial: int = gf2.POLYNOMIAL,
     token_polynomial: int = gf2.TOKEN_POLYNOMIAL,
 ) -> list[int]:
-    """Fingerprints of the shingles of a token list, in order, with repeats: Rabin of the symbols as 8-byte words.
+    """Compute fingerprints of the shingles of tokens, in order, with repeats: Rabin of the symbols as 8-byte words.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def of_bytes(
     short: str = "whole",
     polynomial: int = gf2.POLYNOMIAL,
 ) -> list[int]:
-    """Fingerprints of the byte windows of ``data`` (unit "byte"), in order, with repeats.
+    """Compute fingerprints of the byte windows of ``data`` (unit "byte"), in order, with repeats.
 
     Data of 0 < n < width bytes gives one shingle, the Rabin fingerprint of 0x01 ‖ width zero bytes ‖ data
     ("whole"), none ("skip") or ValueError ("error").
@@ -170,7 +170,7 @@ def fingerprints(
     token_polynomial: int = gf2.TOKEN_POLYNOMIAL,
     stop_words: Iterable[str] = (),
 ) -> list[int]:
-    """64-bit fingerprints of the shingles of a document, in order, with repeats.
+    """Compute 64-bit fingerprints of the shingles of a document, in order, with repeats.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def fingerprints(
 
 
 def check_polynomials(polynomial: int, token_polynomial: int) -> None:
-    """Raise ValueError unless P and Q have degree 64 and P, Q and R are three."""
+    """Raise ValueError unless P and Q have degree 64 and P, Q and R differ."""
     for each in (polynomial, token_polynomial):
         if gf2.degree(each) != 64:
             raise ValueError(f"polynomial is {each:#x}; a shingling needs one of degree 64, leading term included")
@@ -218,13 +218,13 @@ def check_polynomials(polynomial: int, token_polynomial: int) -> None:
 
 
 def polynomials_of(secret: bytes) -> tuple[int, int]:
-    """P and Q of 16 secret bytes: random_irreducible of degree 64, seeded by the first and the last eight."""
+    """Derive P and Q from 16 secret bytes: random_irreducible of degree 64, seeded by the first and the last eight."""
     p, q = (gf2.random_irreducible(64, int.from_bytes(half, "big")) for half in (secret[:8], secret[8:]))
     return p, q
 
 
 def secret_of(seed: int) -> bytes:
-    """The 16 bytes that stand for a seed of 64 bits: BLAKE2b-128 of it as u64 big-endian."""
+    """Derive 16 bytes from a seed of 64 bits: BLAKE2b-128 of it as u64 big-endian."""
     return hashlib.blake2b(seed.to_bytes(8, "big"), digest_size=16).digest()
 
 

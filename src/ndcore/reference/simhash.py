@@ -19,7 +19,7 @@ Weights = Mapping[int, Weight] | Sequence[Weight] | str | None
 
 
 def units(weight: Weight) -> int:
-    """A weight in multiples of 2^-16, rounded half to even.
+    """Convert a weight to multiples of 2^-16, rounded half to even.
 
     >>> [units(w) for w in (1, 0.5 / 65536, 1.5 / 65536, -0.25)]
     [65536, 0, 2, -16384]
@@ -38,7 +38,7 @@ def units(weight: Weight) -> int:
 
 
 def weighted(fingerprints: Sequence[int], weights: Weights = None) -> list[tuple[int, int]]:
-    """(fingerprint, weight in units) of every feature.
+    """List (fingerprint, weight in units) of every feature.
 
     Parameters
     ----------
@@ -67,25 +67,27 @@ def weighted(fingerprints: Sequence[int], weights: Weights = None) -> list[tuple
 
 
 def sums(fingerprints: Sequence[int], weights: Weights = None, seed: int = 1) -> list[int]:
-    """V_b in units, b = 0 … 63: the sum of +weight where bit b of z = π(f) is set, and of -weight where it is not."""
+    """Compute V_b in units, b = 0 … 63: the sum of +weight if bit b of z = π(f) is set, else of -weight."""
     found = weighted(fingerprints, weights)
     zs = permute([f for f, _ in found], seed)
     return [sum(w if z >> b & 1 else -w for z, (_, w) in zip(zs, found, strict=True)) for b in range(BITS)]
 
 
 def simhash(fingerprints: Sequence[int], weights: Weights = None, seed: int = 1) -> int:
-    """The fingerprint: bit b is 1 where V_b > 0. 0 for a document without features."""
+    """Compute the fingerprint: bit b is 1 if V_b > 0. 0 for a document without features."""
     return sum(1 << b for b, v in enumerate(sums(fingerprints, weights, seed)) if v > 0)
 
 
 def document_frequencies(documents: Iterable[Iterable[int]]) -> Counter[int]:
-    """In how many documents each feature occurs."""
+    """Count for each feature the documents in which it occurs."""
     return Counter(f for document in documents for f in set(document))
 
 
 def idf(documents: int, frequency: int) -> int:
-    """Weight of a feature that occurs in `frequency` of so many documents: log((1 + documents) / (1 + frequency)) + 1,
-    the logarithm to 50 digits, then rounded to units."""
+    """Compute log((1 + documents) / (1 + frequency)) + 1, the weight of a feature of `frequency` documents.
+
+    The logarithm is computed to 50 digits, then rounded to units.
+    """
     exact = Context(prec=50)
     log = exact.ln(exact.divide(Decimal(1 + documents), Decimal(1 + frequency)))
     return int(exact.multiply(exact.add(log, Decimal(1)), Decimal(UNIT)).to_integral_value(ROUND_HALF_EVEN))

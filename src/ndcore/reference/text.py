@@ -48,12 +48,12 @@ WELL_FORMED = (
 
 
 def to_bytes(text: str | bytes) -> bytes:
-    """UTF-8 of a str, surrogates included ("surrogatepass"), so that different strings stay different."""
+    """Encode a str as UTF-8, surrogates included ("surrogatepass"), so that different strings stay different."""
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
 
 
 def decode(data: bytes) -> list[int | None]:
-    """Code points of UTF-8 bytes, with None for each byte that is in no well-formed sequence.
+    """Decode UTF-8 to code points, with None for each byte outside well-formed sequences.
 
     A surrogate code point, which only "surrogatepass" writes, is three such bytes.
     """
@@ -75,7 +75,7 @@ def decode(data: bytes) -> list[int | None]:
 
 
 def invalid_bytes(text: str | bytes) -> int:
-    """How many bytes of `text` are in no well-formed UTF-8 sequence."""
+    """Count the bytes of `text` outside well-formed UTF-8 sequences."""
     return decode(to_bytes(text)).count(None)
 
 
@@ -91,7 +91,7 @@ L_COUNT, V_COUNT, T_COUNT = 19, 21, 28
 
 
 def _decompose(c: int) -> tuple[int, ...]:
-    """The full compatibility decomposition of one code point."""
+    """Return the full compatibility decomposition of one code point."""
     syllable = c - S_BASE
     if 0 <= syllable < L_COUNT * V_COUNT * T_COUNT:
         leading, rest = divmod(syllable, V_COUNT * T_COUNT)
@@ -102,7 +102,7 @@ def _decompose(c: int) -> tuple[int, ...]:
 
 
 def _compose(first: int, second: int) -> int | None:
-    """The primary composite of a pair, or None."""
+    """Return the primary composite of a pair, or None."""
     leading, vowel = first - L_BASE, second - V_BASE
     if 0 <= leading < L_COUNT and 0 <= vowel < V_COUNT:
         return S_BASE + (leading * V_COUNT + vowel) * T_COUNT
@@ -113,7 +113,7 @@ def _compose(first: int, second: int) -> int | None:
 
 
 def nfkd(points: Iterable[int]) -> list[int]:
-    """Compatibility decomposition, each run of non-starters stably sorted by combining class (UAX #15)."""
+    """Decompose by compatibility, each run of non-starters stably sorted by combining class (UAX #15)."""
     result: list[int] = []
     run: list[int] = []
     for c in (part for point in points for part in _decompose(point)):
@@ -126,7 +126,7 @@ def nfkd(points: Iterable[int]) -> list[int]:
 
 
 def nfkc(points: Iterable[int]) -> list[int]:
-    """Normalization Form KC of code points (The Unicode Standard, section 3.11, D117).
+    """Normalise code points to Normalization Form KC (The Unicode Standard, section 3.11, D117).
 
     Every code point is tried on the last starter before it, unless another code point stands between them that is a
     starter or has the same or a higher combining class.
@@ -151,12 +151,12 @@ def nfkc(points: Iterable[int]) -> list[int]:
 
 
 def fold(points: Iterable[int]) -> list[int]:
-    """Simple case folding: one code point for one."""
+    """Fold case simply: one code point for one."""
     return [FOLD.get(c, c) for c in points]
 
 
 def _runs(points: Iterable[int | None]) -> Iterator[list[int]]:
-    """The runs between invalid bytes, empty ones included."""
+    """Split into the runs between invalid bytes, empty ones included."""
     run: list[int] = []
     for c in points:
         if c is None:
@@ -177,7 +177,7 @@ def _canonical_runs(data: bytes, remove_ignorable: bool, normalize: str | None) 
 
 
 def _words(points: Iterable[int]) -> Iterator[list[int]]:
-    """Words of folded code points without ignorable ones."""
+    """Split folded code points without ignorable ones into words."""
     word: list[int] = []
     spaceless = False
     for c in points:
@@ -196,14 +196,14 @@ def _words(points: Iterable[int]) -> Iterator[list[int]]:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Lines ended by LF, CR or CRLF, stripped of the bytes 09-0D and 20, empty ones skipped."""
+    """Split at LF, CR or CRLF; strip the bytes 09-0D and 20, skip empty lines."""
     lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     stripped = [line.strip(b"\t\n\v\f\r ") for line in lines]
     return [line for line in stripped if line]
 
 
 def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) -> list[bytes]:
-    """The canonical tokens of a document, as bytes (UTF-8 for words, characters and grapheme clusters).
+    """Split a document into canonical tokens, as bytes (UTF-8 for words, characters and grapheme clusters).
 
     Parameters
     ----------
@@ -241,20 +241,20 @@ def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) 
 
 
 def canonical(found: Sequence[bytes]) -> bytes:
-    """One byte string for a token sequence: each token after its length as eight bytes, big-endian."""
+    """Join tokens into one byte string: each after its length as eight bytes, big-endian."""
     return b"".join(len(token).to_bytes(8, "big") + token for token in found)
 
 
 def digest(data: bytes) -> bytes:
-    """BLAKE2b, 16 bytes."""
+    """Compute BLAKE2b of 16 bytes."""
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def identical_digest(text: str | bytes) -> bytes:
-    """Equal for identical documents: the digest of the bytes."""
+    """Digest the bytes of a document; identical documents have the same."""
     return digest(to_bytes(text))
 
 
 def canonical_digest(text: str | bytes, unit: str = "word", normalize: str | None = None) -> bytes:
-    """Equal for lexically equivalent documents: the digest of the canonical tokens."""
+    """Digest the canonical tokens of a document; lexically equivalent documents have the same."""
     return digest(canonical(tokens(text, unit, normalize)))
