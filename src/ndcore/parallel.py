@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+import numpy as np
+
 from ndcore._signals import Stop
+from ndcore._types import Ints
 from ndcore.checks import is_int
 
-__all__ = ["map_pieces", "thread_count"]
+__all__ = ["cut", "map_pieces", "thread_count"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,6 +28,17 @@ def thread_count(threads: int | None) -> int:
     if not is_int(threads) or threads < 1:
         raise ValueError(f"threads must be None or an int of at least 1, got {threads!r}")
     return int(threads)
+
+
+def cut(weights: Ints, limit: int) -> Iterator[slice]:
+    """Cut items into consecutive slices that weigh at most `limit`; a heavier item is a slice of its own."""
+    ends = np.cumsum(weights)
+    start = 0
+    while start < len(ends):
+        before = int(ends[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, before + limit, "right")))
+        yield slice(start, end)
+        start = end
 
 
 def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:

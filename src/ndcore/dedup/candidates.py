@@ -1,6 +1,6 @@
-"""Signatures to candidate pairs: features, sorted entries, runs of equal features, pairs.
+"""Signatures to candidate pairs: features, sorted entries, runs that share a feature, pairs.
 
-The filter is LSH banding with a required number of equal bands (Broder, "Identifying and filtering near-duplicate
+The filter is LSH banding with a required number of bands that agree (Broder, "Identifying and filtering near-duplicate
 documents", 2000, §3); sorting entries follows Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web", 1997, §4.
 """
 
@@ -42,7 +42,7 @@ class Candidates(NamedTuple):
     by: Ints | None
 
     def partners(self, document: int, others: Ints) -> Ints:
-        """Return those of `others` that are candidates with the document."""
+        """Return the documents among `others` that are candidates with this one."""
         if document >= self.first_fixed:
             others = others[others < self.first_fixed]
         if self.by is not None:

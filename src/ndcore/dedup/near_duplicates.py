@@ -1,4 +1,4 @@
-"""The main job: which documents of a collection are near-duplicates of which (Broder 2000; Broder et al. 1997)."""
+"""The main job: find the near-duplicates of a collection, and choose which documents to keep."""
 
 from __future__ import annotations
 
@@ -50,53 +50,54 @@ def near_duplicates(
     by: ArrayLike | Callable[[], ArrayLike] | None = None,
     one_per: ArrayLike | Callable[[], ArrayLike] | None = None,
 ) -> NearDuplicates:
-    """Find the documents that are roughly the same, and choose which of them to keep.
+    """Find near-duplicate documents, and choose which of them to keep.
 
-    Documents that are identical, or lexically equivalent (the same canonical tokens), are collapsed first. Of the rest,
-    pairs that share features of their signatures are candidates; a pair is accepted by its exact resemblance only. Then,
-    in keep order, a document joins the representative it resembles most, or becomes one. So every document dropped
-    resembles a kept one at or above the threshold, and two kept ones do so only where the filter missed the pair.
+    Identical and lexically equivalent documents (the same canonical tokens) are collapsed first. Among the rest, pairs that
+    share features of their signatures (LSH bands) are candidate pairs; a pair is accepted only by its exact resemblance
+    (Jaccard similarity). Then, in keep order, each document joins the representative it resembles most, or becomes one. So
+    every dropped document resembles a kept one at or above the threshold, and two kept ones do only if the filter missed
+    the pair.
 
     Parameters
     ----------
     texts : iterable of str or bytes, a column of them, a Corpus, or Sketches
-        An iterator is written compressed to a temporary file, for it is read twice. Sketches (of a MinHasher) stand for
-        texts that are gone: resemblances are estimates then, and identical documents are known only by stored digests.
+        Texts are read twice, so an iterator is written, compressed, to a temporary file. Sketches (of a MinHasher) stand for
+        texts that are gone: resemblances are then estimates, and only stored digests tell identical documents.
     ids : sequence, optional
         Names of the documents, for the result.
     threshold : float
-        Resemblance in (0, 1] from which two documents are near-duplicates.
+        Resemblance (Jaccard similarity) in (0, 1] from which two documents are near-duplicates.
     shingling : Shingling, optional
-        None: words, 5 to a shingle; with sketches, that of their recipe.
+        None: words, 5 to a shingle; with sketches, the shingling of their recipe.
     num_perm, seed : int
-        Of the signatures. filter="auto" raises num_perm where it must. Where sketches are given, theirs count.
+        Length and seed of the signatures. filter="auto" raises num_perm if it must. Sketches bring their own.
     filter : "auto" or FilterDesign
-        "auto": design_filter(threshold) with a miss of at most 0.001 at the threshold.
+        LSH bands and rows. "auto": design_filter(threshold), which misses at most 0.001 of the pairs at the threshold.
     against : as texts, or path of saved sketches, optional
         An existing collection: its documents come first in keep order and are never dropped.
     keep : "first", "longest" (in bytes), or priorities
-        Keep order: of near-duplicates the first is kept. Priorities: one per document, smallest first, ties by position;
-        an array, or a callable that returns it after the texts were read.
+        Keep order: the first of several near-duplicates is kept. Priorities: one per document, smallest first, ties by
+        position; an array, or a callable that returns it after the texts were read.
     cluster : "star", "greedy" or "components"
-        See `ndcore.clusters.assign.represent`. Components may join documents through chains of others.
+        See `ndcore.clusters.assign.represent`. Components may join documents by chains of others.
     max_holders : int
-        A feature that more documents share is not expanded to pairs; see `NearDuplicates.common`.
+        A feature that more documents share is not expanded to pairs, see `NearDuplicates.common`.
     verify : "fingerprints" or "tokens"
-        Compare shingles as fingerprints, or as tuples of tokens (for documents by an adversary).
+        Compare shingles as fingerprints, or as tuples of tokens (for adversarial text).
     memory_limit : int or str, optional
-        Bytes, or a size as "2G", for signatures and sort entries; beyond it they go to temporary files and are sorted in
-        parts. The result is the same.
+        Bytes, or a size as "2G", for signatures and sort entries. Beyond it they go to temporary files and are sorted in
+        parts, with the same result.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
         True: a bar on a terminal. A callable gets (stage, done, total).
     by : array, optional
-        A label per document, or a callable that returns them after the texts were read: documents of different labels
-        are never compared. Not with `against`. None and NaN are refused, here and in `one_per`.
+        A label per document, or a callable that returns them after the texts were read: documents with different labels
+        are never compared. Not with `against`. None and NaN raise ValueError, here and in `one_per`.
     one_per : array, optional
-        A label per document, as the URL of a capture, or a callable that returns them after the texts were read: of
-        documents of one label, only the first in keep order is compared with others. The rest are dropped as its
-        versions, whatever their texts; see `NearDuplicates.classes`.
+        A label per document, such as the URL of a capture, or a callable that returns them after the texts were read. Only
+        the first document with a label, in keep order, is compared with others. The rest are dropped as its versions,
+        without regard to their texts; see `NearDuplicates.classes`.
 
     Returns
     -------
@@ -105,14 +106,20 @@ def near_duplicates(
     Raises
     ------
     TypeError, ValueError
-        A parameter, or a text, is not what is accepted.
+        A parameter or a text is not accepted.
     RecipeMismatch
-        Sketches were made by another recipe than the other sketches, or by another shingling than the one given.
+        Sketches have different recipes, or another shingling than the one given.
 
     Notes
     -----
-    O(bytes) to read twice, O(groups · n) to sort, and one exact comparison per candidate. Memory: signatures, digests and
-    entries (below 1 KB per document), 8 bytes per candidate, and batches of texts and shingle sets of bounded size.
+    Takes O(bytes) to read texts twice, O(groups · n) to sort, and one exact comparison per candidate pair. Memory: below
+    1 KB per document for signatures, digests and entries, 8 bytes per candidate pair, and bounded batches of texts and
+    shingle sets.
+
+    References
+    ----------
+    Broder, "Identifying and filtering near-duplicate documents", 2000. DOI 10.1007/3-540-45123-4_1.
+    Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web", 1997. DOI 10.1016/S0169-7552(97)00031-7.
 
     >>> res = near_duplicates(["a rose is a rose is a rose", "A rose is a rose, is a rose!", "something else entirely"])
     >>> res.labels.tolist(), res.classes.tolist()
@@ -144,6 +151,7 @@ def near_duplicates(
 
 
 def _check(threshold: float, cluster: str, max_holders: int, verify: str, ids: Any) -> None:
+    """Check parameters before anything is read."""
     checked_threshold(threshold)
     if cluster not in CLUSTERINGS:
         raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")

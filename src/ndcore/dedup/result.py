@@ -1,4 +1,4 @@
-"""What `near_duplicates` returns."""
+"""The result of `near_duplicates`, its derivation from a draft, and answers about pairs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CLASSES = ("kept", "identical", "lexical", "shingle", "near", "version")
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why two documents are, or are not, near-duplicates; ``print(explanation)`` says it in words."""
+    """Why two documents are or are not near-duplicates; ``print(explanation)`` tells it in words."""
 
     i: int
     j: int
@@ -47,12 +47,12 @@ class Explanation:
 
     @property
     def resemblance(self) -> float:
-        """Exact where the texts are at hand, else the estimate."""
+        """Exact if both texts can be read, else the estimate."""
         return self.exact.resemblance if self.exact else self.estimate
 
     @property
     def proposed(self) -> bool:
-        """Whether the filter finds the pair: it shares enough features."""
+        """True: the filter finds the pair, which shares enough features."""
         return self.shared_features >= self.design.need
 
     def __str__(self) -> str:
@@ -81,26 +81,26 @@ class NearDuplicates(Assignments):
     Attributes
     ----------
     labels : ndarray of int64 (n,)
-        Position of the document that represents document i: its own, if i is kept; n + j for document j of `against`.
+        Position of the representative of document i: i if it is kept, n + j for document j of `against`.
     classes : ndarray of str (n,)
-        The strongest that holds between i and labels[i]: kept, identical (the same bytes), lexical (the same canonical
-        tokens), shingle (resemblance 1), near; or version: labels[i] represents the document that comes first of those
-        with the same label of ``one_per``, and the texts were not compared.
+        The strongest verdict for i and labels[i]: kept, identical (the same bytes), lexical (the same canonical tokens),
+        shingle (resemblance 1), near; or version: labels[i] represents the first document with the same label of
+        ``one_per``, and the texts were not compared.
     resemblance : ndarray of float64 (n,)
-        To labels[i]: 1.0 for kept documents, nan for an identical one that has no shingles.
+        Resemblance to labels[i]: 1.0 for kept documents, nan for an identical document without shingles.
     pairs : Pairs
-        Identical and lexically equivalent documents, each with the first of its class, resemblance 1.0, or nan without
-        shingles; and verified candidate pairs at or above the threshold between these first ones. None within `against`.
+        Each identical or lexically equivalent document with the first of its class: resemblance 1.0, or nan without
+        shingles. And the verified candidate pairs of first documents, at or above the threshold. None within `against`.
     estimated : ndarray of bool (pairs,)
-        True where a text was not at hand and the resemblance is an estimate from signatures.
+        True: a text could not be read, so the resemblance is an estimate from signatures.
     threshold : float
     filter : FilterDesign
-        The design used, with its miss probability at the threshold.
+        The design, with its miss probability at the threshold.
     common : list of dict
-        Features held by more than max_holders documents: their documents were compared with the representatives among
-        them only; ``cut`` of them not even with all of these.
+        Features that more than max_holders documents share. These documents were compared only with the representatives
+        among them, and the last ``cut`` of them not with all of these.
     invalid_bytes : int
-        Bytes of the documents that are in no well-formed UTF-8 sequence; they separate words.
+        Bytes of the documents outside well-formed UTF-8 sequences; they separate words.
     ids : list or None
         As given.
 
@@ -133,15 +133,15 @@ class NearDuplicates(Assignments):
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """bool (n,); False: the document has no shingles, and can only be identical to another."""
+        """bool (n,); False: the document has no shingles, so it can only be identical to another."""
         return self.sources.valid[: len(self)]
 
     @cached_property
     def sketches(self) -> Sketches:
-        """Signatures of the n documents, with digests: to be saved, and used in place of the texts.
+        """Signatures and digests of the n documents, to save and use in place of the texts.
 
-        Digests were taken where they decide: of documents of equal signatures. The first use takes the others, for which
-        it reads those documents once more.
+        `near_duplicates` digests only documents that share their signature. The first use reads the others again, to digest
+        them.
         """
         documents, n = self.sources, len(self)
         if documents.given is not None:
@@ -153,26 +153,25 @@ class NearDuplicates(Assignments):
 
     @property
     def kept(self) -> NDArray[np.int64]:
-        """Positions kept, in input order; `keep_indices`."""
+        """Positions kept, ascending; another name of `keep_indices`."""
         return self.keep_indices
 
     @property
     def duplicates(self) -> NDArray[np.int64]:
-        """Positions dropped, in input order."""
+        """Positions dropped, ascending."""
         return np.flatnonzero(self.labels != np.arange(len(self)))
 
     @property
     def representatives(self) -> NDArray[np.int64]:
-        """Positions of those that stand for more than themselves, documents of `against` included."""
+        """Positions that represent other documents, ascending; some may be of `against`."""
         return np.unique(self.labels[self.duplicates])
 
     @property
     def expected_spurious(self) -> float:
-        """Expected number of pairs that match only because fingerprints of their minima collide; 0.0 where all texts were
-        at hand, for then every pair was verified.
+        """Expected number of pairs that match only because fingerprints of their minima collide.
 
-        Of the pairs that signatures alone decide, which have equal features by chance, see `filtering.expected_spurious`
-        (Broder 2000, §2); a feature has 64 bits, or those of its minima where they are fewer. With `by` it is a bound.
+        It counts pairs that signatures alone decide (see `ndcore.expected_spurious`), so it is 0.0 if all texts can be read.
+        A feature has 64 bits, or the bits of its minima if these are fewer. With `by` it is an upper bound.
         """
         design, valid = self.filter, self.sources.valid
         bits = min(64, 8 * self.sources.rows.dtype.itemsize * design.group_size)
@@ -190,15 +189,15 @@ class NearDuplicates(Assignments):
         Parameters
         ----------
         i, j : int, str or bytes
-            An int is a position, whatever the ids are, and n + k is document k of `against`. A str or bytes is the id of
-            one of the n documents.
+            An int is a position, even if ids are ints, and n + k is document k of `against`. A str or bytes is the id of one
+            of the n documents.
 
         Raises
         ------
         IndexError, KeyError
-            There is no document at this position, or with this id.
+            No document has this position, or this id.
         TypeError, ValueError
-            Several documents have the id; no ids were given; or it is neither.
+            No ids were given, several documents have the id, or it is of another type.
         """
         documents, design = self.sources, self.filter
         i, j = (position_of(document, self.ids, len(documents)) for document in (i, j))
@@ -225,21 +224,22 @@ class NearDuplicates(Assignments):
         return found
 
     def _verdict(self, i: int, j: int, resemblance: float, exact: bool) -> str:
+        """Return the class of two documents, or "different"."""
         if i != j and self.collapsed.version[i] == self.collapsed.version[j]:
             return "version"
         verdict = verdicts(self.sources, np.array([i]), np.array([j]), np.array([resemblance]), np.array([exact]))[0]
         return "different" if verdict == "near" and not resemblance >= self.threshold else str(verdict)
 
     def rethreshold(self, threshold: float) -> NearDuplicates:
-        """The result for a higher threshold, from the verified pairs, without reading or sketching anything.
+        """Derive the result for a higher threshold from the verified pairs, without reading or sketching anything.
 
-        Documents that were compared with representatives only (see `common`) and fall below the new threshold are
-        kept, though some might resemble one another.
+        Documents that were compared only with representatives (see `common`) and fall below the new threshold are kept,
+        though some may resemble one another.
 
         Raises
         ------
         ValueError
-            The threshold is lower than that of this result: pairs below it were never looked for.
+            The threshold is lower than this result's: pairs below it were not sought.
         """
         if isinstance(threshold, str) or not hasattr(threshold, "__float__") or not self.threshold <= threshold <= 1:
             raise ValueError(
@@ -253,14 +253,14 @@ class NearDuplicates(Assignments):
 
     @property
     def verified(self) -> NDArray[np.bool_]:
-        """bool (pairs,): pairs that were compared; False: equal digests tell that they are identical or lexical."""
+        """bool (pairs,): True: the pair was compared; False: digests tell that it is identical or lexical."""
         leader, (a, b, _) = self.collapsed.leader, self.pairs
         compared: NDArray[np.bool_] = (leader[a] == a) & (leader[b] == b)
         return compared
 
     @cached_property
     def pair_classes(self) -> NDArray[np.str_]:
-        """str (pairs,): the class of each of `pairs`."""
+        """str (pairs,): the class of each pair."""
         return frozen(verdicts(self.sources, *self.pairs, ~self.estimated))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ndcore._pairs import common, components, distinct
 from ndcore._types import Text
-from ndcore.parallel import map_pieces
+from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledSets
 from ndcore.text.shingling import Shingling
@@ -92,10 +92,5 @@ class ShingleSets:
         roots = components(a, b, np.arange(len(self._number)))
         order = np.lexsort((b, a, roots[a]))
         weights = 8 * np.where(np.diff(a[order], prepend=-1) != 0, sizes_a[order] + sizes_b[order], sizes_b[order])
-        ends = np.cumsum(weights)
-        start = 0
-        while start < len(order):
-            before = int(ends[start - 1]) if start else 0
-            end = max(start + 1, int(np.searchsorted(ends, before + self.limit, "right")))
-            yield end, order[start:end]
-            start = end
+        for part in cut(weights, self.limit):
+            yield part.stop, order[part]

@@ -1,4 +1,4 @@
-"""Collections of documents that can be read again and again, in bounded batches."""
+"""Collections of documents that can be read repeatedly, in bounded batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ndcore._types import Ints, Text
 from ndcore.storage.spill import temporary_file, writing_temporary
 from ndcore.text.inputs import as_bytes, as_texts, pieces, take
 
-__all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "indexed_texts"]
+__all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "corpus_pieces", "indexed_texts"]
 
 BATCH = 8 << 20  # bytes of text that are in memory at a time
 
@@ -21,13 +21,13 @@ BATCH = 8 << 20  # bytes of text that are in memory at a time
 class Corpus(Protocol):
     """A collection of documents that can be read again: every pass yields the same documents in the same order.
 
-    One that can leave documents out faster than by reading them has a method ``selected(wanted)`` too: (positions, texts)
-    of the documents whose position is set in a bool array, in batches. Where that costs no more than the documents wanted,
-    it has an attribute ``random_access`` that is true.
+    If it can skip documents faster than by reading them, it also has a method ``selected(wanted)`` that yields (positions,
+    texts), in batches, of the documents whose position is set in a bool array. If that costs no more than reading these
+    documents alone, it has a true attribute ``random_access``.
     """
 
     def batches(self) -> Iterator[Sequence[Text]]:
-        """Bounded batches, about 8 MiB of text each."""
+        """Yield all documents in bounded batches, about 8 MiB of text each."""
 
 
 class TextCorpus:
@@ -45,6 +45,14 @@ class TextCorpus:
         positions = np.flatnonzero(wanted[: len(self.texts)])
         for first, texts in pieces(take(self.texts, positions), BATCH):
             yield positions[first : first + len(texts)], texts
+
+
+def corpus_pieces(corpus: Corpus) -> Iterator[tuple[int, Sequence[Text]]]:
+    """Yield all documents in pieces of work (position of the first, texts)."""
+    start = 0
+    for batch in corpus.batches():
+        yield from ((start + first, part) for first, part in pieces(batch))
+        start += len(batch)
 
 
 def indexed_texts(
@@ -127,7 +135,7 @@ def _unpacked(data: bytes) -> list[Text]:
 
 
 def as_corpus(texts: Any) -> Corpus:
-    """Anything that near_duplicates takes as texts, as something that can be read again and again."""
+    """Return the texts of `near_duplicates`, in any of their forms, as a Corpus."""
     if hasattr(texts, "batches"):
         corpus: Corpus = texts
         return corpus

@@ -1,14 +1,15 @@
-"""Digests by which equal documents are known: of their bytes and of their canonical tokens."""
+"""Digests that tell equal documents: of their bytes and of their canonical tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pipeline import Batch
-from ndcore._types import Text
+from ndcore._types import Ints, Text
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.text.corpus import Corpus, indexed_texts
@@ -17,19 +18,21 @@ from ndcore.text.shingling import Shingling
 
 __all__ = ["OF_BYTES", "OF_TOKENS", "byte_digests", "digest_rows", "raw_batch", "read_digests"]
 
-OF_BYTES, OF_TOKENS = 0, 1  # parts of a row of digests
+OF_BYTES, OF_TOKENS = 0, 1  # halves of a row of digests
 
 
 def digest_rows(hashed: list[bytes]) -> NDArray[np.uint8]:
+    """Return digests as rows of an array, uint8 (documents, 16)."""
     return np.frombuffer(b"".join(hashed), np.uint8).reshape(-1, 16)
 
 
 def raw_batch(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batch:
+    """Return a batch that holds the bytes of the texts: `batch` if it does."""
     return batch if shingling.reads_bytes else Batch(texts)
 
 
-def byte_digests(raw: Batch, texts: Sequence[Text], which: NDArray[np.int64], valid: NDArray[np.bool_]) -> list[bytes]:
-    """Digest the texts at these positions; where one has no shingles, what it was extracted from."""
+def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: NDArray[np.bool_]) -> list[bytes]:
+    """Digest the texts at these positions, and the originals of texts without shingles."""
     hashed: list[bytes] = raw.hashed(digest, which)
     for i in np.flatnonzero(~valid[which]).tolist():
         hashed[i] = original_digest(texts[int(which[i])])
@@ -43,23 +46,28 @@ def read_digests(
 ) -> None:
     """Read the wanted documents again (see `indexed_texts`) and set these parts of their rows of `digests`.
 
-    valid, bool (n,): documents with shingles; of the others the bytes are those of what the text was extracted from.
+    valid, bool (n,): documents with shingles; for others the digest of bytes is taken of their originals.
     """
-    def work(piece: tuple[NDArray[np.int64], Sequence[Text]]) -> tuple[NDArray[np.int64], list[NDArray[np.uint8]]]:
-        positions, texts = piece
-        which = np.arange(len(texts))
-        batch = Batch(texts) if OF_TOKENS not in parts else shingling.batch(texts)
-        return positions, [
-            digest_rows(byte_digests(raw_batch(shingling, batch, texts), texts, which, valid[positions]) if part == OF_BYTES
-                    else shingling.shingler.canonical(batch, digest, which))
-            for part in parts
-        ]
-
     done, total = 0, int(np.count_nonzero(wanted))
     if not total:
         return
+    work = partial(_digest_piece, shingling, valid, parts)
     for positions, found in map_pieces(work, indexed_texts(corpora, starts, wanted), threads):
         for part, rows in zip(parts, found, strict=True):
             digests[positions, 16 * part : 16 * part + 16] = rows
         done += len(positions)
         report("comparing equal signatures", done, total)
+
+
+def _digest_piece(
+    shingling: Shingling, valid: NDArray[np.bool_], parts: Sequence[int], piece: tuple[Ints, Sequence[Text]]
+) -> tuple[Ints, list[NDArray[np.uint8]]]:
+    """Return the positions of a piece and, for each of the parts, rows of digests."""
+    positions, texts = piece
+    which = np.arange(len(texts))
+    batch = Batch(texts) if OF_TOKENS not in parts else shingling.batch(texts)
+    return positions, [
+        digest_rows(byte_digests(raw_batch(shingling, batch, texts), texts, which, valid[positions]) if part == OF_BYTES
+                    else shingling.shingler.canonical(batch, digest, which))
+        for part in parts
+    ]

@@ -1,4 +1,4 @@
-"""What the batch functions accept as texts, and how they are cut into pieces of work for threads."""
+"""The texts that batch functions accept, and their division into pieces of work for threads."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._pipeline import text_lengths
-from ndcore._types import Text
+from ndcore._types import Ints, Text
 from ndcore.checks import check_documents
+from ndcore.parallel import cut
 
 __all__ = ["Extracted", "as_bytes", "as_texts", "digest", "lengths", "original_digest", "pieces", "take"]
 
-PIECE = 1 << 20  # about so many bytes of text are one piece of work
+PIECE = 1 << 20  # bytes of text that are one piece of work, about
 LEAST_PIECE = 1 << 16
-PIECES = 8  # of a thread, at least: then the last ones leave few threads idle
+PIECES = 8  # per thread, at least: the last pieces then leave few threads idle
 
 
 class Extracted(str):
-    """A text with what it was extracted from: a page of HTML, bytes in another encoding.
+    """A text with its original: the page of HTML, or the bytes in another encoding, that it was extracted from.
 
-    Where an extraction leaves nothing to compare, the originals decide which documents are identical.
+    Documents without shingles are identical if their originals are.
 
     Attributes
     ----------
     original : str or bytes
-        What it was extracted from.
     fell_back : bool
-        Whether a part was asked for that is not there, so that this is the whole.
+        True: the requested part is missing, so this is the whole text.
     """
 
     __slots__ = ("fell_back", "original")
@@ -40,10 +39,10 @@ class Extracted(str):
 
     @classmethod
     def of(cls, text: str, original: Text, fell_back: bool = False) -> Extracted:
-        """Return `text` with what it was extracted from."""
-        made = cls(text)
-        made.original, made.fell_back = original, fell_back
-        return made
+        """Return `text` with its original."""
+        extracted = cls(text)
+        extracted.original, extracted.fell_back = original, fell_back
+        return extracted
 
 
 def digest(data: Any) -> bytes:
@@ -52,33 +51,33 @@ def digest(data: Any) -> bytes:
 
 
 def as_bytes(text: Text) -> bytes:
-    """Return the bytes of a text; of str, UTF-8 with surrogatepass."""
+    """Return the bytes of a text; str as UTF-8 with surrogatepass."""
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
 def original_digest(text: Text) -> bytes:
-    """Return the digest of what a text was extracted from, or of its own bytes where it was not. O(len)."""
+    """Return the digest of the original of a text; a text that was not extracted is its own. O(len)."""
     return digest(as_bytes(text.original if isinstance(text, Extracted) else text))
 
 
 def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:
-    """A list of str and bytes, or texts in the buffers of Arrow arrays.
+    """Return texts as a list of str and bytes, or in the buffers of their Arrow arrays.
 
     Parameters
     ----------
     texts : iterable of str or bytes, NumPy array of them, or a column
-        A column is anything with `__arrow_c_stream__` or `__arrow_c_array__`: of pyarrow, polars, pandas, nanoarrow … It
-        is read where it lies and kept alive by what is returned. pandas columns whose items are Python objects are lists.
+        A column is anything with `__arrow_c_stream__` or `__arrow_c_array__`: of pyarrow, polars, pandas, nanoarrow … Its
+        buffers are not copied; the result keeps them alive. pandas columns of Python objects become lists.
     first : int
-        Position of the first of them, for messages.
+        Position of the first text, for messages.
 
     Raises
     ------
     TypeError
-        A single str or bytes, a path, a mapping, a set, a table, or an element that is neither str nor bytes; its position
-        is named.
+        `texts` is a single str or bytes, a path, a mapping, a set or a table, or an element is neither str nor bytes; the
+        message gives its position.
     ValueError
-        A column breaks the rules of Arrow.
+        A column violates the format of Arrow.
     """
     if isinstance(texts, ArrowTexts):
         return texts
@@ -98,10 +97,10 @@ def _named(value: object) -> str:
 
 
 def _has_arrow_buffers(texts: object) -> bool:
-    """Whether texts speaks the Arrow PyCapsule protocol, and would not have to make the buffers of Python objects."""
+    """Tell whether texts have the Arrow PyCapsule interface, with buffers that need not be made of Python objects."""
     if not hasattr(texts, "__arrow_c_stream__") and not hasattr(texts, "__arrow_c_array__"):
         return False
-    dtype = getattr(texts, "dtype", None)  # of pandas: NumPy's, or one that says where its texts are
+    dtype = getattr(texts, "dtype", None)  # in pandas: of NumPy, or one with a storage
     return not isinstance(dtype, np.dtype) and getattr(dtype, "storage", None) != "python"
 
 
@@ -119,27 +118,23 @@ def _listed(texts: Any) -> list[Text]:
         raise TypeError(f"texts is {_named(texts)}; give a list or another iterable of str or bytes") from None
 
 
-def lengths(texts: Sequence[Text]) -> NDArray[np.int64]:
-    """About how long each text is: in bytes or, of a str, in code points."""
+def lengths(texts: Sequence[Text]) -> Ints:
+    """Return the approximate length of each text, a str in code points, others in bytes."""
     return texts.lengths if isinstance(texts, ArrowTexts) else text_lengths(list(texts))
 
 
-def take(texts: Sequence[Text], positions: NDArray[np.int64]) -> Sequence[Text]:
-    """The texts at these positions, in their order."""
+def take(texts: Sequence[Text], positions: Ints) -> Sequence[Text]:
+    """Select the texts at these positions, in their order."""
     return texts.take(positions) if isinstance(texts, ArrowTexts) else [texts[i] for i in positions.tolist()]
 
 
 def pieces(texts: Sequence[Text], size: int = PIECE, threads: int = 1) -> Iterator[tuple[int, Sequence[Text]]]:
-    """Consecutive pieces (position of the first, texts) of about `size` bytes each; a longer text is one of its own.
+    """Cut texts into consecutive pieces (position of the first, texts) of about `size` bytes; a longer text is alone.
 
-    For several threads, PIECES or more for each, as long as they have LEAST_PIECE bytes.
+    Several threads get PIECES or more each, unless these have less than LEAST_PIECE bytes.
     """
-    ends = np.cumsum(lengths(texts))
-    if threads > 1 and len(texts):
-        size = max(min(size, LEAST_PIECE), min(size, int(ends[-1]) // (PIECES * threads)))
-    start = 0
-    while start < len(texts):
-        before = int(ends[start - 1]) if start else 0
-        end = max(start + 1, int(np.searchsorted(ends, before + size, "right")))
-        yield start, texts[start:end]
-        start = end
+    sizes = lengths(texts)
+    if threads > 1:
+        size = max(min(size, LEAST_PIECE), min(size, int(sizes.sum()) // (PIECES * threads)))
+    for part in cut(sizes, size):
+        yield part.start, texts[part]

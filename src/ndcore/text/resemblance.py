@@ -1,4 +1,4 @@
-"""Resemblance and containment of two texts, exactly (Broder 1997, §2), and sizes of sets from their sketches."""
+"""Exact resemblance (Jaccard similarity) and containment of two texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Overlap", "containment", "jaccard", "overlap", "ratio", "resemblance
 
 
 def ratio(numerator: float, denominator: float) -> float:
-    """numerator / denominator as float64; nan for 0 / 0."""
+    """Divide as float64; nan for 0 / 0."""
     return float(np.float64(numerator) / np.float64(denominator)) if denominator else float("nan")
 
 
@@ -36,12 +36,12 @@ class Overlap(NamedTuple):
 
     @property
     def containment(self) -> float:
-        """|A∩B| / |A|: how much of a is in b; nan where either is empty."""
+        """|A∩B| / |A|; nan where either is empty."""
         return ratio(self.common, self.size_a) if self.size_a and self.size_b else float("nan")
 
 
 def overlap(a: Text, b: Text, shingling: Shingling | None = None) -> Overlap:
-    """Exact sizes of the sets of shingle fingerprints of two texts and of their intersection. O(len a + len b)."""
+    """Count the shingle fingerprints of two texts, and the common ones. O(len a + len b)."""
     values, offsets = distinct(*(checked_shingling(shingling) or Shingling()).fingerprints_many([a, b], threads=1))
     [shared] = common(values, offsets, np.array([0]), np.array([1]))
     size_a, size_b = np.diff(offsets)
@@ -49,7 +49,7 @@ def overlap(a: Text, b: Text, shingling: Shingling | None = None) -> Overlap:
 
 
 def resemblance(a: Text, b: Text, shingling: Shingling | None = None) -> float:
-    """Exact resemblance of two texts: |A∩B| / |A∪B| of their sets of shingle fingerprints (Broder 1997, §2).
+    """Compute the exact resemblance (Jaccard similarity) |A∩B| / |A∪B| of the shingle sets of two texts.
 
     Parameters
     ----------
@@ -60,7 +60,20 @@ def resemblance(a: Text, b: Text, shingling: Shingling | None = None) -> float:
     Returns
     -------
     float
-        0 to 1; nan where either text has no shingles. `jaccard` is another name of this function.
+        0 to 1; nan where either text has no shingles.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A text is neither str nor bytes, or is too short with short="error".
+
+    Notes
+    -----
+    Shingles are compared by their fingerprints. O(len a + len b). `jaccard` is another name of this function.
+
+    References
+    ----------
+    Broder, "On the resemblance and containment of documents", 1997, §2. DOI 10.1109/SEQUEN.1997.666900.
 
     >>> resemblance("a rose is a rose is a rose", "a rose is a flower which is a rose", Shingling(width=2))
     0.5
@@ -69,9 +82,9 @@ def resemblance(a: Text, b: Text, shingling: Shingling | None = None) -> float:
 
 
 def containment(a: Text, b: Text, shingling: Shingling | None = None) -> float:
-    """Exact containment of a in b: |A∩B| / |A| of their sets of shingle fingerprints (Broder 1997, §2).
+    """Compute the exact containment |A∩B| / |A| of text a in text b, on their shingle sets.
 
-    nan where either text has no shingles. Parameters as of `resemblance`.
+    nan where either text has no shingles. Parameters, errors and reference as in `resemblance`.
     """
     return overlap(a, b, shingling).containment
 

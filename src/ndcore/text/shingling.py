@@ -1,4 +1,4 @@
-"""Documents to tokens, shingles and fingerprints (Broder 1997, §2 and §4.3)."""
+"""Documents to tokens, shingles and fingerprints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ndcore._pipeline import Batch, Shingler
 from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
-from ndcore._types import Text
+from ndcore._types import Ints, Text
 from ndcore.checks import is_int
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
@@ -38,49 +38,55 @@ Unit: TypeAlias = 'Literal["word", "char", "grapheme", "line", "byte"] | Tokeniz
 
 
 class Shingling:
-    """How a document becomes a set of shingles: w consecutive tokens, each run of them a 64-bit Rabin fingerprint.
+    """Parameters that turn a document into shingles: runs of w consecutive tokens, as 64-bit Rabin fingerprints.
 
     Parameters
     ----------
     unit : "word", "char", "grapheme", "line", "byte" or callable
-        What a token is. Words are runs of letters, marks and digits after case folding, in all scripts; characters are
-        the code points of the folded text, graphemes its extended grapheme clusters (UAX #29), which readers take for
-        characters; lines are stripped of blanks; bytes are bytes. A callable gets the document as it is given and returns
-        str or bytes tokens; only one that can be named (a function of a module) makes sketches that can be saved.
+        The kind of token. Words are runs of letters, marks and digits after case folding, in all scripts; characters are
+        the code points of the folded text; graphemes are its extended grapheme clusters (UAX #29), which readers perceive
+        as characters; lines are stripped of blanks. A callable gets the document as it is given and returns str or bytes
+        tokens; sketches can be saved only if it has a name, as a function of a module.
     width : int
         Tokens per shingle, 1 to 65536.
     labelled : bool
-        Option A: a shingle is told apart by its occurrence number. False is Option B, sets.
+        True is Option A: repeats of a shingle are distinct, by their occurrence number. False is Option B, sets.
     short : "whole", "skip" or "error"
-        What becomes of a document of fewer tokens than `width`, but at least one: a single shingle of them all, none,
-        or ValueError.
+        For a document of fewer tokens than `width`, but at least one: a single shingle of all tokens, no shingle, or
+        ValueError.
     normalize : None or "NFKC"
-        Normalise compatibility characters as well (units word, char and grapheme).
+        Also normalise compatibility characters (units word, char and grapheme).
     polynomial, token_polynomial : int
         Irreducible, of degree 64: P of the fingerprints, and Q of the symbols of tokens longer than 8 bytes.
     stop_words : iterable of str, optional
-        Words to leave out (unit "word"), each of which must canonicalise to one token: "The" leaves out every "the".
-        All else, digests included, sees the text without them, so texts that differ in nothing but these are lexically
-        equivalent, and a text of nothing else has no shingles.
+        Words to leave out (unit "word"), each a single token when canonicalised: "The" leaves out every "the". Shingles and
+        digests are taken of the text without them, so texts that differ only in stop words are lexically equivalent, and a
+        text of stop words alone has no shingles.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter is not one of these.
 
     Notes
     -----
-    For any two documents, the exact resemblance of fingerprint sets differs from that of shingle sets only where two of
-    n shingles of m bits collide: probability below n^2·m / 2^64 if the text was written without knowledge of P and Q
-    (Broder 1997, §4.1). Fingerprints are linear, so who knows the polynomials can do better: who knows P writes runs of
-    `width` tokens that differ and share a fingerprint (for bytes, windows that differ by a multiple of P); who knows Q
-    writes two long words with one symbol, and so texts of any length that differ and have resemblance 1. It takes
-    Gaussian elimination on 64 equations. Verdicts "identical" and "lexical" cannot be forged: they come from BLAKE2b.
+    Sets of fingerprints have the same resemblance as sets of shingles unless two of n shingles of m bits collide, which has
+    probability below n^2·m / 2^64 if the text was written without knowledge of P and Q (Broder 1997, §4.1).
 
-    Where somebody gains by such texts, use `Shingling.random`, whose polynomials nobody else knows, or let
-    ``near_duplicates(verify="tokens")`` compare tokens. The first keeps forged pairs from becoming candidates; the
-    second refuses them whatever is known, but needs the texts, and more time. Polynomials are as secret as the recipe
-    and what was computed by it: they follow from a few fingerprints of known texts, and may from sketches.
+    Adversarial text: fingerprints are linear. With P, an adversary writes different runs of `width` tokens with the same
+    fingerprint (for bytes, windows that differ by a multiple of P). With Q, an adversary writes two long words with the same
+    symbol, hence different texts of any length with resemblance 1. Both take Gaussian elimination on 64 equations. The
+    verdicts "identical" and "lexical" cannot be forged: they come from BLAKE2b.
+
+    Against such text, use `Shingling.random`, whose polynomials are secret, or compare tokens with
+    ``near_duplicates(verify="tokens")``. The former keeps forged pairs from becoming candidates; the latter rejects them
+    even if the polynomials are known, but needs the texts and more time. Recipes, fingerprints and sketches must be as
+    secret as the polynomials: a few fingerprints of known texts reveal them, and sketches may.
+
+    References
+    ----------
+    Broder, "On the resemblance and containment of documents", 1997, §2 and §4. DOI 10.1109/SEQUEN.1997.666900.
+    Rabin, "Fingerprinting by random polynomials", 1981.
 
     >>> sh = Shingling(width=2)
     >>> sh.tokens("A rose is a rose.")
@@ -118,7 +124,7 @@ class Shingling:
     def _check(self) -> None:
         if not callable(self.unit) and self.unit not in UNITS:
             raise ValueError(f"unit must be one of {', '.join(UNITS)} or a callable, got {self.unit!r}")
-        if isinstance(self.width, bool) or not isinstance(self.width, (int, np.integer)):
+        if not is_int(self.width):
             raise TypeError(f"width is a number of tokens, an int; got {self.width!r}")
         self.width = int(self.width)
         if not 1 <= self.width <= MAX_WIDTH:
@@ -134,12 +140,12 @@ class Shingling:
         _check_polynomial("polynomial", self.polynomial)
         _check_polynomial("token_polynomial", self.token_polynomial)
         if self.polynomial in (self.token_polynomial, FEATURE_POLYNOMIAL):
-            raise ValueError(f"polynomial {self.polynomial:#x} is that of tokens or of features; shingles need another")
+            raise ValueError(f"polynomial {self.polynomial:#x} is used for tokens or for features; shingles need another")
         if self.token_polynomial == FEATURE_POLYNOMIAL:
-            raise ValueError(f"token_polynomial {self.token_polynomial:#x} is that of features; tokens need another")
+            raise ValueError(f"token_polynomial {self.token_polynomial:#x} is used for features; tokens need another")
 
     def _canonical(self, stop_words: Iterable[str]) -> tuple[str, ...]:
-        """Stop words as they stand in a canonical text, ascending."""
+        """Canonicalise stop words; ascending."""
         if isinstance(stop_words, (str, bytes)):
             raise TypeError(f"stop_words is one {type(stop_words).__name__}; give a list of words, [word] for a single one")
         listed = list(stop_words)
@@ -169,26 +175,26 @@ class Shingling:
             "token_polynomial": self.token_polynomial,
             "unicode": UNICODE_VERSION,
         }
-        if self.stop_words:  # absent otherwise: the recipes of shinglings without them are those of versions without them
+        if self.stop_words:  # absent otherwise, as in recipes of versions without stop words
             parameters["stop_words"] = dict.fromkeys(self.stop_words, True)
         return parameters
 
     @classmethod
     def random(cls, seed: int | None = None, **parameters: Any) -> Self:
-        """A shingling with polynomials of its own, for texts whose authors may want to deceive.
+        """Make a shingling with its own secret polynomials, for adversarial text.
 
         Parameters
         ----------
         seed : int, optional
-            0 to 2^64 − 1, always of the same polynomials. None: the operating system's randomness, P and Q of 64 bits
-            each. They are saved in the recipe of whatever is sketched, and `from_recipe` restores them.
+            0 to 2^64 − 1; a seed always gives the same polynomials. None: 64 random bits of the operating system for P
+            and for Q each. Recipes of sketches include the polynomials, and `from_recipe` restores them.
         **parameters
-            Of `Shingling`, all but the polynomials.
+            Parameters of `Shingling`, except the polynomials.
 
         Notes
         -----
         P and Q are random_irreducible(64, …) of the first and the last eight of 16 bytes, read as u64 big-endian: random
-        ones, or BLAKE2b-128 of the seed as u64 big-endian. Draw the seed of a sketcher likewise:
+        bytes, or BLAKE2b-128 of the seed as u64 big-endian. Draw the seed of a sketcher likewise:
         ``MinHasher(seed=secrets.randbits(64), shingling=Shingling.random())``.
 
         >>> Shingling.random(width=3) == Shingling.random(width=3)
@@ -207,7 +213,7 @@ class Shingling:
 
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> Shingling:
-        """The shingling of a recipe; ValueError where it is none of texts, of a callable, or of another version."""
+        """Restore the shingling of a recipe; ValueError for a recipe of a callable, of another version, or not of texts."""
         parameters = recipe.parameters
         if parameters.get("kind") != "shingling":
             raise ValueError(f"these are sketches of a {parameters.get('kind')}, not of texts: use their own methods")
@@ -217,7 +223,7 @@ class Shingling:
         try:
             made = cls(**{name: parameters[name] for name in names}, stop_words=tuple(parameters.get("stop_words", ())))
         except (KeyError, TypeError) as error:
-            raise ValueError(f"the recipe is that of no shingling: {error}") from error
+            raise ValueError(f"the recipe does not describe a shingling: {error}") from error
         recipe.check(made.recipe, "shinglings")
         return made
 
@@ -242,7 +248,7 @@ class Shingling:
         )
 
     def tokens(self, text: Text) -> list[Any]:
-        """The canonical tokens of a document: str for words, characters and graphemes, bytes otherwise. O(len)."""
+        """Return the canonical tokens of a document: str for words, characters and graphemes, else bytes. O(len)."""
         [tape] = self._shingler.canonical(self.batch(as_texts([text])), bytes)
         tokens, at = [], 0
         while at < len(tape):
@@ -252,7 +258,7 @@ class Shingling:
         return [token.decode() for token in tokens] if self.unit in TEXT_UNITS else tokens
 
     def shingles(self, text: Text) -> list[tuple[Any, ...]]:
-        """The shingles in order, with repeats: tuples of tokens; labelled ones end with their occurrence number."""
+        """List the shingles in order, with repeats: tuples of tokens; labelled ones end with their occurrence number."""
         tokens = self.tokens(text)
         if 0 < len(tokens) < self.width:
             self.refuse_short(np.array([len(tokens)]))
@@ -269,13 +275,13 @@ class Shingling:
         return labelled
 
     def fingerprints(self, text: Text) -> NDArray[np.uint64]:
-        """Fingerprints of the shingles in order, with repeats; uint64 (shingles,). Stable within a major version."""
+        """Compute the fingerprints of the shingles in order, with repeats: uint64 (shingles,), stable in a major version."""
         return self.fingerprints_many([text], threads=1)[0]
 
     def fingerprints_many(
         self, texts: Iterable[Text], threads: int | None = None
-    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Fingerprints of many documents.
+    ) -> tuple[NDArray[np.uint64], Ints]:
+        """Compute the fingerprints of many documents.
 
         Parameters
         ----------
@@ -294,15 +300,9 @@ class Shingling:
         TypeError
             An element is neither str nor bytes.
         ValueError
-            With short="error", a document is too short; its position is named.
+            With short="error", a document is too short; the message gives its position.
         """
-        def work(piece: tuple[int, Sequence[Text]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-            first, part = piece
-            values, shingles, tokens, _ = self._shingler.fingerprints(self.batch(part))
-            self.refuse_short(tokens, first)
-            return values, shingles
-
-        done = list(map_pieces(work, pieces(as_texts(texts), threads=thread_count(threads)), threads))
+        done = list(map_pieces(self._piece_fingerprints, pieces(as_texts(texts), threads=thread_count(threads)), threads))
         values = [part for part, _ in done]
         counts = [part for _, part in done]
         offsets = np.zeros(1 + sum(map(len, counts)), np.int64)
@@ -310,8 +310,15 @@ class Shingling:
             np.cumsum(np.concatenate(counts), out=offsets[1:])
         return np.concatenate(values) if values else np.empty(0, np.uint64), offsets
 
+    def _piece_fingerprints(self, piece: tuple[int, Sequence[Text]]) -> tuple[NDArray[np.uint64], Ints]:
+        """Return the fingerprints of a piece (position of the first document, texts), and their number in each document."""
+        first, texts = piece
+        values, shingles, tokens, _ = self._shingler.fingerprints(self.batch(texts))
+        self.refuse_short(tokens, first)
+        return values, shingles
+
     def batch(self, texts: Sequence[Text]) -> Batch:
-        """Documents as the extension reads them; a callable unit is applied here."""
+        """Prepare documents for the extension; apply a callable unit."""
         if callable(self.unit):
             return self._shingler.batch([_tape(self.unit(text)) for text in texts])
         return self._shingler.batch(texts)
@@ -326,8 +333,8 @@ class Shingling:
         """The tables of the extension, for the sketchers."""
         return self._shingler
 
-    def refuse_short(self, tokens: NDArray[np.int64], first: int = 0) -> None:
-        """ValueError with short="error" where a document has fewer tokens than a shingle; `first` is its position."""
+    def refuse_short(self, tokens: Ints, first: int = 0) -> None:
+        """Raise ValueError with short="error" if a document has fewer tokens than a shingle; `first` is a position."""
         if self.short == "error":
             for i in np.flatnonzero((tokens > 0) & (tokens < self.width)):
                 raise ValueError(
@@ -337,7 +344,7 @@ class Shingling:
 
 
 def checked_shingling(shingling: Shingling | None) -> Shingling | None:
-    """TypeError for what is neither a Shingling nor None."""
+    """Return the argument; TypeError if it is neither a Shingling nor None."""
     if shingling is not None and not isinstance(shingling, Shingling):
         raise TypeError(f"shingling must be a Shingling or None, got {shingling!r:.80}")
     return shingling
