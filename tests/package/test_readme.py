@@ -242,6 +242,18 @@ def test_the_readme_is_short() -> None:
     assert len(README.read_text("utf-8").split()) <= LONGEST_README
 
 
+def test_the_speed_in_the_text_is_the_one_in_the_table() -> None:
+    text = README.read_text("utf-8")
+    [told] = re.findall(r"at (\d+) MB/s", text)
+    assert f"| ndcore | independent permutations | {told} |" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_begins_with_what_it_is_for(page: Path) -> None:
+    title, sentence = page.read_text("utf-8").split("\n\n")[:2]
+    assert title.startswith("# ") and (page == README or sentence.startswith("This page "))
+
+
 def anchors(page: Path) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub makes them."""
     text = re.sub(r"^ *```.*?^ *```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
