@@ -1,4 +1,4 @@
-"""The arguments of ``ndcore cluster`` and ``ndcore query``."""
+"""The arguments of ``ndcore cluster``."""
 
 from __future__ import annotations
 
@@ -14,26 +14,19 @@ from ndcore.cli.options import (
     add_fields,
     add_json,
     add_overwrite,
-    add_record,
     add_report,
     add_running,
     add_tokens,
 )
 from ndcore.cli.values import integer, modulus, positive, seed, threshold
 
-__all__ = ["add_cluster", "add_query"]
+__all__ = ["add_cluster"]
 
 
 def _cluster(args: argparse.Namespace) -> int:
     from ndcore.cli.cluster import cluster
 
     return cluster(args)
-
-
-def _query(args: argparse.Namespace) -> int:
-    from ndcore.cli.query import query
-
-    return query(args)
 
 
 def add_cluster(commands: Any) -> None:
@@ -90,29 +83,3 @@ def add_cluster(commands: Any) -> None:
     )
     add_fields(p.add_argument_group(INPUT))
     add_dry_run(add_running(p, "use about so much at a time, for instance 2G"))
-
-
-def add_query(commands: Any) -> None:
-    """``ndcore query``."""
-    p = commands.add_parser(
-        "query",
-        help="which documents of a collection resemble a text",
-        description="Documents of a collection, made by ndcore cluster, that resemble a text or one of its own documents, "
-        "by sketches; in milliseconds.",
-    )
-    p.set_defaults(run=_query)
-    p.add_argument("collection", metavar="COLLECTION", help="the directory that ndcore cluster made")
-    p.add_argument("file", nargs="?", metavar="FILE", help="a text, a page, a record as FILE:LINE or FILE#ID, or - for "
-                   "standard input")
-    asked = p.add_argument_group("what is asked")
-    asked.add_argument("--id", metavar="ID", help="a document of the collection instead")
-    asked.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")
-    asked.add_argument("--threshold", type=threshold, metavar="T", help="default: that of the clusters")
-    asked.add_argument(
-        "--policy", choices=("resemblance", "containment"), default="resemblance",
-        help="what the threshold is for (default resemblance)",
-    )
-    asked.add_argument("--limit", type=positive, metavar="N", help="at most so many documents")
-    asked.add_argument("--verify", action="store_true", help="compare all checksums of the collection first")
-    add_json(p.add_argument_group(OUTPUT), "print a list of objects")
-    add_record(p.add_argument_group(INPUT))

@@ -1,12 +1,14 @@
-"""A comparison as a page of HTML."""
+"""Render a comparison as a page of HTML."""
 
 from __future__ import annotations
 
 from ndcore.alignment.rows import visible
-from ndcore.cli.comparison import Comparison, Document
+from ndcore.cli.comparison import ComparedDocument, DocumentComparison
 from ndcore.cli.summary import printable
 from ndcore.report.html import overview, page
 from ndcore.report.side_by_side import fragment
+
+__all__ = ["compare_page"]
 
 STYLE = """
 h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
@@ -33,8 +35,8 @@ h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balanc
 """
 
 
-def compare_page(found: Comparison) -> str:
-    """A page by itself: verdict, figures, where the shared passages stand, and the passages side by side."""
+def compare_page(found: DocumentComparison) -> str:
+    """Render verdict, figures, a map of the shared passages, and the passages side by side as one page."""
     sentence = visible(found.sentence)
     body = [
         f"<h1>{sentence[:1].upper()}{sentence[1:]}</h1>",
@@ -49,7 +51,7 @@ def compare_page(found: Comparison) -> str:
     return page(title, "\n".join(body), STYLE)
 
 
-def _subtitle(found: Comparison) -> str:
+def _subtitle(found: DocumentComparison) -> str:
     sh = found.shingling
     labelled = "labelled " if sh.labelled else ""
     normal = f", {sh.normalize}" if sh.normalize else ""
@@ -57,14 +59,14 @@ def _subtitle(found: Comparison) -> str:
     return f"{shared} · threshold {found.threshold:g} · shingles of {sh.width} {sh.unit}s{normal}"
 
 
-def _card(letter: str, document: Document) -> str:
+def _card(letter: str, document: ComparedDocument) -> str:
     return (
         f'<section class="card"><h2>{letter} · {visible(document.name)}</h2>'
         f"<p>{document.length}, {document.tokens:,} tokens, {document.shingles:,} distinct shingles</p></section>"
     )
 
 
-def _figures(found: Comparison) -> str:
+def _figures(found: DocumentComparison) -> str:
     heads = "".join(f'<th scope="col">from {estimate.sketch}, 95 % interval</th>' for estimate in found.estimates)
     cells = "".join(_cell(e.resemblance, e.interval, found.exact.resemblance) for e in found.estimates)
     lines = [f'<tr><th scope="row">resemblance</th><td class="exact">{found.exact.resemblance:.4f}</td>{cells}</tr>']
@@ -85,7 +87,7 @@ def _cell(value: float, interval: tuple[float, float], exact: float) -> str:
 
 
 def _track(exact: float, interval: tuple[float, float]) -> str:
-    """The interval as a band from 0 to 1, with a tick at the exact value."""
+    """Draw the interval as a band on a track from 0 to 1, with a tick at the exact value."""
     low, high = interval
     band = f'x="{low:.2%}" width="{max(high - low, 0.004):.2%}"'
     return (

@@ -1,4 +1,4 @@
-"""A comparison for people: in the terminal, two columns of passages."""
+"""Print a comparison for people: the figures, and the passages in two columns."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ndcore.alignment.passages import Passage
 from ndcore.alignment.rows import Row, elided, rows
 from ndcore.checks import missing
-from ndcore.cli.comparison import Comparison, Document
+from ndcore.cli.comparison import ComparedDocument, DocumentComparison, as_text
 from ndcore.cli.summary import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text as Styled
 
+__all__ = ["report"]
+
 SHOWN_ROWS = 40
-SHOWN_CHARACTERS = {True: 240, False: 1200}  # of a shared passage, and of one that is not
+SHOWN_CHARACTERS = {True: 240, False: 1200}  # of a shared passage, and of another one
 STYLES = {"": "cyan", "moved": "magenta", "again": "magenta", "-": "yellow", "+": "green"}
 
 
-def report(found: Comparison, stream: TextIO, every: bool) -> None:
-    """Write a comparison to a terminal, in colours, or as plain text elsewhere.
+def report(found: DocumentComparison, stream: TextIO, every: bool) -> None:
+    """Write a comparison to a terminal in colours, or to another stream as plain text; `every` passage in full.
 
     Raises
     ------
@@ -41,7 +43,7 @@ def report(found: Comparison, stream: TextIO, every: bool) -> None:
     stream.write(re.sub(r" +$", "", capture.get(), flags=re.MULTILINE))
 
 
-def _figures(found: Comparison, console: Any) -> None:
+def _figures(found: DocumentComparison, console: Any) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -71,11 +73,11 @@ def _with_interval(value: float, interval: tuple[float, float]) -> str:
     return f"{value:.4f} exactly" if low == high else f"{value:.3f} ({low:.2f}-{high:.2f})"
 
 
-def _passages(found: Comparison, console: Any, every: bool) -> None:
+def _passages(found: DocumentComparison, console: Any, every: bool) -> None:
     from rich.table import Table
 
-    made = rows(found.passages)
-    shown = made if every else made[:SHOWN_ROWS]
+    listed = rows(found.passages)
+    shown = listed if every else listed[:SHOWN_ROWS]
     table = Table.grid(expand=True, padding=(0, 0, 0, 0))
     for _ in range(2):
         table.add_column(ratio=1)
@@ -84,12 +86,12 @@ def _passages(found: Comparison, console: Any, every: bool) -> None:
     console.print()
     console.print("[n] shared; - only in A; + only in B; moved: in another place there; again: in a further place")
     console.print(table)
-    left = sum(len(row.a) + len(row.b) for row in made[len(shown) :])
+    left = sum(len(row.a) + len(row.b) for row in listed[len(shown) :])
     if left:
         console.print(f"and {left:,} more passages: --all shows everything, --report FILE and --json have it too")
 
 
-def _cell(found: Comparison, side: int, row: Row, every: bool) -> Table:
+def _cell(found: DocumentComparison, side: int, row: Row, every: bool) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -105,7 +107,7 @@ def _cell(found: Comparison, side: int, row: Row, every: bool) -> Table:
     return cell
 
 
-def _styled(document: Document, p: Passage, note: str, style: str, unit: Any, every: bool) -> Styled:
+def _styled(document: ComparedDocument, p: Passage, note: str, style: str, unit: Any, every: bool) -> Styled:
     from rich.text import Text
 
     text = _one_line(document.text[p.start : p.end], unit)
@@ -119,8 +121,8 @@ def _styled(document: Document, p: Passage, note: str, style: str, unit: Any, ev
 
 
 def _one_line(text: str | bytes, unit: Any) -> str:
-    """What a terminal can show of a text; runs of blanks are one blank, save where blanks are what is compared."""
-    decoded = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text
+    """Make a text printable; in words, which are compared without them, runs of blanks become one blank."""
+    decoded = as_text(text)
     if unit == "word":
         return printable(re.sub(r"\s+", " ", decoded))
     lines: Iterable[str] = re.split(r"\r\n?|\n", decoded) if unit == "line" else [decoded]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ndcore._version import __version__
 from ndcore.cli.bench import add_bench
-from ndcore.cli.cluster_arguments import add_cluster, add_query
+from ndcore.cli.cluster_arguments import add_cluster
 from ndcore.cli.clusters import add_clusters
 from ndcore.cli.compare import add_compare
 from ndcore.cli.completion import add_completion
@@ -15,6 +15,7 @@ from ndcore.cli.dedup import add_dedup
 from ndcore.cli.design import add_design
 from ndcore.cli.hamming import add_hamming
 from ndcore.cli.info import add_info
+from ndcore.cli.query import add_query
 from ndcore.cli.sketch import add_sketch
 from ndcore.cli.strict_parser import Parser
 

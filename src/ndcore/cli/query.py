@@ -1,75 +1,115 @@
-"""``ndcore query``: questions to a collection."""
+"""``ndcore query``: documents of a collection that resemble a text, and clusters by an id."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
+from dataclasses import dataclass
 from typing import Any, TextIO
 
-from ndcore.cli.comparison import load
-from ndcore.cli.inputs import text_field
+from ndcore.cli.named_document import load_document
+from ndcore.cli.options import INPUT, OUTPUT, Commands, RecordOptions, add_json, add_record
 from ndcore.cli.summary import printable
+from ndcore.cli.values import positive, threshold
+from ndcore.collection.clustering import Policy
 from ndcore.collection.collection import Collection, Resembling
 from ndcore.files.errors import UsageError
 from ndcore.human import counted
 
-__all__ = ["query"]
+__all__ = ["add_query"]
 
 
-def query(args: Any) -> int:
-    """``ndcore query``."""
-    if (args.file is None) == (args.id is None):
+def add_query(commands: Commands) -> None:
+    """Add ``ndcore query`` to the commands."""
+    p = commands.add_parser(
+        "query",
+        help="find the documents of a collection that resemble a text",
+        description="Find the documents of a collection, made by ndcore cluster, that resemble a text or one of its own "
+        "documents. Sketches are compared, not texts: it takes milliseconds.",
+    )
+    p.set_defaults(run=run_query, options=QueryOptions)
+    p.add_argument("collection", metavar="COLLECTION", help="a directory made by ndcore cluster")
+    p.add_argument("file", nargs="?", metavar="FILE", help="a text, a page, a record as FILE:LINE or FILE#ID, or - for "
+                   "standard input")
+    asked = p.add_argument_group("query")
+    asked.add_argument("--id", metavar="ID", help="a document of the collection instead of FILE")
+    asked.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")
+    asked.add_argument("--threshold", type=threshold, metavar="T",
+                       help="resemblance or containment from which documents are found (default: the clusters' threshold)")
+    asked.add_argument("--policy", choices=("resemblance", "containment"), default="resemblance",
+                       help="what the threshold applies to (default resemblance)")
+    asked.add_argument("--limit", type=positive, metavar="N", help="find at most N documents")
+    asked.add_argument("--verify", action="store_true", help="check all checksums of the collection first")
+    add_json(p.add_argument_group(OUTPUT), "print a list of objects")
+    add_record(p.add_argument_group(INPUT))
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryOptions(RecordOptions):
+    """Options of ``ndcore query``."""
+
+    collection: str
+    file: str | None
+    id: str | None
+    members: bool
+    threshold: float | None
+    policy: Policy
+    limit: int | None
+    verify: bool
+    json: bool
+
+
+def run_query(options: QueryOptions) -> int:
+    """Run ``ndcore query``."""
+    if (options.file is None) == (options.id is None):
         raise UsageError("ask for a FILE (or - for standard input), or for a document of the collection with --id")
-    if args.members and args.id is None:
+    if options.members and options.id is None:
         raise UsageError("--members lists the cluster of a document of the collection: name it with --id")
-    made = Collection.open(args.collection, verify=args.verify)
-    if args.id is None:
-        unit = made.recipe["shingling"]["unit"]
-        text = load(args.file, text_field(args), args.id_field, unit, args.html_part)
-        found = made.query(text, args.threshold, args.policy, args.limit)
+    collection = Collection.open(options.collection, verify=options.verify)
+    if options.file is not None:
+        text = load_document(options.file, options, collection.recipe["shingling"]["unit"])
+        found = collection.query(text, options.threshold, options.policy, options.limit)
     else:
-        ident = _ident(made, args.id)
-        if args.members:
-            return _members(made, ident, args.json)
-        found = made.resembling(ident, args.threshold, args.policy, args.limit)
-    if args.json:
+        ident = _find_id(collection, options.id or "")
+        if options.members:
+            _print_members(collection, ident, options.json)
+            return 0
+        found = collection.resembling(ident, options.threshold, options.policy, options.limit)
+    if options.json:
         print(json.dumps([match._asdict() for match in found], indent=2))
     else:
-        _show(found, made, args, sys.stdout)
+        _print_matches(found, collection, options, sys.stdout)
     return 0
 
 
-def _members(made: Collection, ident: Any, as_json: bool) -> int:
-    """The cluster of a document."""
-    label, members = made.cluster_of(ident), made.members(ident)
+def _print_members(collection: Collection, ident: Any, as_json: bool) -> None:
+    label, members = collection.cluster_of(ident), collection.members(ident)
     if as_json:
         print(json.dumps({"cluster": label, "members": members}, indent=2))
-        return 0
+        return
     print(f"{counted(len(members), 'document')} in the cluster of {printable(str(label))}")
     for member in members:
         print(printable(str(member)))
-    return 0
 
 
-def _ident(made: Collection, text: str) -> Any:
-    """The id that a word of the command line stands for."""
-    for ident in (text, int(text) if text.lstrip("-").isascii() and text.lstrip("-").isdigit() else None):
+def _find_id(collection: Collection, word: str) -> Any:
+    """Find the id of the collection that a word of the command line stands for: a str, or else an int."""
+    for ident in (word, int(word) if word.lstrip("-").isascii() and word.lstrip("-").isdigit() else None):
         try:
             if ident is not None:
-                made.names.positions(ident)
+                collection.names.positions(ident)
                 return ident
         except (KeyError, TypeError):
             continue
-    example = printable(str(made.names[0]), 60) if len(made.names) else "none"
-    raise UsageError(f"no document of the collection has the id {text!r}; ids are like {example}")
+    example = printable(str(collection.names[0]), 60) if len(collection.names) else "none"
+    raise UsageError(f"no document of the collection has the id {word!r}; ids are like {example}")
 
 
-def _show(found: list[Resembling], made: Collection, args: argparse.Namespace, stream: TextIO) -> None:
-    threshold = made.clustering.threshold if args.threshold is None else args.threshold
-    word = "resembles it" if args.policy == "resemblance" else "contains it, or is contained in it,"
+def _print_matches(found: list[Resembling], collection: Collection, options: QueryOptions, stream: TextIO) -> None:
+    lowest = collection.clustering.threshold if options.threshold is None else options.threshold
+    word = "resembles it" if options.policy == "resemblance" else "contains it, or is contained in it,"
     if not found:
-        print(f"None of {len(made):,} documents {word} at {threshold:g} or more", file=stream)
+        print(f"None of {len(collection):,} documents {word} at {lowest:g} or more", file=stream)
         return
     print("resemblance  of text in document  of document in text  id  [cluster]", file=stream)
     for match in found:

@@ -1,0 +1,140 @@
+"""Load the one document that a name on the command line stands for."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+from ndcore._types import Text
+from ndcore.cli.inputs import text_field
+from ndcore.cli.options import RecordOptions
+from ndcore.cli.summary import printable
+from ndcore.files.compression import FORMATS, Damaged, decompressed
+from ndcore.files.discovery import find
+from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.formats import WHOLE, recognise
+from ndcore.files.ndcore_files import refuse_own
+from ndcore.files.provenance import Place
+from ndcore.files.sources import STDIN, format_of, is_stream, is_url
+from ndcore.files.stream_copies import read_whole
+
+__all__ = ["load_document"]
+
+_HOST = re.compile(r"\w+://[^/]*:\d+")  # a URL that ends with a port
+
+
+def load_document(name: str, options: RecordOptions, unit: str | None, advice: str = "") -> Text:
+    """Load a document: a file, ``-``, or ``FILE:LINE`` or ``FILE#ID`` for a record of a file.
+
+    Parameters
+    ----------
+    name : str
+        LINE is the number of a line, a row or a record, from 1 on.
+    unit : str, optional
+        Unit of the shingles: a document that is not text can be loaded as bytes only.
+    advice : str
+        Ends the message about a file that is not text.
+
+    Raises
+    ------
+    DocumentError
+        There is no such file or record, it cannot be read, or it is not text and `unit` is not byte.
+    UsageError
+        The file has many records.
+    """
+    if name == STDIN or Path(name).exists():
+        return _load_whole(name, unit, options.html_part, advice)
+    record = _split_name(name)
+    if record is not None:
+        return _find_record(*record, options)
+    if is_url(name):
+        return _load_whole(name, unit, options.html_part, advice)
+    reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
+    raise DocumentError(name, None, reason)
+
+
+def _split_name(name: str) -> tuple[str, str | int] | None:
+    """Split ``FILE#ID`` into file and id, ``FILE:LINE`` into file and line; return None where `name` is neither."""
+    for at in [i for i, character in enumerate(name) if character == "#"]:
+        if _has_records(name[:at]):
+            return name[:at], name[at + 1 :]
+    path, _, line = name.rpartition(":")
+    if line.isascii() and line.isdigit() and not _HOST.fullmatch(name) and _has_records(path):
+        return path, int(line)
+    return None
+
+
+def _has_records(path: str) -> bool:
+    """Tell whether a file, or the file that a URL names, consists of records."""
+    if not is_url(path):
+        return Path(path).is_file() and format_of(path).kind not in WHOLE
+    with contextlib.suppress(DocumentError):
+        return all(source.kind not in WHOLE for source in find([path]).sources)
+    return False
+
+
+def _load_whole(name: str, unit: str | None, html: str | None, advice: str) -> Text:
+    """Load a file or a stream as one document; a stream is always text."""
+    in_bytes = unit == "byte"
+    if is_url(name) or (name != STDIN and not is_stream(name)):
+        refuse_own(name)
+        if Path(name).is_dir():
+            raise DocumentError(name, None, "is a directory; name one document")
+        found = find([name], binary=in_bytes)
+        source = found.sources[0]
+        _refuse(name, source.problem, advice)
+        if source.kind not in WHOLE:
+            raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
+        with Documents(found, html=html) as documents:
+            return next(documents.batches())[0]
+    data = read_whole(name)
+    format_ = recognise("stdin.txt", io.BytesIO(data))
+    _refuse(name, "" if in_bytes and format_.binary else format_.problem, advice)
+    if format_.compression:
+        try:
+            data = decompressed(io.BytesIO(data), format_.compression, name).read()
+        except (Damaged, EOFError) as error:
+            raise DocumentError(name, None, f"not valid {FORMATS[format_.compression]} data ({error})") from error
+    return data.decode(format_.encoding, "replace") if format_.encoding and not in_bytes else data
+
+
+def _refuse(name: str, problem: str, advice: str) -> None:
+    if problem:
+        raise DocumentError(name, None, f"{problem}{advice}")
+
+
+def _find_record(path: str, wanted: str | int, options: RecordOptions) -> Text:
+    """Find the document with this id (str), or at this line (int). Raises DocumentError unless there is exactly one."""
+    found: list[tuple[Place, Text]] = []
+    with Documents(
+        [path],
+        text_field=text_field(options),
+        id_field=options.id_field or "id",
+        require_id=options.id_field is not None,
+        on_error="skip",
+        html=options.html_part,
+    ) as documents:
+        position = 0
+        for batch in documents.batches():
+            for text in batch:
+                place = documents.place(position)
+                if place.line == wanted:
+                    return text
+                if str(documents.ids[position]) == wanted:
+                    found.append((place, text if not found else ""))
+                position += 1
+        examples = ", ".join(printable(str(documents.ids[i]), 60) for i in range(min(3, len(documents.ids))))
+    if len(found) == 1:
+        return found[0][1]
+    if found:
+        names = ", ".join(str(place) for place, _ in found[:5]) + (", …" if len(found) > 5 else "")
+        raise DocumentError(path, None, f"{len(found):,} records have the id {wanted!r}; name one of them: {names}")
+    unread = next((item for item in documents.rejected if item.number == wanted or not examples), None)
+    if unread is not None:
+        raise DocumentError(*unread)
+    if isinstance(wanted, int):
+        raise DocumentError(path, None, f"no document is at line, row or record {wanted}")
+    raise DocumentError(path, None, f"no record has the id {wanted!r}; ids are like {examples}")
