@@ -16,7 +16,7 @@ from samples import as_sketches, collection, expected
 
 import ndcore as nd
 from ndcore.collection import cluster as collection_cluster
-from ndcore.collection import phases
+from ndcore.collection import phase3_pairs as phases
 from ndcore.collection.cluster import cluster
 from ndcore.collection.clustering import CLASSES, CLUSTERINGS, POLICIES
 from ndcore.collection.settings import Settings

@@ -350,7 +350,8 @@ def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch)
     import shutil
 
     from ndcore.collection import cluster as collection_cluster
-    from ndcore.collection import collection, phases
+    from ndcore.collection import collection
+    from ndcore.collection import phase3_pairs as phases
     from ndcore.collection.manifest import describe
 
     def unfinished(*said, finished):

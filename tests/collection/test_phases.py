@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from samples import as_sketches, collection, parted
 
-from ndcore.collection import phases
-from ndcore.collection.phases import CommonHeld, Marks, collapse, count_pairs, counted_pairs, find_alike, sort_entries
+from ndcore.collection import phase3_pairs as phases
+from ndcore.collection.phase3_pairs import CommonHeld, Marks, collapse, count_pairs, counted_pairs, find_alike, sort_entries
 from ndcore.collection.segments import Segments
 from ndcore.collection.shelf import MemoryShelf
 from ndcore.reference import fourphase

@@ -37,7 +37,7 @@ from forging import changed_json, closed, damaged, forged, opened
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
 from ndcore.collection import cluster as collection_cluster
-from ndcore.collection import phases
+from ndcore.collection import phase3_pairs as phases
 from ndcore.collection.shelf import DirectoryShelf
 from ndcore.hamming import index as hamming_index
 from ndcore.report import collection

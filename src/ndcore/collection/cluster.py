@@ -13,7 +13,7 @@ from ndcore._types import Ints
 from ndcore.checks import check_ids, check_numbered, checked_memory_limit
 from ndcore.collection import slots
 from ndcore.collection.clustering import UNCHAINED, ClusterBy, Clustering, CommonValues, Policy, check_grouping, group
-from ndcore.collection.phases import (
+from ndcore.collection.phase3_pairs import (
     IDENTICAL,
     LEXICAL,
     CommonHeld,

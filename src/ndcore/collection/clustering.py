@@ -18,7 +18,7 @@ from ndcore.clusters.chains import Chains, chains, guarded
 from ndcore.clusters.greedy import greedy_clusters
 from ndcore.clusters.pairs import Pairs
 from ndcore.collection.ids import Names
-from ndcore.collection.phases import CountedPairs, counted_pairs, unmarked
+from ndcore.collection.phase3_pairs import CountedPairs, counted_pairs, unmarked
 from ndcore.collection.segments import Overlaps, Segments
 from ndcore.collection.shelf import Shelf
 from ndcore.readonly import frozen

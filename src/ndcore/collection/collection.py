@@ -21,7 +21,7 @@ from ndcore.collection.cluster import LEAST, Before, check_run, cluster_on_shelf
 from ndcore.collection.clustering import ClusterBy, Clustering, CommonValues, Policy, check_grouping, check_policy
 from ndcore.collection.ids import Names
 from ndcore.collection.manifest import begin, describe, described
-from ndcore.collection.phases import counted_pairs, unmarked
+from ndcore.collection.phase3_pairs import counted_pairs, unmarked
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Method, Settings, marks_of, needed
 from ndcore.collection.shelf import DirectoryShelf, part_name

@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore import _pairs
 from ndcore.checks import checked_threshold, is_int, is_number
-from ndcore.collection.phases import Marks
+from ndcore.collection.phase3_pairs import Marks
 from ndcore.collection.segments import Segments
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter

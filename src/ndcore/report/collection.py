@@ -11,7 +11,7 @@ import numpy as np
 
 from ndcore._types import Ints, Text
 from ndcore.collection.clustering import CLASSES, Clustering
-from ndcore.collection.phases import counted_pairs
+from ndcore.collection.phase3_pairs import counted_pairs
 from ndcore.collection.segments import Segments
 from ndcore.human import counted
 from ndcore.recipe import Recipe
