@@ -88,7 +88,7 @@ def run(documents: int, folder: str) -> dict[str, Any]:
         )
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     found = made.clustering
-    entries = int(made._slabs[:, 2].sum())
+    entries = int(made._stored.slabs[:, 2].sum())
     some = range(0, documents, max(1, documents // 200))
     asked = time.perf_counter()
     for document in some:

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from samples import as_sketches, collection, expected
 
 import ndcore as nd
-from ndcore.collection import cluster as collection_cluster
-from ndcore.collection import phase3_pairs as phases
-from ndcore.collection.cluster import cluster
-from ndcore.collection.clustering import CLASSES, CLUSTERINGS, POLICIES
-from ndcore.collection.settings import Settings
+from ndcore.collection import parts, phase1_sketches, phase2_entries, phase3_pairs
+from ndcore.collection.classes import CLASSES
+from ndcore.collection.cluster import cluster, run_phases
+from ndcore.collection.job import Job, readable
+from ndcore.collection.settings import CLUSTERINGS, POLICIES
 from ndcore.collection.shelf import DirectoryShelf, MemoryShelf
 from ndcore.reference import clustering, features, minhash, shingling, text
 from ndcore.reference import fourphase as reference
@@ -42,11 +42,11 @@ def small_pieces(batch):
 def small_parts(monkeypatch):
     """Slabs, ranges, segments and counted pairs of a few."""
     for module, name, value in (
-        (phases, "SLAB", 5), (phases, "PARTS", 10**9), (phases, "RANGE", 30), (phases, "ROOM", 7),
-        (collection_cluster, "SEGMENT_DOCUMENTS", 11),
+        (phase2_entries, "SLAB", 5), (parts, "PARTS", 10**9), (phase3_pairs, "RANGE", 30), (phase3_pairs, "ROOM", 7),
+        (phase1_sketches, "SEGMENT_DOCUMENTS", 11),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(collection_cluster, "pieces", small_pieces)
+    monkeypatch.setattr(phase1_sketches, "pieces", small_pieces)
 
 
 def agrees(found, wanted):
@@ -474,11 +474,11 @@ class Interrupted:
 
 
 def on_shelf(shelf, texts, **changes):
-    what = {"sketcher": None, "method": "shingles", "threshold": 0.4, "max_holders": 8, "run": 3, "filter": None}
-    how = {"policy": "resemblance", "cluster": "star", "guard": None, "least": 8, "tell_apart": True, "memory_limit": None,
-           "threads": 1, "report": lambda *_: None, "keep_entries": True}  # fmt: skip
-    settings = Settings.of(texts, **{name: changes.pop(name, default) for name, default in what.items()})
-    return collection_cluster.cluster_on_shelf(shelf, cluster.readable(texts), settings, **{**how, **changes})
+    how = {"threshold": 0.4, "sketcher": None, "method": "shingles", "policy": "resemblance", "cluster": "star",
+           "guard": None, "least": 8, "max_holders": 8, "run": 3, "filter": None, "tell_apart": True, "memory_limit": None,
+           "threads": 1}  # fmt: skip
+    keep = changes.pop("keep_entries", True)
+    return run_phases(shelf, Job.of(readable(texts), **{**how, **changes}), lambda *_: None, keep)
 
 
 @pytest.mark.parametrize(
@@ -493,11 +493,11 @@ def on_shelf(shelf, texts, **changes):
 )  # fmt: skip
 def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch, error, after, changes):
     for module, name, value in (
-        (phases, "SLAB", 600), (phases, "PARTS", 10**9), (phases, "RANGE", 400),
-        (collection_cluster, "SEGMENT_DOCUMENTS", 25),
+        (phase2_entries, "SLAB", 600), (parts, "PARTS", 10**9), (phase3_pairs, "RANGE", 400),
+        (phase1_sketches, "SEGMENT_DOCUMENTS", 25),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(collection_cluster, "pieces", small_pieces)
+    monkeypatch.setattr(phase1_sketches, "pieces", small_pieces)
     texts = corpus(random.Random(3), 60)
     counter = Interrupted(MemoryShelf(), 10**9, None, False)
     whole = on_shelf(counter, texts, **changes)

@@ -11,6 +11,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.collection import cluster as collection_cluster
+from ndcore.collection import phase1_sketches
 from ndcore.collection.manifest import describe
 from ndcore.collection.shelf import DirectoryShelf
 from ndcore.storage.container import CorruptFile
@@ -153,8 +154,8 @@ class Stopped(Exception):
 @pytest.mark.parametrize("error", [Stopped("stopped"), OSError(28, "No space left on device")])
 def test_what_is_interrupted_goes_on(tmp_path, texts, monkeypatch, error):
     """Stopped at every file in turn, a build goes on after it, and what is whole is not made again."""
-    monkeypatch.setattr("ndcore.collection.cluster.SEGMENT_DOCUMENTS", 40)
-    monkeypatch.setattr("ndcore.collection.cluster.pieces", small_pieces)
+    monkeypatch.setattr("ndcore.collection.phase1_sketches.SEGMENT_DOCUMENTS", 40)
+    monkeypatch.setattr("ndcore.collection.phase1_sketches.pieces", small_pieces)
     expected = nd.cluster(texts).labels.tolist()
     put, written, left = DirectoryShelf.put, [], [0]
 
@@ -338,20 +339,18 @@ def test_a_disk_without_room_is_told_before(tmp_path, texts, monkeypatch):
 def test_spans_of_values_spread_in_any_way(keys):
     from bisect import bisect_left, bisect_right
 
-    from ndcore.collection.collection import _span
+    from ndcore.collection.query import span_of
 
     array = np.array(keys, np.uint64)
     for value in {0, 1, 5, 7, 2999, 3000, 2**63, 2**64 - 1, *keys[::97]}:
-        assert _span(array, np.uint64(value), 0, 2**64 - 1) == (bisect_left(keys, value), bisect_right(keys, value))
+        assert span_of(array, np.uint64(value), 0, 2**64 - 1) == (bisect_left(keys, value), bisect_right(keys, value))
 
 
 def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch):
     """Each file of a collection that is all but finished, lost or damaged; what follows has other memory, so other parts."""
     import shutil
 
-    from ndcore.collection import cluster as collection_cluster
-    from ndcore.collection import collection
-    from ndcore.collection import phase3_pairs as phases
+    from ndcore.collection import build, phase2_entries, phase3_pairs
     from ndcore.collection.manifest import describe
 
     def unfinished(*said, finished):
@@ -360,20 +359,20 @@ def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch)
         describe(*said, finished=False)
 
     for module, name, value in (
-        (phases, "SLAB", 600), (phases, "RANGE", 400), (collection_cluster, "SEGMENT_DOCUMENTS", 40),
+        (phase2_entries, "SLAB", 600), (phase3_pairs, "RANGE", 400), (phase1_sketches, "SEGMENT_DOCUMENTS", 40),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr("ndcore.collection.cluster.pieces", small_pieces)
+    monkeypatch.setattr("ndcore.collection.phase1_sketches.pieces", small_pieces)
     expected = nd.cluster(texts)
     begun = tmp_path / "begun"
     with monkeypatch.context() as patch:
-        patch.setattr(collection, "describe", unfinished)
+        patch.setattr(build, "describe", unfinished)
         with pytest.raises(Stopped):
             nd.Collection.build(begun, texts)
     files = sorted(path.relative_to(begun) for path in begun.rglob("*.ndc"))
     assert {path.parts[0] for path in files} >= {"sketches", "entries", "pairs", "slabs.ndc", "clusters.ndc", "ids.ndc"}
     assert sum(path.parts[0] == "sketches" for path in files) > 2
-    monkeypatch.setattr(phases, "SLAB", 300)
+    monkeypatch.setattr(phase2_entries, "SLAB", 300)
     for number, lost in enumerate(files):
         place = tmp_path / str(number)
         shutil.copytree(begun, place)
@@ -415,14 +414,14 @@ def test_wrong_ids_of_an_iterator_leave_what_the_right_call_goes_on_with(tmp_pat
         nd.Collection.build(tmp_path / "c", iter(texts), iter(wrong))
     with pytest.raises((TypeError, ValueError), match=r"\bids\b"):
         nd.Collection.build(tmp_path / "c", texts, iter(wrong))
-    monkeypatch.setattr(collection_cluster, "_read", None)  # nothing is sketched again
+    monkeypatch.setattr(phase1_sketches, "_sketch_rest", None)  # nothing is sketched again
     made = nd.Collection.build(tmp_path / "c", texts, ["p", "q", "r", "s"])
     assert made.members("r") == ["p", "r"]
 
 
 def test_ids_of_the_last_call_count(tmp_path, texts, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("ndcore.collection.collection._save", stopped)
+        patch.setattr("ndcore.collection.build.save_clusters", stopped)
         with pytest.raises(Stopped):
             nd.Collection.build(tmp_path / "c", texts, [f"wrong {i}" for i in range(len(texts))])
     made = nd.Collection.build(tmp_path / "c", texts, range(1000, 1000 + len(texts)))
@@ -461,8 +460,8 @@ def test_other_texts_are_not_taken_for_those_of_before(tmp_path, texts, monkeypa
 
 
 def test_fewer_documents_than_were_sketched_are_refused(tmp_path, texts, monkeypatch):
-    monkeypatch.setattr(collection_cluster, "SEGMENT_DOCUMENTS", 10)
-    monkeypatch.setattr(collection_cluster, "pieces", small_pieces)
+    monkeypatch.setattr(phase1_sketches, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(phase1_sketches, "pieces", small_pieces)
 
     def failing():
         yield from texts[:60]

@@ -13,6 +13,7 @@ import pytest
 import ndcore as nd
 from ndcore.cli.main import main
 from ndcore.collection import cluster as collection_cluster
+from ndcore.collection import phase1_sketches
 from ndcore.recipe import RecipeMismatch
 
 WORDS = [f"word{i}" for i in range(800)]
@@ -44,7 +45,7 @@ def test_the_clusters_are_those_of_all_documents(tmp_path, method, sketcher, cut
     assert len(old) == cut and len(made) == len(texts)
     assert [*made.names] == [*whole.names] and made.parameters == whole.parameters
     found, expected = made.clustering, whole.clustering
-    sampled = ~collection_cluster.unmarked(expected.segments)
+    sampled = ~expected.segments.empty
     # A document that equals one before the cut is known to have an equal sketch, and no more.
     across = (expected.leaders < cut) & (np.arange(len(texts)) >= cut)
     np.testing.assert_array_equal(found.labels[sampled], expected.labels[sampled])
@@ -66,7 +67,7 @@ def test_sketches_extend_too(tmp_path):
     new.ids = [f"new {i}" for i in range(len(new))]
     made = old.extend(tmp_path / "made", new)
     assert made.names[29] == "old 29" and made.names[30] == "new 0"
-    sampled = ~collection_cluster.unmarked(made.clustering.segments)
+    sampled = ~made.clustering.segments.empty
     whole = nd.cluster(texts)
     np.testing.assert_array_equal(made.clustering.labels[sampled], whole.labels[sampled])
     with pytest.raises(RecipeMismatch):
@@ -102,7 +103,7 @@ def test_an_extension_goes_on(tmp_path, monkeypatch):
             old.extend(tmp_path / "made", texts[30:])
     with pytest.raises(ValueError, match="go on with the same"):
         nd.Collection.build(tmp_path / "another", texts[:29]).extend(tmp_path / "made", texts[30:])
-    monkeypatch.setattr(collection_cluster, "_read", None)
+    monkeypatch.setattr(phase1_sketches, "_sketch_rest", None)
     assert len(old.extend(tmp_path / "made", texts[30:])) == len(texts)
 
 
@@ -128,7 +129,7 @@ def test_the_command(tmp_path, capsys):
     assert "40 documents of the collection that was extended" in told
     assert before == {file: file.read_bytes() for file in (tmp_path / "old.ndc").rglob("*.*")}
     made, whole = nd.Collection.open(tmp_path / "made.ndc", verify=True), nd.Collection.open(tmp_path / "both.ndc")
-    sampled = ~collection_cluster.unmarked(whole.clustering.segments)
+    sampled = ~whole.clustering.segments.empty
     np.testing.assert_array_equal(made.clustering.labels[sampled], whole.clustering.labels[sampled])
     assert [*made.names] == [*whole.names] and made.clustering.threshold == 0.7
     (tmp_path / "page.html").unlink()

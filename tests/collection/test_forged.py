@@ -17,6 +17,7 @@ from forging import with_array, with_header
 
 import ndcore as nd
 from ndcore import _entries, _greedy, _hamming, _pairs
+from ndcore.collection import parts, phase1_sketches, phase2_entries, phase3_pairs
 
 FAR = 0xFFFFFF00
 
@@ -37,8 +38,10 @@ def seeds(tmp_path_factory):
     """Finished collections, and unfinished ones by what they have."""
     folder = tmp_path_factory.mktemp("seeds")
     with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in ((fuzz_files.phases, "SLAB", 400), (fuzz_files.phases, "PARTS", 10**9),
-                                    (fuzz_files.phases, "RANGE", 300), (fuzz_files.fourphase, "SEGMENT_DOCUMENTS", 30)):
+        for module, name, value in (
+            (parts, "PARTS", 10**9), (phase1_sketches, "SEGMENT_DOCUMENTS", 30), (phase2_entries, "SLAB", 400),
+            (phase3_pairs, "RANGE", 300),
+        ):
             patch.setattr(module, name, value)
         fuzz_files.build(folder / "mod", "mod")
         fuzz_files.build(folder / "adaptive", "adaptive")
@@ -145,7 +148,7 @@ def test_another_file_in_the_place_of_one_and_none(seeds, tmp_path):
     made = nd.Collection.open(place)
     for slab, what in ((0, "holds 'collection/slabs'"), (1, "missing")):
         with pytest.raises(nd.CorruptFile, match=what):
-            made._entries(slab)
+            made._search._entries(slab)
 
 
 UNFINISHED = [

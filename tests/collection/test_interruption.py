@@ -16,6 +16,7 @@ import pytest
 import ndcore as nd
 from ndcore.cli.main import main
 from ndcore.collection import cluster as collection_cluster
+from ndcore.collection import phase1_sketches
 
 WORDS = [f"word{i}" for i in range(500)]
 
@@ -71,8 +72,8 @@ def given(request, tmp_path, monkeypatch, capsys):
         names = [tmp_path / "in.nds"]
     else:
         names, stdin = ["-"], jsonl_of(texts)
-    monkeypatch.setattr(collection_cluster, "SEGMENT_DOCUMENTS", 10)
-    monkeypatch.setattr(collection_cluster, "pieces", one_by_one)
+    monkeypatch.setattr(phase1_sketches, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(phase1_sketches, "pieces", one_by_one)
     monkeypatch.setattr(sys, "stdin", Repeated(stdin))
     return [str(name) for name in names]
 
@@ -236,7 +237,7 @@ def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
         stopped_after_sketching(patch)
         assert command(records, tmp_path, "-q", "--overwrite") == 130
     with monkeypatch.context() as patch:
-        patch.setattr(collection_cluster, "_read", None)  # nothing is sketched again
+        patch.setattr(phase1_sketches, "_sketch_rest", None)  # nothing is sketched again
         assert command(records, tmp_path, "-q", "--overwrite") == 0
     assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.5
     with monkeypatch.context() as patch:
@@ -281,7 +282,7 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
         assert command([str(file)], tmp_path, "-q") == 0
         anew(tmp_path / "c")
         file.write_text('{"text": 7}\n')
-    monkeypatch.setattr(collection_cluster, "SEGMENT_DOCUMENTS", 10)
+    monkeypatch.setattr(phase1_sketches, "SEGMENT_DOCUMENTS", 10)
     monkeypatch.setattr("ndcore.files.documents.BATCH_DOCUMENTS", 5)
     file.write_bytes(jsonl_of(texts_of(1)))
     assert main(["cluster", str(file), "-o", str(tmp_path / "c"), "-q"]) == 1

@@ -36,8 +36,7 @@ from forging import changed_json, closed, damaged, forged, opened
 
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
-from ndcore.collection import cluster as collection_cluster
-from ndcore.collection import phase3_pairs as phases
+from ndcore.collection import parts, phase1_sketches, phase2_entries, phase3_pairs
 from ndcore.collection.shelf import DirectoryShelf
 from ndcore.hamming import index as hamming_index
 from ndcore.report import collection
@@ -309,7 +308,7 @@ IDS: dict[str, Callable[[int], Any]] = {
 
 def small_parts() -> None:
     """So that a small collection has several of each."""
-    phases.SLAB, phases.PARTS, phases.RANGE, collection_cluster.SEGMENT_DOCUMENTS = 400, 10**9, 300, 30
+    phase2_entries.SLAB, phase3_pairs.RANGE, phase1_sketches.SEGMENT_DOCUMENTS, parts.PARTS = 400, 300, 30, 10**9
 
 
 def build(place: Path, way: str) -> Any:

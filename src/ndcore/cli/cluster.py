@@ -34,11 +34,11 @@ from ndcore.cli.inputs import (
 )
 from ndcore.cli.outputs import check_report, write_page
 from ndcore.cli.summary import printable
-from ndcore.collection.cluster import LEAST
-from ndcore.collection.clustering import CLASSES, Clustering, check_grouping
+from ndcore.collection.classes import CLASSES
+from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import DESCRIPTION, described, is_collection
-from ndcore.collection.settings import FLOOR
+from ndcore.collection.settings import FLOOR, LEAST, Grouping
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.output_paths import check_output
@@ -170,7 +170,7 @@ def _check_grouping(
     if floor is not None:
         asked["guard"] = args.guard  # as of `Clustering.rethreshold`
     try:
-        check_grouping(**asked, floor=min(FLOOR, asked["threshold"]) if floor is None else floor, least=LEAST, method=method)
+        Grouping(**asked, least=LEAST).check(method, min(FLOOR, asked["threshold"]) if floor is None else floor)
     except ValueError as error:
         raise UsageError(str(error)) from error
 

@@ -15,7 +15,7 @@ from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, RUNNING, Commands, add_json, add_overwrite
 from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
 from ndcore.cli.summary import printable
-from ndcore.collection.clustering import CLASSES
+from ndcore.collection.classes import CLASSES
 from ndcore.collection.collection import Collection
 from ndcore.files.json_values import finite
 from ndcore.files.output_paths import STDOUT

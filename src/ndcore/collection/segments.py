@@ -80,6 +80,12 @@ class Segments:
         return np.concatenate([part.valid for part in self.parts])
 
     @cached_property
+    def empty(self) -> NDArray[np.bool_]:
+        """Which documents have no shingles, or an empty sample: they propose no pairs."""
+        empty: NDArray[np.bool_] = ~self.valid | (self.members == 0)
+        return empty
+
+    @cached_property
     def moduli(self) -> NDArray[np.uint64] | None:
         """The modulus of each adaptive mod sketch; None where there is one for all."""
         moduli = [part.moduli for part in self.parts if part.moduli is not None]

@@ -1,38 +1,44 @@
-"""What decides which pairs of a collection are counted: sketches, and what two documents must share."""
+"""Settings of the four phases: which pairs are counted (phases one to three), and which of them make clusters (four)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
-from ndcore import _pairs
 from ndcore.checks import checked_threshold, is_int, is_number
-from ndcore.collection.phase3_pairs import Marks
 from ndcore.collection.segments import Segments
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
 from ndcore.recipe import Recipe
 from ndcore.sketch.bottom import BottomSketcher
-from ndcore.sketch.features import features
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
-from ndcore.sketch.super_features import super_features
-from ndcore.sketch.super_shingles import checked_run, super_shingles
+from ndcore.sketch.super_shingles import checked_run
 
-__all__ = ["METHODS", "Method", "Settings", "marks_of", "needed"]
+__all__ = [
+    "CLUSTERINGS", "FLOOR", "LEAST", "METHODS", "POLICIES", "ClusterBy", "Grouping", "Method", "Policy", "Settings",
+    "check_policy", "check_threshold", "checked_least",
+]
+
+Method = Literal["shingles", "super-shingles", "features"]
+Policy = Literal["resemblance", "containment"]
+ClusterBy = Literal["star", "components", "greedy", "popular"]
 
 METHODS = ("shingles", "super-shingles", "features")
-Method = Literal["shingles", "super-shingles", "features"]
+POLICIES = ("resemblance", "containment")
+CLUSTERINGS = ("star", "components", "greedy", "popular")
 FLOOR = 0.5  # pairs are kept from this containment on, so that other thresholds can be asked for
+LEAST = 8  # members of a sample that tell a containment
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides which pairs are counted. Without a sketcher, sketches are given."""
+    """The settings of phases one to three, which decide the pairs that are counted.
+
+    Without a sketcher, sketches are given. The others are parameters of `cluster`.
+    """
 
     recipe: Recipe
     sketcher: Sketcher | None
@@ -47,7 +53,7 @@ class Settings:
         cls, texts: Any, *, sketcher: Sketcher | None, method: str, threshold: float, max_holders: int, run: int,
         filter: FilterDesign | None,
     ) -> Settings:
-        """Checked: TypeError or ValueError as of `cluster`."""
+        """Check the settings for these texts, and fill in the defaults. TypeError or ValueError as of `cluster`."""
         threshold = checked_threshold(threshold)
         _check_numbers(method, threshold, max_holders, run)
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
@@ -71,15 +77,24 @@ class Settings:
         """Pairs are kept from this containment on."""
         return min(FLOOR, self.threshold)
 
+    @property
+    def combined(self) -> bool:
+        """Whether documents are paired by combinations of two features, one of which is enough (Broder 2000, §3)."""
+        return self.filter is not None and self.filter.need == 2 and self.filter.groups <= 16
+
+    @property
+    def needed(self) -> int:
+        """Number of marks that two documents must share to be compared."""
+        return 1 if self.filter is None or self.combined else self.filter.need
+
     def plain(self) -> dict[str, Any]:
-        """What JSON can hold; `from_plain` reads it."""
+        """Return values that JSON can hold; `from_plain` reads them."""
         filter = None if self.filter is None else [self.filter.groups, self.filter.group_size, self.filter.need]
-        return {"recipe": self.recipe.id, **self.shown(), "threshold": self.threshold, "run": self.run,
-                "filter": filter}
+        return {"recipe": self.recipe.id, **self.described(), "threshold": self.threshold, "run": self.run, "filter": filter}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], recipe: Recipe) -> Settings:
-        """Those of sketches of this recipe. KeyError, TypeError or ValueError where they are none."""
+        """Return the settings that `plain` described, for sketches of this recipe. KeyError, TypeError or ValueError."""
         if plain["recipe"] != recipe.id:
             raise ValueError(f"the sketches are of the recipe {recipe.id}, not {plain['recipe']}")
         filter = None
@@ -91,9 +106,9 @@ class Settings:
         return cls(recipe, None, plain["method"], plain["threshold"], plain["max_holders"], plain["run"], filter)
 
     def expected_bytes(self, text: int) -> int:
-        """About how many bytes sketches and sorted entries of so many bytes of text take on disk.
+        """Estimate the bytes on disk of sketches and sorted entries, from the bytes of the text.
 
-        Of shingles of 7 bytes each; for adaptive samples, in documents of 5 KB; for signatures, of 2 KB.
+        A shingle begins every 7 bytes; documents have 5 KB for adaptive samples, and 2 KB for signatures.
         """
         kind = self.recipe["kind"]
         if kind == "mod":
@@ -102,18 +117,67 @@ class Settings:
         width = self.recipe["size"] if kind == "bottom" else self.recipe["num_perm"]
         return int(text / 2000 * 12 * width)
 
-    def shown(self) -> dict[str, Any]:
-        """What a reader wants to know."""
-        shown: dict[str, Any] = {"method": self.method, "max_holders": self.max_holders}
+    def described(self) -> dict[str, Any]:
+        """Return how pairs are found, for readers: the method and its parameters."""
+        described: dict[str, Any] = {"method": self.method, "max_holders": self.max_holders}
         if self.method == "super-shingles":
-            shown["run"] = self.run
+            described["run"] = self.run
         if self.filter is not None:
-            shown |= {"groups": self.filter.groups, "group_size": self.filter.group_size, "need": self.filter.need}
-        return shown
+            described |= {"groups": self.filter.groups, "group_size": self.filter.group_size, "need": self.filter.need}
+        return described
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The settings of phase four, which make clusters of the pairs that were counted; parameters of `cluster`."""
+
+    threshold: float
+    policy: str
+    cluster: str
+    guard: float | None
+    least: int
+
+    def check(self, method: str, floor: float) -> None:
+        """Raise ValueError where there is no such clustering, or not of pairs counted by this method from `floor` on."""
+        check_threshold(self.threshold, floor)
+        checked_least(self.least)
+        check_policy(self.policy)
+        if self.cluster not in CLUSTERINGS:
+            raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {self.cluster!r}")
+        if self.cluster == "popular" and self.policy != "resemblance":
+            raise ValueError("cluster='popular' clusters by resemblance; by containment, use star, components or greedy")
+        if self.cluster == "popular" and method != "shingles":
+            raise ValueError("cluster='popular' is made of mod sketches: use method='shingles'")
+        if method == "features" and self.policy == "containment":
+            raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
+        if self.guard is not None and (self.cluster != "components" or not 0 < self.guard <= self.threshold):
+            raise ValueError(f"guard={self.guard!r} is for cluster='components', above 0 and at most the threshold, "
+                             f"{self.threshold:g}")
+
+
+def check_threshold(threshold: float, floor: float) -> None:
+    """Raise ValueError for a threshold below `floor`, where pairs were not counted."""
+    checked_threshold(threshold)
+    if threshold < floor:
+        raise ValueError(f"pairs were counted from {floor:g} on, a threshold of {threshold:g} needs more of them: "
+                         f"cluster again with threshold={threshold:g}")
+
+
+def checked_least(least: int) -> int:
+    """Return `least`; ValueError where it is not a number of members."""
+    if not is_int(least) or least < 1:
+        raise ValueError(f"least must be an int of at least 1, got {least!r}")
+    return int(least)
+
+
+def check_policy(policy: str) -> None:
+    """Raise ValueError where a threshold is for no such quantity."""
+    if policy not in POLICIES:
+        raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
 
 
 def _check_numbers(method: str, threshold: float, max_holders: int, run: int) -> None:
-    """TypeError or ValueError where these are no settings."""
+    """Raise TypeError or ValueError where these are not settings."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if not is_number(threshold) or not 0 < threshold <= 1:
@@ -124,6 +188,7 @@ def _check_numbers(method: str, threshold: float, max_holders: int, run: int) ->
 
 
 def _default_sketcher(method: str, filter: FilterDesign | None) -> Sketcher:
+    """Return the sketcher of a method where the caller gives none."""
     if method == "features":
         assert filter is not None
         return MinHasher(max(84, filter.groups * filter.group_size))
@@ -131,6 +196,7 @@ def _default_sketcher(method: str, filter: FilterDesign | None) -> Sketcher:
 
 
 def _filter_for(recipe: Recipe | None, threshold: float) -> FilterDesign | None:
+    """Design a filter for the threshold, and for the signatures of the recipe if there are any."""
     if recipe is None:
         return design_filter(threshold)
     if recipe["kind"] != "minhash":
@@ -139,6 +205,7 @@ def _filter_for(recipe: Recipe | None, threshold: float) -> FilterDesign | None:
 
 
 def _check_recipe(recipe: Recipe, method: str, filter: FilterDesign | None) -> None:
+    """Raise ValueError where a method cannot use sketches of this recipe."""
     kind = recipe["kind"]
     if method == "shingles" and (kind != "mod" or recipe["size"] is not None):
         what = "mod sketches with a size" if kind == "mod" else f"{kind} sketches"
@@ -154,28 +221,3 @@ def _check_recipe(recipe: Recipe, method: str, filter: FilterDesign | None) -> N
         if filter.groups * filter.group_size > recipe["num_perm"]:
             raise ValueError(f"the filter takes {filter.groups * filter.group_size} minima, the signatures have "
                              f"{recipe['num_perm']}: use MinHasher({filter.groups * filter.group_size})")
-
-
-def marks_of(part: Sketches, settings: Settings) -> Marks:
-    """What these documents are paired by."""
-    if settings.method == "shingles":
-        assert part.offsets is not None
-        return Marks(part.values, part.offsets)
-    if settings.method == "super-shingles":
-        made = super_shingles(part, settings.run)
-        return Marks(*_pairs.distinct(made.values.copy(), made.offsets))
-    filter = settings.filter
-    assert filter is not None
-    design = (filter.groups, filter.group_size)
-    rows = super_features(part, *design, filter.need) if _shortcut(filter) else features(part, *design)
-    return Marks(*_pairs.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
-
-
-def needed(settings: Settings) -> int:
-    """How many of them two documents must share to be compared."""
-    return 1 if settings.filter is None or _shortcut(settings.filter) else settings.filter.need
-
-
-def _shortcut(filter: FilterDesign) -> bool:
-    """Whether documents are paired by combinations of two features, of which one match is enough (Broder 2000, §3)."""
-    return filter.need == 2 and filter.groups <= 16

@@ -1,6 +1,5 @@
-"""What lies on the shelf of a collection, and what must be true of it before it is used.
+"""The slots of a collection: one table of what lies on its shelf, and how a slot is read.
 
-===========  =====================================================  =====================  ============================
 slot         what                                                   written by             read by
 ===========  =====================================================  =====================  ============================
 sketches/…   sketches of consecutive documents                      fourphase              fourphase, collection
@@ -16,33 +15,39 @@ clusters     labels, classes, resemblances, chains                  collection  
 ids          ids of documents, in their order and sorted            collection             names
 places       where documents stand in files (checked there)         commands/clustering    files/provenance
 ===========  =====================================================  =====================  ============================
+=======
+A slot is a file of a collection, or an entry in memory. Slots with parts have one file a part, as ``pairs/00000000``.
+`SLOTS` says for each what it holds, which modules write and read it, and how long it lives.
 
-A file is believed in nothing: its checksums say that it was not damaged, not who wrote it. Names, types and lengths of
-arrays are compared whenever a slot is read, what they hold by `read`, at linear cost, and by whoever looks at a part of it.
+Files may be forged: checksums tell damage, not who wrote a file. So `opened` compares names, types and lengths of arrays,
+and `read` compares their values too, at linear cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import Arrays
+from ndcore.collection import slot_checks
 from ndcore.collection.shelf import Shelf
 from ndcore.recipe import Recipe
 from ndcore.sketch.file_format import check_values
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.container import CorruptFile
 
-__all__ = ["SLOTS", "Slot", "corrupt", "opened", "read", "sketches"]
+__all__ = ["SLOTS", "Slot", "corrupt", "discard", "drop_parts", "opened", "read", "read_parts", "read_sketches"]
+
+SKETCHES, SKETCHED, DOCUMENTS = "sketches", "read", "documents"  # phase one
+SLABS, ENTRIES, RUNS = "slabs", "entries", "runs"  # phase two
+RANGES, PAIRS, PAIRED = "ranges", "pairs", "paired"  # phase three
+CLUSTERS, IDS, PLACES = "clusters", "ids", "places"  # phase four, and what a collection adds to the four phases
 
 Form = Mapping[str, tuple[type[np.generic], str]]  # by name of an array: dtype, dimensions
-
-HOW_SAME = 4  # itself, identical, lexical, shingle
-CLASSES = 6
-LARGEST = (1 << 64) - 1
+Lifetime = Literal["kept", "until paired", "until finished"]
 
 
 class Slot(NamedTuple):
@@ -50,24 +55,82 @@ class Slot(NamedTuple):
 
     Attributes
     ----------
+    name : str
+    contents : str
+    written_by, read_by : tuple of str
+        Modules of `ndcore.collection`.
+    lifetime : "kept", "until paired" or "until finished"
+        "until paired": dropped when phase three has ended. "until finished": dropped when the collection is complete.
     forms : tuple of mappings
-        Sets of arrays, of which it has one: dtype and dimensions of each. A dimension is a letter; n is the number of
+        Sets of arrays, one of which the slot has: dtype and dimensions of each. A dimension is a letter; n is the number of
         documents, a digit itself, and any other letter the same in all arrays. "n'" is n + 1.
     fault : callable
-        (arrays, n) to what is wrong with their values in words, or None. Linear.
+        Of (arrays, n): what is wrong with their values in words, or None. Linear.
     header : tuple of str
         Names that the header has.
     """
 
-    forms: tuple[Form, ...]
-    fault: Callable[[Arrays, int], str | None]
+    name: str
+    contents: str
+    written_by: tuple[str, ...]
+    read_by: tuple[str, ...]
+    lifetime: Lifetime = "kept"
+    forms: tuple[Form, ...] = ({},)
+    fault: Callable[[Arrays, int], str | None] = slot_checks.nothing
     header: tuple[str, ...] = ()
 
 
-def opened(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return header and arrays of a slot, whose values are not looked at.
+COMMON: Form = {"common": (np.uint64, "c 3")}  # value, number of holders, one of them
+ORDER: Form = {"order": (np.uint32, "n")}
+CHAINS: Form = {
+    **{f"chains_{name}": (np.int64, "k") for name in ("representative", "size", "apart", "hops")},
+    **{f"chains_{name}": (np.float64, "k") for name in ("least", "bottleneck")},
+}
 
-    CorruptFile where there is none, or the arrays are not of the names, types and dimensions that the slot has.
+SLOTS: Mapping[str, Slot] = {slot.name: slot for slot in (
+    Slot(SKETCHES, "sketches of consecutive documents, in parts",
+         ("phase1_sketches",), ("phase1_sketches", "stored")),
+    Slot(SKETCHED, "the number of documents, once all are sketched",
+         ("phase1_sketches",), ("phase1_sketches",), "until finished", header=("documents",)),
+    Slot(DOCUMENTS, "the first document with an equal sketch, and how a document is the same as it",
+         ("build", "equal_documents"), ("collection", "equal_documents", "stored"),
+         forms=({"leader": (np.uint32, "n"), "same": (np.uint8, "n")},), fault=slot_checks.documents),
+    Slot(SLABS, "lowest value, highest value and number of entries of each part of the entries",
+         ("phase2_entries",), ("phase2_entries", "phase3_pairs", "stored"),
+         forms=({"slabs": (np.uint64, "s 3")},), fault=slot_checks.slabs),
+    Slot(ENTRIES, "sorted entries (value, document), in parts",
+         ("phase2_entries",), ("phase2_entries", "phase3_pairs", "query", "stored"),
+         forms=({"keys": (np.uint64, "e"), "documents": (np.uint32, "e")},), fault=slot_checks.entries),
+    Slot(RUNS, "documents that hold a value in common, and values held by too many, in parts",
+         ("phase2_entries",), ("phase3_pairs",), "until paired",
+         ({"holders": (np.uint32, "h"), "ends": (np.uint32, "r"), "crowd": (np.uint32, "w"), **COMMON},), slot_checks.runs),
+    Slot(RANGES, "first document, last document and number of pairs of each part of the pairs",
+         ("phase3_pairs",), ("phase3_pairs",), "until finished",
+         ({"ranges": (np.int64, "r 3")},), slot_checks.ranges),
+    Slot(PAIRS, "pairs of documents and what their samples have in common, in parts",
+         ("phase3_pairs",), ("phase3_pairs",),
+         forms=(dict.fromkeys(("a", "b", "common", "in_a", "in_b"), (np.uint32, "p")),), fault=slot_checks.pairs),
+    Slot(PAIRED, "values held by too many documents, once all pairs are counted",
+         ("phase3_pairs",), ("phase3_pairs",), forms=(COMMON,), fault=slot_checks.paired),
+    Slot(CLUSTERS, "labels, classes, resemblances, members of clusters, and chains",
+         ("stored",), ("stored",),
+         forms=({"labels": (np.uint32, "n"), "codes": (np.uint8, "n"), "resemblance": (np.float64, "n"),
+                 "group": (np.uint32, "g"), "member": (np.uint32, "g"), **CHAINS},),
+         fault=slot_checks.clusters, header=("threshold", "policy", "cluster", "guard", "least")),
+    Slot(IDS, "ids of documents, as they come and sorted",
+         ("build",), ("build", "collection", "stored"),
+         forms=({}, {"ids": (np.int64, "n"), **ORDER},
+                {"id_bytes": (np.uint8, "b"), "id_offsets": (np.int64, "n'"), "keys": (np.uint64, "n"), **ORDER}),
+         fault=slot_checks.ids),
+    Slot(PLACES, "where documents stand in files; `ndcore.files.provenance` checks it",
+         ("collection",), ("collection",)),
+)}
+
+
+def opened(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return header and arrays of a slot, or of a part, without a look at their values.
+
+    CorruptFile where it is missing, or its arrays do not have the names, types and dimensions of the slot.
     """
     try:
         header, arrays = shelf.get(name)
@@ -84,7 +147,10 @@ def opened(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dic
 
 
 def read(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return header and arrays of a slot that hold together; CorruptFile, which names the file, where not. O(values)."""
+    """Return header and arrays of a slot, or of a part, with values that are possible. O(values).
+
+    CorruptFile, which names the file, where they are not.
+    """
     header, arrays = opened(shelf, name, documents)
     fault = SLOTS[name.partition("/")[0]].fault(arrays, documents)
     if fault is not None:
@@ -92,7 +158,13 @@ def read(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[
     return header, arrays
 
 
-def sketches(shelf: Shelf, name: str, recipe: Recipe) -> Sketches:
+def read_parts(shelf: Shelf, slot: str, documents: int) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
+    """Yield name and arrays of each part of a slot, as `read` returns them."""
+    for name in shelf.names(slot):
+        yield name, read(shelf, name, documents)[1]
+
+
+def read_sketches(shelf: Shelf, name: str, recipe: Recipe) -> Sketches:
     """Return sketches of this recipe whose samples ascend; CorruptFile, which names the file, where not. O(values)."""
     found = shelf.get_sketches(name)
     try:
@@ -103,12 +175,28 @@ def sketches(shelf: Shelf, name: str, recipe: Recipe) -> Sketches:
     return found
 
 
+def drop_parts(shelf: Shelf, *names: str) -> None:
+    """Drop all parts of these slots."""
+    for name in names:
+        for part in shelf.names(name):
+            shelf.drop(part)
+
+
+def discard(shelf: Shelf, lifetime: Lifetime) -> None:
+    """Drop the slots whose lifetime has ended."""
+    for slot in SLOTS.values():
+        if slot.lifetime == lifetime:
+            shelf.drop(slot.name)
+            drop_parts(shelf, slot.name)
+
+
 def corrupt(shelf: Shelf, name: str, fault: str) -> CorruptFile:
     """Return the error to raise where something is wrong with a slot."""
     return CorruptFile(f"{shelf.where(name)}: {fault}; build the collection again")
 
 
 def _misfit(form: Form, arrays: Arrays, documents: int) -> str | None:
+    """Find an array whose name, type or dimensions are not those of the form."""
     if arrays.keys() != form.keys():
         return f"it has the arrays {', '.join(sorted(arrays)) or 'none'}, not {', '.join(sorted(form)) or 'none'}"
     sizes = {"n": documents, "n'": documents + 1}
@@ -121,151 +209,3 @@ def _misfit(form: Form, arrays: Arrays, documents: int) -> str | None:
             if size != expected:
                 return f"{name} has {size} where {expected} fit the other arrays and {documents} documents"
     return None
-
-
-# ---- what values must be
-
-
-def _documents(arrays: Arrays, n: int) -> str | None:
-    leader, same = arrays["leader"], arrays["same"]
-    own = np.arange(n, dtype=np.uint32)
-    if (leader > own).any() or (leader[leader] != leader).any():
-        return "a leader is not the first of its documents"
-    if (same >= HOW_SAME).any() or ((same == 0) != (leader == own)).any():
-        return "a document is the same as its leader in no known way"
-    return None
-
-
-def _slabs(arrays: Arrays, n: int) -> str | None:
-    low, high = arrays["slabs"][:, 0], arrays["slabs"][:, 1]
-    follow = len(low) and low[0] == 0 and high[-1] == LARGEST and (low <= high).all()
-    if not follow or (high[:-1] + np.uint64(1) != low[1:]).any():
-        return "its slabs do not follow each other from the lowest value to the highest"
-    return None
-
-
-def _entries(arrays: Arrays, n: int) -> str | None:
-    keys, documents = arrays["keys"], arrays["documents"]
-    if len(documents) and documents.max() >= n:
-        return f"an entry names document {documents.max()} of {n}"
-    if ((keys[1:] < keys[:-1]) | ((keys[1:] == keys[:-1]) & (documents[1:] <= documents[:-1]))).any():
-        return "its entries do not ascend"
-    return None
-
-
-def _runs(arrays: Arrays, n: int) -> str | None:
-    holders, ends, crowd = arrays["holders"], arrays["ends"], arrays["crowd"]
-    for documents in (holders, crowd):
-        if len(documents) and documents.max() >= n:
-            return f"a value is held by document {documents.max()} of {n}"
-    if (ends[-1] if len(ends) else 0) != len(holders) or (np.diff(ends.astype(np.int64), prepend=0) < 2).any():
-        return f"its runs of 2 documents and more do not end one after another, the last of {len(holders)}"
-    later = np.ones(len(holders), np.bool_)
-    later[:1] = later[ends[:-1]] = False
-    if (holders[1:] <= holders[:-1])[later[1:]].any():
-        return "the documents of a run do not ascend"
-    fault = _common(arrays, n)
-    if fault is None and int(arrays["common"][:, 1].sum()) != len(crowd):
-        fault = f"common values are not held by {len(crowd)} documents"
-    return fault
-
-
-def _common(arrays: Arrays, n: int) -> str | None:
-    holders, examples = arrays["common"][:, 1], arrays["common"][:, 2]
-    if ((holders < 1) | (holders > n) | (examples >= n)).any():
-        return f"a common value is held by none of {n} documents"
-    return None
-
-
-def _ranges(arrays: Arrays, n: int) -> str | None:
-    first, last, size = arrays["ranges"].T
-    if (np.append(first, n) != np.append(0, last)).any() or (first >= last).any() or (size < 0).any():
-        return f"its ranges do not follow each other from the first of {n} documents to the last"
-    return None
-
-
-def _pairs(arrays: Arrays, n: int) -> str | None:
-    a, b, common = arrays["a"], arrays["b"], arrays["common"]
-    if len(b) and (b.max() >= n or (a >= b).any()):
-        return f"a pair is not of an earlier and a later one of {n} documents"
-    if ((a[1:] < a[:-1]) | ((a[1:] == a[:-1]) & (b[1:] <= b[:-1]))).any():
-        return "its pairs do not ascend"
-    if ((common > arrays["in_a"]) | (common > arrays["in_b"])).any():
-        return "a pair has more members in common than one of the two has"
-    return None
-
-
-def _clusters(arrays: Arrays, n: int) -> str | None:
-    labels, codes, resemblance = arrays["labels"], arrays["codes"], arrays["resemblance"]
-    own = np.arange(n, dtype=np.uint32)
-    if (labels > own).any() or (labels[labels] != labels).any():
-        return "a representative is not the first of its cluster"
-    if (codes >= CLASSES).any() or ((codes == 0) != (labels == own)).any():
-        return "a document is in its cluster for no known reason"
-    if ((resemblance < 0) | (resemblance > 1)).any():
-        return "a resemblance is not between 0 and 1"
-    group, member = arrays["group"], arrays["member"]
-    if len(member) != int(np.count_nonzero(np.bincount(labels, minlength=n)[labels] > 1)) or (len(member) and (
-            member.max() >= n or (labels[member] != group).any() or (group[1:] < group[:-1]).any()
-            or ((group[1:] == group[:-1]) & (member[1:] <= member[:-1])).any())):
-        return "the members of clusters are not those that the labels tell"
-    chained, size = arrays["chains_representative"], arrays["chains_size"]
-    if ((chained < 0) | (chained >= n)).any() or (chained[1:] <= chained[:-1]).any():
-        return f"chains are not of ascending ones of {n} documents"
-    if ((size < 1) | (size > n) | (arrays["chains_apart"] < 0) | (arrays["chains_apart"] > size)
-            | (arrays["chains_hops"] < 0) | (arrays["chains_hops"] > size)).any():
-        return f"a chain is of no number of {n} documents"
-    return None
-
-
-def _ids(arrays: Arrays, n: int) -> str | None:
-    if "order" not in arrays:
-        return None
-    order, seen = arrays["order"], np.zeros(n, np.bool_)
-    if n and order.max() >= n:
-        return f"the order of the ids names document {order.max()} of {n}"
-    seen[order] = True
-    if not seen.all():
-        return "the order of the ids is no permutation of the documents"
-    keys = arrays["ids"][order] if "ids" in arrays else arrays["keys"]
-    if (keys[1:] < keys[:-1]).any():
-        return "the ids do not ascend in their order"
-    if "ids" in arrays:
-        return None
-    ends, data = arrays["id_offsets"], arrays["id_bytes"]
-    if ends[0] != 0 or ends[-1] != len(data) or (np.diff(ends) < 0).any():
-        return f"the ids do not lie one after another in {len(data)} bytes"
-    return None
-
-
-def _nothing(arrays: Arrays, n: int) -> str | None:
-    return None
-
-
-PAIRS: Form = dict.fromkeys(("a", "b", "common", "in_a", "in_b"), (np.uint32, "p"))
-COMMON: Form = {"common": (np.uint64, "c 3")}
-CHAINS: Form = {
-    **{f"chains_{name}": (np.int64, "k") for name in ("representative", "size", "apart", "hops")},
-    **{f"chains_{name}": (np.float64, "k") for name in ("least", "bottleneck")},
-}
-
-SLOTS: Mapping[str, Slot] = {
-    "read": Slot(({},), _nothing, ("documents",)),
-    "documents": Slot(({"leader": (np.uint32, "n"), "same": (np.uint8, "n")},), _documents),
-    "slabs": Slot(({"slabs": (np.uint64, "s 3")},), _slabs),
-    "entries": Slot(({"keys": (np.uint64, "e"), "documents": (np.uint32, "e")},), _entries),
-    "runs": Slot(({"holders": (np.uint32, "h"), "ends": (np.uint32, "r"), "crowd": (np.uint32, "w"), **COMMON},), _runs),
-    "ranges": Slot(({"ranges": (np.int64, "r 3")},), _ranges),
-    "pairs": Slot((PAIRS,), _pairs),
-    "paired": Slot((COMMON,), _common),
-    "clusters": Slot(
-        ({"labels": (np.uint32, "n"), "codes": (np.uint8, "n"), "resemblance": (np.float64, "n"), "group": (np.uint32, "g"),
-          "member": (np.uint32, "g"), **CHAINS},),
-        _clusters, ("threshold", "policy", "cluster", "guard", "least"),
-    ),
-    "ids": Slot(
-        ({}, {"ids": (np.int64, "n"), "order": (np.uint32, "n")},
-         {"id_bytes": (np.uint8, "b"), "id_offsets": (np.int64, "n'"), "keys": (np.uint64, "n"), "order": (np.uint32, "n")}),
-        _ids,
-    ),
-}

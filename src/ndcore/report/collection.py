@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndcore._types import Ints, Text
-from ndcore.collection.clustering import CLASSES, Clustering
+from ndcore.collection.classes import CLASSES
+from ndcore.collection.clustering import Clustering
 from ndcore.collection.phase3_pairs import counted_pairs
 from ndcore.collection.segments import Segments
 from ndcore.human import counted

@@ -1,4 +1,4 @@
-"""Each phase beside the reference: equal sketches, sorted entries in slabs, counted pairs in ranges."""
+"""Phases two and three beside the reference: sorted entries in slabs, counted pairs in ranges."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from samples import as_sketches, collection, parted
 
-from ndcore.collection import phase3_pairs as phases
-from ndcore.collection.phase3_pairs import CommonHeld, Marks, collapse, count_pairs, counted_pairs, find_alike, sort_entries
+from ndcore.collection import parts, phase2_entries, phase3_pairs
+from ndcore.collection.phase2_entries import Marks, sort_entries
+from ndcore.collection.phase3_pairs import count_pairs, counted_pairs, measure_of
 from ndcore.collection.segments import Segments
+from ndcore.collection.settings import Settings
 from ndcore.collection.shelf import MemoryShelf
 from ndcore.reference import fourphase
 from ndcore.reference.fourphase import Sketch
@@ -19,7 +21,7 @@ HOW = {"threads": 2, "report": lambda *_: None}
 
 
 def entries_on(shelf):
-    """All entries of the slabs, in their order."""
+    """List all entries of the slabs, in their order."""
     return [
         entry for name in shelf.names("entries")
         for entry in zip(*(shelf.get(name)[1][key].tolist() for key in ("keys", "documents")), strict=True)
@@ -30,9 +32,9 @@ def entries_on(shelf):
 @pytest.mark.parametrize("seed", range(8))
 def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
     rng = random.Random(seed)
-    monkeypatch.setattr(phases, "SLAB", rng.choice([1, 50, 1 << 22]))
-    monkeypatch.setattr(phases, "PARTS", 10**9)
-    monkeypatch.setattr(phases, "ROOM", rng.choice([0, 10]))
+    monkeypatch.setattr(phase2_entries, "SLAB", rng.choice([1, 50, 1 << 22]))
+    monkeypatch.setattr(parts, "PARTS", 10**9)
+    monkeypatch.setattr(phase3_pairs, "ROOM", rng.choice([0, 10]))
     samples, max_holders = collection(rng, 40, rng.choice([1, None])), rng.choice([1, 4, 1000])
     sketches = as_sketches(samples)
     leaders = fourphase.collapse(samples)
@@ -51,12 +53,9 @@ def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
     found = np.concatenate([shelf.get(name)[1]["common"] for name in shelf.names("runs")])
     assert [tuple(row) for row in found.tolist()] == [tuple(row) for row in common]
 
-    held = CommonHeld(shelf, 40)
-
-    def measure(a, b, common):
-        return np.ones(len(a), np.bool_), segments.overlaps(a, b, common + held.of_both(a, b))
-
-    count_pairs(40, shelf, measure, floor=0.0, memory_limit=memory_limit, **HOW)
+    settings = Settings.of(segments, sketcher=None, method="shingles", threshold=0.5, max_holders=max_holders, run=3,
+                           filter=None)
+    count_pairs(40, shelf, measure_of(settings, segments, shelf), floor=0.0, memory_limit=memory_limit, **HOW)
     counted = [
         pair for part in counted_pairs(shelf, 40)
         for pair in zip(part.a.tolist(), part.b.tolist(), part.overlaps.common.tolist(), strict=True)
@@ -85,65 +84,7 @@ def test_nothing_to_sort():
 
 
 def test_slabs_and_entries_that_do_not_fit_together():
-    """Members that do not ascend, which the keys of sketches refuse before."""
+    """Try members that do not ascend, which the keys of sketches refuse before."""
     marks = [Marks(np.array([2**63, 1, 2**63 + 1] * 50, np.uint64), np.array([0, 150]))]
     with pytest.raises(ValueError, match="sketches do not ascend"):
         sort_entries(marks, np.ones(1, np.bool_), MemoryShelf(), max_holders=9, keep=False, memory_limit=1, **HOW)
-
-
-# ---------------------------------------------------------------------------------------------- the same documents
-
-
-@pytest.mark.parametrize("modulus", [1, None])
-@pytest.mark.parametrize("seed", range(8))
-def test_equal_sketches_as_the_reference(seed, modulus):
-    samples = collection(random.Random(seed), 60, modulus, pool=60)
-    segments = parted(as_sketches(samples, modulus is None), [20, 41])
-    leader, how = collapse(segments, find_alike(segments, 2), None)
-    wanted = fourphase.collapse(samples)
-    assert leader.tolist() == wanted
-    assert how.tolist() == [0 if wanted[i] == i else phases.SHINGLE for i in range(60)]
-
-
-def test_equal_keys_are_not_equal_sketches(monkeypatch):
-    """Keys that are equal by chance collapse nobody."""
-    samples = [Sketch(1, [1, 2]), Sketch(1, [1, 3]), Sketch(1, [1, 2]), Sketch(1, []), Sketch(1, [1])]
-    segments = Segments([as_sketches(samples)])
-    monkeypatch.setitem(segments.__dict__, "keys", np.full(5, 9, np.uint64))
-    documents, firsts = find_alike(segments, 1)
-    assert (documents.tolist(), firsts.tolist()) == ([2], [0])
-
-
-def digests(rows):
-    """Of (bytes, tokens), each named by a small number."""
-    return np.array([[raw] * 16 + [tokens] * 16 for raw, tokens in rows], np.uint8)
-
-
-@pytest.mark.parametrize(
-    ("rows", "leaders", "how"),
-    [
-        ([(1, 1), (2, 1), (2, 1), (3, 3)], [0, 0, 0, 3], [0, 2, 2, 0]),
-        ([(1, 1), (2, 2), (1, 1), (3, 1), (2, 2)], [0, 1, 0, 0, 1], [0, 0, 1, 2, 1]),
-        ([(1, 1)] * 3, [0, 0, 0], [0, 1, 1]),
-        ([(1, 1), (2, 2), (3, 3)], [0, 1, 2], [0, 0, 0]),
-    ],
-)
-def test_empty_samples_by_digests(rows, leaders, how):
-    """A leader is its own: not the twin of one that is the same as an earlier document in another way."""
-    segments = Segments([as_sketches([Sketch(4, [])] * len(rows))])
-    found = collapse(segments, find_alike(segments, 1), digests(rows))
-    assert (found[0].tolist(), found[1].tolist()) == (leaders, how)
-
-
-def test_documents_without_shingles_are_identical_or_nothing():
-    sketches = as_sketches([Sketch(4, [])] * 5)
-    sketches.valid = np.array([False, True, False, False, True])
-    segments = Segments([sketches])
-    found = collapse(segments, find_alike(segments, 1), digests([(1, 0), (2, 5), (3, 0), (1, 0), (4, 5)]))
-    assert (found[0].tolist(), found[1].tolist()) == ([0, 1, 2, 0, 1], [0, 0, 0, 1, 2])
-
-
-def test_equal_samples_by_digests():
-    segments = Segments([as_sketches([Sketch(4, [4, 8])] * 4)])
-    found = collapse(segments, find_alike(segments, 1), digests([(1, 1), (2, 1), (1, 1), (3, 3)]))
-    assert (found[0].tolist(), found[1].tolist()) == ([0, 0, 0, 0], [0, 2, 1, 3])
