@@ -22,7 +22,7 @@ from ndcore.collection.clustering import Clustering
 from ndcore.reference import minhash as reference
 from ndcore.report import collection
 from ndcore.report.collection import from_clustering, shingles_of_values
-from ndcore.report.model import Excerpt, Member, hundredths
+from ndcore.report.model import Excerpt, Member, count_hundredths
 from ndcore.report.page import render
 from ndcore.text.corpus import TextCorpus
 
@@ -129,7 +129,7 @@ def test_the_first_pairs_of_all_parts_are_listed(monkeypatch: pytest.MonkeyPatch
 
 @given(st.lists(st.floats(0, 1), max_size=30), st.lists(st.floats(0, 1), max_size=30))
 def test_hundredths_add_up(one: list[float], other: list[float]) -> None:
-    parts = [hundredths(np.array(values)) for values in (one, other, one + other)]
+    parts = [count_hundredths(np.array(values)) for values in (one, other, one + other)]
     assert (parts[0] + parts[1] == parts[2]).all()
     assert parts[2].shape == (100,)
     assert parts[2].sum() == len(one + other)
@@ -211,7 +211,7 @@ def test_values_that_the_text_lacks_have_no_words() -> None:
 
 def test_no_shingle_is_common(found: Clustering) -> None:
     source = render(from_clustering(found))
-    assert "There are no shingles in the sketches that are held by more than 1,000 documents" in source
+    assert "No shingles in the sketches are held by more than 1,000 documents" in source
 
 
 # ---- the page

@@ -21,7 +21,19 @@ import ndcore as nd
 from ndcore.report import model as reports
 from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacked
 from ndcore.report.dedup import from_near_duplicates
-from ndcore.report.model import Cluster, Excerpt, Figure, Member, Part, Report, Table, View, beginning, hundredths, shown
+from ndcore.report.model import (
+    Excerpt,
+    Figure,
+    Member,
+    Part,
+    Report,
+    ReportTable,
+    ShownCluster,
+    View,
+    choose_clusters,
+    count_hundredths,
+    truncate,
+)
 from ndcore.report.page import render
 from ndcore.text.corpus import TextCorpus
 
@@ -44,15 +56,15 @@ def result() -> nd.NearDuplicates:
 
 @given(st.binary(max_size=40), st.integers(0, 45))
 def test_beginning_of_bytes(data: bytes, limit: int) -> None:
-    cut = beginning(data, limit)
+    cut = truncate(data, limit)
     assert data.startswith(cut)
     assert min(len(data), limit) - 3 <= len(cut) <= limit
 
 
 @given(st.text(alphabet="aé人\U0001f600", max_size=30), st.integers(0, 60))
 def test_beginning_cuts_no_character(whole: str, limit: int) -> None:
-    assert whole.startswith(beginning(whole.encode(), limit).decode())
-    assert beginning(whole, limit) == whole[:limit]
+    assert whole.startswith(truncate(whole.encode(), limit).decode())
+    assert truncate(whole, limit) == whole[:limit]
 
 
 @given(st.lists(st.integers(0, 7), max_size=40), st.randoms(use_true_random=False))
@@ -69,7 +81,7 @@ def test_shown_clusters(choice: list[int], random: Any) -> None:
         asked.extend(positions.tolist())
         return {int(p): Excerpt(str(p), 9) for p in positions}
 
-    found, nearest = shown(
+    found, nearest = choose_clusters(
         np.array(labels, np.int64), lambda positions: np.array(classes)[positions], np.array(resemblance), name=str,
         note=lambda i: "old" if i >= n else "", estimated=lambda a, b: b >= n, excerpts=excerpts, limit=3, views=1,
         threshold=0.6,
@@ -157,7 +169,7 @@ def test_size_bars(sizes: list[int]) -> None:
     st.lists(st.integers(0, 1000).map(lambda x: x / 1000), min_size=1, max_size=50), st.sampled_from([0.3, 0.5, 0.8, 1.0])
 )
 def test_resemblance_bars(values: list[float], threshold: float) -> None:
-    bars = resemblance_bars(hundredths(np.array(values)), threshold)
+    bars = resemblance_bars(count_hundredths(np.array(values)), threshold)
     assert sum(bar.number for bar in bars) == len(values)
     assert len(bars) <= 50
     assert float(bars[0].label[:4]) <= min(*values, threshold, 0.99)
@@ -168,7 +180,7 @@ def test_resemblance_bars(values: list[float], threshold: float) -> None:
 
 def test_nothing_to_draw() -> None:
     assert size_bars(np.empty(0, np.int64)) == []
-    assert resemblance_bars(hundredths(np.empty(0)), 0.5) == []
+    assert resemblance_bars(count_hundredths(np.empty(0)), 0.5) == []
 
 
 def test_chart_is_told_in_words() -> None:
@@ -319,7 +331,7 @@ def attacked() -> Report:
     texts += [f"{ATTACK} {text(2, i)}".encode("utf-8", "surrogatepass") + b"\xff" for i in range(2)]
     found = result_of(texts, ids=[f"{ATTACK}{i}" for i in range(6)], threshold=0.6)
     assert len(found.kept) == 2
-    table = Table(ATTACK, ATTACK, (ATTACK, "n"), ((ATTACK, 1),), 9)
+    table = ReportTable(ATTACK, ATTACK, (ATTACK, "n"), ((ATTACK, 1),), 9)
     made = from_near_duplicates(
         found, command=ATTACK, parameters=[(ATTACK, ATTACK)], notes=[ATTACK], tables=[table], made=ATTACK
     )
@@ -341,16 +353,16 @@ def test_hostile_names_and_texts() -> None:
 def test_the_page_is_bounded() -> None:
     limit, worst = reports.EXCERPT, "\x00\u202e" * 200_000
     name = "\ud800" * 100_000
-    excerpt = Excerpt(beginning(worst, reports.EXCERPT), len(worst))
+    excerpt = Excerpt(truncate(worst, reports.EXCERPT), len(worst))
     members = tuple(Member(name, "near", 0.5, True) for _ in range(reports.MEMBERS))
-    cluster = Cluster(name, name, 10**9, {"near": 10**9 - 1}, 0.5, members, excerpt, excerpt)
+    cluster = ShownCluster(name, name, 10**9, {"near": 10**9 - 1}, 0.5, members, excerpt, excerpt)
     flat = dataclasses.replace(cluster, view=None)
     numbers = list(map(str, range(9000)))
     pairs = (worst, worst), (" ".join(numbers), "x ".join(numbers)), ("a b " * 9000, "b a " * 9000)
     views = [
         dataclasses.replace(cluster, excerpt=Excerpt(a[:limit], len(a)), view=Excerpt(b[:limit], len(b))) for a, b in pairs
     ]
-    table = Table(name, name, (name, name), ((name, name),) * reports.ROWS, 10**6)
+    table = ReportTable(name, name, (name, name), ((name, name),) * reports.ROWS, 10**6)
     big = Report(
         name, name, (), (Part("near", 10**9, name),), (name,) * 10, np.array([2, 10**9]), np.full(100, 10**9), name, 0.5,
         tuple(views * 3 + [cluster] + [flat] * 40),

@@ -34,6 +34,7 @@ from ndcore.cli.inputs import (
 )
 from ndcore.cli.outputs import check_report, write_page
 from ndcore.cli.summary import printable
+from ndcore.clusters.assignments import largest_clusters
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
@@ -515,22 +516,18 @@ def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
 
 def _largest(made: Collection, stream: TextIO) -> None:
     found = made.clustering
-    sizes = np.bincount(found.labels, minlength=len(found))
-    largest = [label for label in np.argsort(-sizes, kind="stable")[:SHOWN].tolist() if sizes[label] > 1]
-    if not largest:
+    total = len(found.representatives)
+    if not total:
         return
     places = places_of(made)
-    total = int(np.count_nonzero(sizes > 1))
     print("The only cluster" if total == 1 else f"Largest of {total:,} clusters", file=stream)
-    for label in largest:
-        members = np.flatnonzero(found.labels == label)
-        members = members[members != label]
+    for label, members in largest_clusters(found.labels, SHOWN):
         classes = Counter(CLASSES[code] for code in found.codes[members].tolist())
         told = ", ".join(f"{classes[name]:,} {name}" for name in CLASSES if classes[name])
         name = _told(str(made.names[label]), None if places is None else places.place(label))
         known = found.resemblance[members][~np.isnan(found.resemblance[members])]  # nan: without shingles
         lowest = f"; lowest {known.min():.3f}" if len(known) else ""
-        print(f"  {int(sizes[label]):>6,} with {name}: {told}{lowest}", file=stream)
+        print(f"  {len(members) + 1:>6,} with {name}: {told}{lowest}", file=stream)
 
 
 def _told(ident: str, place: Place | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from ndcore.cli import summary
 from ndcore.cli.dedup_findings import Findings
 from ndcore.report.dedup import from_near_duplicates
-from ndcore.report.model import ROWS, Table
+from ndcore.report.model import ROWS, ReportTable
 from ndcore.report.page import render
 
 
@@ -35,7 +35,7 @@ def _shown(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _thresholds(account: dict[str, Any]) -> list[Table]:
+def _thresholds(account: dict[str, Any]) -> list[ReportTable]:
     """What each threshold keeps and drops, where there are several; the rest of the page is of the lowest."""
     lines = account.get("thresholds", [])
     if not lines:
@@ -45,27 +45,27 @@ def _thresholds(account: dict[str, Any]) -> list[Table]:
         (f"{line['threshold']:g}", *(int(line[column]) for column in columns)) for line in lines
     )
     heads = ("Threshold", *(column.capitalize() for column in columns))
-    return [Table("Thresholds", "What is kept and dropped at each; all else on this page is of the lowest.", heads, rows,
-                  len(rows))]
+    text = "What is kept and dropped at each; all else on this page is of the lowest."
+    return [ReportTable("Thresholds", text, heads, rows, len(rows))]
 
 
-def _inputs(title: str, inputs: list[dict[str, Any]]) -> Table:
+def _inputs(title: str, inputs: list[dict[str, Any]]) -> ReportTable:
     columns = ("read", "rejected", "kept", "dropped")
     there = [column for column in columns if any(column in line for line in inputs)]
     rows = tuple((line["name"], *(int(line.get(column, 0)) for column in there)) for line in inputs[:ROWS])
-    return Table(title, "What was read.", ("File", *(column.capitalize() for column in there)), rows, len(inputs))
+    return ReportTable(title, "What was read.", ("File", *(column.capitalize() for column in there)), rows, len(inputs))
 
 
-def _against(known: dict[str, Any] | None) -> list[Table]:
+def _against(known: dict[str, Any] | None) -> list[ReportTable]:
     if known is None:
         return []
     inputs = known.get("inputs", [{"name": "saved sketches", "read": known["read"]}])
     return [_inputs("Compared against", inputs)]
 
 
-def _rejected(rejected: list[dict[str, Any]], lists: str) -> list[Table]:
+def _rejected(rejected: list[dict[str, Any]], lists: str) -> list[ReportTable]:
     if not rejected:
         return []
     rows = tuple((item["path"], str(item["line"] or ""), item["reason"]) for item in rejected[:ROWS])
     text = f"Documents that could not be read; {lists} all of them."
-    return [Table("Rejected", text, ("Path", "Line, row or record", "Reason"), rows, len(rejected))]
+    return [ReportTable("Rejected", text, ("Path", "Line, row or record", "Reason"), rows, len(rejected))]

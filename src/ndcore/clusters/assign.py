@@ -1,4 +1,9 @@
-"""Verified pairs to representatives: star, greedy, connected components."""
+"""Assign documents to representatives by verified pairs: star, greedy, connected components.
+
+The components are the clusters of Broder, Glassman, Manasse, Zweig 1997, Syntactic clustering of the Web, §4.1, DOI
+10.1016/S0169-7552(97)00031-7; greedy clusters are from Broder 1997, On the resemblance and containment of documents, §4.4,
+DOI 10.1109/SEQUEN.1997.666900.
+"""
 
 from __future__ import annotations
 
@@ -21,27 +26,31 @@ def represent(
     fixed: NDArray[np.bool_],
     cluster: str = "star",
 ) -> NDArray[np.int64]:
-    """The representative of every document.
+    """Assign every document to a representative.
 
     Parameters
     ----------
     n : int
         Documents.
     a, b, resemblance : arrays of one length
-        The pairs that resemble each other enough.
+        The pairs that resemble each other enough, with their Jaccard similarity.
     order : int64 (n,)
         A permutation: the documents in keep order.
     fixed : bool (n,)
-        Documents that are representatives whatever they resemble.
+        Documents that are representatives in any case.
     cluster : "star", "greedy" or "components"
-        star: in keep order a document joins the representative it resembles most (of equals the first), or becomes one.
-        greedy (Broder 1997, §4.4, the first member representing its cluster): it joins the first one that it resembles
-        enough. components: documents joined by a chain of pairs are one cluster, its first document represents it.
+        star: each document, in keep order, joins the representative that it resembles most (the first of several), or
+        becomes one. greedy: it joins the first representative that it resembles enough. components: documents joined by a
+        chain of pairs are one cluster, which its first document represents.
 
     Returns
     -------
     ndarray of int64 (n,)
-        O(n + pairs) after sorting the pairs.
+        Position of the representative of each document.
+
+    Notes
+    -----
+    O(n + pairs) after sorting the pairs.
     """
     if cluster == "components":
         rank = np.empty(n, np.int64)

@@ -1,4 +1,4 @@
-"""What each document of a collection was assigned to, as masks, positions and tables."""
+"""The base of results that assign documents to representatives: masks, positions and tables of the assignment."""
 
 from __future__ import annotations
 
@@ -8,39 +8,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._types import Floats, Ints
 from ndcore.alignment.rows import elided, visible
 from ndcore.checks import imported
 from ndcore.human import counted
 from ndcore.readonly import Frozen
 
-__all__ = ["Assignments", "as_column", "sizes_of"]
+__all__ = ["Assignments", "as_column", "largest_clusters", "sizes_of"]
 
-SHOWN = 5  # clusters in a notebook
+LISTED = 5  # clusters in a notebook
 LONG = 60  # characters of an id there
 
 
 class Assignments(Frozen):
-    """Questions that `labels` answer, for results that have labels, classes, resemblance and ids of n documents."""
+    """A result with labels, classes, resemblance and ids of n documents, and what follows from the labels."""
 
-    labels: NDArray[np.int64]
-    resemblance: NDArray[np.float64]
+    labels: Ints
+    resemblance: Floats
     ids: Any
     classes: Any  # str (n,)
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """bool (n,): documents that stand for themselves; True is kept."""
+        """Documents that stand for themselves, bool (n,): True is kept."""
         kept: NDArray[np.bool_] = self.labels == np.arange(len(self.labels))
         return kept
 
     @property
-    def keep_indices(self) -> NDArray[np.int64]:
-        """int64, ascending: positions of the documents that stand for themselves."""
+    def keep_indices(self) -> Ints:
+        """Positions of the documents that stand for themselves, int64, ascending."""
         return np.flatnonzero(self.mask)
 
     @property
-    def cluster_sizes(self) -> NDArray[np.int64]:
-        """int64 (n,): documents in the cluster of document i, those it is made of and one of `against` that stands for them.
+    def cluster_sizes(self) -> Ints:
+        """Documents in the cluster of document i, int64 (n,), with one of `against` that stands for them.
 
         To upsample by duplicates, weigh each kept document by ``cluster_sizes[keep_indices]``.
         """
@@ -60,6 +61,7 @@ class Assignments(Frozen):
         return imported("pandas", "to_pandas").DataFrame(self._columns())
 
     def _columns(self) -> dict[str, Sequence[Any] | NDArray[Any]]:
+        """Return the columns of the tables."""
         columns: dict[str, Sequence[Any] | NDArray[Any]] = {
             "label": np.asarray(self.labels), "class": self.classes.tolist(), "resemblance": np.asarray(self.resemblance),
             "cluster_size": self.cluster_sizes,
@@ -75,25 +77,38 @@ class Assignments(Frozen):
         names, numbers = np.unique(self.classes, return_counts=True)
         rows = "".join(f"<tr><td>{visible(str(name))}</td><td>{number:,}</td></tr>"
                        for name, number in sorted(zip(names, numbers.tolist(), strict=True), key=lambda row: -row[1]))
-        labels, members = np.unique(self.labels[~self.mask], return_counts=True)
-        largest = np.lexsort((labels, -members))[:SHOWN].tolist()
-        shown = "".join(f"<tr><td>{self._name(int(labels[i]))}</td><td>{int(members[i]):,}</td></tr>" for i in largest)
-        clusters = (f"<table><caption>{'The largest of ' if len(labels) > SHOWN else ''}{counted(len(labels), 'cluster')}"
-                    f"</caption><tr><th>representative</th><th>duplicates</th></tr>{shown}</table>") if shown else ""
+        total = len(np.unique(self.labels[~self.mask]))
+        listed = "".join(f"<tr><td>{self._name(label)}</td><td>{len(duplicates):,}</td></tr>"
+                         for label, duplicates in largest_clusters(self.labels, LISTED))
+        clusters = (f"<table><caption>{'The largest of ' if total > LISTED else ''}{counted(total, 'cluster')}"
+                    f"</caption><tr><th>representative</th><th>duplicates</th></tr>{listed}</table>") if listed else ""
         return (f"<table><caption>{counted(len(self.labels), 'document')}</caption><tr><th>class</th><th>documents</th></tr>"
                 f"{rows}</table>{clusters}")
 
     def _name(self, position: int) -> str:
+        """Name a document in HTML: its id where there is one, cut where it is long."""
         if position >= len(self.labels):
             return f"document {position - len(self.labels)} of against"
         head, middle, tail = elided(str(position if self.ids is None else self.ids[position]), LONG)
         return visible(f"{head}{'…' if middle else ''}{tail}")
 
 
-def sizes_of(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def sizes_of(labels: Ints) -> Ints:
     """Count the documents with the label of each, int64 (n,); a label from n on counts one more, which has it too."""
-    sizes: NDArray[np.int64] = np.bincount(labels, minlength=1)[labels].astype(np.int64) + (labels >= len(labels))
+    sizes: Ints = np.bincount(labels, minlength=1)[labels].astype(np.int64) + (labels >= len(labels))
     return sizes
+
+
+def largest_clusters(labels: Ints, limit: int | None) -> list[tuple[int, Ints]]:
+    """Return (label, documents with it besides itself) of the largest clusters, the largest first, then by label.
+
+    None: of all clusters with more than one document. O(n log n).
+    """
+    duplicates = np.flatnonzero(labels != np.arange(len(labels)))
+    by_label = duplicates[np.argsort(labels[duplicates], kind="stable")]
+    found, starts, counts = np.unique(labels[by_label], return_index=True, return_counts=True)
+    return [(int(found[i]), by_label[starts[i] : starts[i] + counts[i]])
+            for i in np.lexsort((found, -counts))[:limit].tolist()]
 
 
 def as_column(arrow: Any, values: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Chains in connected components: what they are, and a guard against them.
+"""Find chains in connected components, and split components that are chained too loosely.
 
-Resemblance is not transitive: in a component, the first document and the last may have nothing in common (Broder et al.
-1997, §2 and §4.1).
+Resemblance is not transitive: the first and the last document of a component may have nothing in common (Broder, Glassman,
+Manasse, Zweig 1997, Syntactic clustering of the Web, §2 and §4.1, DOI 10.1016/S0169-7552(97)00031-7).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Chains(NamedTuple):
     size : int64
         Its members, the representative included.
     apart : int64
-        Those that do not resemble the representative at the threshold.
+        Members that do not resemble the representative at the threshold.
     least : float64
-        The least resemblance of a member to the representative, of those that are numbers.
+        The lowest resemblance of a member to the representative; nan is left out.
     bottleneck : float64
-        The highest threshold at which the pairs still make it one component: the least resemblance on the ways from document
-        to document where each takes the one whose least is largest.
+        The highest threshold at which the pairs still join the component: the lowest resemblance in its maximum spanning
+        tree.
     hops : int64
-        The most pairs that the shortest way from the representative to a member takes.
+        Pairs on the shortest path from the representative to its farthest member.
     """
 
     representative: Ints
@@ -48,20 +48,21 @@ class Chains(NamedTuple):
 
 
 def to_representatives(labels: Ints, pairs: Pairs, measure: Callable[[Ints, Ints], Floats]) -> Floats:
-    """Resemblance of every document to its representative, float64 (n,); 1 to itself.
+    """Return the resemblance of every document to its representative, float64 (n,); 1 to itself.
 
     Parameters
     ----------
     labels : int64 (n,)
         The representative of every document.
     pairs : Pairs
-        Sorted by a, then b; where a document and its representative are one of them, that resemblance is taken.
+        Sorted by a, then b. The resemblance of a document and its representative is taken from here if it is a pair.
     measure : callable
-        The resemblances of documents i to documents j, two int64 arrays; asked once, for all others. nan: there is none.
+        Of two int64 arrays i and j: the resemblances of documents i to documents j, nan where undefined. Called once, for
+        all other documents.
 
     Notes
     -----
-    O(n·log(pairs)), and what `measure` takes.
+    O(n·log(pairs)), plus one call of `measure`.
     """
     n = len(labels)
     found = np.ones(n)
@@ -78,17 +79,17 @@ def to_representatives(labels: Ints, pairs: Pairs, measure: Callable[[Ints, Ints
 
 
 def chains(labels: Ints, pairs: Pairs, similar: Floats, threshold: float) -> Chains:
-    """The components with members that do not resemble their representative at the threshold.
+    """Find the components with members that do not resemble their representative at the threshold.
 
     Parameters
     ----------
     labels : int64 (n,)
-        The representative of every document: those of `represent`, with cluster="components", of the pairs. Documents that
-        were collapsed into another are put back later.
+        The representative of every document, as `represent` returns it for these pairs with cluster="components". Documents
+        that were collapsed into another are put back later.
     pairs : Pairs
         All that resemble each other sufficiently.
     similar : float64 (n,)
-        As of `to_representatives`; nan is below every threshold.
+        As returned by `to_representatives`; nan is below every threshold.
     threshold : float
 
     Raises
@@ -118,12 +119,12 @@ def chains(labels: Ints, pairs: Pairs, similar: Floats, threshold: float) -> Cha
 
 
 def guarded(labels: Ints, pairs: Pairs, similar: Floats, guard: float, order: Ints) -> Ints:
-    """The labels, with stars in place of components that have a member too far from its representative.
+    """Replace components that have a member too far from its representative by stars; return the new labels.
 
     Parameters
     ----------
     labels, pairs, similar
-        As of `chains`.
+        As in `chains`.
     guard : float
         Components are kept where every member resembles its representative at or above this.
     order : int64 (n,)
@@ -132,7 +133,7 @@ def guarded(labels: Ints, pairs: Pairs, similar: Floats, guard: float, order: In
     Notes
     -----
     In a star every member resembles its representative at or above the threshold of the pairs. Its centre need not be the
-    representative that the component had, save for the first. O(n + pairs·log(pairs)).
+    representative of the component, except for the first star. O(n + pairs·log(pairs)).
     """
     n = len(labels)
     broken = np.bincount(labels[~(similar >= guard)], minlength=n)[labels] > 0
@@ -141,7 +142,7 @@ def guarded(labels: Ints, pairs: Pairs, similar: Floats, guard: float, order: In
 
 
 def _bottlenecks(labels: Ints, pairs: Pairs) -> Floats:
-    """At each representative the least resemblance in a maximum spanning tree of its component, by Borůvka's rounds."""
+    """Find, at each representative, the lowest resemblance in a maximum spanning tree of its component (Borůvka)."""
     n = len(labels)
     least = np.full(n, np.inf)
     parts = np.arange(n)
@@ -160,7 +161,7 @@ def _bottlenecks(labels: Ints, pairs: Pairs) -> Floats:
 
 
 def _hops(labels: Ints, members: Ints, pairs: Pairs) -> Ints:
-    """At each representative the most pairs on the shortest way to one of its members."""
+    """Find, at each representative, the length of the shortest path to its farthest member, breadth first."""
     n = len(labels)
     ends, others = np.concatenate([pairs.a, pairs.b]), np.concatenate([pairs.b, pairs.a])
     others = others[np.argsort(ends, kind="stable")]
@@ -183,5 +184,5 @@ def _hops(labels: Ints, members: Ints, pairs: Pairs) -> Ints:
 
 
 def _ranges(lengths: Ints) -> Ints:
-    """0 … lengths[0] − 1, 0 … lengths[1] − 1, and so on."""
+    """Return 0 … lengths[0] − 1, 0 … lengths[1] − 1, and so on."""
     return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

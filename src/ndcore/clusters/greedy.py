@@ -1,4 +1,7 @@
-"""Greedy clustering of mod sketches by representative sketches (Broder 1997, §4.4)."""
+"""Greedy clustering of mod sketches by representative sketches.
+
+Broder 1997, On the resemblance and containment of documents, §4.4, DOI 10.1109/SEQUEN.1997.666900.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,10 @@ def greedy_clusters(
     order: ArrayLike | None = None,
     max_holders: int | None = 1000,
 ) -> NDArray[np.int64]:
-    """Clusters of documents from their mod sketches, one document after another (Broder 1997, §4.4).
+    """Cluster documents by their mod sketches, one document after another (Broder 1997, §4.4).
 
-    Every cluster has a representative sketch. A document joins the cluster whose representative it resembles most, of equals
-    the first created, where that is at least `threshold`, or else starts a cluster.
+    Every cluster has a representative sketch. A document joins the cluster whose representative it resembles most (the first
+    of several) if the resemblance is at least `threshold`; else it starts a cluster.
 
     Parameters
     ----------
@@ -41,17 +44,17 @@ def greedy_clusters(
         Above 0, at most 1.
     representative : "first" or "popular"
         "first": the sketch of the cluster's first member, so that members resemble it at or above the threshold. "popular":
-        the fingerprints that most members have, of equals the smaller ones, as many as the first member has, chosen anew as
-        members join. It follows the cluster, so late members need not resemble the first.
+        the fingerprints that most members have (the smaller ones of equally frequent ones), as many as the first member has.
+        It is chosen anew as members join, so late members need not resemble the first.
     moduli : uint64 (n,), optional
         Powers of two, for adaptive sketches: `Sketches.moduli`. A document and a representative are compared at the larger
-        modulus. A popular representative has the modulus of the cluster's first member, for good: of later members the
-        multiples of it are counted, and where a modulus is larger those are fewer.
+        modulus. A popular representative keeps the modulus of the cluster's first member: the multiples of it are counted in
+        later members, and a member with a larger modulus has fewer of them.
     order : int (n,), optional
         A permutation: the documents in keep order. None: 0 … n − 1.
     max_holders : int, optional
-        Values in more sketches than this are common (Broder et al. 1997, §5.1): they count in sizes, not as shared ones.
-        None: no value is.
+        Values in more sketches than this are common (Broder et al. 1997, §5.1): they count in sizes, not as shared values.
+        None: no value is common.
 
     Returns
     -------
@@ -61,13 +64,13 @@ def greedy_clusters(
     Raises
     ------
     TypeError, ValueError
-        Arrays of other types or lengths; an argument out of range; a sketch whose values are no ascending multiples of its
+        Arrays of other types or lengths; an argument out of range; a sketch whose values are not ascending multiples of its
         modulus; more than 2^31 values.
 
     Notes
     -----
     The resemblance is float64(common) / float64(|A| + |R| − common), as estimated from mod samples (Theorem 1). With first
-    members as representatives the clusters are those of "star", given all pairs that have a value in common.
+    members as representatives the clusters equal those by "star" from all pairs that have a value in common.
 
     A table remembers to which representatives each value belongs, so the time is O(n·s) expected for sketches of s values
     where a value belongs to few representatives (at most `max_holders`), and O(n·s·log s) with "popular". Memory: at most 48
@@ -95,7 +98,7 @@ def greedy_clusters(
 
 
 def _masks(moduli: ArrayLike | None, n: int) -> NDArray[np.uint64]:
-    """Of each modulus, a power of two, the bits that a multiple does not have."""
+    """Return, for each modulus, a power of two, the bits that its multiples do not have."""
     if moduli is None:
         return np.zeros(n, np.uint64)
     given = np.asarray(moduli)
@@ -110,6 +113,7 @@ def _masks(moduli: ArrayLike | None, n: int) -> NDArray[np.uint64]:
 
 
 def _checked_order(order: ArrayLike | None, n: int) -> NDArray[np.int64]:
+    """Return the order as positions; TypeError or ValueError unless it is a permutation."""
     if order is None:
         return np.arange(n)
     given = np.asarray(order)

@@ -23,5 +23,5 @@ class Pairs(NamedTuple):
         return rebuilt, (Pairs, *self)
 
     def where(self, mask: NDArray[np.bool_]) -> Pairs:
-        """Those of the mask."""
+        """Select the pairs of a mask."""
         return Pairs(self.a[mask], self.b[mask], self.resemblance[mask])

@@ -88,7 +88,7 @@ def ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None =
 
 
 def packed_ids(arrays: dict[str, NDArray[Any]]) -> IdArrays:
-    """Return ids that are packed already, whatever the number of documents."""
+    """Return ids that are packed already, for any number of documents."""
     return lambda total: arrays
 
 

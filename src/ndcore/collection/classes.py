@@ -5,4 +5,4 @@ from __future__ import annotations
 __all__ = ["CLASSES", "CONTAINED", "IDENTICAL", "KEPT", "LEXICAL", "NEAR", "SHINGLE"]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained")
-KEPT, IDENTICAL, LEXICAL, SHINGLE, NEAR, CONTAINED = range(6)  # positions in CLASSES; those below NEAR are of equal sketches
+KEPT, IDENTICAL, LEXICAL, SHINGLE, NEAR, CONTAINED = range(6)  # positions in CLASSES; below NEAR, sketches are equal

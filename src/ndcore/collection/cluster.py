@@ -77,7 +77,7 @@ def cluster(
     method : "shingles", "super-shingles" or "features"
         What documents must have in common to be compared. shingles: any value of their samples but common ones, so no pair
         is missed. super-shingles (§5.3): `run` consecutive values of mod or bottom sketches of one modulus. Entries are far
-        fewer; there is no containment, and less similar documents are missed: see `super_shingle_probability`. features
+        fewer, but they tell no containment, and less similar documents are missed: see `super_shingle_probability`. features
         (Broder 2000): as many features of signatures as `filter` needs; combinations of two of them where it needs two.
     policy : "resemblance" or "containment"
         The quantity that the threshold is for. containment: of one of the two documents in the other, so that an excerpt is

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import Floats, Ints
-from ndcore.clusters.assignments import Assignments
+from ndcore.clusters.assignments import Assignments, largest_clusters
 from ndcore.clusters.chains import Chains
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.ids import Names
@@ -140,18 +140,15 @@ class Clustering(Assignments):
         return CountedPairs(np.concatenate([part.a for part in parts]), np.concatenate([part.b for part in parts]), overlaps)
 
     def members(self, document: int) -> Ints:
-        """Return the positions of the cluster of a document, ascending. IndexError where there is no such document."""
+        """Return the positions of the cluster of a document, ascending. IndexError where it does not exist."""
         if not 0 <= document < len(self):
             raise IndexError(f"there is no document {document}; positions are 0 to {len(self) - 1}")
         return np.flatnonzero(self.labels == self.labels[document])
 
     def clusters(self) -> Iterator[Ints]:
-        """Yield the clusters of two documents and more, the largest first, of equal sizes by representative; ascending."""
-        among = np.flatnonzero(np.bincount(self.labels, minlength=len(self))[self.labels] > 1)
-        order = among[np.argsort(self.labels[among], kind="stable")]
-        starts = np.flatnonzero(np.diff(self.labels[order], prepend=-1))
-        parts = np.split(order, starts[1:]) if len(order) else []
-        return iter(sorted(parts, key=lambda part: (-len(part), int(self.labels[part[0]]))))
+        """Yield the clusters of two documents and more, the largest first, then by representative; members ascend."""
+        for label, others in largest_clusters(self.labels, None):
+            yield np.concatenate([[label], others])
 
     def rethreshold(
         self, threshold: float | None = None, policy: Policy | None = None,

@@ -100,7 +100,8 @@ class Collection:
         path : path
             A directory that does not exist, is empty, or holds an unfinished collection.
         texts : as in `cluster`, or Collection
-            Another collection: its sketches, ids and classes of equal documents are taken, and nothing is read.
+            Of another collection, sketches, ids and the classes of documents with equal sketches are taken; nothing is
+            read.
         ids : iterable of str or of int, optional
             One for each document; an iterator is read after the documents. None: the ids of the sketches if they have some,
             else positions. Repeated ids stand for several documents. When a call goes on, its own ids count.
@@ -227,7 +228,7 @@ class Collection:
         ValueError
             The collection was never finished, or has a newer format.
         OSError
-            There is no collection.
+            The path holds none.
 
         Notes
         -----
@@ -295,7 +296,7 @@ class Collection:
     def cluster_of(self, ident: Any) -> Any:
         """Return the id of the document that stands for the cluster of this one (of several with the id, the first).
 
-        KeyError where there is no such id.
+        KeyError for an unknown id.
         """
         return self.names[int(self.clustering.labels[self.names.positions(ident)[0]])]
 

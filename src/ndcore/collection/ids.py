@@ -1,4 +1,4 @@
-"""Ids of documents on a shelf: looked up both ways without reading them all."""
+"""Ids of documents on a shelf, mapped: looked up by position, and positions by id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST = 1 << 16  # bytes of an id
 
 
 class Names:
-    """The ids of documents 0 … n − 1: all integers of 64 bits, or all str; or none, and then positions stand for them.
+    """The ids of documents 0 … n − 1: all integers of 64 bits, or all str, or none: then positions stand for them.
 
     Parameters
     ----------
@@ -48,8 +48,10 @@ class Names:
 
     @staticmethod
     def packed(ids: Sequence[Any] | Iterable[Any]) -> dict[str, NDArray[Any]]:
-        """The arrays that hold ids. TypeError for ids that are neither all integers nor all str; ValueError for one of more
-        than 65,535 bytes."""
+        """Pack ids into the arrays of their slot, with an order in which they are looked up.
+
+        TypeError for ids that are neither all integers nor all str; ValueError for one of more than 65,535 bytes.
+        """
         listed = list(ids)
         arrays = packed_ids(listed)
         if "ids" in arrays:
@@ -77,13 +79,14 @@ class Names:
         try:
             return self._text[begin:end].tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            raise self._corrupt(f"the id of document {position} is no text: {error}") from error
+            raise self._corrupt(f"the id of document {position} is not text: {error}") from error
 
     def _corrupt(self, fault: str) -> CorruptFile:
+        """Return the error to raise where ids are damaged."""
         return CorruptFile(f"{self._place}: {fault}; build the collection again")
 
     def positions(self, ident: Any) -> Ints:
-        """The documents with this id, ascending; KeyError where there is none, TypeError for an id of another kind."""
+        """Return the documents with this id, ascending; KeyError for an unknown id, TypeError for one of another kind."""
         kind = str if self._text is not None else int
         if not isinstance(ident, (str, int, np.integer)) or isinstance(ident, str) != (kind is str):
             raise TypeError(f"ids are {kind.__name__} here, got {ident!r}")
@@ -93,6 +96,7 @@ class Names:
         return found
 
     def _positions(self, ident: Any) -> Ints:
+        """Return the documents with this id of the right kind, ascending; none for an unknown one."""
         if self._numbers is None and self._text is None:
             return np.array([ident] if 0 <= ident < self.n else [], np.int64)
         assert self._order is not None
@@ -112,7 +116,7 @@ class Names:
         return np.array([position for position in self._among(span).tolist() if self[position] == ident], np.int64)
 
     def _among(self, span: list[int]) -> Ints:
-        """The documents from one place of the order up to another, ascending."""
+        """Return the documents from one place of the order up to another, ascending."""
         assert self._order is not None
         found = np.sort(self._order[span[0] : span[1]].astype(np.int64))
         if len(found) and found[-1] >= self.n:
@@ -121,7 +125,7 @@ class Names:
 
 
 def _keys(ids: list[str]) -> NDArray[np.uint64]:
-    """A fingerprint of each id. An id is shorter than a shingle, which is then the whole of it."""
+    """Fingerprint each id as one shingle: ids are shorter than its width, so the shingle is the whole id."""
     keys = np.zeros(len(ids), np.uint64)
     some = np.fromiter((bool(ident) for ident in ids), np.bool_, len(ids))
     texts = [ident.encode("utf-8", "surrogatepass") for ident in ids if ident]

@@ -38,8 +38,8 @@ class EarlierDocuments(NamedTuple):
     def digests(self, new: NDArray[np.uint8] | None, n: int) -> NDArray[np.uint8]:
         """Return rows of digests of `n` documents: stand-ins for the earlier ones, then `new` (None: stand-ins too).
 
-        A stand-in equals that of another document where the digests did, as far as is known, and no real digest but by
-        an accident of 2^-128.
+        Two stand-ins are equal where the digests were, as far as is known. One equals a real digest
+        with probability 2^-128.
         """
         rows = np.full((n, 4), 0x6E64636F7265, np.uint64)
         rows[:, 1] = rows[:, 3] = np.arange(n)
@@ -96,7 +96,7 @@ class Job:
 
     @property
     def first(self) -> int:
-        """Position of the first document given: those of the collection that is extended come before it."""
+        """Position of the first document given, after the earlier ones."""
         return 0 if self.earlier is None else len(self.earlier.segments)
 
     @property

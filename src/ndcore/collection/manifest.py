@@ -1,4 +1,4 @@
-"""What a collection says of itself, and whether one may be built, or gone on with, in a directory."""
+"""The description of a collection in its directory, and whether one may be built, or gone on with, there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMAT = 1
 
 
 def is_collection(path: str | os.PathLike[str]) -> bool:
-    """Whether a directory holds a collection, finished or not, and no other file of the name of its description."""
+    """Tell whether a directory holds a collection, finished or not, and not another file named as its description."""
     try:
         with (Path(path) / DESCRIPTION).open("rb") as file:
             return begins_collection(file.read(64))
@@ -27,14 +27,14 @@ def is_collection(path: str | os.PathLike[str]) -> bool:
 
 
 def begins_collection(head: bytes) -> bool:
-    """Whether the file of a description that begins so is that of a collection."""
+    """Tell whether a file that begins with these bytes describes a collection."""
     return b'"ndcore.collection.collection"' in head[:64]
 
 
 def described(place: Path) -> dict[str, Any]:
-    """Whether it is finished, its parameters and its source.
+    """Read the description of a collection: "finished", "parameters" and "source".
 
-    FileNotFoundError where there is no collection, CorruptFile where that is damaged, ValueError for a newer format.
+    FileNotFoundError without a description, CorruptFile where it is damaged, ValueError for a newer format.
     """
     try:
         description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
@@ -50,7 +50,7 @@ def described(place: Path) -> dict[str, Any]:
 
 
 def describe(place: Path, parameters: dict[str, Any], source: Any, *, finished: bool) -> None:
-    """Write it, or another one in its place."""
+    """Write the description of a collection, in place of an older one."""
     text = json.dumps(
         {"ndcore.collection.collection": FORMAT, "finished": finished, "parameters": parameters, "source": source}, indent=1
     )
@@ -63,7 +63,7 @@ def describe(place: Path, parameters: dict[str, Any], source: Any, *, finished: 
 def begin(place: Path, parameters: dict[str, Any], source: Any) -> None:
     """Make a directory to build in: a new one, or one with an unfinished collection of the same parameters and source.
 
-    An unfinished collection that holds nothing but its description is begun anew, whatever it was to be made of.
+    An unfinished collection that holds nothing but its description is begun anew, with any parameters.
 
     Raises
     ------
@@ -92,6 +92,7 @@ def begin(place: Path, parameters: dict[str, Any], source: Any) -> None:
 
 
 def _difference(before: Any, now: Any) -> str:
+    """Describe the first difference between two descriptions."""
     if isinstance(before, dict) and isinstance(now, dict):
         for name in sorted({*before, *now}):
             if before.get(name) != now.get(name):
@@ -100,5 +101,6 @@ def _difference(before: Any, now: Any) -> str:
 
 
 def _short(value: Any) -> str:
+    """Write a value as JSON, cut to 60 characters."""
     text = json.dumps(value)
     return text if len(text) <= 80 else f"{text[:60]}…"

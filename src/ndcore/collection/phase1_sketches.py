@@ -34,7 +34,7 @@ _OTHERS = ("sketches of {} documents are there, and {} documents are given: go o
 
 
 def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Segments:
-    """Return the sketches of all documents of a job, those of the collection that is extended first.
+    """Return the sketches of all documents of a job; a collection that is extended comes first.
 
     Sketches that are given go to the shelf with `keep` only. ValueError where the shelf has sketches of other documents.
     """

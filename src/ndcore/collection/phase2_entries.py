@@ -1,6 +1,6 @@
 """Phase two of Broder et al. 1997, §4.1: expand the sketches into a list of entries (value, document), sorted by value.
 
-In: the sketches of phase one, without those of documents that equal an earlier one. Out: the slots ``slabs``, ``entries/…``
+In: the sketches of phase one, except of documents that equal an earlier one. Out: the slots ``slabs``, ``entries/…``
 (kept for queries only) and ``runs/…``.
 
 A document holds a set of marks: the values that propose pairs. They are the members of its sketch, its super-shingles or its

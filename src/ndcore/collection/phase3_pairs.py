@@ -196,6 +196,6 @@ def counted_pairs(shelf: Shelf, n: int) -> Iterator[CountedPairs]:
         a, b = columns.pop("a"), columns.pop("b")
         if len(a):
             if a[0] <= last:
-                raise slots.corrupt(shelf, name, f"its pairs do not follow those of document {last}, in the part before")
+                raise slots.corrupt(shelf, name, f"its pairs do not follow the pairs of document {last}, in the part before")
             last = int(a[-1])
         yield CountedPairs(a, b, Overlaps(**columns))

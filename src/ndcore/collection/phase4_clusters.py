@@ -33,9 +33,9 @@ _UNCHAINED = Chains(_NONE, _NONE, _NONE, np.empty(0), np.empty(0), _NONE)
 
 
 class PairedCollection(NamedTuple):
-    """A collection after phase three: its pairs are counted, and there are no clusters yet.
+    """A collection after phase three: its pairs are counted, clusters are not made yet.
 
-    The attributes are those of `Clustering`.
+    The attributes are as in `Clustering`.
     """
 
     leaders: Ints
@@ -70,7 +70,7 @@ class Clusters(NamedTuple):
 def make_clusters(paired: PairedCollection, grouping: Grouping, threads: int | None) -> Clusters:
     """Cluster the leaders by their counted pairs, and put the documents that equal them into their clusters.
 
-    ValueError where there is no such clustering, or not of these pairs.
+    ValueError where the grouping is not accepted, or not for these pairs.
     """
     grouping.check(paired.parameters["method"], paired.floor)
     n = len(paired.segments)

@@ -1,4 +1,4 @@
-"""The sketches of a collection in parts, each as much as is made at once."""
+"""The sketches of a collection, in consecutive parts, and what pairs of its documents have in common."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Overlaps", "Segments"]
 class Overlaps:
     """What pairs of documents have in common: ``common`` of the ``in_a`` and ``in_b`` members of their samples.
 
-    int64 (pairs,). Samples are those of the larger modulus where two are different (Broder 1997, §3).
+    Each is int64 (pairs,). Where two moduli differ, both samples are taken at the larger one (Broder 1997, §3).
     """
 
     def __init__(self, common: Ints, in_a: Ints, in_b: Ints) -> None:
@@ -42,15 +42,16 @@ class Overlaps:
 
     @property
     def contained(self) -> NDArray[np.float64]:
-        """The larger containment: that of the smaller sample in the larger."""
+        """The larger containment: of the smaller sample in the larger."""
         return _ratio(self.common, np.minimum(self.in_a, self.in_b))
 
     def where(self, which: NDArray[np.bool_]) -> Overlaps:
-        """Those of a mask."""
+        """Select the pairs of a mask."""
         return Overlaps(self.common[which], self.in_a[which], self.in_b[which])
 
 
 def _ratio(part: Ints, whole: Ints) -> NDArray[np.float64]:
+    """Divide; nan for 0 / 0."""
     out = np.full(len(part), np.nan)
     return np.divide(part, whole, out=out, where=whole > 0)  # type: ignore[no-any-return]
 
@@ -93,30 +94,30 @@ class Segments:
 
     @cached_property
     def members(self) -> NDArray[np.uint32]:
-        """How many members each sample has."""
+        """Number of members of each sample."""
         return np.concatenate([_members(part).astype(np.uint32) for part in self.parts])
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:
-        """A fingerprint of each sample with its modulus: equal samples have equal ones."""
+        """A fingerprint of each sample with its modulus: equal samples have equal fingerprints."""
         return np.concatenate([_keys(part) for part in self.parts])
 
     def samples(self, taken: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Ints]:
-        """(values, offsets) of all samples, those that are not taken empty."""
+        """Return (values, offsets) of all samples, where documents that are not taken have empty ones."""
         offsets = np.concatenate([[0], np.cumsum(np.where(taken, self.members, 0))]).astype(np.int64)
         values = [part.values[np.repeat(taken[start : start + len(part)], _members(part))]
                   for part, start in zip(self.parts, self.starts[:-1], strict=True)]
         return np.concatenate(values), offsets
 
     def whole(self, a: Ints, b: Ints) -> NDArray[np.bool_]:
-        """Whether the samples of both are the whole sets: then what they have in common is exact."""
+        """Tell for which pairs both samples are the whole sets, so that overlaps are exact."""
         if self.moduli is None:
             return np.full(len(a), self.recipe["kind"] == "mod" and self.recipe["modulus"] == 1)
         both: NDArray[np.bool_] = (self.moduli[a] == 1) & (self.moduli[b] == 1)
         return both
 
     def at(self, documents: Ints, moduli: NDArray[np.uint64]) -> Ints:
-        """How many members the samples of these documents have at these moduli, powers of 2."""
+        """Count the members that the samples of these documents have at these moduli, powers of 2."""
         out = self.members[documents].astype(np.int64)
         assert self.moduli is not None
         finer = np.flatnonzero(self.moduli[documents] < moduli)
@@ -128,15 +129,17 @@ class Segments:
         return out
 
     def overlaps(self, a: Ints, b: Ints, common: Ints) -> Overlaps:
-        """Of pairs of mod sketches that have `common` members in common."""
+        """Return the overlaps of pairs of mod sketches from the number of their common members."""
         if self.moduli is None:
             return Overlaps(common, self.members[a].astype(np.int64), self.members[b].astype(np.int64))
         larger = np.maximum(self.moduli[a], self.moduli[b])
         return Overlaps(common, self.at(a, larger), self.at(b, larger))
 
     def compared(self, a: Ints, b: Ints, threads: int | None) -> Overlaps:
-        """Of any pairs, by comparing their sketches. Signatures: as of sets of equal size whose resemblance is the ratio of
-        equal minima."""
+        """Return the overlaps of any pairs by comparing their sketches.
+
+        Signatures count as sets with the same size, whose resemblance is the share of minima that agree.
+        """
         out = np.empty((3, len(a)), np.int64)
         part_a, part_b = (np.searchsorted(self.starts, side, "right") - 1 for side in (a, b))
         for pair, which in _groups(part_a * len(self.parts) + part_b):
@@ -146,7 +149,7 @@ class Segments:
         return Overlaps(*out)
 
     def against(self, sketch: Sketches, documents: Ints) -> Overlaps:
-        """Of one sketch, `a`, with these documents."""
+        """Return the overlaps of one sketch, `a`, with these documents."""
         out = np.empty((3, len(documents)), np.int64)
         for part, which in self._by_part(documents):
             found = sketch.compare(0, documents[which] - self.starts[part], self.parts[part], 1)
@@ -154,11 +157,12 @@ class Segments:
         return Overlaps(*out)
 
     def _by_part(self, documents: Ints) -> Iterator[tuple[int, Ints]]:
+        """Yield each part that has some of these documents, and their places among them."""
         return _groups(np.searchsorted(self.starts, documents, "right") - 1)
 
 
 def _groups(numbers: Ints) -> Iterator[tuple[int, Ints]]:
-    """Each number, ascending, and where it stands."""
+    """Yield each number, ascending, and its positions."""
     if not len(numbers):
         return
     order = np.argsort(numbers, kind="stable")
@@ -167,16 +171,19 @@ def _groups(numbers: Ints) -> Iterator[tuple[int, Ints]]:
 
 
 def _counted(common: Ints, total: Ints, in_a: Ints, signatures: bool) -> tuple[Ints, Ints, Ints]:
+    """Return (common, in_a, in_b) of compared sketches."""
     if signatures:
         return 2 * common, total + common, total + common
     return common, in_a, total - in_a + common
 
 
 def _members(part: Sketches) -> Ints:
+    """Count the members of each sample of a part."""
     return np.full(len(part), part.values.shape[1]) if part.offsets is None else np.diff(part.offsets)
 
 
 def _keys(part: Sketches) -> NDArray[np.uint64]:
+    """Fingerprint each sample of a part, with its modulus."""
     if part.offsets is not None:
         return sample_keys(part.values, part.offsets, part.moduli)
     rows = np.ascontiguousarray(part.values).astype(np.uint64)

@@ -138,7 +138,7 @@ class Grouping:
     least: int
 
     def check(self, method: str, floor: float) -> None:
-        """Raise ValueError where there is no such clustering, or not of pairs counted by this method from `floor` on."""
+        """Raise ValueError for unknown values, or where pairs counted by this method from `floor` on cannot be used."""
         check_threshold(self.threshold, floor)
         checked_least(self.least)
         check_policy(self.policy)

@@ -1,4 +1,4 @@
-"""Where long jobs put the outcomes of their steps: in memory, or as checksummed files of a directory."""
+"""Shelves, where a long job puts the outcomes of its steps: in memory, or as checksummed files of a directory."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from ndcore.storage import container
 __all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "part_name"]
 
 KIND = "collection/"
-_COUNTING = threading.Lock()  # what memory shelves hold: phases put from several threads
+_COUNTING = threading.Lock()  # guards the sizes of memory shelves: phases put from several threads
 
 
 class Shelf(Protocol):
-    """Named outcomes, each a header and arrays. What is there is complete."""
+    """Named outcomes, each a header and arrays. An outcome on a shelf is complete."""
 
     def has(self, name: str) -> bool:
-        """Whether it is there."""
+        """Tell whether an outcome is there."""
 
     def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Put it there, or in place of what is there."""
+        """Put an outcome there, in place of an older one."""
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What was put there; arrays are not to be written to."""
+        """Return header and arrays of an outcome; the arrays are not to be written to."""
 
     def put_sketches(self, name: str, sketches: Sketches) -> None:
         """Put sketches there."""
 
     def get_sketches(self, name: str) -> Sketches:
-        """The sketches that were put there."""
+        """Return sketches that were put there."""
 
     def drop(self, name: str) -> None:
-        """Take it away, where it is there."""
+        """Drop an outcome, if it is there."""
 
     def names(self, folder: str) -> list[str]:
-        """Names that begin with ``folder/``, ascending."""
+        """List the names that begin with ``folder/``, ascending."""
 
     def where(self, name: str) -> str:
-        """What to call it in a message: its file, where it is in one."""
+        """Name an outcome for a message: by its file, if it is in one."""
 
     def reserve(self, need: int, what: str) -> None:
-        """OSError where there is no room for so many bytes more."""
+        """Raise OSError where the disk has no room for `need` bytes more."""
 
 
 class MemoryShelf:
-    """In memory; what is put there past `limit` bytes in all goes to files of a temporary directory."""
+    """A shelf in memory; outcomes past `limit` bytes in all go to files of a temporary directory."""
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit, self._bytes = limit, 0
@@ -65,11 +65,11 @@ class MemoryShelf:
 
     @property
     def spilled(self) -> bool:
-        """Whether something went to files."""
+        """Whether an outcome went to files."""
         return self._files is not None
 
     def _holds(self, name: str, nbytes: int, what: Any) -> bool:
-        """Hold it in place of what is there, if there is room."""
+        """Keep an outcome in memory, in place of an older one, if there is room; tell whether there was."""
         with _COUNTING:
             self.drop(name)
             if self._limit is None or self._bytes + nbytes <= self._limit:
@@ -129,10 +129,10 @@ class MemoryShelf:
 
 
 class DirectoryShelf:
-    """As files, each put in its place when it is whole: an interrupted job leaves whole ones, and goes on after them.
+    """A shelf of files, each put in its place when it is complete, so that an interrupted job goes on after the last one.
 
-    Nothing waits for the disk until `sync`. Headers are checked whenever a file is opened; checksums of the arrays, which
-    takes reading them, by `verify`, and by `mend`, which a job begins with that goes on.
+    Nothing waits for the disk until `sync`. Headers are checked whenever a file is opened, checksums of arrays by `verify`
+    and by `mend`, which read all files.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -154,7 +154,7 @@ class DirectoryShelf:
         return container.read(self._file(name), mmap=True, verify=False)
 
     def _check_kind(self, name: str, kind: str) -> None:
-        """CorruptFile where the file of this name holds something else."""
+        """Raise CorruptFile where the file of this name holds something else."""
         found = container.peek(self._file(name)).kind
         if found != kind:
             raise container.CorruptFile(f"{self._file(name)}: the file holds {found!r}, not {kind!r}")
@@ -187,18 +187,18 @@ class DirectoryShelf:
 
     @property
     def nbytes(self) -> int:
-        """What the files take."""
+        """Bytes of all files."""
         return sum(file.stat().st_size for file in self._files())
 
     def verify(self) -> int:
-        """Compare every checksum; how many files there are. CorruptFile names the first that is damaged."""
+        """Compare every checksum, and count the files. CorruptFile names the first that is damaged."""
         files = self._files()
         for file in files:
             container.read(file, mmap=True)
         return len(files)
 
     def mend(self) -> None:
-        """Take away what is damaged, as when the machine stopped before the disk had it, or was never finished."""
+        """Remove damaged files, as after a power failure, and files that were never finished."""
         for file in self._files():
             try:
                 container.read(file, mmap=True)
@@ -207,12 +207,12 @@ class DirectoryShelf:
         self.sweep()
 
     def sweep(self) -> None:
-        """Take away what was never finished."""
+        """Remove files that were never finished."""
         for file in self.path.rglob(".*.ndc.*.tmp"):
             file.unlink()
 
     def sync(self) -> None:
-        """Wait until the disk has everything."""
+        """Wait until the disk has all files."""
         for place in [*self._files(), *(file.parent for file in self._files()), self.path]:
             container.sync(place)
 
@@ -221,5 +221,5 @@ class DirectoryShelf:
 
 
 def part_name(folder: str, number: int) -> str:
-    """The name of a part, so that names ascend as numbers do."""
+    """Return the name of a part; names ascend as numbers do."""
     return f"{folder}/{number:08d}"

@@ -125,7 +125,7 @@ def ids(arrays: Arrays, n: int) -> str | None:
         return f"the order of the ids names document {order.max()} of {n}"
     seen[order] = True
     if not seen.all():
-        return "the order of the ids is no permutation of the documents"
+        return "the order of the ids does not permute the documents"
     keys = arrays["ids"][order] if "ids" in arrays else arrays["keys"]
     if (keys[1:] < keys[:-1]).any():
         return "the ids do not ascend in their order"

@@ -130,7 +130,7 @@ SLOTS: Mapping[str, Slot] = {slot.name: slot for slot in (
 def opened(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return header and arrays of a slot, or of a part, without a look at their values.
 
-    CorruptFile where it is missing, or its arrays do not have the names, types and dimensions of the slot.
+    CorruptFile where it is missing, or where names, types or dimensions of its arrays are wrong.
     """
     try:
         header, arrays = shelf.get(name)
@@ -196,7 +196,7 @@ def corrupt(shelf: Shelf, name: str, fault: str) -> CorruptFile:
 
 
 def _misfit(form: Form, arrays: Arrays, documents: int) -> str | None:
-    """Find an array whose name, type or dimensions are not those of the form."""
+    """Find an array whose name, type or dimensions do not fit the form."""
     if arrays.keys() != form.keys():
         return f"it has the arrays {', '.join(sorted(arrays)) or 'none'}, not {', '.join(sorted(form)) or 'none'}"
     sizes = {"n": documents, "n'": documents + 1}

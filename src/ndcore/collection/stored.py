@@ -39,7 +39,7 @@ class Groups(NamedTuple):
         return cls(labels[order].astype(np.uint32), order.astype(np.uint32))
 
     def members(self, label: int) -> list[int]:
-        """Return the documents with this label, ascending: itself alone where there is no group."""
+        """Return the documents with this label, ascending; the label itself if it stands alone."""
         first, last = np.searchsorted(self.group, label, "left"), np.searchsorted(self.group, label, "right")
         members: list[int] = self.member[first:last].tolist()
         return members or [label]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ndcore.clusters.assignments import sizes_of
+from ndcore.clusters.assignments import largest_clusters, sizes_of
 from ndcore.files.document_fields import Ids
 from ndcore.files.json_values import finite
 from ndcore.files.provenance import Place
@@ -117,18 +117,14 @@ class Verdicts:
         return {name: found.get(name, 0) for name in CLASSES if name != "version" or name in found}
 
     def largest(self, limit: int) -> list[Cluster]:
-        """The `limit` representatives that stand for most documents; of equals, the first."""
-        dropped = np.flatnonzero(~self.kept)
-        labels, numbers = np.unique(self.labels[dropped], return_counts=True)
-        best = np.lexsort((labels, -numbers))[:limit]
-        return [self._cluster(int(labels[i]), dropped) for i in best]
+        """Return the `limit` representatives that stand for most documents; of equals, the first."""
+        return [self._cluster(label, duplicates) for label, duplicates in largest_clusters(self.labels, limit)]
 
     def clusters(self) -> int:
         """How many representatives stand for more than themselves."""
         return len(np.unique(self.labels[~self.kept]))
 
-    def _cluster(self, label: int, dropped: npt.NDArray[np.intp]) -> Cluster:
-        members = dropped[self.labels[dropped] == label]
+    def _cluster(self, label: int, members: npt.NDArray[np.int64]) -> Cluster:
         classes = Counter(str(name) for name in self.classes[members])
         lowest = self.resemblance[members]
         known = lowest[~np.isnan(lowest)]

@@ -1,4 +1,8 @@
-"""Small charts as elements of SVG: bars of histograms, and one bar in parts. Colours come from the page's style."""
+"""Small charts of a report as elements of SVG: histograms, and one bar in parts.
+
+The page of a report loads nothing and follows the reader's colour scheme, so its charts are inline SVG, styled by the page,
+with text for screen readers. `ndcore.plots` draws figures for print with matplotlib, an optional extra; a report needs none.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,11 @@ __all__ = ["Bar", "chart", "resemblance_bars", "size_bars", "stacked"]
 
 WIDTH, HEIGHT = 420, 200
 LEFT, RIGHT, TOP, BOTTOM = 8, 412, 40, 172  # of the bars
-LEAST = 1.5  # height or width of what is not nothing
+LEAST = 1.5  # height of a bar that is not 0
 
 
 class Bar(NamedTuple):
-    """How many are in one interval; `label` names it, `tick` is written below it where there is room."""
+    """The number in one interval; `label` names it, `tick` is written below it where there is room."""
 
     label: str
     tick: str
@@ -24,7 +28,7 @@ class Bar(NamedTuple):
 
 
 def size_bars(sizes: NDArray[np.int64]) -> list[Bar]:
-    """Sizes of clusters, all at least 2, in intervals that double: 2, 3 to 4, 5 to 8, …, each up to a power of 2."""
+    """Count sizes of clusters, all at least 2, in intervals that double: 2, 3 to 4, 5 to 8, …, each up to a power of 2."""
     if not len(sizes):
         return []
     counts = np.bincount(np.frexp((sizes - 1).astype(np.float64))[1] - 1).tolist()
@@ -35,6 +39,7 @@ def size_bars(sizes: NDArray[np.int64]) -> list[Bar]:
 
 
 def _short(number: int) -> str:
+    """Write a power of 2 in at most four characters."""
     for unit, name in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if number >= unit:
             return f"{number // unit}{name}"
@@ -42,7 +47,10 @@ def _short(number: int) -> str:
 
 
 def resemblance_bars(counts: NDArray[np.int64], threshold: float) -> list[Bar]:
-    """Counts of resemblances in 100ths, or in 50ths where that would be more than 50, from the least or the threshold on."""
+    """Return the bars of resemblances counted in 100ths, or in 50ths if there would be more than 50 bars.
+
+    They begin with the lowest resemblance, or at the threshold.
+    """
     if not counts.any():
         return []
     parts = 100 if np.argmax(counts > 0) >= 50 and threshold >= 0.5 else 50
@@ -55,18 +63,18 @@ def resemblance_bars(counts: NDArray[np.int64], threshold: float) -> list[Bar]:
 
 
 def chart(name: str, title: str, bars: Sequence[Bar], mark: tuple[float, str] | None = None, end: str = "") -> str:
-    """A histogram.
+    """Draw a histogram.
 
     Parameters
     ----------
     name : str
-        What the ids of its title and description begin with.
+        Prefix of the ids of its title and description.
     title : str
     bars : sequence of Bar
     mark : (float, str), optional
-        A line with a label; its place is a number of bars from the left.
+        Place and label of a vertical line; the place is a number of bars from the left.
     end : str
-        Where the last interval ends, if the ticks say where intervals begin.
+        End of the last interval, if the ticks are where intervals begin.
     """
     most = max(bar.number for bar in bars)
     step = (RIGHT - LEFT) / len(bars)
@@ -105,11 +113,12 @@ def chart(name: str, title: str, bars: Sequence[Bar], mark: tuple[float, str] | 
 
 
 def _inside(x: float) -> str:
+    """Move the middle of a label so that it stays within the chart."""
     return f"{min(max(x, LEFT + 14), RIGHT - 14):.2f}"
 
 
 def stacked(counts: Sequence[tuple[str, int]], kind: str, title: str = "") -> str:
-    """One bar whose parts have the classes p0, p1, …; without a title it is decoration and hidden from readers."""
+    """Draw one bar whose parts have the classes p0, p1, …; without a title it is hidden from screen readers."""
     total = max(1, sum(count for _, count in counts))
     widths = [max(count / total * 1000, 4.0) if count else 0.0 for _, count in counts]
     scale, x, shapes = 1000 / max(1.0, sum(widths)), 0.0, []

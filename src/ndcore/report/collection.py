@@ -1,4 +1,4 @@
-"""The report of the clustering of a collection."""
+"""Make a report of the clustering of a collection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndcore._types import Ints, Text
-from ndcore.collection.classes import CLASSES
+from ndcore.collection.classes import CLASSES, IDENTICAL
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.phase3_pairs import counted_pairs
 from ndcore.collection.segments import Segments
@@ -22,12 +22,13 @@ from ndcore.report.model import (
     Figure,
     Part,
     Report,
-    Table,
-    hundredths,
-    in_words,
-    named,
+    ReportTable,
+    choose_clusters,
+    cluster_sizes,
+    count_hundredths,
+    describe_shingling,
+    document_name,
     read_excerpts,
-    shown,
 )
 from ndcore.sketch.mod import ModSketcher
 from ndcore.text.corpus import Corpus
@@ -47,39 +48,43 @@ def from_clustering(
     name: Callable[[int], str] | None = None,
     rejected: int = 0,
     notes: Sequence[str] = (),
-    tables: Sequence[Table] = (),
+    tables: Sequence[ReportTable] = (),
     parameters: Sequence[tuple[str, str]] = (),
     command: str | None = None,
     made: str | None = None,
 ) -> Report:
-    """What there is to show of a clustering.
+    """Make a report of a clustering.
 
     Parameters
     ----------
     found : Clustering
     corpora : sequence of Corpus or None, optional
-        The documents, which are read once more for what is shown of them. None: there is no text to show.
+        The documents, read once more for excerpts. None: texts are gone.
     starts : sequence of int
         The position of the first document of each corpus.
     name : callable, optional
-        Of a position. None: the ids of the clustering, else positions.
+        From a position to a name. None: the ids of the clustering, else positions.
     rejected : int
         Documents that were read and are not in the clustering.
     notes, tables : sequences
-        To be shown besides those that follow from the clustering.
+        Added to the ones that follow from the clustering.
     parameters : sequence of (str, str)
-        Besides those of the clustering.
+        Added to the parameters of the clustering.
     command, made : str, optional
-        See `Report`.
+        As in `Report`.
+
+    Returns
+    -------
+    Report
 
     Notes
     -----
     Pairs are read once, part by part: O(n) memory, in arrays, and O(n log n + pairs) time.
     """
-    n, name_of = len(found), name or partial(named, found.ids)
+    n, name_of = len(found), name or partial(document_name, found.ids)
     shingling = _shingling(found.segments.recipe)
-    common, shingles = _Common(found, shingling), found.parameters["method"] == "shingles"
-    seen = shown(
+    common, pairs = _Common(found, shingling), _survey_pairs(found)
+    seen = choose_clusters(
         found.labels, lambda positions: np.array(CLASSES)[found.codes[positions]], found.resemblance,
         threshold=found.threshold if found.policy == "resemblance" else None,
         name=name_of,
@@ -87,20 +92,13 @@ def from_clustering(
         estimated=lambda a, b: not _whole(found.segments, a, b),
         excerpts=read_excerpts(corpora or (None,), starts, n, common.visits),
     )
-    pairs = _surveyed(found)
-    sizes = np.bincount(found.labels, minlength=n)
-    sizes = sizes[sizes > 1]
-    inside = int(sizes.sum())
+    contained = [_contained(found, pairs, name_of)] if found.parameters["method"] == "shingles" else []
+    sizes, read = cluster_sizes(found.labels), n + rejected
     return Report(
-        title=f"{inside:,} of {counted(n + rejected, 'document is', 'documents are')} in clusters of more than one",
-        subtitle=f"Clusters at {found.policy} {found.threshold:g} or more, {in_words(shingling)}, estimated from sketches",
-        figures=(
-            Figure(n + rejected, "read"), Figure(len(sizes), "clusters of more than one"),
-            Figure(inside, "documents in them"),
-            Figure(len(sizes) - _with_differences(found), "clusters of identical documents only"),
-            Figure(n - inside, "alone"), Figure(found.without_sample, "without a sample: too short"),
-            Figure(rejected, "rejected"),
-        ),
+        title=f"{int(sizes.sum()):,} of {counted(read, 'document is', 'documents are')} in clusters of more than one",
+        subtitle=f"Clusters at {found.policy} {found.threshold:g} or more, {describe_shingling(shingling)}, "
+                 "estimated from sketches",
+        figures=_figures(found, sizes, rejected),
         parts=_parts(found, rejected),
         notes=(*notes, *_notes(found, corpora is not None)),
         sizes=sizes,
@@ -110,10 +108,7 @@ def from_clustering(
         clusters=seen.clusters,
         nearest=seen.nearest,
         shingling=shingling,
-        tables=(
-            common.table(name_of), *([_contained(found, pairs, name_of)] if shingles else []), *_chains(found, name_of),
-            *tables,
-        ),
+        tables=(common.table(name_of), *contained, *_chains(found, name_of), *tables),
         parameters=(*parameters, *_parameters(found)),
         recipe=(found.segments.recipe.id, found.segments.recipe.to_json()),
         command=command,
@@ -123,7 +118,7 @@ def from_clustering(
 
 
 def _shingling(recipe: Recipe) -> Shingling | None:
-    """That of the sketches; None where it cannot be had from them: of sets of hashes, or of a callable."""
+    """Return the shingling of the sketches; None where they do not tell it: of sets of hashes, or of a callable."""
     try:
         return Shingling.from_recipe(Recipe(recipe["shingling"]))
     except ValueError:
@@ -131,19 +126,27 @@ def _shingling(recipe: Recipe) -> Shingling | None:
 
 
 def _whole(segments: Segments, a: int, b: int) -> bool:
-    """Whether the samples of two documents are all of their fingerprints."""
+    """Tell whether the samples of two documents are all of their fingerprints."""
     if segments.moduli is not None:
         return bool(segments.moduli[a] == segments.moduli[b] == 1)
     return segments.recipe["kind"] == "mod" and segments.recipe["modulus"] == 1 and segments.recipe["size"] is None
 
 
-def _with_differences(found: Clustering) -> int:
-    """How many clusters have a member that is not identical to the representative."""
+def _figures(found: Clustering, sizes: Ints, rejected: int) -> tuple[Figure, ...]:
+    """Return the numbers at the top of the page."""
     members = found.duplicates
-    return len(np.unique(found.labels[members[found.codes[members] != CLASSES.index("identical")]]))
+    differing = len(np.unique(found.labels[members[found.codes[members] != IDENTICAL]]))
+    inside = int(sizes.sum())
+    return (
+        Figure(len(found) + rejected, "read"), Figure(len(sizes), "clusters of more than one"),
+        Figure(inside, "documents in them"), Figure(len(sizes) - differing, "clusters of identical documents only"),
+        Figure(len(found) - inside, "alone"), Figure(found.without_sample, "without a sample: too short"),
+        Figure(rejected, "rejected"),
+    )
 
 
 def _parts(found: Clustering, rejected: int) -> tuple[Part, ...]:
+    """Count the documents by class, and say what each class means for this clustering."""
     linked = {"components": ", or linked by others", "popular": " to what is popular in the cluster"}
     meaning = {
         **MEANING, "kept": "alone, or the first of its cluster", "shingle": "an equal sketch",
@@ -159,6 +162,7 @@ def _parts(found: Clustering, rejected: int) -> tuple[Part, ...]:
 
 
 def _notes(found: Clustering, has_texts: bool) -> list[str]:
+    """Say what a reader should know before trusting the numbers."""
     method, notes = found.parameters["method"], ["Clusters follow from sketches: their texts were not compared."]
     if method != "shingles":
         notes.append(f"Pairs were looked for by {method}: documents that share too few of them were not compared.")
@@ -168,6 +172,7 @@ def _notes(found: Clustering, has_texts: bool) -> list[str]:
 
 
 def _parameters(found: Clustering) -> list[tuple[str, str]]:
+    """List the parameters of the clustering in words."""
     values = {
         **found.parameters, "threshold": f"{found.threshold:g}", "policy": found.policy, "cluster": found.cluster,
         "guard": None if found.guard is None else f"{found.guard:g}",
@@ -179,11 +184,12 @@ def _parameters(found: Clustering) -> list[tuple[str, str]]:
 # ---- pairs
 
 
-class _Pairs(NamedTuple):
-    """What is shown of the pairs on the shelf.
+class _PairSurvey(NamedTuple):
+    """What the report shows of the counted pairs.
 
-    `counts` of the accepted ones; `containing` pairs in which one is contained in the other, `apart` of these without the
-    resemblance of a cluster, and the first of those: (inner, outer, containment, resemblance).
+    `counts`: accepted pairs, in hundredths. `containing`: pairs in which one document is contained in the other; in `apart`
+    of them the two resemble each other less than the threshold. `first`: the first of these, as (inner, outer, containment,
+    resemblance).
     """
 
     counts: Ints
@@ -192,13 +198,14 @@ class _Pairs(NamedTuple):
     first: list[tuple[int, int, float, float]]
 
 
-def _surveyed(found: Clustering) -> _Pairs:
+def _survey_pairs(found: Clustering) -> _PairSurvey:
+    """Count the pairs by resemblance and by containment, part by part."""
     counts, first = np.zeros(100, np.int64), list[tuple[int, int, float, float]]()
     containing = apart = 0
     for a, b, overlaps in counted_pairs(found.shelf, len(found)):
         resemblance = overlaps.resemblance
         weight = resemblance if found.policy == "resemblance" else overlaps.contained
-        counts += hundredths(weight[weight >= found.threshold])
+        counts += count_hundredths(weight[weight >= found.threshold])
         for inner, outer, containment in ((a, b, overlaps.a_in_b), (b, a, overlaps.b_in_a)):
             enough = containment >= CONTAINED
             which = np.flatnonzero(enough & (resemblance < found.threshold))
@@ -206,16 +213,17 @@ def _surveyed(found: Clustering) -> _Pairs:
             which = which[np.lexsort((outer[which], inner[which]))[:LISTED]]
             columns = (column[which].tolist() for column in (inner, outer, containment, resemblance))
             first = sorted([*first, *zip(*columns, strict=True)])[:LISTED]
-    return _Pairs(counts, containing, apart, first)
+    return _PairSurvey(counts, containing, apart, first)
 
 
-def _contained(found: Clustering, pairs: _Pairs, name: Callable[[int], str]) -> Table:
+def _contained(found: Clustering, pairs: _PairSurvey, name: Callable[[int], str]) -> ReportTable:
+    """List the documents that are contained in larger ones."""
     rows = tuple(
         (name(inner), _shingle_count(found.segments, inner), name(outer), _shingle_count(found.segments, outer), containment,
          resemblance)
         for inner, outer, containment, resemblance in pairs.first
     )
-    return Table(
+    return ReportTable(
         "Contained documents",
         f"{pairs.containing:,} containments of one document in another are at {CONTAINED:g} or more. In {pairs.apart:,} of "
         f"them the two resemble each other less than {found.threshold:g}: those are parts of larger documents. Numbers of "
@@ -225,12 +233,13 @@ def _contained(found: Clustering, pairs: _Pairs, name: Callable[[int], str]) -> 
 
 
 def _shingle_count(segments: Segments, document: int) -> int:
+    """Estimate the number of shingles of a document."""
     part = int(np.searchsorted(segments.starts, document, "right")) - 1
     return round(float(segments.parts[part].sizes[document - segments.starts[part]]))
 
 
-def _chains(found: Clustering, name: Callable[[int], str]) -> list[Table]:
-    """Components with members that resemble others but not their representative."""
+def _chains(found: Clustering, name: Callable[[int], str]) -> list[ReportTable]:
+    """List the components with members that do not resemble their representative, if there are any."""
     chains = found.chains
     total = len(chains.representative)
     if not total:
@@ -242,8 +251,8 @@ def _chains(found: Clustering, name: Callable[[int], str]) -> list[Table]:
         for i in order
     ]
     text = (
-        f"{int(chains.apart.sum()):,} documents are below the threshold to the first of those that they are connected with, "
-        "and are linked to it by others, over so many pairs at most. At thresholds above the bottleneck there would be "
+        f"{int(chains.apart.sum()):,} documents are below the threshold to the first document of their cluster, and are "
+        "linked to it by others, over the pairs on the way at most. At thresholds above the bottleneck there would be "
         "several clusters. Documents with equal sketches count once."
     )
     columns = ["First document", "Documents", "Linked by others", f"Lowest {found.policy}", "Bottleneck", "Pairs on the way"]
@@ -252,52 +261,54 @@ def _chains(found: Clustering, name: Callable[[int], str]) -> list[Table]:
         columns.append("Became")
         whole = (chains.least[order] >= found.guard).tolist()
         rows = [(*row, "one cluster" if one else "stars") for row, one in zip(rows, whole, strict=True)]
-    return [Table("Chains", text, tuple(columns), tuple(rows), total)]
+    return [ReportTable("Chains", text, tuple(columns), tuple(rows), total)]
 
 
 # ---- common values
 
 
 class _Common:
-    """The values held by most documents and, when these documents have been visited, the shingles in words."""
+    """The values held by most documents and, after `visits` to some of these documents, the shingles in words."""
 
     def __init__(self, found: Clustering, shingling: Shingling | None) -> None:
         self.common, self.words = found.common, dict[int, str]()
         self.method, self.most = found.parameters["method"], found.parameters["max_holders"]
         self.visits: dict[int, Callable[[Text], None]] = {}
         if self.method == "shingles" and shingling is not None:
-            held = defaultdict(list)
+            values_of = defaultdict(list)
             for value, example in zip(self.common.value[:LISTED].tolist(), self.common.example.tolist(), strict=False):
-                held[example].append(value)
+                values_of[example].append(value)
             seed = found.segments.recipe["seed"]
-            self.visits = {example: partial(self._visit, values, shingling, seed) for example, values in held.items()}
+            self.visits = {example: partial(self._visit, values, shingling, seed) for example, values in values_of.items()}
 
     def _visit(self, values: list[int], shingling: Shingling, seed: int, text: Text) -> None:
+        """Look for the shingles of these values in a text."""
         for value, tokens in shingles_of_values(text, values, shingling, seed).items():
             self.words[value] = _joined(tokens, shingling)
 
-    def table(self, name: Callable[[int], str]) -> Table:
-        """To be made after the visits."""
+    def table(self, name: Callable[[int], str]) -> ReportTable:
+        """Return the table of common values, with their shingles where visits found them."""
         values, holders, examples = (column[:LISTED].tolist() for column in self.common)
         lines = [
             (count, *([self.words.get(value, "–")] if self.words else []), name(example))
             for value, count, example in zip(values, holders, examples, strict=True)
         ]
         total, entries = len(self.common.value), int(self.common.holders.sum())
-        held = f"held by more than {self.most:,} documents"
+        frequent = f"held by more than {self.most:,} documents"
         text = (
-            f"{total:,} {self.method} of the sketches are {held} each, {entries:,} times in all. They propose no "
-            "pairs, and count in those that others propose. Documents with equal sketches count once."
-            if total else f"There are no {self.method} in the sketches that are {held}."
+            f"{total:,} {self.method} of the sketches are {frequent} each, {entries:,} times in all. They propose no "
+            "pairs, but count in the pairs that others propose. Documents with equal sketches count once."
+            if total else f"No {self.method} in the sketches are {frequent}."
         )
         columns = ("Holders", *(["Shingle"] if self.words else []), "One of them")
-        return Table(f"Common {self.method}", text, columns, tuple(lines), total)
+        return ReportTable(f"Common {self.method}", text, columns, tuple(lines), total)
 
 
 def shingles_of_values(text: Text, values: Iterable[int], shingling: Shingling, seed: int) -> dict[int, tuple[Any, ...]]:
-    """The shingles of a document, as tokens, that have these values in samples of a seed; values that it lacks are left out.
+    """Find the shingles of a document, as tokens, that have these values in samples of a seed, by value.
 
-    A value is a permuted fingerprint. Of labelled shingles, the occurrence number is not told. O(len + shingles·values).
+    A value is a permuted fingerprint; values that the document lacks are left out. Labelled shingles lose their occurrence
+    number. O(len + shingles·values).
     """
     fingerprints = shingling.fingerprints(text)
     ends = np.arange(len(fingerprints) + 1)  # sets of one fingerprint, sampled whole: values in the order of the shingles
@@ -311,5 +322,6 @@ def shingles_of_values(text: Text, values: Iterable[int], shingling: Shingling, 
 
 
 def _joined(tokens: Sequence[Any], shingling: Shingling) -> str:
+    """Join the tokens of a shingle as they stand in a text."""
     between = {"word": " ", "line": "\n"}.get(str(shingling.unit), "")
     return between.join(token.decode("utf-8", "surrogateescape") if isinstance(token, bytes) else token for token in tokens)

@@ -1,4 +1,4 @@
-"""The report of a deduplication."""
+"""Make a report of a deduplication."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from ndcore.report.model import (
     Figure,
     Part,
     Report,
-    Table,
-    hundredths,
-    in_words,
-    named,
+    ReportTable,
+    choose_clusters,
+    cluster_sizes,
+    count_hundredths,
+    describe_shingling,
+    document_name,
     read_excerpts,
-    shown,
 )
 
 __all__ = ["from_near_duplicates"]
@@ -32,24 +33,28 @@ def from_near_duplicates(
     name: Callable[[int], str] | None = None,
     rejected: int = 0,
     notes: Sequence[str] = (),
-    tables: Sequence[Table] = (),
+    tables: Sequence[ReportTable] = (),
     parameters: Sequence[tuple[str, str]] = (),
     command: str | None = None,
     made: str | None = None,
 ) -> Report:
-    """What there is to show of a deduplication. Reads the documents once more, for the excerpts shown.
+    """Make a report of a deduplication; read the documents once more, for excerpts.
 
     Parameters
     ----------
     result : NearDuplicates
     name : callable, optional
-        Of a position, that of document j of `against` being n + j. None: the result's ids, else positions.
+        From a position to a name; document j of `against` has the position n + j. None: the result's ids, else positions.
     rejected : int
         Documents that were read and are not in the result.
     notes, tables, parameters : sequences
-        To be shown besides those that follow from the result.
+        Added to the ones that follow from the result.
     command, made : str, optional
-        See `Report`.
+        As in `Report`.
+
+    Returns
+    -------
+    Report
 
     Notes
     -----
@@ -58,31 +63,30 @@ def from_near_duplicates(
     sources, n = result.sources, len(result)
     name_of = name or (lambda position: _named(result, position))
     has_text = [corpus is not None for corpus in sources.corpora]
-    seen = shown(
+    seen = choose_clusters(
         result.labels, lambda positions: result.classes[positions], result.resemblance, threshold=result.threshold,
         name=name_of,
         note=lambda position: "in the collection compared against" if position >= n else "",
         estimated=lambda a, b: not (has_text[a >= n] and has_text[b >= n]),
         excerpts=read_excerpts(sources.corpora, (0, n), len(sources.rows)),
     )
-    classes, documents = np.unique(result.classes, return_counts=True)
-    counts = Counter({"rejected": rejected, **dict(zip(classes.tolist(), documents.tolist(), strict=True))})
     chains = _chains(result, name_of)
-    meaning = {**MEANING, "near": MEANING["near"] + ", or linked by others"} if chains else MEANING
-    sizes = np.unique(result.labels[result.duplicates], return_counts=True)[1] + 1
+    parts = _parts(result, rejected, bool(chains))
+    sizes = cluster_sizes(result.labels)
     compared = result.pairs.resemblance[result.verified]
     dropped, exactness = len(result.duplicates), "estimated from sketches" if result.estimated.any() else "exact"
     return Report(
         title=f"{dropped:,} of {counted(n + rejected, 'document')} {'duplicates' if dropped == 1 else 'duplicate'} another",
-        subtitle=f"Near-duplicates at resemblance {result.threshold:g} or more, {in_words(sources.shingling)}, {exactness}",
+        subtitle=f"Near-duplicates at resemblance {result.threshold:g} or more, {describe_shingling(sources.shingling)}, "
+                 f"{exactness}",
         figures=(
-            Figure(n + rejected, "read"), Figure(counts["kept"], "kept"), Figure(dropped, "dropped"),
+            Figure(n + rejected, "read"), Figure(n - dropped, "kept"), Figure(dropped, "dropped"),
             Figure(len(sizes), "clusters"), Figure(len(compared), "pairs accepted"),
         ),
-        parts=tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each != "version"),
+        parts=parts,
         notes=(*notes, *_notes(result, has_text)),
         sizes=sizes,
-        resemblances=hundredths(compared),
+        resemblances=count_hundredths(compared),
         pairs="Of identical and lexically equivalent documents the first alone is compared with others.",
         threshold=result.threshold,
         clusters=seen.clusters,
@@ -97,13 +101,21 @@ def from_near_duplicates(
 
 
 def _named(result: NearDuplicates, position: int) -> str:
+    """Name a document of the result, or of the collection compared against."""
     n = len(result)
-    if position >= n:
-        return f"against {position - n}"
-    return named(result.ids, position)
+    return f"against {position - n}" if position >= n else document_name(result.ids, position)
+
+
+def _parts(result: NearDuplicates, rejected: int, chained: bool) -> tuple[Part, ...]:
+    """Count the documents by class, and say what each class means for this result."""
+    classes, documents = np.unique(result.classes, return_counts=True)
+    counts = Counter({"rejected": rejected, **dict(zip(classes.tolist(), documents.tolist(), strict=True))})
+    meaning = {**MEANING, "near": MEANING["near"] + ", or linked by others"} if chained else MEANING
+    return tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each != "version")
 
 
 def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
+    """Say what a reader should know before trusting the numbers."""
     miss, given = result.filter.miss, []
     if not all(has_text[: 1 + (len(result.sources.rows) > len(result))]):
         given.append(
@@ -117,6 +129,7 @@ def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
 
 
 def _filter(result: NearDuplicates) -> list[tuple[str, str]]:
+    """List threshold and filter in words."""
     design = result.filter
     return [
         ("threshold", f"{result.threshold:g}"),
@@ -125,20 +138,21 @@ def _filter(result: NearDuplicates) -> list[tuple[str, str]]:
     ]
 
 
-def _common(result: NearDuplicates, name: Callable[[int], str]) -> Table:
+def _common(result: NearDuplicates, name: Callable[[int], str]) -> ReportTable:
+    """List the features held by too many documents to compare all their pairs."""
     runs = sorted(result.common, key=lambda run: (-run["holders"], run["group"], run["example"]))
     rows = tuple((run["holders"], name(run["example"]), run["representatives"], run["cut"]) for run in runs[:ROWS])
-    return Table(
+    return ReportTable(
         "Common features",
-        "Features held by so many documents that these were compared with the representatives among them only; those "
-        "“not compared” not even with all of these." if rows else "No feature is held by so many documents that some of "
-        "their pairs were left out.",
+        "Features held by too many documents to compare all their pairs: each document was compared with the "
+        "representatives among them, and documents “not compared” with some of these only." if rows else
+        "No feature is held by too many documents to compare all their pairs.",
         ("Holders", "One of them", "Representatives", "Not compared"), rows, len(runs),
     )
 
 
-def _chains(result: NearDuplicates, name: Callable[[int], str]) -> list[Table]:
-    """Clusters with members below the threshold to their representative, which components alone have."""
+def _chains(result: NearDuplicates, name: Callable[[int], str]) -> list[ReportTable]:
+    """List the clusters with members below the threshold to their representative; only components have such members."""
     linked = np.flatnonzero(result.resemblance < result.threshold)
     labels, counts = np.unique(result.labels[linked], return_counts=True)
     if not len(labels):
@@ -148,4 +162,5 @@ def _chains(result: NearDuplicates, name: Callable[[int], str]) -> list[Table]:
     best = np.lexsort((labels, -counts))[:ROWS].tolist()
     rows = tuple((name(int(labels[i])), int(counts[i]), float(lowest[i])) for i in best)
     text = f"{len(linked):,} documents resemble their representative less than the threshold: others link them to it."
-    return [Table("Chains", text, ("Representative", "Linked by others only", "Lowest resemblance"), rows, len(labels))]
+    columns = ("Representative", "Linked by others only", "Lowest resemblance")
+    return [ReportTable("Chains", text, columns, rows, len(labels))]

@@ -1,4 +1,4 @@
-"""Pages of HTML that need nothing but themselves, and what texts side by side look like on them."""
+"""Pages of HTML that load nothing, and the style of texts side by side on them."""
 
 from __future__ import annotations
 
@@ -94,10 +94,10 @@ document.addEventListener('click', event => {
 
 
 def page(title: str, body: str, style: str = "", script: str = "") -> str:
-    """A page of HTML around `body`, which loads nothing.
+    """Wrap `body` in a page of HTML that loads nothing.
 
-    `style` and `script` are put after `STYLE` and `SCRIPT`. No other style sheet counts and no other script runs, not even
-    in attributes, for the Content-Security-Policy names these two by their hashes.
+    `style` and `script` follow `STYLE` and `SCRIPT`. The Content-Security-Policy names the two by their hashes, so no other
+    style counts and no other script runs, not even in attributes.
     """
     styles, scripts = STYLE + style, SCRIPT + script
     allowed = f"style-src {_hash(styles)}; script-src {_hash(scripts)}"
@@ -112,13 +112,14 @@ def page(title: str, body: str, style: str = "", script: str = "") -> str:
 
 
 def _hash(source: str) -> str:
+    """Hash a style sheet or a script as a Content-Security-Policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
 def overview(found: Passages) -> str:
-    """Both texts as bars, a above b, and their shared passages as ribbons between them; an SVG element.
+    """Draw both texts as bars, a above b, and their shared passages as ribbons between them; an SVG element.
 
-    Widths are tokens. Of more than `RIBBONS` ribbons the longest are drawn.
+    Widths are in tokens. Only the longest `RIBBONS` ribbons are drawn.
     """
     lengths = [passages[-1].last if passages else 1 for passages in found]
     firsts = [{p.number: p for p in passages if p.number and not p.repeat} for passages in found]
@@ -145,4 +146,5 @@ def overview(found: Passages) -> str:
 
 
 def _x(token: int, length: int) -> str:
+    """Return the place of a token in a width of 1000."""
     return f"{1000 * token / length:.2f}"

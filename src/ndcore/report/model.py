@@ -1,4 +1,4 @@
-"""What a report for people shows of a result, of whatever kind, and how its clusters are chosen."""
+"""The content of a report, for any kind of result, and the choice of the clusters and pairs that it shows."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Text
+from ndcore._types import Floats, Ints, Text
 from ndcore._version import __version__
+from ndcore.clusters.assignments import largest_clusters
 from ndcore.collection.ids import Names
 from ndcore.plots import histogram
 from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "Cluster", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "Shown", "Table", "View", "beginning",
-    "hundredths", "in_words", "named", "read_excerpts", "shown", "versions",
+    "ChosenClusters", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "ReportTable", "ShownCluster", "View",
+    "choose_clusters", "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "read_excerpts",
+    "truncate", "versions",
 ]
 
-CLUSTERS = 50  # shown, the largest
-VIEWS = 10  # of them with two documents side by side; and as many pairs nearest the threshold
-MEMBERS = 20  # shown of a cluster, those least like the representative
-ROWS = 20  # shown of any other table
-STRONGEST = ("identical", "lexical", "shingle")  # of equal resemblance
-EXCERPT = 20_000  # code points of a str, bytes of bytes: what is kept of a text
+CLUSTERS = 50  # listed, the largest
+VIEWS = 10  # clusters with two documents side by side; and as many pairs nearest the threshold
+MEMBERS = 20  # listed of a cluster, the least similar to the representative
+ROWS = 20  # of any other table
+STRONGEST = ("identical", "lexical", "shingle")  # classes of resemblance 1, the strongest first
+EXCERPT = 20_000  # code points of a str, bytes of bytes: the most that is kept of a text
 
 MEANING = {  # of the classes of documents
     "kept": "stands for itself, and for its duplicates",
@@ -41,7 +43,7 @@ MEANING = {  # of the classes of documents
 
 
 class Part(NamedTuple):
-    """Documents that shared one fate; parts are drawn beside each other and add up to all documents."""
+    """Documents of one class; the parts of a report are drawn side by side and add up to all documents."""
 
     name: str
     documents: int
@@ -49,25 +51,25 @@ class Part(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A number worth a large type, and what it counts."""
+    """A number at the top of the page, and what it counts."""
 
     number: int
     label: str
 
 
 class Excerpt(NamedTuple):
-    """The beginning of a text, and the length of all of it in code points of a str or bytes of bytes."""
+    """The beginning of a text, and the length of the whole text in code points of a str or bytes of bytes."""
 
     text: Text
     length: int
 
 
-Excerpts = Callable[[NDArray[np.int64]], dict[int, Excerpt]]
-"""Positions of documents to their excerpts, without those whose texts are gone."""
+Excerpts = Callable[[Ints], dict[int, Excerpt]]
+"""From positions of documents to their excerpts; documents whose texts are gone are left out."""
 
 
 class Member(NamedTuple):
-    """A document that is not the representative of its cluster; `resemblance` is to that one, nan where it has none."""
+    """A document that another represents; `resemblance` is to the representative, nan where undefined."""
 
     name: str
     verdict: str
@@ -76,12 +78,12 @@ class Member(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cluster:
-    """A representative and those it stands for.
+class ShownCluster:
+    """A representative and the documents that it stands for, as the report shows them.
 
-    `documents` counts both, `verdicts` the members by class, `lowest` is the least of their resemblances. `members` are the
-    least resembling ones. `note` says what is special about the representative. `excerpt` is of its text; `view` is the
-    excerpt of the first of the members, to be shown beside it.
+    `documents` counts both, `verdicts` the members by class; `lowest` is the lowest resemblance of a member. `members` are
+    the least similar ones. `note` says what is special about the representative. `excerpt` is of its text; `view` is the
+    excerpt of the first member, to be shown beside it.
     """
 
     name: str
@@ -103,14 +105,14 @@ class View(NamedTuple):
     view: Excerpt
 
 
-class Shown(NamedTuple):
-    """What is shown of the clusters: the largest of them, and the pairs whose resemblance is nearest the threshold."""
+class ChosenClusters(NamedTuple):
+    """The clusters that a report shows, the largest, and the pairs whose resemblance is nearest the threshold."""
 
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[ShownCluster, ...]
     nearest: tuple[View, ...]
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """Some of `total` rows, under a heading, with a sentence about them; ints and floats stand to the right."""
 
     title: str
@@ -129,33 +131,33 @@ class Report:
     title, subtitle : str
     figures : tuple of Figure
     parts : tuple of Part
-        Together all documents. The members of clusters are of these classes.
+        The classes of documents, which add up to all of them.
     notes : tuple of str
-        Whole sentences on what a reader should know before trusting the numbers.
+        Whole sentences that a reader should know before trusting the numbers.
     sizes : ndarray of int64
         Documents in every cluster, representatives included.
     resemblances : ndarray of int64 (100,)
-        Accepted pairs by their resemblance in `hundredths`.
+        Accepted pairs by their resemblance, as `count_hundredths` counts them.
     pairs : str
-        What these pairs are.
+        A sentence on these pairs.
     threshold : float
-    clusters : tuple of Cluster
-        The largest of them.
+    clusters : tuple of ShownCluster
+        The largest ones.
     nearest : tuple of View
-        Members that the threshold nearly kept apart from their representative, nearest first.
+        Members whose resemblance to their representative is just above the threshold, nearest first.
     shingling : Shingling or None
-        By which texts are shown side by side. None: they are not.
-    tables : tuple of Table
-        Common shingles, chains, inputs: what the kind of result has.
+        The shingling for texts side by side. None: they are not shown.
+    tables : tuple of ReportTable
+        Common shingles, chains, inputs, as the kind of result has them.
     parameters : tuple of (str, str)
     recipe : (str, str)
         Its id and its JSON.
     command : str or None
         The command line.
     made : str or None
-        A date, where the caller wants one: without, equal results give equal pages.
+        A date, where the caller wants one. Without it, equal results give equal pages.
     measure : str
-        What pairs are accepted by, if not resemblance: `resemblances` and `threshold` are of it.
+        The quantity that `resemblances` and `threshold` are of.
     """
 
     title: str
@@ -163,14 +165,14 @@ class Report:
     figures: tuple[Figure, ...]
     parts: tuple[Part, ...]
     notes: tuple[str, ...]
-    sizes: NDArray[np.int64]
-    resemblances: NDArray[np.int64]
+    sizes: Ints
+    resemblances: Ints
     pairs: str
     threshold: float
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[ShownCluster, ...]
     nearest: tuple[View, ...]
     shingling: Shingling | None
-    tables: tuple[Table, ...]
+    tables: tuple[ReportTable, ...]
     parameters: tuple[tuple[str, str], ...]
     recipe: tuple[str, str]
     command: str | None = None
@@ -178,8 +180,8 @@ class Report:
     measure: str = "resemblance"
 
 
-def hundredths(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """How many resemblances are in [i / 100, (i + 1) / 100), the last interval closed; int64 (100,)."""
+def count_hundredths(values: Floats) -> Ints:
+    """Count the resemblances in [i / 100, (i + 1) / 100), the last interval closed; int64 (100,)."""
     counts = np.zeros(100, np.int64)
     if len(values):
         found = histogram(values, 1 / 100).counts
@@ -187,20 +189,20 @@ def hundredths(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return counts
 
 
-def named(ids: Sequence[Any] | Names | None, position: int) -> str:
-    """The name of a document: its id, where there are any, else its position."""
+def document_name(ids: Sequence[Any] | Names | None, position: int) -> str:
+    """Name a document by its id, or by its position where documents have no ids."""
     return str(position if ids is None else ids[position])
 
 
-def in_words(shingling: Shingling | None) -> str:
-    """What shingles are, as ``shingles of 5 words``."""
+def describe_shingling(shingling: Shingling | None) -> str:
+    """Describe shingles in words, as ``shingles of 5 words``."""
     if shingling is None:
         return "shingles"
     return f"shingles of {shingling.width} {'tokens' if callable(shingling.unit) else f'{shingling.unit}s'}"
 
 
-def beginning(text: Text, limit: int) -> Text:
-    """At most `limit` code points or bytes of a text; no character of UTF-8 is cut."""
+def truncate(text: Text, limit: int) -> Text:
+    """Cut a text to at most `limit` code points or bytes, but not within a character of UTF-8."""
     if isinstance(text, str) or len(text) <= limit:
         return text[:limit]
     end = limit
@@ -213,14 +215,15 @@ def read_excerpts(
     corpora: Iterable[Corpus | None], starts: Iterable[int], total: int,
     visits: Mapping[int, Callable[[Text], None]] | None = None,
 ) -> Excerpts:
-    """Excerpts of documents of `corpora`, of which corpus i begins at position starts[i]; read in one pass a call.
+    """Return a function that reads excerpts of documents of `corpora`, in one pass a call.
 
-    A text is cut as soon as it is read, so memory is a batch of texts and `EXCERPT` for each document asked for. `visits`
-    are of documents to be read whole in the same pass: each is called with the text.
+    Corpus i begins at position starts[i]; documents are below `total`. A text is cut as soon as it is read, so memory is a
+    batch of texts, and `EXCERPT` for each document. `visits` maps positions to functions that are called with the whole text
+    in the same pass.
     """
     visits = visits or {}
 
-    def excerpts(positions: NDArray[np.int64]) -> dict[int, Excerpt]:
+    def excerpts(positions: Ints) -> dict[int, Excerpt]:
         shown, wanted = set(positions.tolist()), np.zeros(total, np.bool_)
         wanted[[*shown, *visits]] = True
         found: dict[int, Excerpt] = {}
@@ -228,7 +231,7 @@ def read_excerpts(
             for where, texts in indexed_texts(corpora, starts, wanted):
                 for position, text in zip(where.tolist(), texts, strict=True):
                     if position in shown:
-                        found[position] = Excerpt(beginning(text, EXCERPT), len(text))
+                        found[position] = Excerpt(truncate(text, EXCERPT), len(text))
                     if position in visits:
                         visits[position](text)
         return found
@@ -236,8 +239,13 @@ def read_excerpts(
     return excerpts
 
 
+def cluster_sizes(labels: Ints) -> Ints:
+    """Count the documents of every cluster of more than one, the representative included, by label."""
+    return np.unique(labels[labels != np.arange(len(labels))], return_counts=True)[1] + 1
+
+
 def versions() -> tuple[tuple[str, str], ...]:
-    """Of what has computed the result."""
+    """List the programs that computed the result, with their versions."""
     return ("ndcore", __version__), ("Python", platform.python_version()), ("NumPy", np.__version__)
 
 
@@ -245,15 +253,17 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 class _Chosen(NamedTuple):
+    """A cluster to show, its members sorted, the least similar first."""
+
     label: int
-    members: NDArray[np.int64]  # the least alike first
+    members: Ints
     verdicts: NDArray[np.str_]
 
 
-def shown(
-    labels: NDArray[np.int64],
-    classes: Callable[[NDArray[np.int64]], NDArray[np.str_]],
-    resemblance: NDArray[np.float64],
+def choose_clusters(
+    labels: Ints,
+    classes: Callable[[Ints], NDArray[np.str_]],
+    resemblance: Floats,
     *,
     threshold: float | None,
     name: Callable[[int], str],
@@ -262,33 +272,33 @@ def shown(
     excerpts: Excerpts,
     limit: int = CLUSTERS,
     views: int = VIEWS,
-) -> Shown:
-    """Choose the `limit` clusters of most documents, of equals the first, and the pairs nearest the threshold.
+) -> ChosenClusters:
+    """Choose the `limit` largest clusters, the first ones at the same size, and the pairs nearest the threshold.
 
     Parameters
     ----------
     labels, resemblance : arrays (n,)
-        As of `NearDuplicates`: document i is represented by labels[i], itself or a position of n or more included.
+        As in `NearDuplicates`: document i is represented by labels[i], which may be i, or n or more.
     classes : callable
-        Of an array of positions: their classes.
+        From an array of positions to their classes.
     threshold : float or None
-        Of resemblance. None: no pairs nearest it are chosen.
+        A resemblance. None: no pairs nearest it are chosen.
     name, note : callable
-        Of a position: the document's name, and what is special about it as a representative.
+        From a position to the document's name, and to what is special about it as a representative.
     estimated : callable
-        Of two positions: whether their resemblance is known by sketches alone.
+        From two positions to whether their resemblance is estimated from sketches.
     excerpts : callable
         Called once.
     views : int
-        So many clusters get the excerpt of their least resembling member; those of identical documents are passed over.
-        Of the other members, so many are nearest the threshold, one of a cluster.
+        Number of clusters with an excerpt of their least similar member, where clusters of identical documents are passed
+        over; and most pairs nearest the threshold, at most one of a cluster.
 
     Notes
     -----
     O(n log n).
     """
     dropped = np.flatnonzero(labels != np.arange(len(labels)))
-    chosen = _largest(labels, classes, resemblance, dropped, limit)
+    chosen = [_ordered(label, members, classes, resemblance) for label, members in largest_clusters(labels, limit)]
     viewed = {one.label: int(one.members[0]) for one in [one for one in chosen if one.verdicts[0] != "identical"][:views]}
     nearest = [] if threshold is None else _nearest(labels, resemblance, dropped, threshold, viewed, views)
     near_labels = labels[nearest].tolist()
@@ -300,7 +310,7 @@ def shown(
         return Member(name(position), verdict, float(resemblance[position]), by_sketch)
 
     clusters = tuple(
-        Cluster(
+        ShownCluster(
             name(label), note(label), 1 + len(members), _counted(verdicts), float(resemblance[members[0]]),
             tuple(map(member, members[:MEMBERS].tolist(), verdicts[:MEMBERS].tolist())), texts.get(label),
             texts.get(viewed[label]) if label in viewed and label in texts else None,
@@ -308,35 +318,29 @@ def shown(
         for label, members, verdicts in chosen
     )
     verdicts = classes(np.array(nearest, np.int64)).tolist()
-    return Shown(clusters, tuple(
+    return ChosenClusters(clusters, tuple(
         View(name(label), texts[label], member(position, verdict), texts[position])
         for position, label, verdict in zip(nearest, near_labels, verdicts, strict=True)
         if position in texts and label in texts
     ))
 
 
-def _largest(
-    labels: NDArray[np.int64], classes: Callable[[NDArray[np.int64]], NDArray[np.str_]], resemblance: NDArray[np.float64],
-    dropped: NDArray[np.int64], limit: int,
-) -> list[_Chosen]:
-    by_label = dropped[np.argsort(labels[dropped], kind="stable")]
-    found, starts, counts = np.unique(labels[by_label], return_index=True, return_counts=True)
-    chosen = []
-    for i in np.lexsort((found, -counts))[:limit].tolist():
-        members = by_label[starts[i] : starts[i] + counts[i]]
-        verdicts = classes(members)
-        strength = np.select([verdicts == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
-        known = np.nan_to_num(resemblance[members], nan=1.0)  # without shingles they are identical
-        order = np.lexsort((members, strength, known))
-        chosen.append(_Chosen(int(found[i]), members[order], verdicts[order]))
-    return chosen
+def _ordered(
+    label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], resemblance: Floats
+) -> _Chosen:
+    """Sort the members of a cluster, the least similar first; at the same resemblance, the weakest class first."""
+    verdicts = classes(members)
+    strength = np.select([verdicts == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
+    known = np.nan_to_num(resemblance[members], nan=1.0)  # without shingles they are identical
+    order = np.lexsort((members, strength, known))
+    return _Chosen(label, members[order], verdicts[order])
 
 
 def _nearest(
-    labels: NDArray[np.int64], resemblance: NDArray[np.float64], dropped: NDArray[np.int64], threshold: float,
+    labels: Ints, resemblance: Floats, dropped: Ints, threshold: float,
     viewed: dict[int, int], limit: int,
 ) -> list[int]:
-    """Positions of members at the threshold or above, nearest first, one of a cluster, without those viewed already."""
+    """Return positions of members at or just above the threshold, nearest first, one of a cluster, not viewed already."""
     passed = resemblance[dropped] >= threshold  # False for nan
     above = dropped[passed & (resemblance[dropped] < 1.0) & ~np.isin(dropped, list(viewed.values()))]
     order = above[np.lexsort((above, resemblance[above]))]
@@ -344,5 +348,6 @@ def _nearest(
 
 
 def _counted(verdicts: NDArray[np.str_]) -> dict[str, int]:
+    """Count verdicts by name."""
     names, counts = np.unique(verdicts, return_counts=True)
     return dict(zip(names.tolist(), counts.tolist(), strict=True))

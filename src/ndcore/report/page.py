@@ -1,4 +1,4 @@
-"""A report as a page of HTML, bounded in size whatever it is about."""
+"""Render a report as a page of HTML of bounded size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from ndcore.human import counted
 from ndcore.recipe import Recipe
 from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacked
 from ndcore.report.html import overview, page
-from ndcore.report.model import EXCERPT, MEMBERS, Cluster, Excerpt, Member, Report, Table, View, beginning, versions
+from ndcore.report.model import (
+    EXCERPT,
+    MEMBERS,
+    Excerpt,
+    Member,
+    Report,
+    ReportTable,
+    ShownCluster,
+    View,
+    truncate,
+    versions,
+)
 from ndcore.report.side_by_side import fragment
 from ndcore.report.style import SCRIPT, STYLE
 from ndcore.text.shingling import Shingling
@@ -26,10 +37,10 @@ VIEWS_BYTES = 2_500_000  # of all texts side by side
 
 
 def render(report: Report) -> str:
-    """The page of a report: one file that loads nothing, works without its script, and can be printed.
+    """Render a report as a page: one file that loads nothing, works without its script, and can be printed.
 
-    Names, texts and parameters are escaped, and cut where they are long, which the page says. It has at most some 4 MB for a
-    report with the bounds of `ndcore.report.model`. Equal reports give equal pages.
+    Names, texts and parameters are escaped. Long ones are cut, and the page says so. A report with the bounds of
+    `ndcore.report.model` has at most about 4 MB. Equal reports give equal pages.
     """
     sections = [
         _section("outcome", "Outcome", _outcome(report)),
@@ -48,11 +59,12 @@ def render(report: Report) -> str:
 
 
 def _section(name: str, title: str, body: str) -> str:
+    """Render a section under a heading."""
     return f'<section id="{name}" aria-labelledby="{name}-heading"><h2 id="{name}-heading">{title}</h2>\n{body}</section>'
 
 
 def _grid(caption: str, heads: Sequence[tuple[str, bool]], lines: str, kind: str = "") -> str:
-    """A table of rows that are HTML already; its columns are a name, and whether they hold numbers."""
+    """Render a table of rows that are HTML already; `heads` are names of columns, and whether they hold numbers."""
     names = "".join(f'<th scope="col"{_right(right)}>{name}</th>' for name, right in heads)
     about = f' class="{kind}"' if kind else ""
     return f"<table{about}><caption>{caption}</caption><thead><tr>{names}</tr></thead>\n<tbody>{lines}</tbody></table>"
@@ -62,7 +74,7 @@ def _grid(caption: str, heads: Sequence[tuple[str, bool]], lines: str, kind: str
 
 
 def _fitted(make: Callable[[int], str], limit: int, size: int) -> str:
-    """What `make` makes of the largest of limit, limit / 2, … characters for which it has at most `size` bytes."""
+    """Call `make` with limit, limit / 2, … characters until the result has at most `size` bytes; return it."""
     made = make(limit)
     while len(made.encode()) > size and limit > 8:
         limit //= 2
@@ -71,6 +83,7 @@ def _fitted(make: Callable[[int], str], limit: int, size: int) -> str:
 
 
 def _short(text: str, limit: int) -> str:
+    """Escape a text, and cut the middle of a long one."""
     head, middle, tail = elided(text, limit)
     if not middle:
         return visible(text)
@@ -78,23 +91,26 @@ def _short(text: str, limit: int) -> str:
 
 
 def _name(name: str) -> str:
+    """Render the name of a document."""
     return f"<bdi>{_fitted(lambda limit: _short(name, limit), NAME, NAME_BYTES)}</bdi>"
 
 
 def _text(text: str) -> str:
+    """Render a short text, cut where it is long."""
     return _fitted(lambda limit: _short(text, limit), 600, 3000)
 
 
 def _value(text: str) -> str:
+    """Render the value of a parameter."""
     return f"<code>{_fitted(lambda limit: _short(text, limit), VALUE, VALUE_BYTES)}</code>"
 
 
 def _snippet(excerpt: Excerpt) -> str:
-    """The first words, on one line."""
+    """Render the first words of an excerpt, on one line."""
     def first(limit: int) -> str:
-        start = beginning(excerpt.text, 4 * limit)
+        start = truncate(excerpt.text, 4 * limit)
         words: Text = b" ".join(start.split()) if isinstance(start, bytes) else " ".join(start.split())
-        shown = beginning(words, limit)
+        shown = truncate(words, limit)
         if len(shown) == len(words) and len(start) == excerpt.length:
             return visible(shown)
         whole: Text = shown.rpartition(b" ")[0] if isinstance(shown, bytes) else shown.rpartition(" ")[0]
@@ -104,13 +120,14 @@ def _snippet(excerpt: Excerpt) -> str:
 
 
 def _resemblance(member: Member) -> str:
+    """Write the resemblance of a member, marked where it is estimated."""
     if math.isnan(member.resemblance):
         return "–"
     return f"{'≈ ' if member.estimated else ''}{_three(member.resemblance)}"
 
 
 def _three(value: float) -> str:
-    """Three decimals, rounded down, so that nothing looks like 1 or like a threshold that it does not reach."""
+    """Write a number with three decimals, rounded down, so that it never looks like 1 or a threshold above it."""
     return "–" if math.isnan(value) else f"{math.floor(value * 1000 + 1e-9) / 1000:.3f}"
 
 
@@ -118,6 +135,7 @@ def _three(value: float) -> str:
 
 
 def _outcome(report: Report) -> str:
+    """Render the classes of all documents, as a bar and a table, and the notes."""
     total = max(1, sum(part.documents for part in report.parts))
     counts = [(spelt(part.name[:NAME]), part.documents) for part in report.parts]
     bar = stacked(counts, "stack", "Documents by what became of them")
@@ -134,10 +152,12 @@ def _outcome(report: Report) -> str:
 
 
 def _share(share: float) -> str:
+    """Write a share as a percentage."""
     return "< 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
 
 
 def _charts(report: Report) -> str:
+    """Render the histograms of cluster sizes and resemblances."""
     sizes = size_bars(report.sizes)
     bars = resemblance_bars(report.resemblances, report.threshold)
     if not sizes and not bars:
@@ -159,6 +179,7 @@ def _chart(
     name: str, title: str, what: str, counted: str, bars: Sequence[Bar], mark: tuple[float, str] | None, end: str,
     note: str,
 ) -> str:
+    """Render a histogram with its numbers in a table."""
     lines = "".join(f'<tr><td>{bar.label}</td><td class="number">{bar.number:,}</td></tr>' for bar in bars if bar.number)
     numbers = _grid(title, ((what, False), (counted, True)), lines)
     return (
@@ -172,6 +193,7 @@ def _chart(
 
 
 def _clusters(report: Report) -> str:
+    """Render the table of clusters."""
     if not report.clusters:
         return '<p class="faint">There are none: no document stands for another.</p>'
     total, shown = len(report.sizes), len(report.clusters)
@@ -187,7 +209,8 @@ def _clusters(report: Report) -> str:
     )
 
 
-def _cluster(number: int, cluster: Cluster, names: list[str]) -> str:
+def _cluster(number: int, cluster: ShownCluster, names: list[str]) -> str:
+    """Render the row of a cluster."""
     bar = stacked([(name, cluster.verdicts.get(name, 0)) for name in names], "mini")
     classes = ", ".join(f"{cluster.verdicts[name]:,} {_text(name)}" for name in names if name in cluster.verdicts)
     snippet = f'<p class="snippet" dir="auto">{_snippet(cluster.excerpt)}</p>' if cluster.excerpt else ""
@@ -202,7 +225,8 @@ def _cluster(number: int, cluster: Cluster, names: list[str]) -> str:
     )
 
 
-def _members(cluster: Cluster) -> str:
+def _members(cluster: ShownCluster) -> str:
+    """Render the members of a cluster, which unfold."""
     lines = "".join(
         f"<tr><td>{_name(member.name)}</td><td>{_text(member.verdict)}</td>"
         f'<td class="number">{_resemblance(member)}</td></tr>'
@@ -221,6 +245,7 @@ def _members(cluster: Cluster) -> str:
 
 
 def _views(report: Report) -> str:
+    """Render the pairs of documents side by side."""
     if not report.clusters:
         return '<p class="faint">There is nothing to compare.</p>'
     if report.shingling is None or callable(report.shingling.unit):
@@ -251,22 +276,24 @@ def _views(report: Report) -> str:
 
 
 def _viewed(title: str, text: str, views: Sequence[str]) -> str:
+    """Render views under a heading."""
     return f'<h3>{title}</h3><p class="faint">{text}</p>{"".join(views)}' if views else ""
 
 
 def _never_refusing(shingling: Shingling) -> Shingling:
-    """The same, but for texts that are too short, as excerpts may be."""
+    """Return the shingling with another rule for texts that are too short, as excerpts may be."""
     if shingling.short != "error":
         return shingling
     return Shingling.from_recipe(Recipe({**shingling.recipe.parameters, "short": "whole"}))
 
 
 def _view(place: str, view: View, shingling: Shingling, size: int, cluster: str | None) -> str:
+    """Render two documents side by side, which unfold."""
     sides, member = (view.excerpt, view.view), view.member
     names = _plain(view.name), _plain(member.name)
 
     def compared(limit: int) -> str:
-        a, b = (beginning(side.text, limit) for side in sides)
+        a, b = (truncate(side.text, limit) for side in sides)
         found = passages(a, b, shingling)
         notes = [
             f"Of {side}, the first {len(text):,} of {whole.length:,} {'bytes' if isinstance(text, bytes) else 'characters'} "
@@ -287,6 +314,7 @@ def _view(place: str, view: View, shingling: Shingling, size: int, cluster: str 
 
 
 def _plain(name: str) -> str:
+    """Cut a long name, without markup."""
     head, middle, tail = elided(name, NAME)
     return f"{head} … {len(middle):,} characters … {tail}" if middle else name
 
@@ -294,7 +322,8 @@ def _plain(name: str) -> str:
 # ---- tables and parameters
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
+    """Render one of the other tables of the report."""
     text = f'<p class="faint">{_text(table.text)}</p>'
     if not table.rows:
         return text
@@ -310,16 +339,19 @@ def _table(table: Table) -> str:
 
 
 def _right(right: bool) -> str:
+    """Return the attribute of a cell with a number."""
     return ' class="number"' if right else ""
 
 
 def _cell(value: str | int | float) -> str:
+    """Render the value of a cell."""
     if isinstance(value, str):
         return _name(value)
     return f"{value:,}" if isinstance(value, int) else _three(value)
 
 
 def _making(report: Report) -> str:
+    """Render the parameters that decide the result."""
     rows = [*report.parameters, ("recipe id", report.recipe[0]), ("recipe", report.recipe[1]), *versions()]
     if report.command is not None:
         rows.insert(0, ("command", report.command))

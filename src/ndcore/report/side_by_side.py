@@ -1,4 +1,4 @@
-"""Two texts side by side as HTML."""
+"""Two texts side by side as an HTML table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONG = 1200  # characters of a shared passage from which its middle is folded aw
 
 
 def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "B"), prefix: str = "") -> str:
-    """The passages of two texts side by side, as an HTML table.
+    """Render the passages of two texts side by side, as an HTML table.
 
     Parameters
     ----------
@@ -20,9 +20,9 @@ def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "
         The texts that `found` was found in.
     found : Passages
     names : (str, str)
-        What the columns are called.
+        Headings of the columns.
     prefix : str
-        What ids begin with, where a page has several such tables: letters, digits and hyphens.
+        Prefix of ids, for a page with several such tables: letters, digits and hyphens.
 
     Notes
     -----
@@ -48,7 +48,7 @@ def _box(content: str) -> str:
 
 
 class _Column:
-    """The cells of one text. What stands between passages goes with the one before it."""
+    """The cells of one text. Text between passages goes with the passage before it."""
 
     def __init__(self, text: Text, passages: list[Passage], own: str, other: str, other_name: str) -> None:
         self.text, self.own, self.other, self.other_name = text, own, other, spelt(other_name)
@@ -57,13 +57,16 @@ class _Column:
         self.around = {p.first: bounds for p, bounds in zip(passages, zip(begins, ends, strict=True), strict=False)}
 
     def cell(self, passages: list[Passage], aligned: bool) -> str:
+        """Render the passages of one cell."""
         return "".join(self._shared(p, aligned) if p.number else self._alone(p) for p in passages)
 
     def _alone(self, p: Passage) -> str:
+        """Render a passage that this text alone has."""
         body = self._boxed(p, f"<mark>{visible(self.text[p.start : p.end])}</mark>")
         return f'<div class="nd-alone"><span class="nd-sign" title="only here">≠</span>{body}</div>'
 
     def _shared(self, p: Passage, aligned: bool) -> str:
+        """Render a shared passage as a link to its other place."""
         note = "again" if p.repeat else "" if aligned else "moved"
         label = f"shared passage {p.number}{note and ', ' + note}: go to it in {self.other_name}"
         identity = "" if p.repeat else f' id="{self.own}{p.number}"'
@@ -74,12 +77,13 @@ class _Column:
         )
 
     def _boxed(self, p: Passage, body: str) -> str:
+        """Put a passage in a box with the text around it."""
         begin, end = self.around[p.first]
         before, after = visible(self.text[begin : p.start]).lstrip(), visible(self.text[p.end : end]).rstrip()
         return _box(_dimmed(before) + body + _dimmed(after))
 
     def _folded(self, p: Passage) -> str:
-        """A shared passage; the middle of a long one unfolds."""
+        """Render the text of a shared passage; the middle of a long one unfolds."""
         part = self.text[p.start : p.end]
         text, was_bytes = decoded(part), isinstance(part, bytes)
         head, middle, tail = elided(text, LONG)

@@ -1,4 +1,4 @@
-"""What the page of a report looks like, and the little that a script adds: a table that can be sorted and filtered."""
+"""The style of the page of a report, and its script, which sorts and filters a table."""
 
 from __future__ import annotations
 
