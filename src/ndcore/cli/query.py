@@ -11,8 +11,8 @@ from ndcore.cli.named_document import load_document
 from ndcore.cli.options import INPUT, OUTPUT, Commands, RecordOptions, add_json, add_record
 from ndcore.cli.summary import printable
 from ndcore.cli.values import positive, threshold
-from ndcore.collection.clustering import Policy
 from ndcore.collection.collection import Collection, Resembling
+from ndcore.collection.settings import Policy
 from ndcore.files.errors import UsageError
 from ndcore.human import counted
 

@@ -1,21 +1,5 @@
 """The slots of a collection: one table of what lies on its shelf, and how a slot is read.
 
-slot         what                                                   written by             read by
-===========  =====================================================  =====================  ============================
-sketches/…   sketches of consecutive documents                      fourphase              fourphase, collection
-read         how many documents were sketched (unfinished only)     fourphase              fourphase
-documents    the leader of each document, and how it is the same    fourphase              fourphase, collection
-slabs        (lowest, highest value, entries) of each slab          phases                 phases, collection
-entries/…    sorted entries (value, document) of a slab             phases                 phases, collection
-runs/…       documents that hold a value in common (until paired)   phases                 phases, fourphase
-ranges       (first, last document, pairs) (unfinished only)        phases                 phases
-pairs/…      pairs of documents, and what their samples share       phases                 clusterings, clusterreport
-paired       common values: value, holders, example                 fourphase              fourphase
-clusters     labels, classes, resemblances, chains                  collection             collection
-ids          ids of documents, in their order and sorted            collection             names
-places       where documents stand in files (checked there)         commands/clustering    files/provenance
-===========  =====================================================  =====================  ============================
-=======
 A slot is a file of a collection, or an entry in memory. Slots with parts have one file a part, as ``pairs/00000000``.
 `SLOTS` says for each what it holds, which modules write and read it, and how long it lives.
 
