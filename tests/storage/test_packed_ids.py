@@ -27,7 +27,7 @@ def test_what_is_added_comes_back(parts):
         assert listed(made) == before
         assert len(made) == len(before)
     assert list(made.encoded()) == [x.encode("utf-8", "surrogatepass") for x in before]
-    assert [made.shown(x) for x in made.encoded()] == before
+    assert [made.decode(x) for x in made.encoded()] == before
     assert listed(made.trimmed()) == before
     assert made.hashes().tolist() == [hash(x) for x in made.encoded()]
     made.check()
@@ -40,15 +40,15 @@ def test_rows_are_taken_in_any_order(strings, data):
     expected = [[*strings, b"last"][row] for row in rows.tolist()]
     assert made[rows].tolist() == expected
     assert made[rows].dtype.kind == made.kind == "S"
-    assert listed(made.taken(rows)) == expected
-    assert [made.at(row) for row in rows.tolist()] == expected
+    assert listed(made.take(rows)) == expected
+    assert [made.bytes_at(row) for row in rows.tolist()] == expected
 
 
 def test_many_rows_are_taken_in_pieces(monkeypatch):
-    monkeypatch.setattr("ndcore.storage.packed_ids.AT_ONCE", 3)
+    monkeypatch.setattr("ndcore.storage.packed_ids.ROWS_AT_ONCE", 3)
     strings = [str(i) * (i % 4) for i in range(20)]
     rows = np.arange(19, -1, -1)
-    assert listed(PackedStrings.of(strings, True).taken(rows)) == strings[::-1]
+    assert listed(PackedStrings.of(strings, True).take(rows)) == strings[::-1]
 
 
 def test_what_is_mapped_is_not_written_to():
@@ -78,6 +78,6 @@ def test_str_that_are_no_utf_8_are_refused(data, ends):
     made = PackedStrings.restored(True, np.frombuffer(data, np.uint8), np.array(ends), 2, "some.ndh")
     with pytest.raises(ValueError, match=r"codec|inside of a character"):
         made.check()
-    with pytest.raises(CorruptFile, match=r"some\.ndh: an id is no text"):
+    with pytest.raises(CorruptFile, match=r"some\.ndh: an id is not text"):
         made[np.array([0, 1])]
     assert PackedStrings.restored(False, np.frombuffer(data, np.uint8), np.array(ends), 2).check() is None

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import Ints
-from ndcore.sketch.file_format import packed_ids
 from ndcore.storage.container import CorruptFile
+from ndcore.storage.packed_ids import PackedStrings, pack_ids
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Names"]
@@ -34,17 +34,19 @@ class Names:
     def __init__(self, arrays: dict[str, NDArray[Any]], n: int, place: str = "ids") -> None:
         self.n, self._place = n, place
         self._numbers, self._order = arrays.get("ids"), arrays.get("order")
-        self._text, self._offsets, self._keys = arrays.get("id_bytes"), arrays.get("id_offsets"), arrays.get("keys")
+        self._keys, self._strings = arrays.get("keys"), None
         lengths = [len(x) for x in (self._numbers, self._keys, self._order) if x is not None]
-        if self._offsets is not None:
-            lengths.append(len(self._offsets) - 1)
+        if "id_bytes" in arrays and "id_offsets" in arrays:
+            ends = arrays["id_offsets"]
+            self._strings = PackedStrings(True, arrays["id_bytes"], ends, len(ends) - 1)
+            lengths.append(len(self._strings))
         if any(length != n for length in lengths):
             raise CorruptFile(f"{place}: there are {n} documents, and ids for {', '.join(map(str, lengths))}")
 
     @property
     def given(self) -> bool:
         """Whether there are ids; else positions stand for them."""
-        return self._numbers is not None or self._text is not None
+        return self._numbers is not None or self._strings is not None
 
     @staticmethod
     def packed(ids: Sequence[Any] | Iterable[Any]) -> dict[str, NDArray[Any]]:
@@ -53,7 +55,7 @@ class Names:
         TypeError for ids that are neither all integers nor all str; ValueError for one of more than 65,535 bytes.
         """
         listed = list(ids)
-        arrays = packed_ids(listed)
+        arrays = pack_ids(listed)
         if "ids" in arrays:
             return {**arrays, "order": np.argsort(arrays["ids"], kind="stable").astype(np.uint32)}
         longest = int(np.diff(arrays["id_offsets"]).max(initial=0))
@@ -71,15 +73,14 @@ class Names:
             raise IndexError(f"there is no document {position}; positions are 0 to {self.n - 1}")
         if self._numbers is not None:
             return int(self._numbers[position])
-        if self._text is None or self._offsets is None:
+        if self._strings is None:
             return position
-        begin, end = int(self._offsets[position]), int(self._offsets[position + 1])
-        if not 0 <= begin <= end <= len(self._text):
-            raise self._corrupt(f"the id of document {position} lies outside the ids")
         try:
-            return self._text[begin:end].tobytes().decode("utf-8", "surrogatepass")
+            return self._strings.decode(self._strings.bytes_at(position))
         except UnicodeDecodeError as error:
             raise self._corrupt(f"the id of document {position} is not text: {error}") from error
+        except ValueError as error:
+            raise self._corrupt(f"the id of document {position} {error}") from error
 
     def _corrupt(self, fault: str) -> CorruptFile:
         """Return the error to raise where ids are damaged."""
@@ -87,7 +88,7 @@ class Names:
 
     def positions(self, ident: Any) -> Ints:
         """Return the documents with this id, ascending; KeyError for an unknown id, TypeError for one of another kind."""
-        kind = str if self._text is not None else int
+        kind = str if self._strings is not None else int
         if not isinstance(ident, (str, int, np.integer)) or isinstance(ident, str) != (kind is str):
             raise TypeError(f"ids are {kind.__name__} here, got {ident!r}")
         found = self._positions(ident)
@@ -97,7 +98,7 @@ class Names:
 
     def _positions(self, ident: Any) -> Ints:
         """Return the documents with this id of the right kind, ascending; none for an unknown one."""
-        if self._numbers is None and self._text is None:
+        if self._numbers is None and self._strings is None:
             return np.array([ident] if 0 <= ident < self.n else [], np.int64)
         assert self._order is not None
         if self._numbers is not None:

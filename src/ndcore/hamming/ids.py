@@ -1,4 +1,4 @@
-"""Ids of rows: counted positions, integers, str or bytes."""
+"""Ids of the rows of an index: positions, integers, str or bytes, looked up both ways."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ __all__ = ["RowIds", "as_ids"]
 
 
 KINDS = {"i": "integers", "u": "integers", "U": "str", "S": "bytes"}
-TAIL = 4096  # rows past the sorted ones that a look-up reads through
+TAIL = 4096  # unsorted rows at the end that a look-up scans
 
 
 def as_ids(ids: ArrayLike) -> NDArray[Any] | PackedStrings:
-    """Ids in one dimension, as an array of int64 or of unsigned integers, or as str or bytes; TypeError for what is none
-    of them, or mixed."""
+    """Convert ids in one dimension to an array of int64 or unsigned integers, or to packed str or bytes.
+
+    TypeError for other types, and where types are mixed.
+    """
     given = [ids] if isinstance(ids, (int, str, bytes)) else ids
     if not isinstance(given, (list, tuple)):
         array = np.atleast_1d(np.asarray(given))
@@ -30,12 +32,12 @@ def as_ids(ids: ArrayLike) -> NDArray[Any] | PackedStrings:
             return array.astype(np.int64 if array.dtype.kind == "i" else array.dtype.newbyteorder("="), copy=False)
         if array.dtype.kind in "US" and not array.size:
             return PackedStrings.of([], array.dtype.kind == "U")
-        given = array.tolist()  # what pandas, pyarrow and others make of str
+        given = array.tolist()  # str from pandas, pyarrow and others
     return _listed(given)
 
 
 def _listed(given: Sequence[Any]) -> NDArray[Any] | PackedStrings:
-    """Ids of a list. NumPy by itself would make floats of [1, 2^63], and str of ["a", 1]."""
+    """Convert a list of ids. NumPy would make floats of [1, 2^63], and str of ["a", 1]."""
     kind = next((kind for kind in (str, bytes) if len(given) and isinstance(given[0], kind)), (int, np.integer))
     for id in given:
         if isinstance(id, bool) or not isinstance(id, (int, np.integer, str, bytes)):
@@ -55,34 +57,34 @@ def _listed(given: Sequence[Any]) -> NDArray[Any] | PackedStrings:
 
 
 def _kind(ids: NDArray[Any] | PackedStrings) -> str:
-    """What ids are, in words."""
+    """Name the kind of ids, for messages."""
     return KINDS[ids.kind if isinstance(ids, PackedStrings) else ids.dtype.kind]
 
 
 class RowIds:
-    """The ids of rows 0, 1, …, to which more are added at the end.
+    """Ids of rows 0, 1, …; `extended` adds rows at the end.
 
-    Until ids are given or rows dropped, the id of a row is its number.
+    Until ids are given or rows are dropped, the id of a row is its number.
     """
 
     def __init__(self, counted: bool) -> None:
-        self.counted = counted  # ids are given out by counting
+        self.counted = counted  # ids are assigned by counting
         self.count = 0  # rows
-        self._next = 0  # the next id to give out
-        self._ids: NDArray[Any] | PackedStrings | None = None  # with room at the end; None: row i has id i
-        self._order = np.empty(0, np.int64)  # the first rows by ascending id, or by the hashes of strings
-        self._hashes = np.empty(0, np.int64)  # these, ascending
+        self._next = 0  # the next id to assign
+        self._ids: NDArray[Any] | PackedStrings | None = None  # with spare room at the end; None: row i has id i
+        self._order = np.empty(0, np.int64)  # the first rows, by ascending id or by the hashes of strings
+        self._hashes = np.empty(0, np.int64)  # hashes of these rows, ascending
 
     @classmethod
     def of(cls, ids: NDArray[Any] | PackedStrings | None, count: int, following: int | None) -> RowIds:
-        """These ids (None: counted from 0), how many, the next one where they are counted."""
+        """Wrap the ids of `count` rows; None: 0, 1, …. `following` is the next id where ids are counted."""
         made = cls(following is not None)
         made._ids, made.count, made._next = ids, count, following or 0
         return made
 
     @classmethod
     def restored(cls, ids: NDArray[Any] | PackedStrings | None, count: int, following: int | None) -> RowIds:
-        """Those of a file; ValueError where they do not fit each other."""
+        """Wrap the ids of a file. ValueError where they do not fit each other."""
         if ids is not None and not isinstance(ids, PackedStrings) and (ids.dtype.kind not in "iu" or ids.shape != (count,)):
             raise ValueError(f"it has {count} fingerprints and ids of {ids.dtype} {ids.shape}")
         counted = count if following is None else following
@@ -91,24 +93,24 @@ class RowIds:
         return cls.of(ids, count, following)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is found again where it is needed: hashes differ between processes."""
+        """Leave out the order and the hashes, which differ between processes; a look-up rebuilds them."""
         return {**self.__dict__, "_order": np.empty(0, np.int64), "_hashes": np.empty(0, np.int64)}
 
     @property
     def kind(self) -> str:
-        """What the ids are, in words."""
+        """Kind of the ids, in words."""
         return KINDS["i"] if self._ids is None else _kind(self._ids)
 
     @property
     def stored(self) -> NDArray[Any] | PackedStrings | None:
-        """The ids of all rows, without room at the end, or None where they are 0, 1, …"""
+        """Ids of all rows, without spare room; None where they are 0, 1, …"""
         if self._ids is None:
             return None
         return self._ids.trimmed() if isinstance(self._ids, PackedStrings) else self._ids[:self.count]
 
     @property
     def following(self) -> int | None:
-        """The next id by counting; None where ids are given."""
+        """The next id where ids are counted; else None."""
         return self._next if self.counted else None
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:
@@ -117,8 +119,10 @@ class RowIds:
         return np.asarray(self._ids[:self.count][rows])
 
     def extended(self, ids: ArrayLike | None, n: int) -> RowIds:
-        """These and n rows more; these stay as they are. TypeError or ValueError where the ids are not n or of another
-        kind."""
+        """Return these ids and n more; this object does not change.
+
+        TypeError or ValueError where the given ids are not n, or are of another kind.
+        """
         given: NDArray[Any] | PackedStrings | None
         if ids is None:
             if not self.counted:
@@ -132,7 +136,7 @@ class RowIds:
         return made
 
     def _checked(self, given: NDArray[Any] | PackedStrings, n: int) -> NDArray[Any] | PackedStrings:
-        """Ids for n more rows."""
+        """Check the ids given for n more rows."""
         if len(given) != n:
             raise ValueError(f"{len(given)} ids for {n} fingerprints; give one for each")
         if self.counted:
@@ -142,29 +146,29 @@ class RowIds:
         return given
 
     def _with(self, given: NDArray[Any] | PackedStrings) -> NDArray[Any] | PackedStrings:
-        """These ids and the given ones, with room at the end: the same array where it has had room."""
+        """Append the given ids, in the spare room of the array where it is large enough."""
         if self._ids is None or not self.count:
             return given if isinstance(given, PackedStrings) else given.copy()
         if not len(given):
-            return self._ids  # there is nothing to write into what may be a mapped file
+            return self._ids  # which may be a mapped file: never write to it
         if isinstance(given, PackedStrings):
             assert isinstance(self._ids, PackedStrings)  # they are of the same kind
             return self._ids.extended(given)
         assert not isinstance(self._ids, PackedStrings)
-        held, dtype = self._ids, _common(self._ids[:self.count], given)
-        if self.count + len(given) > len(held) or dtype != held.dtype:
-            held = np.empty(max(2 * self.count, self.count + len(given)), dtype)
-            held[:self.count] = self._ids[:self.count]
-        held[self.count:self.count + len(given)] = given
-        return held
+        array, dtype = self._ids, _common_dtype(self._ids[:self.count], given)
+        if self.count + len(given) > len(array) or dtype != array.dtype:
+            array = np.empty(max(2 * self.count, self.count + len(given)), dtype)
+            array[:self.count] = self._ids[:self.count]
+        array[self.count:self.count + len(given)] = given
+        return array
 
     def kept(self, rows: Ints) -> RowIds:
-        """Those of these rows only, ascending, numbered anew."""
-        ids = self._ids.taken(rows) if isinstance(self._ids, PackedStrings) else self[rows].copy()
+        """Keep the ids of these rows only, which ascend and are numbered anew."""
+        ids = self._ids.take(rows) if isinstance(self._ids, PackedStrings) else self[rows].copy()
         return RowIds.of(ids, len(rows), self.following)
 
     def rows_of(self, ids: ArrayLike, removed: NDArray[np.bool_] | None) -> Ints:
-        """Rows that have these ids, but removed ones; KeyError names the first id without any."""
+        """Find the rows that have these ids, without removed ones. KeyError names the first id that has none."""
         asked = as_ids(ids)
         if self.count and len(asked) and _kind(asked) != self.kind:
             raise TypeError(f"this index has {self.kind} as ids, got {_kind(asked)}")
@@ -186,30 +190,30 @@ class RowIds:
         return rows
 
     def _rows_of_strings(self, asked: PackedStrings, removed: NDArray[np.bool_] | None) -> Ints:
-        """The same where ids are strings: by their hashes, then compared."""
+        """Find rows by ids that are strings: by their hashes, then by comparison."""
         names = list(dict.fromkeys(asked.encoded()))
-        held = self._ids if isinstance(self._ids, PackedStrings) and self.count else PackedStrings.of([], asked.text)
-        if len(held) - len(self._order) > TAIL:
-            hashes = held.hashes()
+        stored = self._ids if isinstance(self._ids, PackedStrings) and self.count else PackedStrings.of([], asked.text)
+        if len(stored) - len(self._order) > TAIL:
+            hashes = stored.hashes()
             self._order = np.argsort(hashes, kind="stable")
             self._hashes = hashes[self._order]
         tail: dict[bytes, list[int]] = {}
-        for row, name in enumerate(held.encoded(len(self._order)), len(self._order)):
+        for row, name in enumerate(stored.encoded(len(self._order)), len(self._order)):
             tail.setdefault(name, []).append(row)
         hashes = hashes_of(names, len(names))
         first, last = (np.searchsorted(self._hashes, hashes, side).tolist() for side in ("left", "right"))
         rows: list[int] = []
         for name, a, b in zip(names, first, last, strict=True):
-            found = [row for row in self._order[a:b].tolist() if held.at(row) == name] + tail.get(name, [])
+            found = [row for row in self._order[a:b].tolist() if stored.bytes_at(row) == name] + tail.get(name, [])
             if removed is not None:
                 found = [row for row in found if not removed[row]]
             if not found:
-                raise KeyError(f"no fingerprint has the id {asked.shown(name)!r}")
+                raise KeyError(f"no fingerprint has the id {asked.decode(name)!r}")
             rows += found
         return np.array(rows, np.int64)
 
     def _found(self, wanted: NDArray[Any]) -> Ints:
-        """Rows that have these integers, of the dtype of those here."""
+        """Find the rows whose ids are these integers, given in the dtype of the ids."""
         if self._ids is None or isinstance(self._ids, PackedStrings):
             return wanted[(wanted >= 0) & (wanted < self.count)]
         array = self._ids[:self.count]
@@ -222,13 +226,13 @@ class RowIds:
                                tail[np.isin(array[tail], wanted)]]).astype(np.int64)
 
 
-def _common(held: NDArray[Any], given: NDArray[Any]) -> np.dtype[Any]:
-    """A dtype that has the ids of both; where one is signed and one is not, integers that both are."""
-    dtype = np.promote_types(held.dtype, given.dtype)
+def _common_dtype(stored: NDArray[Any], given: NDArray[Any]) -> np.dtype[Any]:
+    """Choose a dtype that holds both; TypeError where it would need both negative numbers and numbers above 2^63."""
+    dtype = np.promote_types(stored.dtype, given.dtype)
     if dtype.kind != "f":
         return dtype
-    for a, b in ((held, given), (given, held)):
+    for a, b in ((stored, given), (given, stored)):
         if b.min() >= 0 if a.dtype.kind == "u" else b.max() < 1 << 63:
             return np.dtype(np.uint64 if a.dtype.kind == "u" else np.int64)
     wrong = given.min() if given.min() < 0 else given.max()
-    raise TypeError(f"ids that are integers are all int64 or all uint64, got {wrong} where this index has {held.dtype}")
+    raise TypeError(f"ids that are integers are all int64 or all uint64, got {wrong} where this index has {stored.dtype}")

@@ -1,9 +1,7 @@
-"""What a file of sketches must be like, and how ids lie in it. The file itself: container.py."""
+"""What a file of sketches must be like. The file itself: container.py."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from ndcore._greedy import first_wrong
 from ndcore._types import Arrays
 from ndcore.recipe import Recipe
 
-__all__ = ["check_arrays", "check_values", "packed_ids", "packed_values", "unpacked_ids", "unpacked_values"]
+__all__ = ["check_arrays", "check_values", "pack_values", "unpack_values"]
 
 NAMES = {
     "minhash": ("num_perm", "bits", "method"), "bottom": ("size", "bits"), "mod": ("modulus", "size"),
@@ -104,7 +102,7 @@ def _check_moduli(recipe: Recipe, arrays: Arrays) -> None:
         raise ValueError(f"the recipe's modulus is {modulus!r}")
 
 
-def packed_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
+def pack_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
     """Values as they lie in a file: those of bottom sketches of 32 or 40 bits in as many, uint8 (n, 4) or (n, 5), lowest
     byte first."""
     if recipe["kind"] != "bottom" or recipe["bits"] == 64:
@@ -112,8 +110,8 @@ def packed_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : recipe["bits"] // 8])
 
 
-def unpacked_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
-    """The values in a file as they are worked with; ValueError where they do not lie as `packed_values` lays them."""
+def unpack_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
+    """The values in a file as they are worked with; ValueError where they do not lie as `pack_values` lays them."""
     if recipe["kind"] != "bottom" or recipe["bits"] == 64:
         return values
     if recipe["bits"] not in (32, 40):
@@ -126,26 +124,3 @@ def unpacked_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
     whole = np.zeros((len(values), 8), np.uint8)
     whole[:, :size] = values
     return np.asarray(whole.view("<u8")[:, 0].astype(np.uint64))
-
-
-def packed_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, NDArray[Any]]:
-    """The arrays that stand for ids in a file. TypeError for ids that are neither all str nor all int64."""
-    if all(isinstance(i, (int, np.integer)) and -(2**63) <= i < 2**63 for i in ids):
-        return {"ids": np.array(ids, np.int64)}
-    if not all(isinstance(i, str) for i in ids):
-        raise TypeError("ids that can be saved are all str or all integers of 64 bits")
-    encoded = [str(i).encode("utf-8", "surrogatepass") for i in ids]
-    ends = np.cumsum([0, *map(len, encoded)])
-    return {"id_bytes": np.frombuffer(b"".join(encoded), np.uint8), "id_offsets": ends.astype(np.int64)}
-
-
-def unpacked_ids(arrays: Arrays) -> list[str] | list[int] | None:
-    """The ids in the arrays of a file; None where there are none."""
-    if "ids" in arrays:
-        return [int(i) for i in arrays["ids"]]
-    if "id_bytes" not in arrays:
-        return None
-    data, ends = arrays["id_bytes"].tobytes(), arrays["id_offsets"].tolist()
-    if not ends or ends[0] != 0 or ends[-1] != len(data) or sorted(ends) != ends:
-        raise ValueError("the offsets of the ids do not fit")
-    return [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)]

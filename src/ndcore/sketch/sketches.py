@@ -17,8 +17,9 @@ from ndcore.readonly import frozen, private
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sample_sizes, signature_sizes
 from ndcore.sketch.comparison import Comparison, Method, Quantity
-from ndcore.sketch.file_format import check_arrays, check_values, packed_ids, packed_values, unpacked_ids, unpacked_values
+from ndcore.sketch.file_format import check_arrays, check_values, pack_values, unpack_values
 from ndcore.storage import container
+from ndcore.storage.packed_ids import pack_ids, unpack_ids
 
 __all__ = ["Sketches", "load"]
 
@@ -322,14 +323,14 @@ class Sketches:
                 "use a function of a module as unit"
             )
         arrays: dict[str, NDArray[Any]] = {
-            "values": packed_values(self.recipe, self.values), "sizes": self.sizes, "sizes_exact": self.sizes_exact,
+            "values": pack_values(self.recipe, self.values), "sizes": self.sizes, "sizes_exact": self.sizes_exact,
             "valid": self.valid,
         }
         for name in ("offsets", "digests", "moduli"):
             if getattr(self, name) is not None:
                 arrays[name] = getattr(self, name)
         if self.ids is not None:
-            arrays.update(packed_ids(self.ids))
+            arrays.update(pack_ids(self.ids))
         header = {"recipe": self.recipe.to_json(), "recipe_id": self.recipe.id}
         container.write(path, KIND, header, arrays, durable=durable)
 
@@ -376,13 +377,13 @@ def load(path: str | os.PathLike[str], mmap: bool = False, *, verify: bool = Tru
         recipe = Recipe.from_json(header["recipe"])
         if recipe.id != header["recipe_id"]:
             raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
-        arrays["values"] = unpacked_values(recipe, arrays["values"])
+        arrays["values"] = unpack_values(recipe, arrays["values"])
         check_arrays(recipe, arrays)
         if verify:
             check_values(recipe, arrays["values"], arrays.get("offsets"), arrays.get("moduli"))
         return Sketches._kinds.get(recipe["kind"], Sketches)(
             arrays["values"], recipe, offsets=arrays.get("offsets"), sizes=arrays["sizes"],
-            sizes_exact=arrays["sizes_exact"], valid=arrays["valid"], ids=unpacked_ids(arrays),
+            sizes_exact=arrays["sizes_exact"], valid=arrays["valid"], ids=unpack_ids(arrays),
             digests=arrays.get("digests"), moduli=arrays.get("moduli"),
         )
     except (KeyError, ValueError, TypeError, IndexError, UnicodeDecodeError) as error:

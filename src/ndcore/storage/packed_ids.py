@@ -1,9 +1,13 @@
-"""Many str, or many bytes, end to end in one array, each as long as it is."""
+"""Ids in memory and in files: integers in one array, or strings end to end in an array of bytes.
+
+Every store of ids in the package keeps its strings in a `PackedStrings`: rows of an index (`hamming.ids`), documents of a
+collection (`collection.ids`), and files of sketches, by `pack_ids` and `unpack_ids`.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,23 +16,22 @@ from numpy.typing import NDArray
 from ndcore._types import Ints
 from ndcore.storage.container import CorruptFile
 
-__all__ = ["PackedStrings"]
+__all__ = ["PackedStrings", "hashes_of", "pack_ids", "unpack_ids"]
 
-
-AT_ONCE = 1 << 16
+ROWS_AT_ONCE = 1 << 16
 
 
 class PackedStrings:
-    """Strings 0, 1, …, which never change; more come at the end.
+    """Immutable strings 0, 1, …, end to end; `extended` makes a longer one that shares its memory.
 
     Attributes
     ----------
     text : bool
-        str, which lie as UTF-8 (with surrogatepass), or bytes.
+        str, stored as UTF-8 (with surrogatepass); otherwise bytes.
     data : uint8
-        One after another; there may be room at the end.
+        The bytes of all strings, one after another. Spare room may follow.
     ends : int64
-        String i is data[ends[i]:ends[i + 1]]; there may be room at the end.
+        String i is data[ends[i]:ends[i + 1]]. Spare room may follow.
     count : int
     """
 
@@ -36,20 +39,22 @@ class PackedStrings:
         self.text, self.data, self.ends, self.count, self._place = text, data, ends, count, place
 
     @classmethod
-    def of(cls, given: Iterable[str] | Iterable[bytes], text: bool) -> PackedStrings:
-        """These, one copied after another."""
-        listed = [x.encode("utf-8", "surrogatepass") if isinstance(x, str) else x for x in given]
-        ends = np.cumsum([0, *map(len, listed)], dtype=np.int64)
-        return cls(text, np.frombuffer(b"".join(listed), np.uint8), ends, len(listed))
+    def of(cls, strings: Iterable[str] | Iterable[bytes], text: bool) -> PackedStrings:
+        """Copy strings, one after another."""
+        encoded = [x.encode("utf-8", "surrogatepass") if isinstance(x, str) else x for x in strings]
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        return cls(text, np.frombuffer(b"".join(encoded), np.uint8), ends, len(encoded))
 
     @classmethod
     def restored(
         cls, text: bool, data: NDArray[Any], ends: NDArray[Any], count: int, place: str = "strings",
     ) -> PackedStrings:
-        """Those of a file, which `place` names; ValueError where they do not fit each other. What is between the ends is not
-        looked at: `check` does that."""
-        sound = data.dtype == np.uint8 and data.ndim == 1 and ends.dtype == np.int64 and ends.shape == (count + 1,)
-        if not (sound and ends[0] == 0 and ends[-1] == len(data)):
+        """Wrap the arrays of a file, named by `place`. ValueError where they do not fit each other.
+
+        Only the first and the last end are read: `check` reads the others.
+        """
+        fits = data.dtype == np.uint8 and data.ndim == 1 and ends.dtype == np.int64 and ends.shape == (count + 1,)
+        if not (fits and ends[0] == 0 and ends[-1] == len(data)):
             raise ValueError(f"{count} ids do not lie in {data.dtype} {data.shape} as {ends.dtype} {ends.shape} says")
         return cls(text, data, ends, count, place)
 
@@ -57,12 +62,12 @@ class PackedStrings:
         return self.count
 
     def check(self) -> None:
-        """ValueError where a string ends before it begins, or str are not in UTF-8. O(bytes)."""
+        """Raise ValueError where a string ends before it begins, or a str is not UTF-8. O(bytes)."""
         ends = self.ends[:self.count + 1]
         if (np.diff(ends) < 0).any():
             raise ValueError("it has ids that end before they begin")
-        for at in range(0, self.count if self.text else 0, AT_ONCE):
-            some = ends[at:at + AT_ONCE + 1]
+        for at in range(0, self.count if self.text else 0, ROWS_AT_ONCE):
+            some = ends[at:at + ROWS_AT_ONCE + 1]
             str(memoryview(self.data)[some[0]:some[-1]], "utf-8", "surrogatepass")
             begins = some[:-1][some[1:] > some[:-1]]
             if (self.data[begins] & 0xC0 == 0x80).any():
@@ -70,42 +75,50 @@ class PackedStrings:
 
     @property
     def kind(self) -> str:
-        """Of the arrays that come out of this, as of dtypes: U or S."""
+        """NumPy's letter for the dtype of arrays of these strings: U or S."""
         return "U" if self.text else "S"
 
     def __getitem__(self, rows: Ints) -> NDArray[Any]:
-        """An array of these strings, as wide as the longest."""
+        """Return an array of the strings in these rows, as wide as the longest."""
         view, ends = memoryview(self.data), zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         if self.text:
             try:
                 return np.array([str(view[a:b], "utf-8", "surrogatepass") for a, b in ends], np.str_)
             except UnicodeDecodeError as error:
-                raise CorruptFile(f"{self._place}: an id is no text: {error}") from error
+                raise CorruptFile(f"{self._place}: an id is not text: {error}") from error
         return np.array([bytes(view[a:b]) for a, b in ends], np.bytes_)
 
     def encoded(self, begin: int = 0) -> Iterator[bytes]:
-        """The bytes of the strings from one on."""
+        """Iterate over the bytes of the strings from row `begin` on."""
         view = memoryview(self.data)
         return (bytes(view[a:b]) for a, b in itertools.pairwise(self.ends[begin:self.count + 1].tolist()))
 
-    def at(self, row: int) -> bytes:
-        """The bytes of one string."""
-        return self.data[self.ends[row]:self.ends[row + 1]].tobytes()
+    def bytes_at(self, row: int) -> bytes:
+        """Return the bytes of one string. ValueError where its ends lie outside the data."""
+        begin, end = int(self.ends[row]), int(self.ends[row + 1])
+        if not 0 <= begin <= end <= len(self.data):
+            raise ValueError("lies outside the ids")
+        return self.data[begin:end].tobytes()
 
-    def shown(self, encoded: bytes) -> str | bytes:
-        """A string of its bytes."""
+    def decode(self, encoded: bytes) -> str | bytes:
+        """Return the string that has these bytes."""
         return encoded.decode("utf-8", "surrogatepass") if self.text else encoded
 
+    def tolist(self) -> list[Any]:
+        """Return all strings as Python objects."""
+        data = self.data.tobytes()
+        return [self.decode(data[a:b]) for a, b in itertools.pairwise(self.ends[:self.count + 1].tolist())]
+
     def hashes(self) -> Ints:
-        """Return a hash of each, as `hashes_of` does."""
+        """Return a hash of each string, as `hashes_of` does."""
         return hashes_of(self.encoded(), self.count)
 
     def trimmed(self) -> PackedStrings:
-        """The same without room."""
+        """Return the same strings without spare room."""
         return PackedStrings(self.text, self.data[:self.ends[self.count]], self.ends[:self.count + 1], self.count)
 
     def extended(self, more: PackedStrings) -> PackedStrings:
-        """These and more; into the room of this one where there is enough."""
+        """Return these strings and more. The spare room of this object is used where it is large enough."""
         if not len(more):
             return self
         used, added = int(self.ends[self.count]), int(more.ends[more.count])
@@ -114,26 +127,52 @@ class PackedStrings:
         ends[self.count + 1:self.count + 1 + more.count] = more.ends[1:more.count + 1] + used
         return PackedStrings(self.text, data, ends, self.count + more.count)
 
-    def taken(self, rows: Ints) -> PackedStrings:
-        """Those of these rows, in their order."""
+    def take(self, rows: Ints) -> PackedStrings:
+        """Copy the strings of these rows, in their order."""
         sizes = self.ends[rows + 1] - self.ends[rows]
         ends = np.concatenate([[0], np.cumsum(sizes)])
         data = np.empty(int(ends[-1]), np.uint8)
-        for at in range(0, len(rows), AT_ONCE):
-            some = rows[at:at + AT_ONCE]
-            last = min(at + AT_ONCE, len(rows))
+        for at in range(0, len(rows), ROWS_AT_ONCE):
+            some = rows[at:at + ROWS_AT_ONCE]
+            last = min(at + ROWS_AT_ONCE, len(rows))
             inside = np.arange(ends[at], ends[last]) + np.repeat(self.ends[some] - ends[at:last], sizes[at:last])
             data[ends[at]:ends[last]] = self.data[inside]
         return PackedStrings(self.text, data, ends, len(rows))
 
 
+def pack_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, NDArray[Any]]:
+    """Pack ids into the arrays of a file: "ids", or "id_bytes" and "id_offsets".
+
+    TypeError for ids that are neither all str nor all int64.
+    """
+    if all(isinstance(i, (int, np.integer)) and -(2**63) <= i < 2**63 for i in ids):
+        return {"ids": np.array(ids, np.int64)}
+    if not all(isinstance(i, str) for i in ids):
+        raise TypeError("ids that can be saved are all str or all integers of 64 bits")
+    packed = PackedStrings.of(map(str, ids), text=True)
+    return {"id_bytes": packed.data, "id_offsets": packed.ends}
+
+
+def unpack_ids(arrays: Mapping[str, NDArray[Any]]) -> list[str] | list[int] | None:
+    """Return the ids that `pack_ids` packed; None where a file has none. ValueError where the arrays do not fit."""
+    if "ids" in arrays:
+        return [int(i) for i in arrays["ids"]]
+    if "id_bytes" not in arrays:
+        return None
+    data, ends = arrays["id_bytes"], arrays["id_offsets"]
+    packed = PackedStrings.restored(True, data, ends, len(ends) - 1)
+    if (np.diff(ends) < 0).any():
+        raise ValueError("the offsets of the ids do not ascend")
+    return packed.tolist()
+
+
 def hashes_of(names: Iterable[bytes], n: int) -> Ints:
-    """Hash n names by Python's keyed hash: names that share one cannot be made on purpose. It differs between processes."""
+    """Hash n names by Python's keyed hash, for which nobody can construct collisions. It differs between processes."""
     return np.fromiter(map(hash, names), np.int64, n)
 
 
 def _with_room(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
-    """The array itself, or a copy of what is used of it, with room for more."""
+    """Return the array, or a larger copy of its used part, with room for more."""
     if used + more <= len(array) and array.flags.writeable:
         return array
     grown = np.empty(max(2 * used, used + more), array.dtype)
