@@ -20,8 +20,9 @@ from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
 from ndcore.filters.search import design_filter
 from ndcore.hamming.all_pairs import hamming_pairs
 from ndcore.hamming.fingerprints import hamming_distances
-from ndcore.hamming.index import HammingIndex, Matches, Pairs
+from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.join import hamming_join
+from ndcore.hamming.results import Matches, Pairs
 from ndcore.hamming.table_plan import TablePlan, plan_tables
 from ndcore.kernels import using, variants
 from ndcore.recipe import Recipe, RecipeMismatch

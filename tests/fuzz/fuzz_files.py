@@ -240,7 +240,7 @@ def use_index(seed: Path, folder: Path, rng: random.Random) -> None:
             return
         repr(index), len(index), index.nbytes, str(index.tables)
         every = (1 << index.bits) - 1
-        held = [int(x) for part in index._parts for x in part.keys.fingerprints(0, min(3, part.keys.count))]
+        held = [int(x) for part in index._levels for x in part.keys.fingerprints(0, min(3, part.keys.count))]
         queries = [x & every for x in (0, every, *held, *(rng.getrandbits(64) for _ in range(4)))]
         steps: list[Callable[[], Any]] = [
             lambda: [index.query(x) for x in queries],

@@ -17,7 +17,7 @@ from ndcore.files.parquet import ParquetFile
 from ndcore.files.sources import STDIN, Source, is_stream
 from ndcore.hamming.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
 from ndcore.hamming.ids import as_ids
-from ndcore.hamming.index import KIND as INDEX
+from ndcore.hamming.index_file import KIND as INDEX
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.sketch.sketches import load as load_sketches

@@ -1,0 +1,130 @@
+"""The file of an index: its header, its arrays, and the checks that they fit each other."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore._types import AnyPath, Arrays
+from ndcore.hamming.ids import RowIds
+from ndcore.hamming.results import Matches
+from ndcore.hamming.sorted_tables import Found, SortedTables
+from ndcore.hamming.table_designs import PermutedTable
+from ndcore.hamming.table_plan import TablePlan, checked_search
+from ndcore.readonly import frozen
+from ndcore.recipe import Recipe
+from ndcore.storage import container
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.packed_ids import PackedStrings
+
+__all__ = ["KIND", "SavedFingerprints", "StoredIndex", "read_index", "write_index"]
+
+KIND = "hamming"
+VERSION = 1
+
+
+class StoredIndex(NamedTuple):
+    """Contents of the file of an index.
+
+    Attributes
+    ----------
+    bits, max_distance, compress, plan, recipe
+        Parameters of `HammingIndex`.
+    ids : RowIds
+        Ids of all rows.
+    tables : SortedTables or None
+        All fingerprints, in one level; None of an empty index.
+    """
+
+    bits: int
+    max_distance: int
+    compress: bool
+    plan: TablePlan | Literal["auto"]
+    recipe: Recipe | None
+    ids: RowIds
+    tables: SortedTables | None
+
+
+def write_index(path: AnyPath, stored: StoredIndex) -> None:
+    """Write an index to one checksummed file, atomically."""
+    arrays: dict[str, NDArray[Any]] = {}
+    plan, tables = stored.plan, None
+    if stored.tables is not None:
+        arrays.update(stored.tables.arrays())
+        plan = stored.tables.plan
+    if isinstance(plan, TablePlan):
+        tables = [[table.prefix, [list(run) for run in table.runs]] for table in plan.tables]
+    ids = stored.ids.stored
+    if isinstance(ids, PackedStrings):
+        arrays.update(id_bytes=ids.data, id_ends=ids.ends)
+    elif ids is not None:
+        arrays["ids"] = ids
+    container.write(path, KIND, {
+        "version": VERSION, "bits": stored.bits, "max_distance": stored.max_distance, "planned": stored.plan != "auto",
+        "compress": stored.compress, "tables": tables, "count": stored.ids.count, "following": stored.ids.following,
+        "str": isinstance(ids, PackedStrings) and ids.text,
+        "recipe": None if stored.recipe is None else stored.recipe.to_json(),
+    }, arrays)
+
+
+def read_index(path: AnyPath, verify: bool) -> StoredIndex:
+    """Map the file of an index into memory. CorruptFile where its header and arrays do not fit each other.
+
+    verify: compare the checksums, too. Whether the tables are sound is for `SortedTables.check` to say.
+    """
+    header, arrays = container.read(path, KIND, mmap=True, verify=verify)
+    try:
+        return _stored_index(header, arrays, os.fspath(path))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise CorruptFile(f"{os.fspath(path)}: no sound index: {error}") from error
+
+
+def _stored_index(header: dict[str, Any], arrays: Arrays, place: str) -> StoredIndex:
+    if header["version"] != VERSION:
+        raise ValueError(f"version {header['version']!r}; this ndcore reads version {VERSION}")
+    recipe = None if header.get("recipe") is None else Recipe.from_json(header["recipe"])
+    count = operator.index(header["count"])
+    following = None if header["following"] is None else operator.index(header["following"])
+    bits, max_distance = checked_search(header["bits"], header["max_distance"], "auto")
+    compress = bool(header["compress"])
+    ids: NDArray[Any] | PackedStrings | None = arrays.get("ids")
+    if "id_bytes" in arrays:
+        ids = PackedStrings.restored(bool(header["str"]), arrays["id_bytes"], arrays["id_ends"], count, place)
+    row_ids = RowIds.restored(ids, count, following)
+    if count and (header["tables"] is None or "rows" not in arrays):
+        raise ValueError(f"it has {count} fingerprints and no tables")
+    if header["tables"] is None:
+        return StoredIndex(bits, max_distance, compress, "auto", recipe, row_ids, None)
+    plan = TablePlan(bits, max_distance, math.log2(max(1, count)), tuple(
+        PermutedTable(prefix, tuple((low, width) for low, width in runs)) for prefix, runs in header["tables"]))
+    tables = SortedTables.restored(plan, arrays, count, compress, place) if count else None
+    return StoredIndex(bits, max_distance, compress, plan if header["planned"] else "auto", recipe, row_ids, tables)
+
+
+class SavedFingerprints:
+    """The different fingerprints of a saved index, ascending, with their ids. Checksums are not compared."""
+
+    def __init__(self, path: AnyPath) -> None:
+        stored = read_index(path, verify=False)
+        self.bits, self._ids, self._tables, self._place = stored.bits, stored.ids, stored.tables, os.fspath(path)
+
+    def __len__(self) -> int:
+        """Return the number of different fingerprints."""
+        return self._tables.keys.count if self._tables else 0
+
+    def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
+        """Read the fingerprints from one position up to another."""
+        found = self._tables.keys.fingerprints(begin, end) if self._tables else np.empty(0, np.uint64)
+        if int(found.max(initial=0)) >> self.bits:
+            raise CorruptFile(f"{self._place}: a fingerprint, {found.max()}, has more than {self.bits} bits")
+        return found
+
+    def matches(self, found: Found) -> Matches:
+        """Give matches their ids. Their `row` is the position of the fingerprint here."""
+        query, row, distance = (self._tables.expanded(*found) if self._tables else found).ordered()
+        return frozen(Matches(query, self._ids[row], distance))

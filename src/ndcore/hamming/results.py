@@ -1,0 +1,54 @@
+"""What searches of fingerprints return: matches of queries, and pairs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from ndcore._types import Ints
+from ndcore.readonly import rebuilt
+
+__all__ = ["MAX_PAIRS", "Matches", "Pairs"]
+
+MAX_PAIRS = 1 << 28  # more are refused
+
+
+class Matches(NamedTuple):
+    """Matches of queries, one element of each array per match. Read-only.
+
+    Attributes
+    ----------
+    query : int64 (m,), ascending
+        Position of the query.
+    id : array (m,), with the dtype of the ids
+        Id of the fingerprint found.
+    distance : int64 (m,)
+        Differing bits; ascending for each query. At the same distance the fingerprint added first comes first.
+    """
+
+    query: Ints
+    id: NDArray[Any]
+    distance: Ints
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (Matches, *self)
+
+
+class Pairs(NamedTuple):
+    """Pairs of fingerprints, ordered by the time that `a`, then `b`, was added. Read-only.
+
+    Attributes
+    ----------
+    a, b : array (m,), with the dtype of the ids
+        Ids of both fingerprints; `a` was added first.
+    distance : int64 (m,)
+        Differing bits.
+    """
+
+    a: NDArray[Any]
+    b: NDArray[Any]
+    distance: Ints
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (Pairs, *self)
