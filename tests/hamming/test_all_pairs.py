@@ -123,7 +123,7 @@ def test_fingerprints_that_change_meanwhile_are_an_error(monkeypatch, small_rang
 
 def test_too_many_pairs_are_refused(monkeypatch):
     monkeypatch.setattr(all_pairs, "MAX_PAIRS", 1000)
-    with pytest.raises(ValueError, match=r"there are 4950 pairs, 4950 of them of equal fingerprints \(one has 100 rows\)"):
+    with pytest.raises(ValueError, match=r"4950 pairs, 4950 of them of repeated fingerprints \(one has 100 rows\)"):
         nd.hamming_pairs([5] * 100)
     message = "more than 1000 pairs of different fingerprints, and no more are listed: take a smaller max_distance"
     with pytest.raises(ValueError, match=message):
@@ -141,7 +141,7 @@ def test_the_search_ends_with_too_many_pairs():
 
 
 def test_bad_requests():
-    with pytest.raises(ValueError, match="16 is no fingerprint of 4 bits"):
+    with pytest.raises(ValueError, match="16 is not a fingerprint of 4 bits"):
         nd.hamming_pairs([1, 16], bits=4)
     with pytest.raises(TypeError, match="unsigned 64-bit integers"):
         nd.hamming_pairs([1.5])

@@ -44,7 +44,7 @@ def test_what_is_no_fingerprint_is_refused(values, error, message):
 
 def test_bits_and_dimensions_are_checked():
     assert checked_fingerprints([15, 0], 4).tolist() == [15, 0]
-    with pytest.raises(ValueError, match="16 is no fingerprint of 4 bits"):
+    with pytest.raises(ValueError, match="16 is not a fingerprint of 4 bits"):
         checked_fingerprints([1, 16], 4)
     with pytest.raises(TypeError, match=r"one dimension, got \(1, 2\)"):
         checked_fingerprints([[1, 2]], 64)

@@ -117,7 +117,7 @@ def test_equal_fingerprints_all_come(compress):
 
 def test_too_many_pairs_are_refused(monkeypatch):
     monkeypatch.setattr(hamming_index, "MAX_PAIRS", 1000)
-    with pytest.raises(ValueError, match=r"there are 4950 pairs, 4950 of them of equal fingerprints \(one has 100 rows\)"):
+    with pytest.raises(ValueError, match=r"4950 pairs, 4950 of them of repeated fingerprints \(one has 100 rows\)"):
         nd.HammingIndex([5] * 100).pairs()
 
 
@@ -283,7 +283,7 @@ def test_parts_stay_few_while_fingerprints_come_one_by_one(monkeypatch):
         index.add([value])
         if i % 100 == 0:
             assert found(index.query(value)) == reference.within(values[:i + 1], value, 3)
-    assert len(index._parts) <= 4
+    assert len(index._levels) <= 4
 
 
 @pytest.mark.parametrize("compress", [False, True])
@@ -293,7 +293,7 @@ def test_saved_indexes_are_mapped_and_may_be_changed(compress, tmp_path):
     before = (tmp_path / "index").read_bytes()
     index = nd.HammingIndex.open(tmp_path / "index")
     assert index.compress == compress
-    assert not index._parts[0].rows.flags.writeable
+    assert not index._levels[0].rows.flags.writeable
     assert found(index.query(values[7])) == reference.within(values, values[7], 3)
     index.add([values[7]])
     assert index.remove([7]) == 1
@@ -369,7 +369,7 @@ def test_directories_that_lie_do_no_harm(tmp_path):
     lying = {name: np.full_like(a, 2**32 - 1) if name.startswith("directory") else a for name, a in arrays.items()}
     lying["directory0"] = arrays["directory0"][::-1].copy()
     container.write(path, "hamming", header, lying)
-    with pytest.raises(nd.CorruptFile, match="the directory of table 0 is not that of its keys"):
+    with pytest.raises(nd.CorruptFile, match="the directory of table 0 does not fit its keys"):
         nd.HammingIndex.open(path)
     opened = nd.HammingIndex.open(path, verify=False)
     opened.query_many(values)
@@ -394,7 +394,7 @@ def test_files_with_and_without_presence(tmp_path):
         assert all((x == y).all() for x, y in zip(opened, index.query_many(values), strict=True))
     for lie in (0, 255):
         container.write(path, "hamming", header, arrays | {f"presence{t}": np.full(4096, lie, np.uint8) for t in range(10)})
-        with pytest.raises(nd.CorruptFile, match="the presence of table 0 is not that of its keys"):
+        with pytest.raises(nd.CorruptFile, match="the presence of table 0 does not fit its keys"):
             nd.HammingIndex.open(path)
         found = nd.HammingIndex.open(path, verify=False).query_many(values)
         assert len(found.query) == (len(opened[0]) if lie else 0)
@@ -457,7 +457,7 @@ def test_the_scan_at_every_length(n, variant):
     (lambda: nd.HammingIndex([-1]), ValueError, "got -1"),
     (lambda: nd.HammingIndex([2**64]), ValueError, "got 18446744073709551616"),
     (lambda: nd.HammingIndex([[1]]), TypeError, "one dimension"),
-    (lambda: nd.HammingIndex([16], bits=4, max_distance=1), ValueError, "16 is no fingerprint of 4 bits"),
+    (lambda: nd.HammingIndex([16], bits=4, max_distance=1), ValueError, "16 is not a fingerprint of 4 bits"),
     (lambda: nd.HammingIndex([1], [1, 2]), ValueError, "2 ids for 1 fingerprints"),
     (lambda: nd.HammingIndex([1], [1.5]), TypeError, "integers, str or bytes"),
     (lambda: nd.HammingIndex([1, 2], [1, "a"]), TypeError, "all integers, all str"),
@@ -467,8 +467,8 @@ def test_the_scan_at_every_length(n, variant):
     (lambda: nd.HammingIndex([1], ["a"]).add([2], [5]), TypeError, "has str as ids, got integers"),
     (lambda: nd.HammingIndex([1]).remove([5]), KeyError, "no fingerprint has the id 5"),
     (lambda: nd.HammingIndex([1]).remove(["x"]), TypeError, "has integers as ids, got str"),
-    (lambda: nd.HammingIndex([1]).query(-1), ValueError, "-1 is no fingerprint of 64 bits"),
-    (lambda: nd.HammingIndex([1]).query(1 << 64), ValueError, "no fingerprint of 64 bits"),
+    (lambda: nd.HammingIndex([1]).query(-1), ValueError, "-1 is not a fingerprint of 64 bits"),
+    (lambda: nd.HammingIndex([1]).query(1 << 64), ValueError, "not a fingerprint of 64 bits"),
     (lambda: nd.HammingIndex([1]).query("a"), TypeError, "got 'a'; query_many takes several"),
     (lambda: nd.HammingIndex([1]).query([5, 6]), TypeError, r"got \[5, 6\]"),
     (lambda: nd.HammingIndex([1], plan="best"), TypeError, '"auto" or a TablePlan'),

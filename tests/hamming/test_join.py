@@ -117,11 +117,11 @@ def test_what_is_refused(tmp_path):
     (tmp_path / "odd").write_bytes(b"123456789")
     np.save(tmp_path / "floats.npy", np.zeros(3))
     np.save(tmp_path / "wide.npy", np.array([5, 1 << 20], np.uint64))
-    with pytest.raises(ValueError, match="odd: 9 bytes are no whole number of fingerprints"):
+    with pytest.raises(ValueError, match="odd: 9 bytes are not a whole number of fingerprints"):
         nd.hamming_join([1], tmp_path / "odd")
     with pytest.raises(ValueError, match="uint64 in one dimension, this is float64"):
         nd.hamming_join([1], tmp_path / "floats.npy")
-    with pytest.raises(ValueError, match="1048576 is no fingerprint of 16 bits"):
+    with pytest.raises(ValueError, match="1048576 is not a fingerprint of 16 bits"):
         nd.hamming_join([1], tmp_path / "wide.npy", bits=16)
     nd.HammingIndex([1], bits=16).save(tmp_path / "index")
     with pytest.raises(ValueError, match="index holds fingerprints of 16 bits; asked are 64"):
@@ -168,7 +168,7 @@ def test_files_of_other_kinds_are_refused(search, tmp_path):
         (tmp_path / "f.u64").write_bytes(begin.ljust(16, b"\0"))
         with pytest.raises(ValueError, match=f"f.u64 begins like {what}, not like 8 bytes a fingerprint"):
             search(tmp_path / "f.u64")
-    with pytest.raises(ValueError, match="is no regular file"):
+    with pytest.raises(ValueError, match="is not a regular file"):
         search(tmp_path)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         search(tmp_path / "nowhere")

@@ -35,7 +35,7 @@ def test_every_pair_of_rows_comes_once_and_in_order(sizes, data):
 
 
 def test_more_than_are_wanted_are_refused():
-    with pytest.raises(ValueError, match=r"are 10 pairs, 4 of them of equal fingerprints \(one has 3 rows\); at most 8"):
+    with pytest.raises(ValueError, match=r"are 10 pairs, 4 of them of repeated fingerprints \(one has 3 rows\); at most 8"):
         row_pairs(np.arange(5), np.array([0, 3, 5]), np.array([1]), np.array([0]), np.array([1]), 8)
 
 

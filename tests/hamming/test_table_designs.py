@@ -1,10 +1,10 @@
-"""Designs of tables: some table leads with none of any k bits, and least_count counts what fewest_tables makes."""
+"""Designs of tables: some table leads with none of any k bits, and count_tables counts what make_tables makes."""
 
 from itertools import combinations
 
 import pytest
 
-from ndcore.hamming.table_designs import MAX_TABLES, designs, evenly_split, fewest_tables, least_count
+from ndcore.hamming.table_designs import MAX_TABLES, count_tables, list_designs, make_tables, split_evenly
 
 
 def finds_everything(tables, bits, k):
@@ -15,7 +15,7 @@ def finds_everything(tables, bits, k):
 
 @pytest.mark.parametrize(("bits", "k"), [(8, 1), (10, 2), (13, 3), (16, 3), (12, 5)])
 def test_every_design_finds_everything(bits, k):
-    found = designs(bits, k)
+    found = list_designs(bits, k)
     assert len({len(tables) for tables in found}) == len(found) > 1
     for tables in found:
         assert finds_everything(tables, bits, k)
@@ -25,7 +25,7 @@ def test_every_design_finds_everything(bits, k):
 
 @pytest.mark.parametrize(("bits", "k", "splits"), [(16, 3, (4,)), (16, 3, (5,)), (17, 3, (4, 4)), (11, 2, (3, 4))])
 def test_even_splits_find_everything(bits, k, splits):
-    tables = list(evenly_split(bits, k, splits))
+    tables = list(split_evenly(bits, k, splits))
     assert finds_everything(tables, bits, k)
     if len(splits) == 1:
         assert not finds_everything(tables[1:], bits, k)  # none can be left out
@@ -34,7 +34,7 @@ def test_even_splits_find_everything(bits, k, splits):
 @pytest.mark.parametrize(("bits", "k"), [(12, 2), (20, 3)])
 def test_the_tables_are_as_many_as_are_counted(bits, k):
     for prefix in range(bits - k + 1):
-        if least_count(bits, k, prefix) <= MAX_TABLES:
-            tables = fewest_tables(bits, k, prefix)
-            assert len(tables) == least_count(bits, k, prefix)
+        if count_tables(bits, k, prefix) <= MAX_TABLES:
+            tables = make_tables(bits, k, prefix)
+            assert len(tables) == count_tables(bits, k, prefix)
             assert min(table.prefix for table in tables) >= prefix

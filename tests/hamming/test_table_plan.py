@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ndcore import HammingIndex, hamming_join, hamming_pairs
-from ndcore.hamming.table_designs import MAX_TABLES, PermutedTable, missed_bits
+from ndcore.hamming.table_designs import MAX_TABLES, PermutedTable, find_missed_bits
 from ndcore.hamming.table_plan import JOIN_ROOM, TablePlan, checked_search, plan_join, plan_pairs, plan_tables, presence_bits
 from ndcore.reference import hamming as reference
 
@@ -210,12 +210,12 @@ IDENTITY = PermutedTable(1, ((0, 64),))
     ([], "1 to 1024 tables"), ([IDENTITY] * 1025, "1 to 1024 tables"),
     ([PermutedTable(65, ((0, 64),))], "table 0 leads with 65 bits"),
     ([PermutedTable(-1, ((0, 64),))], "table 0 leads with -1 bits"),
-    ([IDENTITY, PermutedTable(8, ((0, 63),))], "table 1 is no permutation of 64 bits"),
-    ([IDENTITY, PermutedTable(8, ((0, 64), (0, 64)))], "table 1 is no permutation"),
-    ([IDENTITY, PermutedTable(8, ((0, 32), (0, 32)))], "table 1 is no permutation"),
-    ([IDENTITY, PermutedTable(8, ((32, 33), (0, 31)))], "table 1 is no permutation"),
-    ([IDENTITY, PermutedTable(8, ((0, 0), (0, 64)))], "table 1 is no permutation"),
-    ([IDENTITY, PermutedTable(8, ((0, 1 << 70), (0, 64)))], "table 1 is no permutation"),
+    ([IDENTITY, PermutedTable(8, ((0, 63),))], "table 1 is not a permutation of 64 bits"),
+    ([IDENTITY, PermutedTable(8, ((0, 64), (0, 64)))], "table 1 is not a permutation"),
+    ([IDENTITY, PermutedTable(8, ((0, 32), (0, 32)))], "table 1 is not a permutation"),
+    ([IDENTITY, PermutedTable(8, ((32, 33), (0, 31)))], "table 1 is not a permutation"),
+    ([IDENTITY, PermutedTable(8, ((0, 0), (0, 64)))], "table 1 is not a permutation"),
+    ([IDENTITY, PermutedTable(8, ((0, 1 << 70), (0, 64)))], "table 1 is not a permutation"),
     ([PermutedTable(8, ((0, 32), (32, 32))), IDENTITY], "the first table does not keep the bits in their order"),
 ])
 def test_a_plan_whose_tables_do_not_permute_the_bits_cannot_be_made(tables, said):
@@ -256,10 +256,10 @@ def test_a_plan_changed_by_force_is_refused_where_it_is_used(tmp_path):
         plan = plan_tables(64, 3, 10)
         object.__setattr__(plan, "tables", (plan.tables[0], PermutedTable(40, runs), *plan.tables[1:]))
         for compress in (False, True):
-            with pytest.raises(ValueError, match="table 1 is no permutation"):
+            with pytest.raises(ValueError, match="table 1 is not a permutation"):
                 HammingIndex(values, plan=plan, compress=compress)
         for search in (hamming_join, lambda _, *rest, **options: hamming_pairs(*rest, **options)):
-            with pytest.raises(ValueError, match="table 1 is no permutation"):
+            with pytest.raises(ValueError, match="table 1 is not a permutation"):
                 search(values, tmp_path / "values", plan=plan)
 
 
@@ -286,7 +286,7 @@ def test_missed_bits_are_those_that_all_choices_find(bits, k):
             tables.append(PermutedTable(rng.randrange(bits), tuple((position, 1) for position in order)))
         missed = [chosen for chosen in combinations(range(bits), k)
                   if all(table.leading & sum(1 << p for p in chosen) for table in tables)]
-        found = missed_bits(bits, k, tuple(tables))
+        found = find_missed_bits(bits, k, tuple(tables))
         assert (found is None) == (not missed)
         if found is not None:
             assert len(found) <= k

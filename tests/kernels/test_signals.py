@@ -170,9 +170,9 @@ def weights(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("bits", [11, 24, 64])
-def test_crowds_that_fit_are_found_exactly(bits, monkeypatch):
+def test_large_runs_that_fit_are_found_exactly(bits, monkeypatch):
     """Whatever is estimated first: pairs are those of comparing all, and they are refused from one more on."""
-    monkeypatch.setattr(row_pairs, "CROWD", 256)
+    monkeypatch.setattr(row_pairs, "LARGE_RUN", 256)
     rng = np.random.default_rng(bits)
     values = np.unique(rng.integers(0, 1 << min(bits, 14), 2000, dtype=np.uint64)) << np.uint64(bits - min(bits, 14))
     x, y = np.triu_indices(len(values), 1)
@@ -189,14 +189,14 @@ def test_crowds_that_fit_are_found_exactly(bits, monkeypatch):
         nd.hamming_pairs(values, max_distance=2, bits=bits)
 
 
-def test_crowds_are_the_keys_of_one_prefix(monkeypatch):
-    monkeypatch.setattr(row_pairs, "CROWD", 64)
+def test_large_runs_are_the_keys_of_one_prefix(monkeypatch):
+    monkeypatch.setattr(row_pairs, "LARGE_RUN", 64)
     sizes = [3, 64, 200, 63, 90, 1]
     keys = np.concatenate([np.arange(size, dtype=np.uint64) + np.uint64(i << 20) for i, size in enumerate(sizes)])
-    assert [(int(crowd[0]) >> 20, len(crowd)) for crowd in row_pairs._crowds(keys, 20)] == [(1, 64), (2, 200), (4, 90)]
-    assert [len(crowd) for crowd in row_pairs._crowds(keys, 64)] == [sum(sizes)]
+    assert [(int(run[0]) >> 20, len(run)) for run in row_pairs._large_runs(keys, 20)] == [(1, 64), (2, 200), (4, 90)]
+    assert [len(run) for run in row_pairs._large_runs(keys, 64)] == [sum(sizes)]
     last = np.arange(100, dtype=np.uint64) + np.uint64((1 << 64) - 100)
-    assert [len(crowd) for crowd in row_pairs._crowds(last, 20)] == [100]
+    assert [len(run) for run in row_pairs._large_runs(last, 20)] == [100]
 
 
 def test_neighbours_are_counted():

@@ -1,4 +1,4 @@
-"""All pairs of near fingerprints of one collection, a table at a time (Manku, Jain, Das Sarma 2007, §3.1)."""
+"""All pairs of near fingerprints in one collection, one table at a time (Manku, Jain, Das Sarma 2007, §3.1)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore import _hamming
 from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming.ids import RowIds
-from ndcore.hamming.index import MAX_PAIRS, Pairs
 from ndcore.hamming.join import hamming_join
 from ndcore.hamming.plain_tables import orders
+from ndcore.hamming.results import MAX_PAIRS, Pairs
 from ndcore.hamming.row_pairs import collected, near_pairs, row_pairs
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_pairs
 from ndcore.parallel import map_pieces, thread_count
@@ -26,8 +26,8 @@ from ndcore.readonly import frozen
 
 __all__ = ["hamming_pairs"]
 
-PIECE = 1 << 20  # fingerprints that are read at a time
-LEAST_KEYS = 1 << 25  # that a thread sorts at a time where there are so many; never less than fit
+PIECE = 1 << 20  # fingerprints read at a time
+LEAST_KEYS = 1 << 25  # keys of a range that a thread sorts at a time, at least where a table has more
 COUNTED_BITS = 14  # leading bits by which a table is cut into ranges
 
 Fingerprints = NDArray[np.uint64]
@@ -43,19 +43,20 @@ def hamming_pairs(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Pairs:
-    """All pairs of fingerprints within max_distance bits of each other, equal ones included. Exact.
+    """Find all pairs of fingerprints within max_distance bits of each other, repeated ones included. Exact.
 
-    What `HammingIndex(fingerprints).pairs()` finds, without keeping an index: one table after another is made, searched for
-    pairs and dropped, and a large one range by range.
+    The result equals ``HammingIndex(fingerprints, ids, max_distance).pairs()``, without keeping an index: each table is
+    built, searched for pairs and dropped; a large table is handled range by range.
 
     Parameters
     ----------
     fingerprints : array of uint64, shape (n,), or path
-        A path: an array saved by NumPy (.npy), else uint64 in little-endian order without a header. Mapped, not read.
+        A path names an array saved by NumPy (.npy), or a file of little-endian uint64 without a header. It is mapped into
+        memory.
     ids : array of int, str or bytes, shape (n,), optional
         None: positions.
     max_distance, bits
-        As of `HammingIndex`.
+        As in `HammingIndex`.
     plan : "auto" or TablePlan
         "auto": the tables of least expected time.
     threads : int, optional
@@ -66,42 +67,49 @@ def hamming_pairs(
     Returns
     -------
     Pairs
-        Ids and distances; the earlier one is `a`, and pairs come in that order.
+        Ids and distances. `a` has the smaller position, and pairs are sorted by the positions of `a`, then `b`.
 
     Raises
     ------
     TypeError, ValueError
-        No fingerprints of `bits` bits, a file that is none, ids of another number or kind, a plan for something else, or
-        more than 2^28 pairs; it says how many come from equal fingerprints.
+        A fingerprint is not an unsigned integer of `bits` bits, the file holds something else, the ids differ in number or
+        kind, the plan is for another distance or other bits, or there are more than 2^28 pairs; the message says how many
+        come from repeated fingerprints.
     OSError
         The file cannot be read.
 
     Notes
     -----
-    O(tables · n · (1 + n / 2^p)), p the plan's prefix. Memory: 8 bytes a different fingerprint; 16 bytes a fingerprint for
-    2^25 of them on each thread, 4 bytes for all where that is more; and the pairs.
+    O(tables · n · (1 + n / 2^p)), where p is the prefix of the plan. Memory: 8 bytes per different fingerprint; 16 bytes
+    for each of 2^25 fingerprints on each thread, or 4 bytes for each of all n where that is more; and the pairs.
 
+    References
+    ----------
+    Manku, Jain, Das Sarma (2007), Detecting near-duplicates for web crawling, §3.1, DOI 10.1145/1242572.1242592.
+
+    Examples
+    --------
     >>> hamming_pairs([0b0110, 0b1000, 0b0111], max_distance=1, bits=4)
     Pairs(a=array([0]), b=array([2]), distance=array([1]))
     """
     bits, max_distance = checked_search(bits, max_distance, plan)
     collection = mapped_fingerprints(fingerprints) if isinstance(fingerprints, (str, os.PathLike)) else \
         checked_fingerprints(fingerprints, bits)
-    names = RowIds(ids is None).extended(ids, len(collection))
+    row_ids = RowIds(ids is None).extended(ids, len(collection))
     if plan == "auto":
         plan = plan_pairs(bits, max_distance, math.log2(max(1, len(collection))))
     with reporting(progress) as report:
         near, repeated = _Search(collection, plan, threads, report).run()
-    asked = np.unique(np.concatenate([near.ravel(), repeated]))
-    held = hamming_join(asked, collection, 0, bits=bits, threads=threads)
-    starts = np.searchsorted(held.query, np.arange(len(asked) + 1))
-    x, y = (np.searchsorted(asked, column) for column in near.T)
-    a, b, distance = row_pairs(held.id, starts, x, y, _hamming.distances(*map(np.ascontiguousarray, near.T)), MAX_PAIRS)
-    return frozen(Pairs(names[a], names[b], distance))
+    paired = np.unique(np.concatenate([near.ravel(), repeated]))
+    rows = hamming_join(paired, collection, 0, bits=bits, threads=threads)  # of each fingerprint that is in a pair
+    starts = np.searchsorted(rows.query, np.arange(len(paired) + 1))
+    x, y = (np.searchsorted(paired, column) for column in near.T)
+    a, b, distance = row_pairs(rows.id, starts, x, y, _hamming.distances(*map(np.ascontiguousarray, near.T)), MAX_PAIRS)
+    return frozen(Pairs(row_ids[a], row_ids[b], distance))
 
 
-class _Range(NamedTuple):
-    """Keys of one table, from low to high: so many, and no prefix is cut in two."""
+class _KeyRange(NamedTuple):
+    """A range of keys of one table, from low to high, that does not split a prefix; `size` is their number."""
 
     table: int
     low: int
@@ -112,8 +120,8 @@ class _Range(NamedTuple):
 class _Search:
     """One search for the pairs of different fingerprints.
 
-    The first table, whose keys are the fingerprints, also tells which of them are repeated; the others are made of the
-    different ones.
+    The keys of the first table are the fingerprints themselves, so its ranges also tell which are repeated. The other
+    tables are built from the different fingerprints only.
     """
 
     def __init__(self, collection: Fingerprints, plan: TablePlan, threads: int | None, report: Progress) -> None:
@@ -122,45 +130,47 @@ class _Search:
         self.searcher = _hamming.Orders(plan.bits, plan.max_distance, self.orders)
         self.different: list[Fingerprints] = []
         self.repeated: list[Fingerprints] = []
-        self._buffers: SimpleQueue[tuple[Fingerprints, Fingerprints]] = SimpleQueue()  # those that no thread uses
+        self._buffers: SimpleQueue[tuple[Fingerprints, Fingerprints]] = SimpleQueue()  # free buffers
 
     def run(self) -> tuple[Fingerprints, Fingerprints]:
-        """(pairs of different fingerprints, shape (m, 2), fingerprints that come several times)."""
-        near = collected(self._found(), MAX_PAIRS)
+        """Search all tables: (pairs of different fingerprints, shape (m, 2), repeated fingerprints)."""
+        near = collected(self._pairs(), MAX_PAIRS)
         return near, np.concatenate([np.empty(0, np.uint64), *self.repeated])
 
-    def _found(self) -> Iterator[Fingerprints]:
-        """The pairs, range by range."""
+    def _pairs(self) -> Iterator[Fingerprints]:
+        """Yield the pairs of one range after another, and report progress."""
         done, total = 0, len(self.collection) * len(self.plan.tables)
         self.report("pairing", 0, total)
-        for part in map_pieces(self._of_first, self._ranges(0), self.threads):
-            pairs, different, repeated, count = part
+        for pairs, different, repeated, count in map_pieces(self._search_first_table, self._ranges(0), self.threads):
             self.different.append(different)
             self.repeated.append(repeated)
             yield pairs
             done += count
             self.report("pairing", done, total)
         total = done + sum(map(len, self.different)) * (len(self.plan.tables) - 1)
-        later = (each for t in range(1, len(self.plan.tables)) for each in self._ranges(t))
-        for pairs, count in map_pieces(self._of_other, later, self.threads):
+        later = (keys for t in range(1, len(self.plan.tables)) for keys in self._ranges(t))
+        for pairs, count in map_pieces(self._search_later_table, later, self.threads):
             yield pairs
             done += count
             self.report("pairing", done, total)
 
     def _pieces(self, table: int) -> Iterator[Fingerprints]:
-        """The fingerprints that a table is made of."""
+        """Yield the fingerprints that a table is built from, piece by piece."""
         if table:
             yield from self.different
             return
         for at in range(0, len(self.collection), PIECE):
             yield checked_fingerprints(self.collection[at:at + PIECE], self.plan.bits)
 
-    def _ranges(self, table: int) -> Iterator[_Range]:
-        """The ranges of a table: of as many keys as a thread may sort at a time, unless more have the same leading bits."""
+    def _ranges(self, table: int) -> Iterator[_KeyRange]:
+        """Cut a table into ranges that a thread may sort at a time, by the leading bits of its keys.
+
+        A range is larger only where all its keys have the same leading bits.
+        """
         count = sum(map(len, self.different)) if table else len(self.collection)
         most = max(LEAST_KEYS, count // (4 * thread_count(self.threads)))
         if count <= most:
-            yield _Range(table, 0, (1 << self.plan.bits) - 1, count)
+            yield _KeyRange(table, 0, (1 << self.plan.bits) - 1, count)
             return
         leading = min(COUNTED_BITS, self.plan.tables[table].prefix)
         shift = self.plan.bits - leading
@@ -168,46 +178,46 @@ class _Search:
         for piece in self._pieces(table):
             _hamming.histogram(self.orders[table][0], piece, shift, counts)
         for begin, end, here in _cut(counts.tolist(), most):
-            yield _Range(table, begin << shift, (end << shift) - 1, here)
+            yield _KeyRange(table, begin << shift, (end << shift) - 1, here)
 
     @contextlib.contextmanager
-    def _sorted(self, each: _Range) -> Iterator[Fingerprints]:
-        """The keys of a range, ascending by their prefix, those of the first table by all their bits."""
+    def _sorted(self, wanted: _KeyRange) -> Iterator[Fingerprints]:
+        """Gather the keys of a range and sort them by their prefix; keys of the first table by all their bits."""
         keys = scratch = np.empty(0, np.uint64)
         with contextlib.suppress(Empty):
             keys, scratch = self._buffers.get_nowait()
-        if len(keys) <= each.size:
-            keys = scratch = np.empty(0, np.uint64)  # the old ones go before the new ones come
-            keys, scratch = np.empty(each.size + 1, np.uint64), np.empty(each.size, np.uint64)
-        runs, prefix, _ = self.orders[each.table]
-        at = 0
-        for piece in self._pieces(each.table):
-            at = _hamming.gather(runs, piece, each.low, each.high, keys[:each.size + 1], at)
-            if at > each.size:
+        if len(keys) <= wanted.size:
+            keys = scratch = np.empty(0, np.uint64)  # free the old buffers before allocating new ones
+            keys, scratch = np.empty(wanted.size + 1, np.uint64), np.empty(wanted.size, np.uint64)
+        runs, prefix, _ = self.orders[wanted.table]
+        count = 0
+        for piece in self._pieces(wanted.table):
+            count = _hamming.gather(runs, piece, wanted.low, wanted.high, keys[:wanted.size + 1], count)
+            if count > wanted.size:
                 break
-        if at != each.size:
+        if count != wanted.size:
             raise ValueError("fingerprints changed while they were read: "
-                             f"from {each.low} to {each.high} there were {each.size}, then {at}")
-        _hamming.sort(keys[:at], self.plan.bits - prefix if each.table else 0, scratch)
-        yield keys[:at]
+                             f"from {wanted.low} to {wanted.high} there were {wanted.size}, then {count}")
+        _hamming.sort(keys[:count], self.plan.bits - prefix if wanted.table else 0, scratch)
+        yield keys[:count]
         self._buffers.put((keys, scratch))
 
-    def _of_first(self, each: _Range) -> tuple[Fingerprints, Fingerprints, Fingerprints, int]:
-        """(pairs, different fingerprints, those that come several times, how many all are) of a range of the first table."""
-        with self._sorted(each) as keys:
+    def _search_first_table(self, wanted: _KeyRange) -> tuple[Fingerprints, Fingerprints, Fingerprints, int]:
+        """Search a range of the first table: (pairs, different fingerprints, repeated fingerprints, number of keys)."""
+        with self._sorted(wanted) as keys:
             new = np.concatenate([[True], keys[1:] != keys[:-1]])[:len(keys)]
             different = keys[new]
             repeated = np.unique(keys[~new])
-        return near_pairs(self.searcher, self.plan, 0, different, MAX_PAIRS), different, repeated, each.size
+        return near_pairs(self.searcher, self.plan, 0, different, MAX_PAIRS), different, repeated, wanted.size
 
-    def _of_other(self, each: _Range) -> tuple[Fingerprints, int]:
-        """(pairs, how many the keys are) of a range of another table."""
-        with self._sorted(each) as keys:
-            return near_pairs(self.searcher, self.plan, each.table, keys, MAX_PAIRS), each.size
+    def _search_later_table(self, wanted: _KeyRange) -> tuple[Fingerprints, int]:
+        """Search a range of another table: (pairs, number of keys)."""
+        with self._sorted(wanted) as keys:
+            return near_pairs(self.searcher, self.plan, wanted.table, keys, MAX_PAIRS), wanted.size
 
 
 def _cut(counts: Sequence[int], most: int) -> Iterator[tuple[int, int, int]]:
-    """(begin, end, sum) of neighbouring counts, together at most `most` where one alone is not more."""
+    """Group neighbouring counts into (begin, end, sum), with sums of at most `most` where no single count is more."""
     begin = total = 0
     for i, count in enumerate(counts):
         if total and total + count > most:

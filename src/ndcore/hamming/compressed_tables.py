@@ -1,4 +1,9 @@
-"""The keys of sorted tables, compressed in blocks (Manku, Jain, Das Sarma 2007, §3.2)."""
+"""Sorted tables compressed in blocks of 2 KiB (Manku, Jain, Das Sarma 2007, §3.2).
+
+Neighbouring keys of a sorted table share their leading bits. A key is stored as the position of the highest bit in which it
+differs from the key before, in a Huffman code, and the bits below. Blocks decode independently; their last keys are found
+by interpolation search. DESIGN.md §4 has the layout; the kernels are in `core/compressed.c`.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +24,11 @@ from ndcore.parallel import map_pieces
 
 __all__ = ["CompressedTable", "CompressedTables", "code_lengths"]
 
-BLOCKS_AT_ONCE = 1 << 12  # that are decoded to be checked
+BLOCKS_AT_ONCE = 1 << 12  # decoded at a time by `check`
 
 
 class CompressedTable(NamedTuple):
-    """One table of b blocks. DESIGN.md §4 has the layout of a block.
+    """One table of b blocks.
 
     Attributes
     ----------
@@ -31,9 +36,9 @@ class CompressedTable(NamedTuple):
     last : uint64 (b,)
         The last key of each block.
     first : uint32 (b + 1,)
-        The position of the first key of each block; then the number of keys.
+        Position of the first key of each block, then the number of keys.
     lengths : uint8 (65,)
-        Bits of the code of each symbol, 0 where a symbol has none.
+        Code length of each symbol in bits; 0 where a symbol does not occur.
     """
 
     blocks: NDArray[np.uint8]
@@ -49,14 +54,16 @@ class CompressedTable(NamedTuple):
 
     @classmethod
     def restored(cls, *arrays: NDArray[Any]) -> CompressedTable:
-        """A table from the arrays of a file; ValueError where they do not fit each other. The blocks are not read: whatever
-        they hold, decoding stays inside them."""
+        """Wrap the arrays of a file. ValueError where they do not fit each other.
+
+        The blocks are not read: decoding stays inside them, whatever bytes they hold.
+        """
         blocks, last, first, lengths = arrays
-        sound = blocks.dtype == np.uint8 and blocks.ndim == 2 and blocks.shape[1] == _hamming.BLOCK
-        sound &= last.dtype == np.uint64 and last.shape == blocks.shape[:1]
-        sound &= first.dtype == np.uint32 and first.shape == (len(blocks) + 1,) and lengths.dtype == np.uint8
-        held = np.diff(first.astype(np.int64)) if sound else None
-        if held is None or first[0] or not bool(((held > 0) & (held <= 8 * _hamming.BLOCK)).all()):
+        fits = blocks.dtype == np.uint8 and blocks.ndim == 2 and blocks.shape[1] == _hamming.BLOCK
+        fits &= last.dtype == np.uint64 and last.shape == blocks.shape[:1]
+        fits &= first.dtype == np.uint32 and first.shape == (len(blocks) + 1,) and lengths.dtype == np.uint8
+        keys = np.diff(first.astype(np.int64)) if fits else None  # per block
+        if keys is None or first[0] or not bool(((keys > 0) & (keys <= 8 * _hamming.BLOCK)).all()):
             raise ValueError("its blocks do not fit each other")
         return cls(blocks, last, first, lengths)
 
@@ -83,16 +90,16 @@ class CompressedTables:
 
     @classmethod
     def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None) -> CompressedTables:
-        """The tables of ascending fingerprints. O(n · tables), on several threads, each with a table uncompressed."""
+        """Build the tables of ascending fingerprints. O(n · tables); each thread holds an uncompressed table."""
 
-        def made(table: PermutedTable) -> CompressedTable:
+        def build(table: PermutedTable) -> CompressedTable:
             return CompressedTable.of(fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints))
 
-        return cls(plan, list(map_pieces(made, plan.tables, threads)))
+        return cls(plan, list(map_pieces(build, plan.tables, threads)))
 
     @classmethod
     def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> CompressedTables:
-        """The tables from `arrays` of a file; ValueError where they do not fit each other."""
+        """Wrap the arrays of a file. ValueError where they do not fit each other."""
         tables = [CompressedTable.restored(*(arrays[f"{name}{t}"] for name in CompressedTable._fields))
                   for t in range(len(plan.tables))]
         if len({int(table.first[-1]) for table in tables}) > 1:
@@ -106,22 +113,22 @@ class CompressedTables:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of blocks, their keys and positions, and the tables that decode them."""
+        """Bytes of blocks, their keys and positions, and the decoding tables."""
         return sum(array.nbytes for table in self.tables for array in table) + sum(d.nbytes for d in self._decoding)
 
     def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
-        """The ascending fingerprints from one position up to another. Blocks are decoded whole."""
+        """Decode the ascending fingerprints from one position up to another. Blocks are decoded whole."""
         first = self.tables[0].first
         block = max(0, int(np.searchsorted(first, begin, "right")) - 1)
         keys = self.searcher.keys(0, block, max(block, int(np.searchsorted(first, end))))
         return keys[begin - int(first[block]):end - int(first[block])]
 
     def check(self, threads: int | None) -> None:
-        """Raise ValueError where the tables hold different sets of fingerprints. Decode blocks; see `PlainTables.check`."""
+        """Raise ValueError where the tables hold different fingerprints, as `PlainTables.check` does. Decodes all blocks."""
         seed = secrets.randbits(64)
 
-        def summed(t: int) -> int:
-            table, moved = self.tables[t], self.plan.tables[t]
+        def checksum(t: int) -> int:
+            table, order = self.tables[t], self.plan.tables[t]
             total, before = 0, -1
             for block in range(0, len(table.blocks), BLOCKS_AT_ONCE):
                 end = min(block + BLOCKS_AT_ONCE, len(table.blocks))
@@ -131,22 +138,22 @@ class CompressedTables:
                 before = int(keys[-1])
                 if not np.array_equal(keys[table.first[block + 1 : end + 1].astype(np.int64) - int(table.first[block]) - 1],
                                       table.last[block:end]):
-                    raise ValueError(f"the last keys of the blocks of table {t} are others")
-                total += _hamming.checksum(runs_of(moved), keys, seed)
+                    raise ValueError(f"the last keys of the blocks of table {t} do not fit them")
+                total += _hamming.checksum(runs_of(order), keys, seed)
             return total % (1 << 64)
 
-        if len(set(map_pieces(summed, range(len(self.tables)), threads))) > 1:
+        if len(set(map_pieces(checksum, range(len(self.tables)), threads))) > 1:
             raise ValueError("its tables are not of the same fingerprints")
 
     def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
-        """The pairs of fingerprints of one of `tasks`, as of `PlainTables`. The keys take 8 bytes each meanwhile."""
+        """Find the pairs of fingerprints of one of `tasks`, as `PlainTables.pairs` does. Decodes its keys."""
         t, low, high = task
         return near_pairs(self.searcher, self.plan, t, self.searcher.keys_between(t, low, high), most)
 
     def tasks(self) -> Iterable[tuple[int, int, int]]:
-        """(table, lowest, highest) key of ranges that cut no prefix in two."""
-        for t, (table, moved) in enumerate(zip(self.tables, self.plan.tables, strict=True)):
-            free = self.plan.bits - moved.prefix
+        """Cut all tables into ranges (table, lowest key, highest key), without splitting a prefix."""
+        for t, (table, order) in enumerate(zip(self.tables, self.plan.tables, strict=True)):
+            free = self.plan.bits - order.prefix
             ends = np.linspace(0, len(table.last), RANGES_PER_TABLE + 1).astype(np.int64)[1:-1]
             lows = [0, *(key >> free << free for key in table.last[ends].tolist()), 1 << self.plan.bits]
             for low, above in pairwise(lows):
@@ -154,14 +161,19 @@ class CompressedTables:
                     yield t, low, above - 1
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What a file holds of this, by name."""
+        """Name the arrays that a file holds."""
         return {f"{name}{t}": array for t, table in enumerate(self.tables) for name, array in table._asdict().items()}
 
 
 def code_lengths(counts: Sequence[int]) -> NDArray[np.uint8]:
-    """Bits of the codes of symbols that come so often: the best code of at most 11 bits, 0 for symbols that never come.
+    """Compute the lengths of an optimal prefix code of at most 11 bits from the counts of its symbols.
 
-    Package-merge (Larmore, Hirschberg 1990). O(11 · symbols · log symbols) sums.
+    Symbols that do not occur have length 0. O(11 · symbols · log symbols).
+
+    References
+    ----------
+    Larmore, Hirschberg (1990), A fast algorithm for optimal length-limited Huffman codes (package-merge), Journal of the
+    ACM 37(3), DOI 10.1145/79147.79150.
     """
     symbols: list[tuple[int, tuple[int, ...]]] = sorted((count, (symbol,)) for symbol, count in enumerate(counts) if count)
     merged = symbols

@@ -1,4 +1,4 @@
-"""Arrays of 64-bit fingerprints: checked, mapped from files, compared bit by bit."""
+"""Arrays of 64-bit fingerprints: checks, files mapped into memory, and Hamming distances."""
 
 from __future__ import annotations
 
@@ -18,13 +18,29 @@ __all__ = [
 ]
 
 NUMPY = b"\x93NUMPY"
-OTHERS = {b"PAR1": "Parquet", b"\x1f\x8b": "a compressed file", b"\x28\xb5\x2f\xfd": "a compressed file",
-          MAGIC: "a file of ndcore"}
+OTHER_FILES = {b"PAR1": "Parquet", b"\x1f\x8b": "a compressed file", b"\x28\xb5\x2f\xfd": "a compressed file",
+               MAGIC: "a file of ndcore"}
 
 
 def hamming_distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
-    """Numbers of bits in which fingerprints differ, element by element, broadcast against each other; int64.
+    """Count the bits in which fingerprints differ, element by element.
 
+    Parameters
+    ----------
+    a, b : array of uint64
+        Broadcast against each other.
+
+    Returns
+    -------
+    ndarray of int64
+
+    Raises
+    ------
+    TypeError, ValueError
+        A fingerprint is not an unsigned 64-bit integer.
+
+    Examples
+    --------
     >>> hamming_distances([0b1010, 0b1111], 0b1011)
     array([1, 1])
     """
@@ -33,7 +49,7 @@ def hamming_distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
 
 
 def as_fingerprints(values: ArrayLike) -> NDArray[np.uint64]:
-    """Unsigned 64-bit integers, or TypeError or ValueError."""
+    """Convert values to uint64. TypeError or ValueError where one is not an unsigned 64-bit integer."""
     if np.ma.is_masked(values):
         raise TypeError("fingerprints are masked; leave out those that are")
     array = values if isinstance(values, np.ndarray) else np.asarray(values, object)  # else [1, 2^63] would be floats
@@ -56,37 +72,37 @@ def as_fingerprints(values: ArrayLike) -> NDArray[np.uint64]:
 
 
 def checked_fingerprints(values: ArrayLike, bits: int) -> NDArray[np.uint64]:
-    """Fingerprints of so many bits in one contiguous dimension, or TypeError or ValueError."""
+    """Return fingerprints of `bits` bits in one contiguous dimension, or raise TypeError or ValueError."""
     array = as_fingerprints(values)
     if array.ndim != 1:
         raise TypeError(f"fingerprints are in one dimension, got {array.shape}")
     if bits < 64 and array.size and int(array.max()) >> bits:
-        raise ValueError(f"{array.max()} is no fingerprint of {bits} bits")
+        raise ValueError(f"{array.max()} is not a fingerprint of {bits} bits")
     return np.ascontiguousarray(array)
 
 
 def mapped_fingerprints(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
-    """The fingerprints of a file, mapped: an array saved by NumPy, by what it begins with or its suffix, else little-endian
-    uint64 without a header.
+    """Map the fingerprints of a file into memory.
 
-    ValueError where the file is no sound array, begins like a file of another kind, or is no whole number of fingerprints.
+    A file that begins like an array of NumPy, or has the suffix .npy, is one; any other is little-endian uint64 without a
+    header. ValueError where the file is damaged, begins like a file of another kind, or ends inside of a fingerprint.
     """
     file = Path(path)
     if not file.is_file():
-        raise ValueError(f"{file} is no regular file; fingerprints are mapped") if file.exists() else FileNotFoundError(
+        raise ValueError(f"{file} is not a regular file; fingerprints are mapped") if file.exists() else FileNotFoundError(
             errno.ENOENT, os.strerror(errno.ENOENT), str(file))
     with file.open("rb") as opened:
-        begin = opened.read(max(map(len, OTHERS)))
+        begin = opened.read(max(map(len, OTHER_FILES)))
     if begin.startswith(NUMPY) or file.suffix.lower() == ".npy":
         return mapped_array(file)
-    for magic, what in OTHERS.items():
+    for magic, what in OTHER_FILES.items():
         if begin.startswith(magic):
             raise ValueError(f"{file} begins like {what}, not like 8 bytes a fingerprint")
     return mapped_raw(file)
 
 
 def mapped_array(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
-    """An array of uint64 saved by NumPy, mapped; ValueError for anything else."""
+    """Map an array of uint64 saved by NumPy. ValueError for any other file."""
     with Path(path).open("rb") as file:
         if file.read(len(NUMPY)) != NUMPY:
             raise ValueError(f"{os.fspath(path)}: no array of NumPy, which begins with {NUMPY!r}")
@@ -100,8 +116,8 @@ def mapped_array(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
 
 
 def mapped_raw(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
-    """Little-endian uint64, whatever the file begins with, mapped; ValueError where it is no whole number of them."""
+    """Map a file of little-endian uint64 without a header. ValueError where it ends inside of a fingerprint."""
     size = Path(path).stat().st_size
     if size % 8:
-        raise ValueError(f"{os.fspath(path)}: {size} bytes are no whole number of fingerprints of 8 bytes")
+        raise ValueError(f"{os.fspath(path)}: {size} bytes are not a whole number of fingerprints of 8 bytes")
     return np.memmap(path, "<u8", "r") if size else np.empty(0, np.uint64)

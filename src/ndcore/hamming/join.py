@@ -1,4 +1,4 @@
-"""Many queries against a file of fingerprints: the batch form of the search (Manku, Jain, Das Sarma 2007, §3.3)."""
+"""Many queries against a file of fingerprints, in one scan of the file (Manku, Jain, Das Sarma 2007, §3.3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
-from ndcore.hamming.index import Matches, SavedFingerprints
+from ndcore.hamming.index_file import SavedFingerprints
+from ndcore.hamming.results import Matches
 from ndcore.hamming.sorted_tables import Found, SortedTables, joined
 from ndcore.hamming.table_plan import JOIN_ROOM, TablePlan, checked_search, plan_join
 from ndcore.parallel import map_pieces
@@ -22,7 +23,7 @@ from ndcore.storage import container
 __all__ = ["hamming_join"]
 
 CHUNK = (64 << 20) // 8  # fingerprints that a thread takes at a time: 64 MB, as in the paper
-PROBED_AT_ONCE = 1 << 20  # so many that a table stays in the cache for a while
+PROBED_AT_ONCE = 1 << 20  # fingerprints that look up one table after another, so that a table stays in the cache
 
 
 def hamming_join(
@@ -36,26 +37,25 @@ def hamming_join(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Matches:
-    """All fingerprints of a collection within max_distance bits of each query, by one scan of the collection.
+    """Find all fingerprints of a collection within max_distance bits of each query, by one scan of the collection.
 
-    The tables are built of the queries, and every fingerprint of the collection looks them up: the collection needs no
-    index and may be larger than memory. Chunks of 64 MB go to threads. A cluster calls this function with the same queries
-    and a file or `span` per machine.
+    The tables are built from the queries, and every fingerprint of the collection looks itself up: the collection needs no
+    index and may be larger than memory. Threads take chunks of 64 MB. A cluster of machines calls this function with the
+    same queries, and a file or `span` per machine.
 
     Parameters
     ----------
     queries : array of uint64, shape (m,)
     fingerprints : array of uint64, shape (n,), or path
-        A path: an array saved by NumPy (.npy), a `HammingIndex` that was saved, compressed or not, else uint64 in
-        little-endian order without a header. Mapped, not read. Of an index the checksums are not compared, which
-        `HammingIndex.open` does.
+        A path names an array saved by NumPy (.npy), a saved `HammingIndex`, or a file of little-endian uint64 without a
+        header. It is mapped into memory. The checksums of an index are not compared; `HammingIndex.open` does that.
     max_distance, bits
-        As of `HammingIndex`.
+        As in `HammingIndex`.
     plan : "auto" or TablePlan
-        For the queries.
+        Tables of the queries.
     span : (int, int), optional
-        Only these fingerprints: from the first up to the second, not included. Of an index: of its different ones,
-        ascending.
+        Scan only the fingerprints from the first position up to the second, which is excluded. Positions in an index count
+        its different fingerprints, ascending.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
@@ -64,21 +64,28 @@ def hamming_join(
     Returns
     -------
     Matches
-        Ascending by query, then distance, then position in the collection, which is the id. Of an index: its ids, of equal
-        distances the one added first comes first.
+        Ascending by query, then distance, then position in the collection, which is the id. An index gives its own ids; at
+        the same distance, the fingerprint added first comes first.
 
     Raises
     ------
     TypeError, ValueError
-        No fingerprints of `bits` bits, a file that is none, a plan for something else.
+        A fingerprint is not an unsigned integer of `bits` bits, the file holds something else, or the plan is for another
+        distance or other bits.
     OSError
         The file cannot be read.
 
     Notes
     -----
-    O(n · tables · (1 + m / 2^p)), p the plan's prefix. Memory: 8 to 20 bytes a query and table, the matches, and what
-    the operating system keeps of the file.
+    O(n · tables · (1 + m / 2^p)), where p is the prefix of the plan. Memory: 8 to 20 bytes per query and table, the
+    matches, and pages of the file that the operating system caches.
 
+    References
+    ----------
+    Manku, Jain, Das Sarma (2007), Detecting near-duplicates for web crawling, §3.3, DOI 10.1145/1242572.1242592.
+
+    Examples
+    --------
     >>> hamming_join([0b0110, 0b1000], [0b0000, 0b0111, 0b1111], max_distance=1, bits=4)
     Matches(query=array([0, 1]), id=array([1, 0]), distance=array([1, 1]))
     """
@@ -92,8 +99,7 @@ def hamming_join(
         return collection.matches(joined([]))
     tables = SortedTables.of(asked, np.arange(len(asked)), plan, threads, room=JOIN_ROOM)
 
-    def met(begin: int) -> Found:
-        """Matches of one chunk."""
+    def scan_chunk(begin: int) -> Found:
         end = min(begin + CHUNK, last)
         parts = []
         for at in range(begin, end, PROBED_AT_ONCE):
@@ -104,14 +110,15 @@ def hamming_join(
 
     parts = []
     with reporting(progress) as report:
-        for begin, part in zip(range(first, last, CHUNK), map_pieces(met, range(first, last, CHUNK), threads), strict=True):
+        chunks = range(first, last, CHUNK)
+        for begin, part in zip(chunks, map_pieces(scan_chunk, chunks, threads), strict=True):
             parts.append(part)
             report("joining", min(begin + CHUNK, last) - first, last - first)
     return collection.matches(joined(parts))
 
 
-class _Array:
-    """Fingerprints whose ids are their positions."""
+class _FingerprintArray:
+    """An array of fingerprints whose ids are their positions; the same methods as `SavedFingerprints`."""
 
     def __init__(self, array: NDArray[np.uint64]) -> None:
         self.array = array
@@ -120,19 +127,19 @@ class _Array:
         return len(self.array)
 
     def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
-        """Those from one position up to another."""
+        """Read the fingerprints from one position up to another."""
         return np.asarray(self.array[begin:end])
 
     def matches(self, found: Found) -> Matches:
-        """What was found, in order."""
+        """Sort the matches; a position is an id."""
         return frozen(Matches(*found.ordered()))
 
 
-def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _Array | SavedFingerprints:
+def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _FingerprintArray | SavedFingerprints:
     if not isinstance(fingerprints, (str, os.PathLike)):
-        return _Array(checked_fingerprints(fingerprints, bits))
+        return _FingerprintArray(checked_fingerprints(fingerprints, bits))
     if container.kind_of(fingerprints) is None:
-        return _Array(mapped_fingerprints(fingerprints))
+        return _FingerprintArray(mapped_fingerprints(fingerprints))
     index = SavedFingerprints(fingerprints)
     if index.bits != bits:
         raise ValueError(f"{os.fspath(fingerprints)} holds fingerprints of {index.bits} bits; asked are {bits}")

@@ -1,4 +1,9 @@
-"""The keys of sorted tables, each with what finds them by their leading bits (Manku, Jain, Das Sarma 2007, §3.1)."""
+"""Sorted tables in plain arrays (Manku, Jain, Das Sarma 2007, §3.1).
+
+A table has the keys (permuted fingerprints), ascending; a directory of the positions where each value of the leading bits
+begins; and where most prefixes occur in no key, a presence bitmap that tells so. The kernels of a probe are in
+`core/probes.c`: presence, directory, then a scan of the keys that share the prefix.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +22,8 @@ from ndcore.parallel import map_pieces
 
 __all__ = ["RANGES_PER_TABLE", "PlainTables", "orders", "runs_of", "sorted_keys"]
 
-RANGES_PER_TABLE = 16  # that pairs are searched in, one after another, so that threads share a table
-UNKNOWN = np.empty(0, np.uint8)  # no presence
+RANGES_PER_TABLE = 16  # pieces of work in a search for pairs, so that threads share a table
+NO_PRESENCE = np.empty(0, np.uint8)
 
 
 class PlainTables:
@@ -27,11 +32,11 @@ class PlainTables:
     Attributes
     ----------
     keys : list of uint64 arrays, shape (count,)
-        Per table, ascending by their prefixes; the first are the fingerprints, ascending.
+        Per table, ascending by their prefixes. The keys of the first table are the fingerprints, ascending.
     directories : list of uint32 arrays
         Per table, where each value of the leading bits begins.
     presence : list of uint8 arrays
-        Per table, a bit for each value of the leading bits: does a key have it? Empty where most are there.
+        Per table, a bit for each value of the leading bits: 1 where a key has it. Empty where most values occur.
     searcher : _hamming.Searcher
     """
 
@@ -49,30 +54,33 @@ class PlainTables:
     @classmethod
     def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None,
            room: int = PRESENCE_ROOM) -> PlainTables:
-        """The tables of ascending fingerprints. O(n · tables), on several threads. Presence takes about 2^room bits each."""
+        """Build the tables of ascending fingerprints. O(n · tables), on several threads.
+
+        Presence takes about 2^room bits per fingerprint.
+        """
         log2_count = float(np.log2(len(fingerprints)))
 
-        def made(table: PermutedTable) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8]]:
+        def build(table: PermutedTable) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8]]:
             free = plan.bits - table.prefix
             keys = fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints, free)
             known = presence_bits(table.prefix, log2_count, room)
             return (keys, _hamming.directory(keys, plan.bits, directory_bits(table.prefix, log2_count)),
-                    _hamming.presence(keys, plan.bits, known) if known else UNKNOWN)
+                    _hamming.presence(keys, plan.bits, known) if known else NO_PRESENCE)
 
-        return cls(plan, *map(list, zip(*map_pieces(made, plan.tables, threads), strict=True)))
+        return cls(plan, *map(list, zip(*map_pieces(build, plan.tables, threads), strict=True)))
 
     @classmethod
     def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> PlainTables:
-        """The tables from `arrays` of a file, which are not read; ValueError where they do not fit each other."""
+        """Wrap the arrays of a file without reading them. ValueError where their shapes do not fit each other."""
         keys = [arrays[f"keys{t}"] for t in range(len(plan.tables))]
         directories = [arrays[f"directory{t}"] for t in range(len(plan.tables))]
-        presence = [arrays.get(f"presence{t}", UNKNOWN) for t in range(len(plan.tables))]
-        sound = all(k.dtype == np.uint64 and k.shape == keys[0].shape and k.ndim == 1 for k in keys) and all(
+        presence = [arrays.get(f"presence{t}", NO_PRESENCE) for t in range(len(plan.tables))]
+        fits = all(k.dtype == np.uint64 and k.shape == keys[0].shape and k.ndim == 1 for k in keys) and all(
             d.dtype == np.uint32 and d.ndim == 1 and (len(d) - 1).bit_count() == 1 and len(d) - 1 <= 1 << table.prefix
             for d, table in zip(directories, plan.tables, strict=True)) and all(
             b.dtype == np.uint8 and b.ndim == 1 and len(b).bit_count() <= 1 and 8 * len(b) <= 1 << table.prefix
             for b, table in zip(presence, plan.tables, strict=True))
-        if not sound:
+        if not fits:
             raise ValueError("its tables do not fit each other")
         return cls(plan, keys, directories, presence)
 
@@ -88,39 +96,38 @@ class PlainTables:
         return sum(array.nbytes for array in arrays)
 
     def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
-        """The ascending fingerprints from one position up to another."""
+        """Return the ascending fingerprints from one position up to another."""
         return self.keys[0][begin:end]
 
     def check(self, threads: int | None) -> None:
-        """ValueError where keys, directories and presence are not those of one set of fingerprints. O(n · tables), on
-        several threads.
+        """Raise ValueError where the tables hold different fingerprints, or do not ascend. O(n · tables).
 
-        That all tables have the same fingerprints is told by sums that nobody can foresee, see `_hamming.checksum`.
+        Sets of fingerprints are compared by checksums with a random seed, see `_hamming.checksum`.
         """
         seed = secrets.randbits(64)
 
-        def summed(t: int) -> int:
+        def checksum(t: int) -> int:
             keys, table, known = self.keys[t], self.plan.tables[t], self.presence[t]
             if not _hamming.ascend(keys, 0 if t == 0 else self.plan.bits - table.prefix):
                 raise ValueError(f"the keys of table {t} do not ascend")
             found = _hamming.directory(keys, self.plan.bits, (len(self.directories[t]) - 1).bit_length() - 1)
             if not np.array_equal(found, self.directories[t]):
-                raise ValueError(f"the directory of table {t} is not that of its keys")
+                raise ValueError(f"the directory of table {t} does not fit its keys")
             if len(known) and not np.array_equal(
                     known, _hamming.presence(keys, self.plan.bits, (8 * len(known)).bit_length() - 1)):
-                raise ValueError(f"the presence of table {t} is not that of its keys")
+                raise ValueError(f"the presence of table {t} does not fit its keys")
             return _hamming.checksum(runs_of(table), keys, seed)
 
-        if len(set(map_pieces(summed, range(len(self.keys)), threads))) > 1:
+        if len(set(map_pieces(checksum, range(len(self.keys)), threads))) > 1:
             raise ValueError("its tables are not of the same fingerprints")
 
     def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
-        """The pairs of fingerprints of one of `tasks`; uint64 (m, 2). The search ends once there are more than `most`."""
+        """Find the pairs of fingerprints of one of `tasks`; uint64 (m, 2). The search ends after more than `most`."""
         t, begin, end = task
         return near_pairs(self.searcher, self.plan, t, self.keys[t][begin:end], most)
 
     def tasks(self) -> Iterable[tuple[int, int, int]]:
-        """(table, begin, end) of ranges of keys that cut no prefix in two."""
+        """Cut all tables into ranges (table, begin, end) of keys, without splitting a prefix."""
         for t, directory in enumerate(self.directories):
             ends = directory[np.linspace(0, len(directory) - 1, RANGES_PER_TABLE + 1).astype(np.int64)].astype(np.int64)
             for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
@@ -128,7 +135,7 @@ class PlainTables:
                     yield t, begin, end
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What a file holds of this, by name."""
+        """Name the arrays that a file holds."""
         named: dict[str, NDArray[Any]] = {}
         for t, (keys, directory) in enumerate(zip(self.keys, self.directories, strict=True)):
             named[f"keys{t}"], named[f"directory{t}"] = keys, directory
@@ -136,17 +143,17 @@ class PlainTables:
 
 
 def sorted_keys(table: PermutedTable, fingerprints: NDArray[np.uint64], free: int = 0) -> NDArray[np.uint64]:
-    """The keys of a table, ascending but for their lowest `free` bits, whose order may be any."""
+    """Permute and sort fingerprints. The lowest `free` bits of the keys may be in any order."""
     keys = _hamming.permuted(runs_of(table), fingerprints)
     _hamming.sort(keys, free)
     return keys
 
 
 def orders(plan: TablePlan) -> list[tuple[NDArray[np.uint8], int, int]]:
-    """Of every table what searchers take: (runs, prefix, leading)."""
+    """Return (runs, prefix, leading) of every table, as the searchers of `_hamming` take them."""
     return [(runs_of(table), table.prefix, table.leading) for table in plan.tables]
 
 
 def runs_of(table: PermutedTable) -> NDArray[np.uint8]:
-    """The permutation as the kernel takes it: lows and widths."""
+    """Return the permutation as the kernel takes it: lows and widths."""
     return np.ascontiguousarray(np.array(table.runs, np.uint8).T)

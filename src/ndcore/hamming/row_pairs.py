@@ -1,4 +1,4 @@
-"""Pairs of rows, made of the pairs of the different fingerprints that they have."""
+"""Pairs of rows from the pairs of their different fingerprints, refused early where there would be too many."""
 
 from __future__ import annotations
 
@@ -15,57 +15,61 @@ from ndcore.hamming.table_plan import TablePlan
 
 __all__ = ["collected", "near_pairs", "ranges", "row_pairs"]
 
-CROWD = 1 << 17  # keys of one prefix from which their pairs are estimated before all of them are compared
-ASKED = 1024  # of them whose neighbours are counted
-LOG_ODDS = 65 * math.log(2)  # ln(2 / p) at p = 2^-64, the probability that a right number of pairs is refused
+LARGE_RUN = 1 << 17  # keys with the same prefix; from here on their pairs are estimated before they are compared
+SAMPLED = 1024  # keys of a large run whose neighbours are counted
+LOG_ODDS = 65 * math.log(2)  # ln(2 / p) at p = 2^-64, the probability that an acceptable number of pairs is refused
 
 
 def near_pairs(
     searcher: _hamming.Orders, plan: TablePlan, t: int, keys: NDArray[np.uint64], most: int,
 ) -> NDArray[np.uint64]:
-    """Return the pairs of fingerprints that table t is the first to hold, of some of its keys; uint64 (m, 2).
+    """Find the pairs among some keys of table t, without those that an earlier table finds; uint64 (m, 2).
 
-    The search ends once there are more than `most`. All keys of one prefix are compared with each other, so a large crowd of
-    them takes time quadratic in its size. Its pairs are estimated first, from the exact neighbours of `ASKED` random keys:
-    ValueError where the empirical Bernstein bound (Maurer and Pontil 2009, theorem 4) at a probability of 2^-64 says that
-    there are more than `most`.
+    The search ends once there are more than `most`. All keys with the same prefix are compared with each other, which takes
+    time quadratic in their number. So the pairs of a large run are estimated first, from the neighbours of `SAMPLED` random
+    keys: ValueError where there are more than `most` pairs, except with probability 2^-64, by the empirical Bernstein
+    bound.
+
+    References
+    ----------
+    Maurer, Pontil (2009), Empirical Bernstein bounds and sample variance penalization, theorem 4, arXiv:0907.3740.
     """
     free = plan.bits - plan.tables[t].prefix
-    for crowd in _crowds(keys, free):
-        varying = int(np.bitwise_or.reduce(crowd ^ crowd[0])).bit_count()
-        others = min(len(crowd) - 1, sum(math.comb(varying, k) for k in range(1, plan.max_distance + 1)))
-        asked = crowd[np.random.default_rng(len(crowd)).integers(0, len(crowd), ASKED)]
-        near = _hamming.near_counts(crowd, asked, plan.max_distance) - 1  # but the key itself
-        error = math.sqrt(2 * near.var(ddof=1) * LOG_ODDS / ASKED) + 7 * others * LOG_ODDS / (3 * (ASKED - 1))
-        if len(crowd) * (near.mean() - error) / 2 > most:
-            raise too_many(most, f", about {len(crowd) * near.mean() / 2:.2g} among {len(crowd)} that differ in {varying} "
+    for run in _large_runs(keys, free):
+        varying = int(np.bitwise_or.reduce(run ^ run[0])).bit_count()
+        others = min(len(run) - 1, sum(math.comb(varying, k) for k in range(1, plan.max_distance + 1)))
+        sample = run[np.random.default_rng(len(run)).integers(0, len(run), SAMPLED)]
+        near = _hamming.near_counts(run, sample, plan.max_distance) - 1  # without the key itself
+        error = math.sqrt(2 * near.var(ddof=1) * LOG_ODDS / SAMPLED) + 7 * others * LOG_ODDS / (3 * (SAMPLED - 1))
+        if len(run) * (near.mean() - error) / 2 > most:
+            raise too_many(most, f", about {len(run) * near.mean() / 2:.2g} among {len(run)} that differ in {varying} "
                                  "bits only")
     return searcher.pairs(t, keys, most)
 
 
 def too_many(most: int, where: str = "") -> ValueError:
-    """Return the error that says that there are more pairs than are listed."""
+    """Return the error for more pairs than are listed."""
     return ValueError(f"there are more than {most} pairs of different fingerprints{where}, and no more are listed: take a "
                       "smaller max_distance, or ask query_many for some of them")
 
 
-def _crowds(keys: NDArray[np.uint64], free: int) -> Iterator[NDArray[np.uint64]]:
-    """Yield the CROWD or more keys that agree in all but their lowest `free` bits; keys ascend but for these."""
-    if len(keys) < CROWD:
+def _large_runs(keys: NDArray[np.uint64], free: int) -> Iterator[NDArray[np.uint64]]:
+    """Yield the runs of LARGE_RUN or more keys that agree in all but their lowest `free` bits."""
+    if len(keys) < LARGE_RUN:
         return
     if free >= 64:
         yield keys
         return
-    spread = keys[:: CROWD // 2] >> np.uint64(free)
+    spread = keys[:: LARGE_RUN // 2] >> np.uint64(free)
     for prefix in np.unique(spread[1:][spread[1:] == spread[:-1]]).tolist():
         begin = int(np.searchsorted(keys, np.uint64(prefix << free)))
         end = int(np.searchsorted(keys, np.uint64((prefix + 1) << free))) if (prefix + 1) << free < 1 << 64 else len(keys)
-        if end - begin >= CROWD:
+        if end - begin >= LARGE_RUN:
             yield keys[begin:end]
 
 
 def collected(parts: Iterable[NDArray[np.uint64]], most: int) -> NDArray[np.uint64]:
-    """Pairs of different fingerprints, uint64 (m, 2), of all parts; ValueError as soon as there are more than `most`."""
+    """Concatenate pairs of different fingerprints, uint64 (m, 2). ValueError as soon as there are more than `most`."""
     listed, count = [np.empty((0, 2), np.uint64)], 0
     for part in parts:
         listed.append(part)
@@ -78,16 +82,16 @@ def collected(parts: Iterable[NDArray[np.uint64]], most: int) -> NDArray[np.uint
 def row_pairs(
     rows: NDArray[Any], starts: Ints | None, x: Ints, y: Ints, distance: Ints, most: int,
 ) -> tuple[Ints, Ints, Ints]:
-    """(a, b, distance) of all pairs of rows that have fingerprints x[i] and y[i], or the same one; a < b, ascending.
+    """List (a, b, distance) of all pairs of rows with fingerprints x[i] and y[i], or with the same one; a < b, ascending.
 
     Parameters
     ----------
     rows : integers, shape (n,)
-        Rows by fingerprint, those of one fingerprint ascending.
+        Rows by fingerprint; rows with the same fingerprint ascend.
     starts : int64, shape (different + 1,), or None
-        Where the rows of each fingerprint begin; None where every one has one row.
+        Where the rows of each fingerprint begin; None where every fingerprint has one row.
     x, y, distance : int64, shape (m,)
-        Pairs of different fingerprints by number, each once.
+        Pairs of different fingerprints by rank, each once.
     most : int
 
     Raises
@@ -101,8 +105,8 @@ def row_pairs(
     equal = float((sizes * (sizes - 1.0) / 2).sum())
     total = equal + float((sizes[x] * sizes[y].astype(np.float64)).sum())
     if total > most:
-        raise ValueError(f"there are {total:.0f} pairs, {equal:.0f} of them of equal fingerprints (one has {sizes.max()} "
-                         f"rows); at most {most} are listed: leave equal fingerprints out first, or ask query_many")
+        raise ValueError(f"there are {total:.0f} pairs, {equal:.0f} of them of repeated fingerprints (one has {sizes.max()} "
+                         f"rows); at most {most} are listed: leave repeated fingerprints out first, or ask query_many")
     repeated = np.flatnonzero(sizes > 1)
     near = _products(rows, starts, x, y)
     same = _products(rows, starts, repeated, repeated)
@@ -115,7 +119,7 @@ def row_pairs(
 
 
 def _products(rows: NDArray[Any], starts: Ints, x: Ints, y: Ints) -> tuple[Ints, Ints]:
-    """Every row of fingerprint x[i] with every row of y[i]."""
+    """Pair every row of fingerprint x[i] with every row of y[i]."""
     width = starts[y + 1] - starts[y]
     counts = (starts[x + 1] - starts[x]) * width
     within = ranges(np.zeros(len(x), np.int64), counts)
@@ -126,7 +130,7 @@ def _products(rows: NDArray[Any], starts: Ints, x: Ints, y: Ints) -> tuple[Ints,
 
 
 def ranges(begins: Ints, counts: Ints) -> Ints:
-    """begins[0], begins[0] + 1, … (counts[0] of them), begins[1], …"""
+    """Concatenate the ranges that begin at begins[i] and have counts[i] elements."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     made: Ints = np.arange(total) + np.repeat(begins - (ends - counts), counts)

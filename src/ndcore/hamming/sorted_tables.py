@@ -1,4 +1,7 @@
-"""Sorted tables of permuted fingerprints, and the rows that have each fingerprint (Manku, Jain, Das Sarma 2007, §3.1)."""
+"""Sorted tables of permuted fingerprints, and the rows that have each fingerprint (Manku, Jain, Das Sarma 2007, §3.1).
+
+`SortedTables` adds rows to `PlainTables` or `CompressedTables`, which hold every different fingerprint once per table.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,16 @@ DISTANCE_BITS = MAX_DISTANCE.bit_length()
 
 
 class Found(NamedTuple):
-    """Matches: position of the query, row of the fingerprint, distance; int64 (m,) each."""
+    """Matches: position of the query, row of the fingerprint, and distance; int64 (m,) each."""
 
     query: Ints
     row: Ints
     distance: Ints
 
     def ordered(self) -> Found:
-        """By query, then distance, then row. One number for all three, where it has room, sorts fastest."""
+        """Sort by query, then distance, then row."""
         row_bits = int(self.row.max(initial=0)).bit_length()
-        if int(self.query.max(initial=0)).bit_length() + DISTANCE_BITS + row_bits < 64:
+        if int(self.query.max(initial=0)).bit_length() + DISTANCE_BITS + row_bits < 64:  # one number sorts faster
             order = np.argsort((self.query << DISTANCE_BITS | self.distance) << row_bits | self.row)
         else:
             order = np.lexsort((self.row, self.distance, self.query))
@@ -42,7 +45,7 @@ class Found(NamedTuple):
 
 
 def joined(parts: Iterable[tuple[Ints, ...]]) -> Found:
-    """The matches of all parts, one after another."""
+    """Concatenate the matches of all parts."""
     listed = list(parts)
     if len(listed) == 1:
         return Found(*listed[0])
@@ -51,27 +54,27 @@ def joined(parts: Iterable[tuple[Ints, ...]]) -> Found:
 
 
 class SortedTables:
-    """The different fingerprints of some rows in the tables of a plan. Immutable.
+    """The different fingerprints of some rows, in the tables of a plan. Immutable.
 
     Attributes
     ----------
     rows : unsigned integers, shape (count,)
-        Rows by ascending fingerprint, those of one fingerprint ascending.
+        Rows by ascending fingerprint; rows with the same fingerprint ascend.
     starts : int64, shape (different + 1,), or None
         Where the rows of each fingerprint begin; None where every fingerprint has one row.
     keys : PlainTables or CompressedTables
-        The tables.
+        The sorted tables of the different fingerprints.
     """
 
     def __init__(self, plan: TablePlan, rows: NDArray[Any], starts: Ints | None, keys: PlainTables | CompressedTables,
                  place: str | None = None) -> None:
         self.plan, self.rows, self.starts, self.keys = plan, rows, starts, keys
-        self._place = place  # the file that rows and keys are from, which need not be what they should; None: made here
+        self._place = place  # the file of rows and keys, which may be unsound; None: sorted here
 
     @classmethod
     def of(cls, values: NDArray[np.uint64], rows: NDArray[Any], plan: TablePlan, threads: int | None,
            compress: bool = False, room: int = PRESENCE_ROOM) -> SortedTables:
-        """Sort fingerprints. O(n · tables), on several threads. Room is that of `PlainTables`."""
+        """Sort fingerprints. O(n · tables), on several threads. `room` is as in `PlainTables.of`."""
         entries = np.empty((len(values), 2), np.uint64)
         entries[:, 0], entries[:, 1] = values, rows
         sort_entries(entries)
@@ -90,8 +93,7 @@ class SortedTables:
     def restored(
         cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]], rows: int, compress: bool, place: str,
     ) -> SortedTables:
-        """Tables from `arrays` of a file, which `place` names; ValueError where they do not fit each other. `check` sees
-        whether they hold together."""
+        """Wrap the arrays of a file, named by `place`. ValueError where their shapes do not fit; `check` reads them."""
         keys = (CompressedTables if compress else PlainTables).restored(plan, arrays)
         starts, numbers = arrays.get("starts"), arrays["rows"]
         sound = numbers.ndim == 1 and numbers.dtype in (np.uint32, np.int64) and len(numbers) == rows
@@ -105,7 +107,7 @@ class SortedTables:
         return cls(plan, numbers, starts, keys, place)
 
     def check(self, threads: int | None) -> None:
-        """ValueError where the tables are not those of one set of fingerprints, or a row is missing. O(n · tables)."""
+        """Raise ValueError where the tables hold different fingerprints, or a row is missing. O(n · tables)."""
         self.keys.check(threads)
         seen = np.zeros(self.count, np.bool_)
         if int(self.rows.min()) < 0 or int(self.rows.max()) >= self.count:
@@ -113,13 +115,13 @@ class SortedTables:
         seen[self.rows] = True
         if not seen.all():
             raise ValueError("it has a row twice")
-        later = np.ones(self.count, np.bool_)  # of one fingerprint
-        later[slice(None) if self.starts is None else self.starts[:-1]] = False
-        if (self.rows[1:] <= self.rows[:-1])[later[1:]].any():
+        repeated = np.ones(self.count, np.bool_)  # rows with the same fingerprint as the row before
+        repeated[slice(None) if self.starts is None else self.starts[:-1]] = False
+        if (self.rows[1:] <= self.rows[:-1])[repeated[1:]].any():
             raise ValueError("the rows of a fingerprint do not ascend")
 
     def _among(self, positions: NDArray[Any], n: int, what: str) -> NDArray[np.int64]:
-        """The same, int64; CorruptFile where one is not among n, as in a file that nobody verified."""
+        """Convert positions to int64. CorruptFile where one is not among n, as in an unverified file."""
         if self._place is not None and len(positions) and (int(positions.min()) < 0 or int(positions.max()) >= n):
             raise CorruptFile(f"{self._place}: a {what} is not one of {n}: open it with verify=True to see what is wrong")
         return positions.astype(np.int64)
@@ -131,36 +133,33 @@ class SortedTables:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the tables; rows and starts apart."""
+        """Bytes of the tables, without rows and starts."""
         return self.keys.nbytes
 
     def values(self) -> NDArray[np.uint64]:
-        """The fingerprint of each of `rows`; uint64 (count,)."""
+        """Return the fingerprint of each of `rows`; uint64 (count,)."""
         fingerprints = self.keys.fingerprints(0, self.keys.count)
         return fingerprints if self.starts is None else np.repeat(fingerprints, np.diff(self.starts))
 
     def one(self, query: int) -> tuple[Ints, Ints] | None:
-        """(rows, distances) of the fingerprints within the plan's distance, or None."""
+        """Find (rows, distances) within the plan's distance of one query, or None."""
         found = self.keys.searcher.probe_one(query)
         if found is None:
             return None
         ranks, distances = found
-        if len(ranks) == 1 and ranks[0] < self.keys.count:  # mostly: nothing to be gathered
+        if len(ranks) == 1 and ranks[0] < self.keys.count:  # the usual case: a single match
             begin, end = (ranks[0], ranks[0] + 1) if self.starts is None else self.starts[ranks[0]:ranks[0] + 2].tolist()
             return self._among(self.rows[begin:end], self.count, "row"), np.array(distances * (end - begin), np.int64)
         rank = np.array(ranks, np.int64)
         return self.expanded(rank, rank, np.array(distances, np.int64))[1:]
 
     def many(self, queries: NDArray[np.uint64]) -> Found:
-        """All matches of several queries."""
-        return self._expanded(self.keys.searcher.probe(queries))
-
-    def _expanded(self, matches: NDArray[Any]) -> Found:
-        """The rows of every fingerprint found."""
+        """Find all matches of several queries."""
+        matches = self.keys.searcher.probe(queries)
         return self.expanded(*(matches[name].astype(np.int64) for name in ("query", "rank", "distance")))
 
     def expanded(self, query: Ints, rank: Ints, distance: Ints) -> Found:
-        """The rows of the fingerprints at these positions among the ascending ones."""
+        """Replace each fingerprint, given by its rank among the ascending ones, by its rows."""
         rank = self._among(rank, self.keys.count, "fingerprint that was found")
         if self.starts is None:
             return Found(query, self._among(self.rows[rank], self.count, "row"), distance)
@@ -170,7 +169,7 @@ class SortedTables:
         return Found(np.repeat(query, counts), rows, np.repeat(distance, counts))
 
     def pairs(self, threads: int | None, most: int) -> tuple[Ints, Ints, Ints]:
-        """(a, b, distance) of all pairs of rows within the plan's distance, a < b, ascending.
+        """Find (a, b, distance) of all pairs of rows within the plan's distance; a < b, ascending.
 
         ValueError where there are more than `most`.
         """
@@ -180,7 +179,7 @@ class SortedTables:
         return row_pairs(self.rows, self.starts, x, y, _hamming.distances(a, b), most)
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """What a file holds of this, by name."""
+        """Name the arrays that a file holds."""
         named: dict[str, NDArray[Any]] = {"rows": self.rows}
         if self.starts is not None:
             named["starts"] = self.starts

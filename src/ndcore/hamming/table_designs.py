@@ -1,4 +1,17 @@
-"""Designs of tables: which blocks of bits lead, so that some table finds whatever differs in k bits (MJS07 §3.1)."""
+"""Designs of tables: which blocks of bits lead each table (Manku, Jain, Das Sarma 2007, §3.1).
+
+Split f bits into r > k blocks. Two fingerprints that differ in at most k bits agree in at least r - k blocks, so C(r, k)
+tables find all near fingerprints: one for each choice of r - k blocks, which lead its keys. The bits that do not lead can
+be split again, table by table, until the prefix has the p bits that are wanted. Where all blocks have the same size, the
+least number of tables whose prefixes have at least p bits is
+
+    X(f, k, p) = 1                                                          where p <= 0,
+    X(f, k, p) = min over r > k of C(r, k) · X(f·k/r, k, p - f·(r - k)/r)   otherwise.
+
+`count_tables` is this recurrence over whole bits, where blocks differ in size by one bit and the sum over all choices
+replaces the product; `make_tables` makes the tables. Among 2^d random fingerprints a probe finds 2^(d - p) that share its
+prefix, so that longer prefixes mean fewer comparisons and more tables. `table_plan` weighs the two.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +22,28 @@ from functools import cache, lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-__all__ = ["MAX_TABLES", "PermutedTable", "checked_tables", "designs", "evenly_split", "fewest_tables", "least_count",
-           "missed_bits"]
+__all__ = [
+    "MAX_TABLES",
+    "PermutedTable",
+    "checked_tables",
+    "count_tables",
+    "find_missed_bits",
+    "list_designs",
+    "make_tables",
+    "split_evenly",
+]
 
-MAX_TABLES = 1024  # more would take 8 KiB a fingerprint
+MAX_TABLES = 1024  # which take 8 KiB per fingerprint
 SEARCH_STEPS = 20000
 
 
 class PermutedTable(NamedTuple):
-    """One table: what is moved to the front, and how much of it a query must match.
+    """One table: a permutation of the bits, and the length of the prefix that a query must match.
 
     Attributes
     ----------
     prefix : int
-        p_i: the leading bits of the permuted key that are those of the query.
+        p_i: leading bits of the permuted key that equal those in the key of the query.
     runs : tuple of (low, width)
         The permutation as runs of neighbouring bits, from the highest bits of the permuted key to the lowest: `width`
         bits of the fingerprint from bit `low` up.
@@ -33,7 +54,7 @@ class PermutedTable(NamedTuple):
 
     @property
     def leading(self) -> int:
-        """The bits of a fingerprint that the prefix is made of, as a mask."""
+        """Mask of the bits of a fingerprint that make the prefix."""
         mask, left = 0, self.prefix
         for low, width in self.runs:
             taken = min(width, left)
@@ -42,7 +63,7 @@ class PermutedTable(NamedTuple):
         return mask
 
     def permute(self, fingerprint: int) -> int:
-        """The key of a fingerprint in this table."""
+        """Return the key of a fingerprint in this table."""
         key = 0
         for low, width in self.runs:
             key = key << width | fingerprint >> low & (1 << width) - 1
@@ -50,68 +71,70 @@ class PermutedTable(NamedTuple):
 
 
 def checked_tables(bits: int, tables: Iterable[PermutedTable]) -> tuple[PermutedTable, ...]:
-    """Return the tables of a plan for `bits` bits as immutable values.
+    """Check the tables of a plan for `bits` bits, and return them as immutable values. O(tables · runs).
 
-    ValueError where a table does not permute the bits, where the first one changes their order, and where there is none or
-    more than MAX_TABLES. TypeError where they are no tables. O(tables · runs).
+    ValueError where a table does not permute the bits, where the first one changes their order, and where there are none
+    or more than MAX_TABLES. TypeError where a table is not a pair of a prefix and runs.
     """
     try:
         as_int = operator.index
-        made = tuple(PermutedTable(as_int(prefix), tuple((as_int(low), as_int(width)) for low, width in runs))
-                     for prefix, runs in tables)
+        checked = tuple(PermutedTable(as_int(prefix), tuple((as_int(low), as_int(width)) for low, width in runs))
+                        for prefix, runs in tables)
     except (TypeError, ValueError) as error:
         raise TypeError(f"tables are pairs of a prefix and runs, and a run is (low, width), all ints: {error}") from error
-    if not 1 <= len(made) <= MAX_TABLES:
-        raise ValueError(f"a plan has 1 to {MAX_TABLES} tables, got {len(made)}")
+    if not 1 <= len(checked) <= MAX_TABLES:
+        raise ValueError(f"a plan has 1 to {MAX_TABLES} tables, got {len(checked)}")
     every = (1 << bits) - 1
-    for t, (prefix, runs) in enumerate(made):
+    for t, (prefix, runs) in enumerate(checked):
         inside = all(0 <= low < low + width <= bits for low, width in runs)
         covered = sum(((1 << width) - 1) << low for low, width in runs) if inside else 0
         if covered != every or sum(width for _, width in runs) != bits:
-            raise ValueError(f"table {t} is no permutation of {bits} bits: its runs are {runs!r:.200}")
+            raise ValueError(f"table {t} is not a permutation of {bits} bits: its runs are {runs!r:.200}")
         if not 0 <= prefix <= bits:
             raise ValueError(f"table {t} leads with {prefix} bits; it has {bits}")
-    if made[0].runs != ((0, bits),):
-        raise ValueError(f"the first table does not keep the bits in their order: its runs are {made[0].runs!r:.200}, "
+    if checked[0].runs != ((0, bits),):
+        raise ValueError(f"the first table does not keep the bits in their order: its runs are {checked[0].runs!r:.200}, "
                          f"not {((0, bits),)}")
-    return made
+    return checked
 
 
 @lru_cache(maxsize=64)
-def missed_bits(bits: int, k: int, tables: tuple[PermutedTable, ...]) -> tuple[int, ...] | None:
-    """Find at most k bits such that every table leads with one of them, so that what differs in them is found in none.
+def find_missed_bits(bits: int, k: int, tables: tuple[PermutedTable, ...]) -> tuple[int, ...] | None:
+    """Find at most k bits such that the prefix of every table has one of them: the tables miss what differs in these.
 
-    None where there are no such bits, and where SEARCH_STEPS steps find none: a set cover is decided. All designs of this
-    module are within it but three of two levels for 9 and 10 bits of 64. At most about a second.
+    None where there are no such bits, or where SEARCH_STEPS steps find none: the question is a set cover. The search is
+    complete for all designs of this module, except three of two levels for 9 and 10 bits of 64. At most about a second.
     """
-    led: dict[int, int] = {}  # the tables that lead with a bit, as a mask: the lowest such bit
+    led: dict[int, int] = {}  # mask of the tables that a bit leads: the lowest such bit
     for position in reversed(range(bits)):
         led[sum(1 << t for t, table in enumerate(tables) if table.leading >> position & 1)] = position
     masks = [mask for mask in led if not any(mask | other == other for other in led if other != mask)]
     seen: set[tuple[int, int]] = set()
 
-    def search(left: int, k: int) -> tuple[int, ...] | None:
-        """Bits that lead all tables that are left, or None."""
+    def cover(left: int, k: int) -> tuple[int, ...] | None:
+        """Find k bits such that each table left is led by one of them."""
         if not left:
             return ()
         if k == 0 or (left, k) in seen or len(seen) == SEARCH_STEPS:
             return None
         seen.add((left, k))
-        met = sorted(((mask & left).bit_count(), mask) for mask in masks)[::-1]
-        if sum(count for count, _ in met[:k]) < left.bit_count():
+        covered = sorted(((mask & left).bit_count(), mask) for mask in masks)[::-1]
+        if sum(count for count, _ in covered[:k]) < left.bit_count():
             return None
-        for _, mask in met:
-            if mask & left & -left and (more := search(left & ~mask, k - 1)) is not None:
+        for _, mask in covered:
+            if mask & left & -left and (more := cover(left & ~mask, k - 1)) is not None:
                 return led[mask], *more
         return None
 
-    return search((1 << len(tables)) - 1, k)
+    return cover((1 << len(tables)) - 1, k)
 
 
 @cache
-def least_count(left: int, k: int, needed: int) -> int:
-    """X over whole bits: the least number of tables for `left` bits, each to lead with `needed` more; above MAX_TABLES
-    where it takes more than that."""
+def count_tables(left: int, k: int, needed: int) -> int:
+    """Count the fewest tables for `left` bits, each to lead with `needed` more: X(left, k, needed) over whole bits.
+
+    More than MAX_TABLES where it takes more.
+    """
     if needed <= 0:
         return 1
     return min((_total(left, k, needed, r) for r in _block_counts(left, k)), default=MAX_TABLES + 1)
@@ -125,21 +148,21 @@ def _block_counts(left: int, k: int) -> Iterator[int]:
 
 
 def _total(left: int, k: int, needed: int, r: int) -> int:
-    """The least number of tables where the first split is into r blocks."""
+    """Count the fewest tables where the first split is into r blocks."""
     size, larger = divmod(left, r)
     total = 0
-    for big in range(max(0, larger - k), min(larger, r - k) + 1):  # the larger blocks among the r − k that lead
+    for big in range(max(0, larger - k), min(larger, r - k) + 1):  # number of larger blocks among the r − k that lead
         small = r - k - big
         chosen = size * (r - k) + big
-        total += math.comb(larger, big) * math.comb(r - larger, small) * least_count(left - chosen, k, needed - chosen)
+        total += math.comb(larger, big) * math.comb(r - larger, small) * count_tables(left - chosen, k, needed - chosen)
     return total
 
 
 _Positions = tuple[int, ...]
 
 
-def fewest_tables(bits: int, k: int, prefix: int) -> list[PermutedTable]:
-    """The tables that `least_count` counts."""
+def make_tables(bits: int, k: int, prefix: int) -> list[PermutedTable]:
+    """Make the tables that `count_tables` counts."""
 
     def refine(leading: _Positions, rest: _Positions) -> Iterator[PermutedTable]:
         needed = prefix - len(leading)
@@ -154,21 +177,21 @@ def fewest_tables(bits: int, k: int, prefix: int) -> list[PermutedTable]:
 
 
 @cache
-def designs(bits: int, k: int) -> list[list[PermutedTable]]:
-    """Of every number of tables that is the least for some prefix, the tables of the longest such prefix."""
-    longest = {least_count(bits, k, prefix): prefix for prefix in range(bits - k + 1)}
-    return [fewest_tables(bits, k, prefix) for tables, prefix in longest.items() if tables <= MAX_TABLES]
+def list_designs(bits: int, k: int) -> list[list[PermutedTable]]:
+    """List the design with the longest prefix for each number of tables that is the least for some prefix."""
+    longest = {count_tables(bits, k, prefix): prefix for prefix in range(bits - k + 1)}
+    return [make_tables(bits, k, prefix) for tables, prefix in longest.items() if tables <= MAX_TABLES]
 
 
-def evenly_split(bits: int, k: int, splits: Sequence[int]) -> Iterator[PermutedTable]:
-    """Tables where every part of a level is split into the same number of blocks."""
+def split_evenly(bits: int, k: int, splits: Sequence[int]) -> Iterator[PermutedTable]:
+    """Make tables where every part of a level is split into the same number of blocks."""
     counts = [operator.index(r) for r in splits]
     tables = math.prod(math.comb(max(r, 0), k) for r in counts)
     if any(r <= k for r in counts):
         raise ValueError(f"splits is {tuple(splits)}; with max_distance {k} every level needs at least {k + 1} blocks, "
                          f"for {k} differing bits can lie in {k} of them")
     if tables > MAX_TABLES:
-        raise ValueError(f"splits is {tuple(splits)}: {tables} tables; at most {MAX_TABLES} are made")
+        raise ValueError(f"splits is {tuple(splits)}: {tables} tables; at most {MAX_TABLES} are checked")
     parts: list[tuple[_Positions, _Positions]] = [((), tuple(range(bits - 1, -1, -1)))]
     for r in counts:
         for _, rest in parts:
@@ -179,7 +202,7 @@ def evenly_split(bits: int, k: int, splits: Sequence[int]) -> Iterator[PermutedT
 
 
 def _choices(rest: _Positions, r: int, k: int) -> Iterator[tuple[_Positions, _Positions]]:
-    """Every choice of r − k of r blocks to lead: (their positions, the other positions)."""
+    """Yield each choice of r − k of r blocks to lead: (their positions, the other positions)."""
     size, larger = divmod(len(rest), r)
     ends = [i * size + min(i, larger) for i in range(r + 1)]
     blocks = [rest[a:b] for a, b in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""Which permuted sorted tables find all fingerprints within k bits (Manku, Jain, Das Sarma 2007, §3.1)."""
+"""Choose the tables of a search, by a model of its time. `table_designs` says which tables are exact, with the formula."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ndcore.hamming.table_designs import (
     MAX_TABLES,
     PermutedTable,
     checked_tables,
-    designs,
-    evenly_split,
-    fewest_tables,
-    least_count,
-    missed_bits,
+    count_tables,
+    find_missed_bits,
+    list_designs,
+    make_tables,
+    split_evenly,
 )
 from ndcore.human import counted
 
@@ -29,23 +29,23 @@ __all__ = [
 MAX_DISTANCE = 10
 KEY_BYTES = 8
 ENTRY_BYTES = 4  # of a directory
-PROBE_NS = 60.0  # of looking a prefix up in memory
-PRESENCE_NS = 30.0  # of seeing first that no fingerprint has it
-PASSING_NS = 6.0  # the same where a block of queries asks one table after another, so that this stays in the cache,
-CACHE = 8 << 20  # which holds so many bytes
-CANDIDATE_NS = 0.5  # of comparing one fingerprint with the query
-DIGIT_NS = 1.3  # of sorting a key by one of its bytes
-MOVING_NS = 4.0  # of permuting a key, and of reading it again for pairs
-NEIGHBOUR_NS = 0.08  # of one of the keys with the same prefix, where pairs are searched
-PRESENCE_ROOM = 3  # log2 of the bits a fingerprint that tell which prefixes are there
-JOIN_ROOM = 5  # the same for queries of a join, whose tables are not kept
+PROBE_NS = 60.0  # look a prefix up in memory
+PRESENCE_NS = 30.0  # see first that no fingerprint has the prefix
+CACHED_PRESENCE_NS = 6.0  # the same where many queries ask one table, whose presence bits fit into the cache
+CACHE = 8 << 20  # bytes of that cache
+CANDIDATE_NS = 0.5  # compare one fingerprint with the query
+DIGIT_NS = 1.3  # sort a key by one of its bytes
+MOVING_NS = 4.0  # permute a key, and read it again for pairs
+NEIGHBOUR_NS = 0.08  # compare with one key of the same prefix in a search for pairs
+PRESENCE_ROOM = 3  # log2 of the presence bits per fingerprint
+JOIN_ROOM = 5  # the same in a join, which does not keep its tables
 
 
 @dataclass(frozen=True)
 class TablePlan:
-    """Tables that together find every fingerprint within `max_distance` bits of any query, and what they cost.
+    """Tables that together find every fingerprint within `max_distance` bits of any query, and their cost.
 
-    However the differing bits lie, one table at least leads with none of them: searches refuse a plan that misses some.
+    For any choice of differing bits, the prefix of some table has none of them: searches refuse a plan that misses some.
 
     Attributes
     ----------
@@ -59,7 +59,11 @@ class TablePlan:
     Raises
     ------
     TypeError, ValueError
-        Numbers outside their ranges, or tables that are no permutations of the bits; the message names the table.
+        A number is outside its range, or a table does not permute the bits; the message names the table.
+
+    References
+    ----------
+    Manku, Jain, Das Sarma (2007), Detecting near-duplicates for web crawling, §3.1, DOI 10.1145/1242572.1242592.
     """
 
     bits: int
@@ -76,57 +80,59 @@ class TablePlan:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
 
-    def counting(self, log2_count: float) -> TablePlan:
-        """Return the plan of the same tables, which are not checked again, for 2^log2_count fingerprints."""
+    def for_count(self, log2_count: float) -> TablePlan:
+        """Return a plan with the same tables for 2^log2_count fingerprints. The tables are not checked again."""
         made = object.__new__(TablePlan)
         vars(made).update(vars(self), log2_count=log2_count)
         return made
 
     @property
     def prefixes(self) -> tuple[int, ...]:
-        """p_i of every table, in bits."""
+        """Length p_i of the prefix of every table, in bits."""
         return tuple(table.prefix for table in self.tables)
 
     @property
     def prefix(self) -> int:
-        """The least p_i: the p of the plan."""
+        """Length p of the shortest prefix, in bits."""
         return min(self.prefixes)
 
     @property
     def matches(self) -> float:
-        """Random fingerprints that a probe of the table of least p_i meets, on average: 2^(d − p)."""
+        """Random fingerprints that share the shortest prefix with a query, on average: 2^(d − p)."""
         return math.exp2(self.log2_count - self.prefix)
 
     @property
     def candidates(self) -> float:
-        """Random fingerprints that a query meets in all tables, on average."""
+        """Random fingerprints that share a prefix with a query in all tables together, on average: Σ 2^(d − p_i)."""
         return math.fsum(math.exp2(self.log2_count - p) for p in self.prefixes)
 
     @property
     def memory(self) -> float:
-        """Bytes of the tables and what is found by, the fingerprints included, ids apart."""
+        """Bytes of keys, directories and presence bits of all tables, without ids."""
         return math.fsum(KEY_BYTES * math.exp2(self.log2_count) + ENTRY_BYTES * 2 ** directory_bits(p, self.log2_count)
                          + 2 ** presence_bits(p, self.log2_count) // 8 for p in self.prefixes)
 
     @property
     def nanoseconds(self) -> float:
-        """Expected time of a query in memory: a model to compare plans by, of 60 ns a probe, 0.5 ns a candidate, and
-        30 ns to see first whether any fingerprint has the prefix, where a table knows."""
+        """Expected time of a query in memory: a model to compare plans by.
+
+        60 ns per probe, 0.5 ns per candidate, and 30 ns per look at presence bits, where a table has them.
+        """
         return self._expected(PRESENCE_ROOM, lambda _: PRESENCE_NS)
 
     @property
     def join_nanoseconds(self) -> float:
-        """Expected time of a fingerprint that passes by as many queries as the plan is for, in `hamming_join`."""
-        return self._expected(JOIN_ROOM, lambda bits: PASSING_NS if 2**bits // 8 <= CACHE else PRESENCE_NS)
+        """Expected time per fingerprint of the collection in `hamming_join`; the plan is for the queries."""
+        return self._expected(JOIN_ROOM, lambda bits: CACHED_PRESENCE_NS if 2**bits // 8 <= CACHE else PRESENCE_NS)
 
     @property
     def pair_nanoseconds(self) -> float:
-        """Expected time of a fingerprint in `hamming_pairs`, which makes the tables and looks for pairs in each."""
+        """Expected time per fingerprint in `hamming_pairs`, which builds the tables and searches each for pairs."""
         return math.fsum(DIGIT_NS * ((self.bits + 7) // 8 - (self.bits - p) // 8) + MOVING_NS
                          + NEIGHBOUR_NS * math.exp2(self.log2_count - p) for p in self.prefixes)
 
     def _expected(self, room: int, presence_ns: Callable[[int], float]) -> float:
-        """Time of a query on random fingerprints; presence_ns(bits) of looking at so many bits of presence."""
+        """Estimate the time of a query; presence_ns(bits) is the time of a look at 2^bits presence bits."""
         total = 0.0
         for p in self.prefixes:
             probe = PROBE_NS + CANDIDATE_NS * math.exp2(self.log2_count - p)
@@ -161,45 +167,48 @@ def plan_tables(
     splits: Sequence[int] | None = None,
     memory: float | None = None,
 ) -> TablePlan:
-    """Choose the tables for a collection: of least expected time, unless one of the designs below is asked for.
-
-    A block is a run of bits. Split into r > k blocks, a fingerprint within k bits agrees in r − k of them at least, so
-    a table for every choice of r − k blocks to lead finds it. What does not lead can be split again.
+    """Choose the tables for a collection: the design of least expected time, unless an argument asks for another.
 
     Parameters
     ----------
     bits : int
-        f, 1 to 64.
+        Bits of a fingerprint, f: 1 to 64.
     max_distance : int
-        k, 0 to 10, below `bits`.
+        Greatest Hamming distance to find, k: 0 to 10, below `bits`.
     log2_count : float
-        d: there are 2^d fingerprints, 0 to 64.
+        There are 2^d fingerprints, d from 0 to 64.
     min_prefix : int, optional
-        The fewest tables whose prefixes have at least so many bits: X(f, k, d) of §3.1.2 over whole bits. A part is
-        split no further once its prefix is that long.
+        Least bits of every prefix: the fewest tables with such prefixes, X(f, k, p) of §3.1.2 over whole bits. A part is
+        not split again once its prefix is long enough.
     max_tables : int, optional
-        The longest least prefix with at most so many tables.
+        Most tables: the design with the longest shortest prefix.
     splits : sequence of int, optional
-        The numbers of blocks of every level: (6,), (4, 4), (5,) and (4,) are the designs of Example 3.1.
+        Number of blocks at every level: (6,), (4, 4), (5,) and (4,) are the designs of Example 3.1.
     memory : float, optional
-        Bytes that tables and directories may take; of the designs within, the one of least expected time.
+        Most bytes of tables and directories: the design of least expected time within.
 
     Returns
     -------
     TablePlan
-        Blocks of one split differ in size by one bit at most, larger ones first.
+        Blocks of one split differ in size by one bit at most; larger blocks come first.
 
     Raises
     ------
     TypeError, ValueError
-        For parameters outside their ranges, more than one of min_prefix, max_tables, splits and memory, and where no
-        plan can be what is asked; the message says why. A plan has at most 1024 tables (8 KiB a fingerprint): what needs
-        more is refused.
+        A parameter is outside its range, more than one of min_prefix, max_tables, splits and memory is given, or no design
+        fits; the message says why. A plan has at most 1024 tables, 8 KiB per fingerprint.
 
     Notes
     -----
-    O(bits² · max_tables) at most, of exact search with memory; milliseconds.
+    O(bits² · max_tables) at most, by exact search with memory; milliseconds. The module `ndcore.hamming.table_designs`
+    states the formula.
 
+    References
+    ----------
+    Manku, Jain, Das Sarma (2007), Detecting near-duplicates for web crawling, §3.1, DOI 10.1145/1242572.1242592.
+
+    Examples
+    --------
     >>> plan = plan_tables(64, 3, 34, splits=(6,))
     >>> len(plan.tables), sorted(set(plan.prefixes)), plan.matches
     (20, [31, 32, 33], 8.0)
@@ -217,9 +226,9 @@ def plan_tables(
         if not isinstance(splits, Iterable) or isinstance(splits, (str, bytes)):
             raise TypeError(f"splits is {splits!r:.80}; it must be a sequence of numbers of blocks")
         counts = [_whole("a number of blocks in splits", r) for r in splits]
-        return planned(list(evenly_split(bits, max_distance, counts)))
+        return planned(list(split_evenly(bits, max_distance, counts)))
     if min_prefix is not None:
-        return planned(fewest_tables(bits, max_distance, _checked_prefix(min_prefix, bits, max_distance)))
+        return planned(make_tables(bits, max_distance, _checked_prefix(min_prefix, bits, max_distance)))
     plans = _plans(bits, max_distance, log2_count)
     if max_tables is not None:
         most = _whole("max_tables", max_tables)
@@ -237,8 +246,11 @@ def plan_tables(
 
 
 def checked_search(bits: int, max_distance: int, plan: object) -> tuple[int, int]:
-    """(bits, max_distance) of a search; TypeError or ValueError where they cannot be, or the plan is not "auto" and for
-    something else, or misses fingerprints."""
+    """Check the parameters of a search and return (bits, max_distance).
+
+    TypeError or ValueError where a number is outside its range, or the plan is neither "auto" nor a TablePlan for these
+    numbers that finds all fingerprints.
+    """
     bits, max_distance, _ = _checked(bits, max_distance, 0)
     if not isinstance(plan, TablePlan):
         if not isinstance(plan, str) or plan != "auto":
@@ -246,41 +258,43 @@ def checked_search(bits: int, max_distance: int, plan: object) -> tuple[int, int
     elif (plan.bits, plan.max_distance) != (bits, max_distance):
         raise ValueError(f"the plan is for {plan.bits} bits within {plan.max_distance}; "
                          f"asked are {bits} within {max_distance}")
-    elif (missed := missed_bits(bits, max_distance, checked_tables(bits, plan.tables))) is not None:
+    elif (missed := find_missed_bits(bits, max_distance, checked_tables(bits, plan.tables))) is not None:
         raise ValueError(f"the plan does not find all fingerprints within {max_distance} bits: every table leads with one "
                          f"of the bits {', '.join(map(str, sorted(missed)))}; plan_tables makes plans that do")
     return bits, max_distance
 
 
 def plan_join(bits: int, max_distance: int, log2_count: float) -> TablePlan:
-    """The tables of so many queries of least expected time for a fingerprint that looks them up."""
+    """Choose tables of 2^log2_count queries for the least expected time per fingerprint of the collection."""
     return min(_plans(bits, max_distance, log2_count), key=lambda plan: plan.join_nanoseconds)
 
 
 def plan_pairs(bits: int, max_distance: int, log2_count: float) -> TablePlan:
-    """The tables of least expected time where all pairs are wanted, and each table once."""
+    """Choose tables for the least expected time of `hamming_pairs`, which uses each table once."""
     return min(_plans(bits, max_distance, log2_count), key=lambda plan: plan.pair_nanoseconds)
 
 
 def _plans(bits: int, max_distance: int, log2_count: float) -> list[TablePlan]:
-    """Of every number of tables the best design."""
+    """List the best design for each number of tables."""
     bits, max_distance, log2_count = _checked(bits, max_distance, log2_count)
-    return [plan.counting(log2_count) for plan in _designed(bits, max_distance)]
+    return [plan.for_count(log2_count) for plan in _designed(bits, max_distance)]
 
 
 @cache
 def _designed(bits: int, max_distance: int) -> list[TablePlan]:
-    return [TablePlan(bits, max_distance, 0.0, tuple(tables)) for tables in designs(bits, max_distance)]
+    return [TablePlan(bits, max_distance, 0.0, tuple(tables)) for tables in list_designs(bits, max_distance)]
 
 
 def directory_bits(prefix: int, log2_count: float) -> int:
-    """Leading bits that the directory of a table resolves: 4 to 8 fingerprints an entry, never more than the prefix."""
+    """Compute the leading bits of a table's directory: 4 to 8 fingerprints per entry, never more than the prefix."""
     return max(0, min(prefix, math.floor(log2_count) - 2))
 
 
 def presence_bits(prefix: int, log2_count: float, room: int = PRESENCE_ROOM) -> int:
-    """Leading bits of which a table knows, value by value, whether a fingerprint has them: about 2^room bits a fingerprint,
-    never more than the prefix. 0 where half the prefixes are taken: then it is not worth knowing."""
+    """Compute the leading bits of a table's presence: about 2^room bits per fingerprint, never more than the prefix.
+
+    0 where half of the prefixes occur: then presence would not save time.
+    """
     return min(prefix, math.floor(log2_count) + room) if prefix >= max(3.0, log2_count + 1) else 0
 
 
@@ -311,8 +325,8 @@ def _checked_prefix(min_prefix: int, bits: int, k: int) -> int:
     if prefix > bits - k:
         raise ValueError(f"min_prefix is {min_prefix}; with {k} of {bits} bits free to differ, no more than {bits - k} can "
                          "be sure to match")
-    if least_count(bits, k, prefix) > MAX_TABLES:
-        longest = max(p for p in range(bits - k + 1) if least_count(bits, k, p) <= MAX_TABLES)
+    if count_tables(bits, k, prefix) > MAX_TABLES:
+        longest = max(p for p in range(bits - k + 1) if count_tables(bits, k, p) <= MAX_TABLES)
         raise ValueError(f"min_prefix is {min_prefix}; that takes more than {MAX_TABLES} tables: {longest} is the most")
     return prefix
 
