@@ -173,13 +173,13 @@ def changed(path, name=None, array=None, **recipe):
         ({"name": "fingerprints", "array": np.array([5], np.uint64)}, r"have the shapes \(1,\) and \(2,\)"),
         ({"name": "frequencies", "array": np.array([1, 9], np.uint32)}, "not all between 1 and 2"),
         ({"name": "frequencies", "array": np.array([0, 1], np.uint32)}, "not all between 1 and 2"),
-        ({"name": "frequencies", "array": np.array([2, 2], np.uint32)}, "not those of its recipe"),
+        ({"name": "frequencies", "array": np.array([2, 2], np.uint32)}, "do not fit its recipe"),
         ({"documents": -1}, "documents is -1"),
         ({"min_df": "x"}, "min_df is 'x'"),
         ({"min_df": 0}, "between 0 and 2"),
         ({"shingling": "word"}, "a recipe is made of a dict"),
-        ({"shingling": {"unit": "word"}}, "the shingling of its recipe is none"),
-        ({"version": 2}, "not those of its recipe"),
+        ({"shingling": {"unit": "word"}}, "the shingling of its recipe is unsound"),
+        ({"version": 2}, "do not fit its recipe"),
     ],
 )
 def test_hostile_files(tmp_path, change, message):

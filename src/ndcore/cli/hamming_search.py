@@ -29,8 +29,9 @@ from ndcore.cli.summary import printable
 from ndcore.cli.values import integer
 from ndcore.files.errors import UsageError
 from ndcore.hamming.all_pairs import hamming_pairs
-from ndcore.hamming.index import HammingIndex, Matches, Pairs
+from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.join import hamming_join
+from ndcore.hamming.results import Matches, Pairs
 from ndcore.hamming.table_plan import MAX_DISTANCE
 from ndcore.recipe import Recipe
 

@@ -20,19 +20,30 @@ __all__ = ["BottomSketcher"]
 
 
 class BottomSketcher(Sketcher):
-    """Bottom sketches: MIN_s, the s smallest distinct values of a document's permuted shingles (Broder 1997, §3).
+    """Sketcher of bottom sketches: MIN_s, the s smallest distinct values of a document's permuted shingles.
 
     Parameters
     ----------
     size : int
-        s, 1 to 65536. Documents of fewer shingles are kept whole, and compared exactly.
+        Values per sketch, s: 1 to 65536. Documents with fewer shingles are kept whole, and compared exactly.
     bits : 64, 40 or 32
-        Values are cut to their high bits, which saves storage (a file has 8, 5 or 4 bytes a value; in memory they are
-        uint64) and costs accuracy in large sets.
+        High bits of a value that are kept. Fewer bits save storage (8, 5 or 4 bytes per value in a file; in memory values
+        are uint64) and cost accuracy in large sets.
     seed, shingling, exact_sizes
-        As of `MinHasher`. With exact sizes, intervals know how much of the sets the sketches hold.
+        As in `MinHasher`. With exact sizes, confidence intervals know the share of the sets that the sketches hold.
 
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is out of range.
+
+    Notes
+    -----
     Stable: a recipe and a text always give the same values.
+
+    References
+    ----------
+    Broder (1997), On the resemblance and containment of documents, §3, DOI 10.1109/SEQUEN.1997.666900.
     """
 
     def __init__(

@@ -13,8 +13,11 @@ __all__ = ["bottom_sizes", "fast_sizes", "sample_sizes", "signature_sizes", "siz
 
 
 def signature_sizes(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Numbers of distinct shingles, estimated: of the minimum u of n uniform numbers, −log(1 − u) is exponential with rate
-    n, and the rate of k exponentials is estimated without bias by (k − 1) / their sum. Relative error about 1 / √k."""
+    """Estimate numbers of distinct shingles from signatures. Relative error about 1 / √k for k minima.
+
+    Of n uniform numbers with minimum u, −log(1 − u) is exponential with rate n. The rate of k such exponentials is estimated
+    without bias by (k − 1) / their sum.
+    """
     k = values.shape[1]
     scale = float(1 << 8 * values.dtype.itemsize)
     with np.errstate(divide="ignore"):  # a signature of all ones has no size
@@ -24,7 +27,7 @@ def signature_sizes(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[n
 
 
 def sizes_of_rows(values: NDArray[Any], valid: NDArray[np.bool_], recipe: Recipe) -> NDArray[np.float64]:
-    """`signature_sizes`; nan for method="fast", where rows alone do not tell how many rounds filled them."""
+    """Estimate as `signature_sizes` does; nan for method="fast", whose rows do not tell how many rounds filled them."""
     if recipe["method"] == "fast":
         return np.where(valid, np.nan, 0.0)
     return signature_sizes(values, valid)
@@ -33,10 +36,11 @@ def sizes_of_rows(values: NDArray[Any], valid: NDArray[np.bool_], recipe: Recipe
 def fast_sizes(
     values: NDArray[Any], counted: NDArray[np.int64], valid: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Numbers of distinct shingles from fast sketches: as counted, where they were (0: they were not), else estimated.
+    """Estimate numbers of distinct shingles from fast sketches; exact where they were counted (0: not counted).
 
-    Where one round fills all t coordinates, a coordinate's value is the first point of a Poisson process of rate λ = n / t
-    in [0, 1], given that there is one: of mean 1/λ − 1/(e^λ − 1), solved by Newton's method. Relative error about 1 / √t.
+    Where one round fills all t coordinates, the value of a coordinate is the first point of a Poisson process with rate
+    λ = n / t in [0, 1], given that there is one. Its mean is 1/λ − 1/(e^λ − 1), solved by Newton's method. Relative error
+    about 1 / √t.
     """
     t = values.shape[1]
     sizes = counted.astype(np.float64)
@@ -56,10 +60,10 @@ def fast_sizes(
 def bottom_sizes(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], size: int, bits: int = 64
 ) -> NDArray[np.float64]:
-    """Return numbers of distinct shingles: exact where a sketch is not full, else max(s, (s − 1)·2^bits / (largest + 1)).
+    """Estimate numbers of distinct shingles: exact where a sketch is not full, else max(s, (s − 1)·2^bits / (largest + 1)).
 
-    (s − 1)·2^bits / (largest + 1) is unbiased; the bound s, the number of members there are, adds a bias where sets have
-    few more than s elements.
+    (s − 1)·2^bits / (largest + 1) is unbiased. The lower bound s, the number of members, adds a bias where sets have few
+    more than s elements.
     """
     counts = np.diff(offsets)
     full = counts == size
@@ -72,9 +76,9 @@ def bottom_sizes(
 def sample_sizes(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], recipe: Recipe, moduli: NDArray[np.uint64] | None = None
 ) -> NDArray[np.float64]:
-    """Numbers of distinct shingles from bottom or mod sketches of valid documents; `moduli` of adaptive ones.
+    """Estimate numbers of distinct shingles from bottom or mod sketches of valid documents; `moduli` of adaptive ones.
 
-    A set has m times as many elements as multiples of m among their permuted values, on the average; at least 1.
+    A set has on average m times as many elements as multiples of m among their permuted values; at least 1.
     """
     size = recipe["size"]
     if recipe["kind"] == "bottom":

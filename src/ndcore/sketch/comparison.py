@@ -1,4 +1,4 @@
-"""What sketches say of pairs of documents: counts, and the estimates and intervals made of them."""
+"""Comparisons of pairs of documents by their sketches: counts, estimates and confidence intervals."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Quantity = Literal["resemblance", "containment"]
 
 @dataclass(frozen=True)
 class Comparison(Frozen):
-    """Pairs (a, b) of documents compared by their sketches, as `Sketches.compare` returns them.
+    """Pairs (a, b) of documents compared by their sketches: the result of `Sketches.compare`.
 
-    All arrays have one shape, that of the positions compared.
+    All arrays have the shape of the positions compared.
 
     Attributes
     ----------
     common, total, in_a : ndarray of int64
-        With T the sample of A ∪ B that the sketches hold: |T∩A∩B|, |T|, |T∩A| (Broder 1997, Theorem 1). Of signatures:
+        |T∩A∩B|, |T| and |T∩A|, where T is the sample of A ∪ B that the sketches hold (Broder 1997, Theorem 1). Signatures:
         equal minima, num_perm, 0.
     size_a, size_b : ndarray of float64
-        Numbers of distinct shingles, as `Sketches.sizes` has them.
+        Numbers of distinct shingles, as in `Sketches.sizes`.
     known_a, known_b : ndarray of bool
-        Whether these are exact.
+        Whether the sizes are exact.
     whole : ndarray of bool
         The sketches hold both whole sets: the counts are exact.
     valid : ndarray of bool
@@ -55,14 +55,14 @@ class Comparison(Frozen):
 
     @property
     def resemblance(self) -> Floats:
-        """Estimated resemblances; nan where a document has no shingles, or both samples are empty."""
+        """Estimated resemblances (Jaccard similarities); nan where a document has no shingles, or both samples are empty."""
         return _ratio(self.common, np.where(self.valid, self.total, 0))
 
     @property
     def containment(self) -> Floats:
         """Estimated containments of a in b: |T∩A∩B| / |T∩A|; nan where a document has no shingles or a's sample is empty.
 
-        Of signatures: from the resemblance r and the sizes, min(1, r·(|A| + |B|) / ((1 + r)·|A|)).
+        Signatures: from the resemblance r and the sizes, min(1, r·(|A| + |B|) / ((1 + r)·|A|)).
         """
         if self.signatures:
             return self._contained(self.resemblance)
@@ -71,15 +71,16 @@ class Comparison(Frozen):
     def interval(
         self, confidence: float = 0.95, method: Method = "midp", quantity: Quantity = "resemblance"
     ) -> tuple[Floats, Floats]:
-        """Confidence intervals of the estimates.
+        """Compute confidence intervals of the estimates.
 
         Parameters
         ----------
         confidence : float
             Strictly between 0 and 1.
         method : "midp" or "exact"
-            "exact" covers the true value with `confidence` at least (Clopper and Pearson 1934), usually with more. "midp"
-            counts the observed outcome half (Lancaster 1961): it covers with `confidence` on the average, and is shorter.
+            "exact" covers the true value with probability `confidence` at least (Clopper and Pearson 1934), usually more.
+            "midp" counts half of the observed outcome (Lancaster 1961): it covers with probability `confidence` on average,
+            and is shorter.
         quantity : "resemblance" or "containment" (of a in b)
 
         Returns
@@ -90,16 +91,24 @@ class Comparison(Frozen):
         Raises
         ------
         ValueError
-            For another confidence, method or quantity.
+            Another confidence, method or quantity.
 
         Notes
         -----
-        Minima agree independently of each other: binomial. Samples of sets take no element twice: hypergeometric, of
-        |A| + |B| − K elements of which K are common, or of |A|. "exact" believes only sizes that are exact, and is
-        binomial, which is wider, where one is estimated; "midp" takes an estimated size one standard error larger, for the
-        larger the set, the less a sample says. The containment of signatures is made of the resemblance and the sizes:
-        errors of estimated sizes, which come from the same minima, widen the interval (Zou and Donner 2008, MOVER), at
-        both methods, so that "exact" promises to cover by exact sizes only. DESIGN.md §5 has the formulas.
+        Minima agree independently: binomial. A sample of a set takes no element twice: hypergeometric, among |A| + |B| − K
+        elements (or |A|), K of them common. "exact" uses only exact sizes, and is binomial, which is wider, where a size is
+        estimated. "midp" adds one standard error to an estimated size, because a sample says less about a larger set.
+
+        The containment of signatures is computed from the resemblance and the sizes. The errors of estimated sizes, which
+        come from the same minima, widen the interval (Zou and Donner 2008, MOVER) with both methods, so that "exact" keeps
+        its promise for exact sizes only. DESIGN.md §5 has the formulas.
+
+        References
+        ----------
+        Clopper, Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the binomial,
+        DOI 10.1093/biomet/26.4.404. Lancaster (1961), Significance tests in discrete distributions,
+        DOI 10.1080/01621459.1961.10482105. Zou, Donner (2008), Construction of confidence limits about effect measures,
+        DOI 10.1002/sim.3095.
         """
         checked_interval(confidence, method)
         if quantity not in ("resemblance", "containment"):
@@ -122,7 +131,7 @@ class Comparison(Frozen):
         both = known_a & known_b
         error_a, error_b = (_size_error(*size, self.total.ravel()) for size in ((size_a, known_a), (size_b, known_b)))
         whole = size_a + error_a
-        if of_union:  # of an estimate an even number, so that all may be common
+        if of_union:  # an estimate is made even, so that all elements may be common
             error = np.sqrt(error_a**2 + error_b**2 + 2.0 * error_a * error_b * common / np.maximum(1, self.total.ravel()))
             whole = np.where(both, size_a + size_b, 2.0 * np.ceil((size_a + size_b + error) / 2.0))
         finite = ~sure & (trials > 0) & ((both if of_union else known_a) | (method == "midp"))
@@ -138,29 +147,29 @@ class Comparison(Frozen):
         return np.minimum(1.0, self._share(resemblance))
 
     def _share(self, resemblance: Floats) -> Floats:
-        """|A∩B| / |A| of sets of these resemblances and sizes, above 1 where there are none."""
+        """Compute |A∩B| / |A| from the resemblance and the sizes; above 1 where no sets have these."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return resemblance * (self.size_a + self.size_b) / ((1.0 + resemblance) * self.size_a)
 
     def _contained_between(self, low: Floats, high: Floats, confidence: float) -> tuple[Floats, Floats]:
-        """The interval of the containment, from that of the resemblance and the errors of the sizes."""
-        middle, least, most = self._share(self.resemblance), self._share(low), self._share(high)
+        """Compute the interval of the containment, from the interval of the resemblance and the errors of the sizes."""
+        middle, lower, upper = self._share(self.resemblance), self._share(low), self._share(high)
         with np.errstate(invalid="ignore", divide="ignore"):
             weight = self.size_b / (self.size_a + self.size_b)
             sizes, together = _ratio_error((self.resemblance + low) / 2.0, weight, self.known_a, self.known_b)
             error = NormalDist().inv_cdf((1.0 + confidence) / 2.0) * weight * sizes / np.sqrt(np.maximum(1, self.total - 2))
             down, up = middle * -np.expm1(-error), middle * np.expm1(error)
-            least = middle - _combined(middle - least, down, together)
-            most = middle + _combined(most - middle, up, together)
-        return np.clip(least, 0.0, 1.0), np.minimum(1.0, most)
+            lower = middle - _combined(middle - lower, down, together)
+            upper = middle + _combined(upper - middle, up, together)
+        return np.clip(lower, 0.0, 1.0), np.minimum(1.0, upper)
 
 
 def _ratio_error(
     r: Floats, weight: Floats, known_a: NDArray[np.bool_], known_b: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """√k times the standard error of log(|B| / |A|) as estimated from k minima, and its correlation with the resemblance.
+    """Compute √k times the standard error of log(|B| / |A|) from k minima, and its correlation with the resemblance.
 
-    The sums of the exponential minima of A and B have relative variance 1/k and correlation r; that of A has the covariance
+    The sums of the exponential minima of A and B have relative variance 1/k and correlation r. The sum of A has covariance
     r·(|A| / |A∪B| − 1) / k with the resemblance (Marshall and Olkin 1967), where |A| / |A∪B| = (1 + r)·(1 − weight). r is
     taken between the estimate and the low end of its interval: where nearly all minima agree, few tell how much the sizes
     differ.
@@ -173,12 +182,12 @@ def _ratio_error(
 
 
 def _combined(first: Floats, second: Floats, correlation: Floats) -> Floats:
-    """The deviation of a sum, from those of its terms."""
+    """Compute the deviation of a sum from the deviations of its terms."""
     return np.sqrt(np.maximum(0.0, first**2 + second**2 + 2.0 * correlation * first * second))
 
 
 def _size_error(size: Floats, known: NDArray[np.bool_], total: NDArray[np.int64]) -> Floats:
-    """One standard error of a size estimated from `total` members; 0 where it is known. One element at least."""
+    """Compute one standard error, at least one element, of a size estimated from `total` members; 0 where it is known."""
     unseen = np.maximum(1.0, size - total + 1.0)
     return np.where(known, 0.0, np.maximum(1.0, np.sqrt(size * unseen / np.maximum(1, total - 2))))
 
@@ -191,7 +200,7 @@ def _ratio(numerator: NDArray[np.int64], denominator: NDArray[np.int64]) -> Floa
 def _binomial(
     successes: NDArray[np.int64], trials: NDArray[np.int64], confidence: float, method: Method
 ) -> tuple[Floats, Floats]:
-    """Intervals of each different outcome once."""
+    """Compute the binomial interval of each different outcome once."""
     outcomes, which = np.unique(np.stack([successes.ravel(), trials.ravel()], axis=1), axis=0, return_inverse=True)
     ends = np.array([interval(x, n, confidence, method) for x, n in outcomes.tolist()]).reshape(-1, 2)
     found: Any = ends[which.ravel()].reshape(*successes.shape, 2)

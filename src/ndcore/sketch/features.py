@@ -1,4 +1,4 @@
-"""Features of signatures: fingerprints of groups of minima, the keys of LSH bands (Broder 2000, §3)."""
+"""Features: fingerprints of groups of minima, the keys of LSH bands (Broder 2000, §3)."""
 
 from __future__ import annotations
 
@@ -13,29 +13,33 @@ __all__ = ["features"]
 
 
 def features(sk: Sketches, groups: int = 6, group_size: int = 14) -> NDArray[np.uint64]:
-    """Features of signatures: fingerprints of groups of consecutive minima (Broder 2000, §3).
+    """Compute features of signatures: fingerprints of groups of consecutive minima, the keys of LSH bands.
 
     Parameters
     ----------
     sk : Sketches of a MinHasher
     groups, group_size : int
-        groups · group_size <= num_perm; minima left over are unused. The default is AltaVista's.
+        LSH bands and rows: groups · group_size <= num_perm, and the minima left over are unused. The default is AltaVista's.
 
     Returns
     -------
     ndarray of uint64, shape (n, groups)
-        Feature j is Rabin's fingerprint, modulo a polynomial of its own, of j and the minima j·group_size … . The rows
-        of documents without shingles are all alike: leave them out by ``sk.valid``.
+        Feature j is Rabin's fingerprint, modulo a polynomial of its own, of j and the minima from j·group_size to
+        (j + 1)·group_size − 1. Documents without shingles all have the same row: leave them out by ``sk.valid``.
 
     Raises
     ------
     ValueError
-        The sketches are no signatures, or have too few minima.
+        The sketches are not signatures, or have too few minima.
 
     Notes
     -----
-    O(n·groups·group_size). Nothing verifies: ``expected_spurious(len(sk), 64, groups, need)`` pairs are expected to share
-    `need` features by collision alone.
+    O(n·groups·group_size). Collisions are not verified: ``expected_spurious(len(sk), 64, groups, need)`` pairs are expected
+    to share `need` features by collision alone.
+
+    References
+    ----------
+    Broder (2000), Identifying and filtering near-duplicate documents, §3, DOI 10.1007/3-540-45123-4_1.
     """
     _check_groups(sk, groups, group_size)
     return _feature.features(np.ascontiguousarray(sk.values), group_size, 0, groups, FEATURE_POLYNOMIAL)

@@ -1,7 +1,17 @@
-"""What a file of sketches must be like. The file itself: container.py."""
+"""The format of a file of sketches: which arrays it has, and what they must be like.
+
+The container (`storage.container`) holds a header with the recipe and its id, and these arrays:
+
+- values: uint32 or uint64 (n, num_perm) of signatures; uint64 (n,) of simhashes; otherwise the values of all samples, end
+  to end: uint64, or for bottom sketches of 32 or 40 bits uint8 (count, 4) or (count, 5), lowest byte first.
+- offsets: int64 (n + 1,), of bottom and mod sketches; moduli: uint64 (n,), of adaptive mod sketches.
+- sizes: float64 (n,); sizes_exact, valid: bool (n,); digests: uint8 (n, 32), optional.
+- ids, or id_bytes and id_offsets: see `storage.packed_ids`; optional.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,19 +20,46 @@ from numpy.typing import NDArray
 from ndcore._greedy import first_wrong
 from ndcore._types import Arrays
 from ndcore.recipe import Recipe
+from ndcore.storage.packed_ids import pack_ids, unpack_ids
 
-__all__ = ["check_arrays", "check_values", "pack_values", "unpack_values"]
+__all__ = ["FIELDS", "check_values", "pack_arrays", "unpack_arrays"]
 
-NAMES = {
+REQUIRED = ("values", "sizes", "sizes_exact", "valid")
+OPTIONAL = ("offsets", "digests", "moduli")
+FIELDS = (*REQUIRED, *OPTIONAL, "ids")  # of Sketches, in the order of the file
+PARAMETERS = {
     "minhash": ("num_perm", "bits", "method"), "bottom": ("size", "bits"), "mod": ("modulus", "size"),
     "simhash": ("bits", "weights"),
-}  # what recipes of these kinds have
-PIECE = 1 << 20  # values that are looked at at a time
+}  # of recipes of each kind
+PIECE = 1 << 20  # values checked at a time
 
 
-def check_arrays(recipe: Recipe, arrays: Arrays) -> None:
-    """ValueError where the arrays of a file are not what its recipe says. O(documents); values are not looked at."""
-    _check_numbers(recipe)
+def pack_arrays(recipe: Recipe, fields: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Pack the fields of Sketches that are not None into the arrays of a file."""
+    arrays = {name: fields[name] for name in (*REQUIRED, *OPTIONAL) if fields[name] is not None}
+    arrays["values"] = _pack_values(recipe, arrays["values"])
+    return arrays if fields["ids"] is None else {**arrays, **pack_ids(fields["ids"])}
+
+
+def unpack_arrays(header: Mapping[str, Any], arrays: Arrays, verify: bool) -> tuple[Recipe, dict[str, Any]]:
+    """Unpack the header and arrays of a file into a recipe and the fields of Sketches.
+
+    KeyError, TypeError or ValueError where they do not fit each other. verify: read the values, too.
+    """
+    recipe = Recipe.from_json(header["recipe"])
+    if recipe.id != header["recipe_id"]:
+        raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
+    arrays = {**arrays, "values": _unpack_values(recipe, arrays["values"])}
+    _check_arrays(recipe, arrays)
+    if verify:
+        check_values(recipe, arrays["values"], arrays.get("offsets"), arrays.get("moduli"))
+    fields = {name: arrays[name] for name in REQUIRED} | {name: arrays.get(name) for name in OPTIONAL}
+    return recipe, {**fields, "ids": unpack_ids(arrays)}
+
+
+def _check_arrays(recipe: Recipe, arrays: Arrays) -> None:
+    """Raise ValueError where the arrays do not fit the recipe. O(documents); values are not read."""
+    _check_parameters(recipe)
     values, offsets = arrays["values"], arrays.get("offsets")
     n = len(values) if offsets is None else len(offsets) - 1
     wanted = {
@@ -51,7 +88,7 @@ def check_arrays(recipe: Recipe, arrays: Arrays) -> None:
 
 def check_values(recipe: Recipe, values: NDArray[Any], offsets: NDArray[np.int64] | None, moduli: NDArray[np.uint64] | None
                  ) -> None:
-    """ValueError where the values of a sample do not ascend, or are no multiples of its modulus. O(values)."""
+    """Raise ValueError where the values of a sample do not ascend, or one is not a multiple of its modulus. O(values)."""
     if offsets is None:
         return
     masks = np.zeros(len(offsets) - 1, np.uint64) if moduli is None else moduli - np.uint64(1)
@@ -62,11 +99,11 @@ def check_values(recipe: Recipe, values: NDArray[Any], offsets: NDArray[np.int64
     if modulus > 1:
         for at in range(0, len(values), PIECE):
             if (values[at : at + PIECE] % np.uint64(modulus)).any():
-                raise ValueError(f"a value is no multiple of the modulus {modulus}")
+                raise ValueError(f"a value is not a multiple of the modulus {modulus}")
 
 
-def _check_numbers(recipe: Recipe) -> None:
-    for name in ("kind", "seed", *NAMES.get(recipe["kind"], ()), "shingling"):
+def _check_parameters(recipe: Recipe) -> None:
+    for name in ("kind", "seed", *PARAMETERS.get(recipe["kind"], ()), "shingling"):
         if name not in recipe:
             raise ValueError(f"the recipe has no {name}")
     for name in ("num_perm", "size", "bits", "seed"):
@@ -97,21 +134,20 @@ def _check_moduli(recipe: Recipe, arrays: Arrays) -> None:
     if modulus == "adaptive":
         moduli = arrays["moduli"]
         if ((moduli == 0) | (moduli & (moduli - np.uint64(1)) != 0)).any():
-            raise ValueError("a modulus is no power of two")
+            raise ValueError("a modulus is not a power of two")
     elif modulus is not None and (isinstance(modulus, bool) or not isinstance(modulus, int) or modulus < 1):
         raise ValueError(f"the recipe's modulus is {modulus!r}")
 
 
-def pack_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
-    """Values as they lie in a file: those of bottom sketches of 32 or 40 bits in as many, uint8 (n, 4) or (n, 5), lowest
-    byte first."""
+def _pack_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
+    """Cut the values of bottom sketches of 32 or 40 bits to as many; other values stay."""
     if recipe["kind"] != "bottom" or recipe["bits"] == 64:
         return values
     return np.ascontiguousarray(values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : recipe["bits"] // 8])
 
 
-def unpack_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
-    """The values in a file as they are worked with; ValueError where they do not lie as `pack_values` lays them."""
+def _unpack_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
+    """Return values as uint64 again. ValueError where they do not lie as `_pack_values` lays them."""
     if recipe["kind"] != "bottom" or recipe["bits"] == 64:
         return values
     if recipe["bits"] not in (32, 40):

@@ -6,6 +6,7 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
+from ndcore.sketch.simhash import SimHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.text.shingling import Shingling
 
@@ -13,10 +14,15 @@ __all__ = ["sketcher_of"]
 
 
 def sketcher_of(recipe: Recipe) -> Sketcher:
-    """The sketcher that made sketches of this recipe. ValueError where a recipe alone does not make one."""
+    """Make the sketcher of a recipe. ValueError where a recipe alone does not determine one."""
+    kind = recipe["kind"]
+    if kind == "minhash":
+        return MinHasher.from_recipe(recipe)
+    if kind == "simhash":
+        return SimHasher.from_recipe(recipe)
     shingling = Shingling.from_recipe(Recipe(recipe["shingling"]))
-    if recipe["kind"] == "mod":
+    if kind == "mod":
         return ModSketcher(recipe["modulus"], recipe["seed"], shingling, recipe["size"])
-    if recipe["kind"] == "bottom":
+    if kind == "bottom":
         return BottomSketcher(recipe["size"], recipe["bits"], recipe["seed"], shingling)
-    return MinHasher.from_recipe(recipe)
+    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod and simhash")

@@ -1,4 +1,4 @@
-"""Mod sketches: a part of the shingles, the same part in every document (Broder 1997, §3)."""
+"""Mod sketches: the shingles whose permuted values are multiples of m, in every document (Broder 1997, §3)."""
 
 from __future__ import annotations
 
@@ -20,37 +20,43 @@ __all__ = ["ModSketcher"]
 
 
 class ModSketcher(Sketcher):
-    """Mod sketches: MOD_m, the distinct values of a document's permuted shingles that are 0 mod m (Broder 1997, §3).
+    """Sketcher of mod sketches: MOD_m, the distinct values of a document's permuted shingles that are 0 mod m.
 
-    A shingle is in the sample of every document that has it, or of none. So samples estimate containment as well as
-    resemblance without bias, also between documents of very different length, for which the sketches of fixed size have
-    few values of the shorter one (Theorem 1). They grow with the documents: one value for every m distinct shingles.
+    A shingle is in the samples of all documents that have it, or of none. So samples estimate containment as well as
+    resemblance without bias (Theorem 1), also between documents of very different length, where sketches of fixed size have
+    few values of the shorter one. Sketches grow with the documents: one value for every m distinct shingles.
 
     Parameters
     ----------
     modulus : int or "adaptive"
-        m, 1 to 2^64 − 1; 1 keeps whole sets, and every estimate is exact. "adaptive": m = 2^i, i = max(0,
+        m, 1 to 2^64 − 1. 1 keeps whole sets, and every estimate is exact. "adaptive": m = 2^i with i = max(0,
         bit_length(n div 50) − 1) for a document of n shingles, repeats counted, so that 50 to 100 values are expected
-        where shingles do not repeat. Two documents compare at the larger of their moduli: then a short document against a
-        very long one has few values left, or none.
-    seed : int
-        0 to 2^64 − 1.
-    shingling : Shingling, optional
-        None: words, 5 to a shingle.
+        where shingles do not repeat. Two documents are compared at the larger modulus: then a short document has few values
+        left against a very long one, or none.
+    seed, shingling, exact_sizes
+        As in `MinHasher`.
     size : int, optional
-        Keep the `size` smallest values of the sample only, 1 to 65536: MIN_s of MOD_m (Broder 1997, §4.1), a bottom sketch
-        of a part of the shingles, estimated as bottom sketches are. Adaptive samples are bounded as they are, and take no
-        size.
-    exact_sizes : bool
-        Count the distinct shingles of every document too (a second reading) instead of estimating their number.
+        Keep only the `size` smallest values of the sample, 1 to 65536: MIN_s of MOD_m (§4.1), a bottom sketch of some of
+        the shingles, estimated as bottom sketches are. Adaptive samples are bounded already, and take no size.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is out of range.
 
     Notes
     -----
-    The modulus of each document of an adaptive sketch is in `Sketches.moduli`. A document with shingles may have an empty
+    `Sketches.moduli` has the modulus of each document of an adaptive sketch. A document with shingles may have an empty
     sample: it is valid, and estimates that would divide by 0 are nan.
 
     Stable: a recipe and a text always give the same values.
 
+    References
+    ----------
+    Broder (1997), On the resemblance and containment of documents, §3 and §4.1, DOI 10.1109/SEQUEN.1997.666900.
+
+    Examples
+    --------
     >>> sketcher = ModSketcher(modulus=1, shingling=Shingling(width=2))
     >>> sketcher.sketch_many(["to be or not to be", "to be or not"]).containment(1, 0)
     1.0

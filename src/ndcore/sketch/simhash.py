@@ -1,4 +1,4 @@
-"""Simhash: 64 bits that differ little where weighted shingles do (Charikar 2002; Manku, Jain, Das Sarma 2007, §2)."""
+"""Simhash: 64 bits that differ in few places where weighted shingles differ little (Charikar 2002)."""
 
 from __future__ import annotations
 
@@ -23,23 +23,29 @@ __all__ = ["SimHasher", "Simhashes"]
 Weighing: TypeAlias = Callable[[tuple[Any, ...]], float]
 Weights: TypeAlias = "Literal['distinct'] | Mapping[int, float] | Idf | FeatureWeights | Weighing | None"
 
-NOTHING = FeatureWeights(np.empty(0, np.uint64), np.empty(0, np.int32))  # weights that are given along the fingerprints
+NO_WEIGHTS = FeatureWeights(np.empty(0, np.uint64), np.empty(0, np.int32))  # for weights given with the hashes
 
 
 class Simhashes(Sketches, kind="simhash"):
     """Simhashes of n documents: `values` are uint64 (n,), as `HammingIndex` takes them.
 
-    A document that is not `valid` has no feature with a weight other than 0; its value is 0 and means nothing, so leave it
-    out: ``HammingIndex(sk.values[sk.valid], ids=np.flatnonzero(sk.valid))``. `sizes` are known (`sizes_exact`) for
-    weights="distinct" and for documents without shingles, and nan otherwise.
+    A bit of two simhashes differs with probability θ/π, where θ is the angle between the documents as vectors of feature
+    weights. So the distance is 64·θ/π on average, with a variance of at most about 64·θ/π·(1 − θ/π). Resemblance and
+    containment cannot be estimated from it.
 
-    What a simhash estimates is the angle θ between two documents as vectors of feature weights: a bit differs with
-    probability θ/π, so the distance is 64·θ/π on average, with a variance of at most 64·θ/π·(1 − θ/π) about. Resemblance
-    and containment cannot be told from it.
+    Attributes
+    ----------
+    valid : ndarray of bool (n,)
+        A document that is not valid has no feature with a weight other than 0. Its value is a meaningless 0, so leave it
+        out: ``HammingIndex(sk.values[sk.valid], ids=np.flatnonzero(sk.valid))``.
+    sizes : ndarray of float64 (n,)
+        Known for weights="distinct" and for documents without shingles; otherwise nan.
+    values, ids, digests, recipe
+        As in `Sketches`.
     """
 
     def distance(self, i: int, j: int) -> float:
-        """In how many of the 64 bits documents i and j differ; nan where either is not valid."""
+        """Count the bits in which documents i and j differ; nan where either is not valid."""
         a, b = int(self._row(i)), int(self._row(j))
         return float((a ^ b).bit_count()) if self.valid[i] and self.valid[j] else float("nan")
 
@@ -70,50 +76,57 @@ class Simhashes(Sketches, kind="simhash"):
 
 
 class SimHasher(Sketcher):
-    """Simhash: bit b is 1 where the weights of the features whose permuted fingerprint has bit b are more than the others'.
+    """Sketcher of simhashes: bit b is 1 where features whose permuted fingerprint has bit b outweigh the others.
 
-    Documents whose features differ in little weight differ in few bits, and `HammingIndex` finds them (Manku, Jain, Das
-    Sarma 2007, §2 and §3). Features are the shingles: what they are, with stop words, stems and phrases, is the shingling's.
+    Documents whose features differ in little weight differ in few bits, and `HammingIndex` finds them. Features are the
+    shingles; the shingling decides about stop words, stems and phrases.
 
     Parameters
     ----------
     bits : 64
-        Of a fingerprint.
+        Bits of a simhash.
     weights : None, "distinct", Idf, mapping or callable
-        None: every occurrence counts 1 (term frequency). "distinct": every shingle counts once. Otherwise one weight for
-        every occurrence: of `Idf`; of a mapping, which is asked for the fingerprint (labelled, where the shingling is) and
-        says 0 of those it lacks; or of a callable, which gets the tuple of the shingle's tokens. Weights are finite and
-        smaller than 2^15 in magnitude, and rounded half to even to multiples of 2^-16. Only a callable that can be named
-        (a function of a module) makes sketches that can be saved.
+        None: every occurrence counts 1 (term frequency). "distinct": every shingle counts once. Otherwise every occurrence
+        has a weight: from an `Idf`; from a mapping of fingerprints (labelled, where the shingling is), 0 for those it
+        lacks; or from a callable, which gets the tuple of the shingle's tokens. Weights are finite, smaller than 2^15 in
+        magnitude, and rounded half to even to multiples of 2^-16. Sketches by a callable can be saved only if it is a
+        function of a module.
     seed : int
-        0 to 2^64 − 1.
+        As in `MinHasher`.
     shingling : Shingling, optional
-        None: that of the `Idf`, else words, 5 to a shingle.
+        None: the shingling of the `Idf`, else words, 5 to a shingle.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter is out of range.
     RecipeMismatch
         The `Idf` was learned with another shingling.
 
     Notes
     -----
-    Sums are exact: of weights, up to 2^32 occurrences in a document, and more are refused. Where V_b = 0, a tie, the bit is
-    0. A callable is called for every occurrence, under the GIL; all else runs without it.
+    Sums are exact; a document with weights has up to 2^32 occurrences, and more are refused. Where the sum of a bit is 0, a
+    tie, the bit is 0. A callable is called for every occurrence, under the GIL; all else runs without it.
 
-    Where a few shingles make up most of a document, as in tables, logs and other repetitive files, weights=None tells what
-    is repeated and hides the rest: two such files may have distance 0 at a resemblance of 0.01. weights="distinct" counts
-    each shingle once, as resemblance does.
+    Where a few shingles make up most of a document, as in tables, logs and other repetitive files, weights=None sees mostly
+    the repeated shingles: two such files may have distance 0 at a resemblance of 0.01. weights="distinct" counts each
+    shingle once, as resemblance does.
 
     Stable: a recipe and a text always give the same values.
 
+    References
+    ----------
+    Charikar (2002), Similarity estimation techniques from rounding algorithms, DOI 10.1145/509907.509965. Manku, Jain, Das
+    Sarma (2007), Detecting near-duplicates for web crawling, §2, DOI 10.1145/1242572.1242592.
+
+    Examples
+    --------
     >>> sk = SimHasher(shingling=Shingling(width=2)).sketch_many(["to be or not to be", "To be, or not to be!", "be"])
     >>> sk.distance(0, 1), sk.values.dtype, sk.values.shape
     (0.0, dtype('uint64'), (3,))
     """
 
-    exact_sizes = False  # repeats count, so nothing is made of the number of distinct shingles
+    exact_sizes = False  # repeats count, so the number of distinct shingles is not used
 
     def __init__(
         self, bits: Literal[64] = 64, weights: Weights = None, seed: int = 1, shingling: Shingling | None = None
@@ -124,7 +137,7 @@ class SimHasher(Sketcher):
         self.weights, named = _checked_weights(weights, self.shingling)
         self.recipe = self._recipe(named)
         known = self.weights.feature_weights if isinstance(self.weights, Idf) else self.weights
-        self._table = (known if isinstance(known, FeatureWeights) else NOTHING).table(self.seed)
+        self._table = (known if isinstance(known, FeatureWeights) else NO_WEIGHTS).table(self.seed)
 
     def _recipe(self, weights: Any) -> Recipe:
         return Recipe({
@@ -137,10 +150,26 @@ class SimHasher(Sketcher):
 
     @classmethod
     def from_recipe(cls, recipe: Recipe, shingling: Shingling | None = None, weights: Weights = None) -> SimHasher:
-        """The sketcher that made sketches of this recipe.
+        """Make the sketcher of a recipe.
 
-        RecipeMismatch where `shingling` or `weights`, which are needed where the recipe has only their name or digest, are
-        not the recipe's.
+        Parameters
+        ----------
+        recipe : Recipe
+        shingling : Shingling, optional
+            Needed where its unit is a callable. None: the shingling of the recipe.
+        weights : optional
+            As in `SimHasher`. Needed where the recipe has only their name or digest.
+
+        Returns
+        -------
+        SimHasher
+
+        Raises
+        ------
+        ValueError
+            The recipe is for sketches of another kind.
+        RecipeMismatch
+            `shingling` or `weights` differ from the recipe.
         """
         if recipe["kind"] != "simhash":
             raise ValueError(f"simhashes are needed, the sketches are {recipe['kind']!r}")
@@ -173,7 +202,7 @@ class SimHasher(Sketcher):
     sketch_piece.__doc__ = Sketcher.sketch_piece.__doc__
 
     def _runs(self, text: Text) -> list[tuple[Any, ...]]:
-        """Tokens of the shingles in order, without the numbers of occurrences."""
+        """Return the tokens of the shingles in order, without labels of occurrences."""
         runs = self.shingling.shingles(text)
         return [run[:-1] for run in runs] if self.shingling.labelled else runs
 
@@ -191,23 +220,26 @@ class SimHasher(Sketcher):
         )
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike, weights: ArrayLike | None = None) -> Simhashes:
-        """Simhashes of ready bags: fingerprints of this sketcher's shingling, or hashes of features of anything.
+        """Sketch given multisets: fingerprints by this sketcher's shingling, or hashes of other features.
 
         Parameters
         ----------
         values : array of uint64
             64-bit hashes.
         offsets : array of int, shape (n + 1,)
-            Bag i is values[offsets[i] : offsets[i + 1]]; [0, len(values)] for one bag.
+            Multiset i is values[offsets[i] : offsets[i + 1]]; [0, len(values)] for one.
         weights : array of numbers, shape (len(values),), optional
-            One for each of the values, for a sketcher without weights of its own. The recipe says that weights were given,
-            not which.
+            A weight for each value, where the sketcher has weights=None. The recipe says that weights were given, not which.
+
+        Returns
+        -------
+        Simhashes
 
         Raises
         ------
         TypeError, ValueError
-            values are no unsigned 64-bit integers, offsets do not ascend from 0 to len(values), there is not one weight for
-            each value, or the sketcher's weights are a callable, which needs tokens.
+            A value is not an unsigned 64-bit integer, offsets do not ascend from 0 to len(values), the weights are not one
+            per value, or the sketcher's weights are a callable, which needs tokens.
         """
         hashes, ends = checked_sets(values, offsets)
         if callable(self.weights):
@@ -228,12 +260,12 @@ class SimHasher(Sketcher):
 
 
 def _uncounted(has_shingles: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Sizes where nobody counted: nan, and 0 without shingles."""
+    """Return sizes that were not counted: nan, and 0 without shingles."""
     return np.where(has_shingles, np.nan, 0.0)
 
 
 def _checked_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:
-    """(weights that nobody else can change, what the recipe says of them)."""
+    """Return weights that nobody else can change, and their entry in the recipe."""
     if weights is None or (isinstance(weights, str) and weights == "distinct"):
         return weights, weights
     if isinstance(weights, Idf):
@@ -251,7 +283,7 @@ def _checked_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:
 
 
 def _weighed(weights: Weighing, runs: Sequence[tuple[Any, ...]], document: int) -> NDArray[np.int32]:
-    """Weights of shingles by a callable, in units."""
+    """Weigh shingles by a callable, in units."""
     given = [weights(run) for run in runs]
     try:
         return as_units(given)

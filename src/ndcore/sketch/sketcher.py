@@ -1,4 +1,7 @@
-"""Sketchers: documents, or ready sets of hashes, to sketches (Broder 1997, §3 and §4; Broder 2000, §2)."""
+"""The base of all sketchers: from documents, or given sets of hashes, to sketches.
+
+`MinHasher` documents the parameters that sketchers share.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,17 @@ __all__ = ["SketchedPiece", "Sketcher", "checked_sets"]
 
 
 class SketchedPiece(NamedTuple):
-    """Sketches of consecutive documents, and what was met on the way."""
+    """Sketches of consecutive documents, before they are gathered.
+
+    Attributes
+    ----------
+    sink : sink of an extension, with the values
+    valid : ndarray of bool
+    invalid_bytes : int
+        Bytes that were not UTF-8.
+    hashed : list of bytes
+        Digests of canonical documents, where they were asked for.
+    """
 
     sink: Any
     valid: NDArray[np.bool_]
@@ -39,7 +52,7 @@ class SketchedPiece(NamedTuple):
 
 
 class Sketcher(ABC):
-    """What all sketchers share: texts in pieces over threads, or sets of hashes, into a sink of the extension."""
+    """Base of sketchers: sends texts, in pieces over threads, or sets of hashes to a sink of an extension."""
 
     shingling: Shingling
     seed: int
@@ -48,11 +61,11 @@ class Sketcher(ABC):
 
     @abstractmethod
     def _sink(self, n: int) -> Any:
-        """Something that takes the fingerprints of n documents."""
+        """Make the sink that takes the fingerprints of n documents."""
 
     @abstractmethod
     def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Sketches:
-        """The sketches that the pieces hold, in order."""
+        """Join the sketches of all pieces, in order."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}, recipe {self.recipe.id}>"
@@ -64,30 +77,34 @@ class Sketcher(ABC):
         return hash(self.recipe)
 
     def sketch(self, text: Text) -> Sketches:
-        """Sketches of length 1: a batch of one."""
-        texts = [text] if isinstance(text, (str, bytes)) else as_texts([text])  # which says what it is
+        """Sketch one text, as `sketch_many` does; Sketches of length 1."""
+        texts = [text] if isinstance(text, (str, bytes)) else as_texts([text])  # which raises TypeError
         return self._completed(self.gather([self.sketch_piece((0, texts))]), texts, 1)
 
     def sketch_many(
         self, texts: Iterable[Text], threads: int | None = None, progress: bool | Progress | None = None
     ) -> Sketches:
-        """Sketches of documents, in their order.
+        """Sketch documents, in their order.
 
         Parameters
         ----------
         texts : iterable of str or bytes, NumPy array of them, or a column (Arrow: pyarrow, polars, pandas …)
-            Columns are read in their buffers, without an object per document.
+            Buffers of columns are read directly, without an object per document.
         threads : int, optional
             None: one per CPU. The result does not depend on it.
         progress : bool or callable, optional
             True: a bar on a terminal. A callable gets (stage, done, total), in documents.
 
+        Returns
+        -------
+        Sketches
+
         Raises
         ------
         TypeError
-            An element is neither str nor bytes; its position is named.
+            An element is neither str nor bytes; the message names its position.
         ValueError
-            With short="error", a document is too short.
+            A document is too short, with short="error".
         """
         listed = as_texts(texts)
         done: list[SketchedPiece] = []
@@ -100,7 +117,7 @@ class Sketcher(ABC):
         return self._completed(self.gather(done), listed, threads)
 
     def _completed(self, sketches: Sketches, texts: Sequence[Text], threads: int | None) -> Sketches:
-        """The sketches, with exact sizes where they are wanted."""
+        """Add exact sizes where they are wanted."""
         if self.exact_sizes:
             _count(sketches, *self.shingling.fingerprints_many(texts, threads))
         return sketches
@@ -111,21 +128,23 @@ class Sketcher(ABC):
         return self.sketch_batch(self.shingling.batch(texts), first)
 
     def sketch_batch(self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None) -> SketchedPiece:
-        """Sketch documents as `Shingling.batch` gives them; `first` is the position of the first. `hashing` gets the
-        canonical bytes of each."""
+        """Sketch a batch of `Shingling.batch`; `first` is the position of its first document.
+
+        `hashing` gets the canonical bytes of each document and returns a digest.
+        """
         sink = self._sink(batch.count)
         shingles, tokens, invalid, hashed = self.shingling.shingler.sketch(batch, sink, hashing)
         self.shingling.refuse_short(tokens, first)
         return SketchedPiece(sink, shingles > 0, invalid, hashed)
 
     def gather(self, done: Sequence[SketchedPiece]) -> Sketches:
-        """Sketches of the documents of all pieces, in order."""
+        """Gather the sketches of all pieces, in order."""
         if not done:
             done = [SketchedPiece(self._sink(0), np.empty(0, np.bool_), 0, [])]
         return self._gather(done, end_to_end([piece.valid for piece in done]))
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
-        """Sketches of ready sets: fingerprints of this sketcher's shingling, or hashes of features of anything.
+        """Sketch given sets: fingerprints by this sketcher's shingling, or hashes of other features.
 
         Parameters
         ----------
@@ -134,10 +153,14 @@ class Sketcher(ABC):
         offsets : array of int, shape (n + 1,)
             Set i is values[offsets[i] : offsets[i + 1]]; [0, len(values)] for one set.
 
+        Returns
+        -------
+        Sketches
+
         Raises
         ------
         TypeError, ValueError
-            values are no unsigned 64-bit integers, or offsets do not ascend from 0 to len(values).
+            A value is not an unsigned 64-bit integer, or offsets do not ascend from 0 to len(values).
         """
         hashes, ends = checked_sets(values, offsets)
         sink = self._sink(len(ends) - 1)
@@ -149,7 +172,7 @@ class Sketcher(ABC):
 
 
 def end_to_end(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """All arrays, one after another; a single one as it is."""
+    """Concatenate arrays; a single one is returned as it is."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
@@ -160,25 +183,28 @@ def _count(sketches: Sketches, values: NDArray[np.uint64], offsets: NDArray[np.i
 
 
 def checked_count(name: str, value: int) -> int:
+    """Return a number of values per sketch as an int, or raise ValueError."""
     if not is_int(value) or not 1 <= value <= MAX_MINIMA:
         raise ValueError(f"{name} must be an int of 1 to {MAX_MINIMA}, got {value!r}")
     return int(value)
 
 
 def checked_bits(bits: int, accepted: tuple[int, ...]) -> int:
+    """Return the bits of a value as an int, or raise ValueError."""
     if bits not in accepted:
         raise ValueError(f"bits must be one of {', '.join(map(str, accepted))}, got {bits!r}")
     return int(bits)
 
 
 def checked_seed(seed: int) -> int:
-    """The seed as an int, or ValueError."""
+    """Return the seed as an int, or raise ValueError."""
     if not is_int(seed) or not 0 <= seed < 1 << 64:
         raise ValueError(f"seed must be an int of 0 to 2^64 - 1, got {seed!r}")
     return int(seed)
 
 
 def checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return values and offsets of sets as contiguous arrays, or raise TypeError or ValueError."""
     hashes, ends = np.asarray(values), np.asarray(offsets)
     if hashes.ndim == 1 and hashes.dtype.kind in "fO" and not isinstance(values, np.ndarray):
         try:
@@ -192,7 +218,7 @@ def checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.uint
         raise TypeError(f"values are unsigned 64-bit hashes in one dimension, got {hashes.dtype} {hashes.shape}{low}")
     if ends.ndim != 1 or ends.size == 0 or ends.dtype.kind not in "iu":
         raise TypeError(f"offsets are n + 1 integers, got {ends.dtype} {ends.shape}")
-    ends = np.array(ends, np.int64, order="C")  # a copy: what is checked here nobody changes
+    ends = np.array(ends, np.int64, order="C")  # a copy, which nobody else can change after the checks
     if ends[0] != 0 or ends[-1] != len(hashes) or (np.diff(ends) < 0).any():
         raise ValueError(f"offsets must ascend from 0 to {len(hashes)}, the number of values; "
                          f"they go from {ends[0]} to {ends[-1]}")

@@ -1,4 +1,4 @@
-"""Sketches: the numbers that stand for documents, with the recipe that made them."""
+"""Sketches: the numbers that represent documents, with the recipe that made them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pairs import equal_items, overlaps
-from ndcore.checks import checked_int, imported
+from ndcore._types import AnyPath
+from ndcore.checks import checked_int
 from ndcore.parallel import map_pieces
 from ndcore.readonly import frozen, private
 from ndcore.recipe import Recipe
+from ndcore.sketch.arrow_table import arrow_table
 from ndcore.sketch.cardinality import sample_sizes, signature_sizes
 from ndcore.sketch.comparison import Comparison, Method, Quantity
-from ndcore.sketch.file_format import check_arrays, check_values, pack_values, unpack_values
+from ndcore.sketch.file_format import FIELDS, pack_arrays, unpack_arrays
 from ndcore.storage import container
-from ndcore.storage.packed_ids import pack_ids, unpack_ids
 
 __all__ = ["Sketches", "load"]
 
@@ -31,6 +32,9 @@ Positions: TypeAlias = "int | Sequence[int] | NDArray[np.integer[Any]]"
 class Sketches:
     """Sketches of n documents, made by one recipe.
 
+    ``len``, iteration and ``sk[i]`` give the values of documents; slices, masks and index arrays give Sketches. Arrays are
+    read-only. All but offsets and moduli may be replaced by others of the same length.
+
     Attributes
     ----------
     values : ndarray
@@ -38,7 +42,7 @@ class Sketches:
         uint64, end to end; document i has values[offsets[i] : offsets[i + 1]], ascending.
     offsets : ndarray of int64 (n + 1,), or None for signatures
     moduli : ndarray of uint64 (n,), or None
-        Of adaptive mod sketches: the modulus 2^i of each document.
+        Adaptive mod sketches: the modulus 2^i of each document.
     sizes : ndarray of float64 (n,)
         Numbers of distinct shingles: exact where `sizes_exact`, else estimated from the sketch.
     sizes_exact, valid : ndarray of bool (n,)
@@ -46,13 +50,8 @@ class Sketches:
     recipe : Recipe
     ids : list of str or of int, or None
     digests : ndarray of uint8 (n, 32), or None
-        BLAKE2b-128 of the document's bytes (of a page without shingles: of the page, not of its text), then of its
+        BLAKE2b-128 of the document's bytes (for a page without shingles: of the page, not of its text), then of its
         canonical tokens.
-
-    Notes
-    -----
-    ``len``, iteration and ``sk[i]`` give values of documents; slices, masks and index arrays give Sketches. Arrays are
-    read-only; all but offsets and moduli may be replaced by others of the same length.
     """
 
     values: NDArray[Any]
@@ -83,7 +82,7 @@ class Sketches:
         moduli: NDArray[np.uint64] | None = None,
     ) -> None:
         offsets = None if offsets is None else private(offsets)
-        vars(self).update(  # past `__setattr__`, which is for those who replace something
+        vars(self).update(  # not by `__setattr__`, which checks replacements
             values=frozen(values), recipe=recipe, moduli=frozen(moduli), offsets=offsets, _sizes=frozen(sizes),
             sizes_exact=frozen(sizes_exact), valid=frozen(valid), ids=None if ids is None else list(ids),
             digests=frozen(digests),
@@ -116,7 +115,7 @@ class Sketches:
 
     @property
     def sizes(self) -> NDArray[np.float64]:
-        """float64 (n,), see the class; estimates are made when they are first asked for."""
+        """Numbers of distinct shingles, see the class; estimated at the first access."""
         if callable(self._sizes):
             self.sizes = self._sizes()
         return self._sizes  # type: ignore[return-value]
@@ -163,15 +162,15 @@ class Sketches:
         self, a: Positions | None = None, b: Positions | None = None, other: Sketches | None = None,
         threads: int | None = None,
     ) -> Comparison:
-        """Compare documents a of these sketches with documents b of these or of others: pairs, one with many, or all.
+        """Compare documents a of these sketches with documents b of these or others: pairs, one with many, or all.
 
         Parameters
         ----------
         a, b : int or array of int, optional
-            Positions; arrays are broadcast as NumPy's are. None: all documents, each with each on the other side, so that
-            ``compare()`` is the whole matrix and ``compare(3)`` document 3 with all.
+            Positions; arrays are broadcast as in NumPy. None: all documents, each compared with each on the other side, so
+            that ``compare()`` is the whole matrix and ``compare(3)`` compares document 3 with all.
         other : Sketches, optional
-            Where the documents b are; None: here.
+            Sketches of the documents b. None: these.
         threads : int, optional
             None: one per CPU. The result does not depend on it.
 
@@ -185,12 +184,14 @@ class Sketches:
         RecipeMismatch
             `other` was made by another recipe.
         TypeError, IndexError
-            Positions are no integers, or there is no such document.
+            A position is not an integer, or there is no such document.
 
         Notes
         -----
         A pair takes time linear in its sketches, without the GIL, and about 100 bytes.
 
+        Examples
+        --------
         >>> from ndcore import BottomSketcher
         >>> BottomSketcher().sketch_many(["a b c d e f", "a b c d e f g h", "x y z"]).compare().resemblance
         array([[1. , 0.5, 0. ],
@@ -216,7 +217,7 @@ class Sketches:
     def _count(
         self, theirs: Sketches, a: NDArray[np.int64], b: NDArray[np.int64], out: NDArray[np.int64], threads: int | None
     ) -> None:
-        """Counts of pairs into the rows of `out`, as `Comparison` has them."""
+        """Count common values of pairs into the rows of `out`: common, total, in_a of `Comparison`."""
         ours, others = np.ascontiguousarray(self.values), np.ascontiguousarray(theirs.values)
 
         def work(start: int) -> None:
@@ -236,41 +237,39 @@ class Sketches:
             work(0)
 
     def _whole(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which sketches hold the whole sets."""
+        """Find the rows whose sketches hold the whole sets."""
         if self.offsets is None:
             return np.zeros(rows.shape, np.bool_)
-        held = self.offsets[rows + 1] - self.offsets[rows]
-        return np.asarray(self.sizes_exact[rows] & (held == self.sizes[rows]))
+        counts = self.offsets[rows + 1] - self.offsets[rows]
+        return np.asarray(self.sizes_exact[rows] & (counts == self.sizes[rows]))
 
     def resemblance(self, i: int, j: int) -> float:
-        """Estimated resemblance of documents i and j (Broder 1997, Theorem 1; Broder 2000, §2).
+        """Estimate the resemblance (Jaccard similarity) of documents i and j. `compare` takes many pairs.
 
-        nan where either has no shingles, or where two mod samples are empty. Many at once: `compare`.
+        nan where either has no shingles, or where two mod samples are empty (Broder 1997, Theorem 1; Broder 2000, §2).
         """
         return float(self.compare(i, j).resemblance)
 
     def containment(self, i: int, j: int) -> float:
-        """Estimated containment of document i in document j.
+        """Estimate the containment of document i in document j, as `Comparison.containment` does.
 
-        Bottom and mod sketches: |T∩A∩B| / |T∩A| of their sample T of the union (Broder 1997, Theorem 1). Signatures: from
-        the resemblance r and the sizes, min(1, r·(|A| + |B|) / ((1 + r)·|A|)). nan where either document has no shingles,
-        or where the mod sample of i is empty.
+        nan where either has no shingles, or where the mod sample of i is empty.
         """
         return float(self.compare(i, j).containment)
 
     def interval(
         self, i: int, j: int, confidence: float = 0.95, method: Method = "midp", quantity: Quantity = "resemblance"
     ) -> tuple[float, float]:
-        """Confidence interval of `resemblance`, or of `containment` of i in j: see `Comparison.interval`.
+        """Compute a confidence interval of `resemblance`, or of `containment` of i in j, as `Comparison.interval` does.
 
-        Of width 0 where two bottom or mod sketches hold the whole sets; (0, 1) where the samples are empty; (nan, nan)
+        The width is 0 where two bottom or mod sketches hold the whole sets. (0, 1) where the samples are empty; (nan, nan)
         where either document has no shingles.
         """
         low, high = self.compare(i, j).interval(confidence, method, quantity)
         return float(low), float(high)
 
     def concat(self, other: Sketches) -> Sketches:
-        """The documents of both, these first. RecipeMismatch where the recipes differ."""
+        """Concatenate these sketches and others. RecipeMismatch where the recipes differ."""
         self.recipe.check(other.recipe)
         joined: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("sizes", "sizes_exact", "valid")
@@ -286,10 +285,10 @@ class Sketches:
         return type(self)(np.concatenate([self.values, other.values]), self.recipe, **joined)
 
     def union(self, i: int, j: int) -> Sketches:
-        """The sketch of the union of the shingle sets of documents i and j, as Sketches of length 1.
+        """Sketch the union of the shingle sets of documents i and j; Sketches of length 1.
 
-        Adaptive mod samples: at the larger modulus. ValueError for signatures by method="fast": a coordinate does not tell
-        the round that filled it.
+        Adaptive mod samples are united at the larger modulus. ValueError for signatures by method="fast", whose coordinates
+        do not tell the round that filled them.
         """
         i, j = (checked_int("a position", position) for position in (i, j))
         a, b = self._row(i), self._row(j)
@@ -312,8 +311,8 @@ class Sketches:
             moduli=moduli,
         )
 
-    def save(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
-        """Write everything to one checksummed file, atomically; durable: wait until the disk has it.
+    def save(self, path: AnyPath, *, durable: bool = True) -> None:
+        """Write everything to one checksummed file, atomically. durable: wait until it is on disk.
 
         ValueError where the recipe has an unnamed callable.
         """
@@ -322,76 +321,56 @@ class Sketches:
                 "sketches by an unnamed callable cannot be saved, for nobody could tell later what made them; "
                 "use a function of a module as unit"
             )
-        arrays: dict[str, NDArray[Any]] = {
-            "values": pack_values(self.recipe, self.values), "sizes": self.sizes, "sizes_exact": self.sizes_exact,
-            "valid": self.valid,
-        }
-        for name in ("offsets", "digests", "moduli"):
-            if getattr(self, name) is not None:
-                arrays[name] = getattr(self, name)
-        if self.ids is not None:
-            arrays.update(pack_ids(self.ids))
         header = {"recipe": self.recipe.to_json(), "recipe_id": self.recipe.id}
-        container.write(path, KIND, header, arrays, durable=durable)
+        container.write(path, KIND, header, pack_arrays(self.recipe, {name: getattr(self, name) for name in FIELDS}),
+                        durable=durable)
 
     def to_arrow(self) -> Any:
-        """A pyarrow Table: id (where there are), sketch, size, size_exact, valid, modulus (of adaptive mod sketches); the
-        recipe is in its metadata. ImportError without pyarrow."""
-        pa = imported("pyarrow", "to_arrow")
-        if self.values.ndim == 1 and self.offsets is None:
-            column = pa.array(self.values)
-        elif self.offsets is None:
-            flat = pa.array(np.ascontiguousarray(self.values).reshape(-1))
-            column = pa.FixedSizeListArray.from_arrays(flat, self.values.shape[1])
-        else:
-            column = pa.LargeListArray.from_arrays(pa.array(self.offsets), pa.array(self.values))
-        columns = {"sketch": column, "size": self.sizes, "size_exact": self.sizes_exact, "valid": self.valid}
-        if self.moduli is not None:
-            columns["modulus"] = self.moduli
-        if self.ids is not None:
-            columns = {"id": pa.array(self.ids), **columns}
-        metadata = {"ndcore.recipe": self.recipe.to_json(), "ndcore.recipe_id": self.recipe.id}
-        return pa.table(columns).replace_schema_metadata(metadata)
+        """Return a pyarrow Table: id (where there are), sketch, size, size_exact, valid, modulus (of adaptive mod sketches).
+
+        The metadata has the recipe. ImportError without pyarrow.
+        """
+        return arrow_table(self)
 
 
-def load(path: str | os.PathLike[str], mmap: bool = False, *, verify: bool = True) -> Sketches:
-    """Sketches that `Sketches.save` wrote.
+def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
+    """Load sketches from a file that `Sketches.save` wrote.
 
     Parameters
     ----------
     path : str or path
     mmap : bool
-        Map the arrays instead of reading them. (Values of 32 or 40 bits are read all the same.) Nobody may truncate the file
-        while it is mapped: reading what is gone ends the process (SIGBUS). `Sketches.save` replaces files, which is safe.
+        Map the arrays into memory instead of reading them, except values of 32 or 40 bits.
     verify : bool
-        Compare the arrays' checksums, and see that samples ascend, for which every byte is read. False: of a mapped file
-        that was verified before.
+        Read every byte: compare the checksums of the arrays, and check that samples ascend. False is for mapped files that
+        were verified before.
+
+    Returns
+    -------
+    Sketches
 
     Raises
     ------
     CorruptFile
-        The file is damaged, or is none of ours; the message names it and the reason.
+        The file is damaged, or was not written by ndcore; the message names it and the reason.
+    ValueError, OSError
+        The file is of another kind, or cannot be opened.
+
+    Notes
+    -----
+    Nobody may truncate a file while it is mapped: reading past its end ends the process (SIGBUS). `Sketches.save` replaces
+    files, which is safe.
     """
     header, arrays = container.read(path, KIND, mmap, verify=verify)
     try:
-        recipe = Recipe.from_json(header["recipe"])
-        if recipe.id != header["recipe_id"]:
-            raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
-        arrays["values"] = unpack_values(recipe, arrays["values"])
-        check_arrays(recipe, arrays)
-        if verify:
-            check_values(recipe, arrays["values"], arrays.get("offsets"), arrays.get("moduli"))
-        return Sketches._kinds.get(recipe["kind"], Sketches)(
-            arrays["values"], recipe, offsets=arrays.get("offsets"), sizes=arrays["sizes"],
-            sizes_exact=arrays["sizes_exact"], valid=arrays["valid"], ids=unpack_ids(arrays),
-            digests=arrays.get("digests"), moduli=arrays.get("moduli"),
-        )
+        recipe, fields = unpack_arrays(header, arrays, verify)
+        return Sketches._kinds.get(recipe["kind"], Sketches)(recipe=recipe, **fields)
     except (KeyError, ValueError, TypeError, IndexError, UnicodeDecodeError) as error:
         raise container.CorruptFile(f"{os.fspath(path)}: the sketches in it do not fit together: {error}") from error
 
 
 def _positions(which: Positions | None, n: int) -> NDArray[np.int64]:
-    """Positions among n sketches, from 0 on; None: all of them. TypeError, or IndexError that names a document."""
+    """Return positions among n sketches, counted from 0; None: all. TypeError, or IndexError that names a document."""
     if which is None:
         return np.arange(n)
     given = np.asarray(which)

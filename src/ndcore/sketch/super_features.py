@@ -1,8 +1,7 @@
-"""Values of which one in common suffices: super-features (Broder 2000, §3) and super-shingles (Broder et al. 1997, §5.3).
+"""Super-features: one value for every combination of `need` features, so that one in common suffices (Broder 2000, §3).
 
-Pairs that share at least `need` features must be counted. Where every combination of `need` features is joined into one
-super-feature, or every run of members of a sketch into one super-shingle, a single equal value makes a candidate, and the
-phase that counts is not needed.
+Documents that share at least `need` of their features are candidates, and counting shared features takes a phase of its
+own. With every combination joined into one super-feature, a single equal value makes a candidate.
 """
 
 from __future__ import annotations
@@ -20,41 +19,44 @@ from ndcore.text.shingling import SUPER_FEATURE_POLYNOMIAL
 
 __all__ = ["super_features"]
 
-MAX_SUPER_FEATURES = 1024  # of a document: 8 KiB
-
-
-# ---- super-features
+MAX_SUPER_FEATURES = 1024  # per document: 8 KiB
 
 
 def super_features(sk: Sketches, groups: int = 6, group_size: int = 14, need: int = 2) -> NDArray[np.uint64]:
-    """Super-features of signatures: one value for every combination of `need` features (Broder 2000, §3).
+    """Compute super-features of signatures: one value for every combination of `need` features.
 
-    Two documents share at least one super-feature exactly if they share at least `need` features, but for collisions of
-    fingerprints: ``expected_spurious(len(sk), 64, groups + comb(groups, need))`` pairs at most are expected to be wrong.
+    Two documents share a super-feature exactly if they share at least `need` features, except for collisions of
+    fingerprints: at most ``expected_spurious(len(sk), 64, groups + comb(groups, need))`` pairs are expected to be wrong.
 
     Parameters
     ----------
     sk : Sketches of a MinHasher
     groups, group_size : int
-        As of `features`.
+        As in `features`.
     need : int
-        1 to groups.
+        Shared features of a candidate, 1 to groups.
 
     Returns
     -------
     ndarray of uint64, shape (n, C(groups, need))
-        Column c is Rabin's fingerprint, modulo a polynomial of its own, of c and the features of the c-th combination, in
-        lexicographic order. The rows of documents without shingles are all alike: leave them out by ``sk.valid``.
+        Column c is Rabin's fingerprint, modulo a polynomial of its own, of c and the features of the c-th combination in
+        lexicographic order. Documents without shingles all have the same row: leave them out by ``sk.valid``.
 
     Raises
     ------
     ValueError
-        As of `features`; need is out of range, or there are more than 1024 combinations.
+        As in `features`; need is out of range, or there are more than 1024 combinations.
 
     Notes
     -----
     O(n·(groups·group_size + need·C(groups, need))).
 
+    References
+    ----------
+    Broder (2000), Identifying and filtering near-duplicate documents, §3, DOI 10.1007/3-540-45123-4_1.
+
+    Examples
+    --------
     >>> from ndcore import MinHasher
     >>> sk = MinHasher().sketch_many(["a rose is a rose is a rose", "a rose is a rose is a flower"])
     >>> super_features(sk).shape
@@ -71,6 +73,3 @@ def super_features(sk: Sketches, groups: int = 6, group_size: int = 14, need: in
             "instead: near_duplicates does"
         )
     return _feature.super_features(features(sk, groups, group_size), need, SUPER_FEATURE_POLYNOMIAL)
-
-
-# ---- super-shingles

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore import _feature
+from ndcore._types import Floats
 from ndcore.checks import MAX_MINIMA, checked_int
 from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.readonly import frozen, rebuilt
@@ -22,7 +23,13 @@ RUN = 14  # of a sketch of 200 members: half of the pairs at a resemblance of 0.
 
 
 class SuperShingles(NamedTuple):
-    """Super-shingles of n sketches, end to end: sketch i has values[offsets[i] : offsets[i + 1]]."""
+    """Super-shingles of n sketches, end to end: sketch i has values[offsets[i] : offsets[i + 1]]. Read-only.
+
+    Attributes
+    ----------
+    values : uint64
+    offsets : int64 (n + 1,)
+    """
 
     values: NDArray[np.uint64]
     offsets: NDArray[np.int64]
@@ -32,12 +39,11 @@ class SuperShingles(NamedTuple):
 
 
 def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
-    """Super-shingles of ascending sketches: fingerprints of `run` consecutive members (Broder et al. 1997, §5.3).
+    """Compute super-shingles of ascending sketches: fingerprints of `run` consecutive members.
 
-    Two documents that share one have a run of members in common; `super_shingle_probability` says how often that happens
-    at a resemblance. They work badly for short documents, which have few, and cannot find containment, for the members of
-    the larger document lie between the common ones. Adaptive mod sketches of different moduli share runs by accident only.
-    Of N super-shingles in all, ``expected_spurious(N)`` pairs are expected to be equal by collision.
+    Two documents that share a super-shingle have a run of members in common; `super_shingle_probability` says how often
+    that happens at a given resemblance. They work badly for short documents, which have few, and cannot find containment,
+    because other members of the larger document lie between the common ones.
 
     Parameters
     ----------
@@ -49,8 +55,8 @@ def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
     Returns
     -------
     SuperShingles
-        Values (uint64) and offsets (int64, n + 1). Number i of a sketch is Rabin's fingerprint, modulo the polynomial of
-        features, of members i … i + run − 1, for every i: none where there are fewer than `run` members.
+        Super-shingle i of a sketch is Rabin's fingerprint of members i … i + run − 1, modulo the polynomial of features. A
+        sketch with fewer than `run` members has none.
 
     Raises
     ------
@@ -59,7 +65,12 @@ def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
 
     Notes
     -----
-    O(members), whatever the run, by the sliding windows of shingles.
+    O(members) for any run, by the sliding windows of shingles. Among N super-shingles, ``expected_spurious(N)`` pairs are
+    expected to collide.
+
+    References
+    ----------
+    Broder, Glassman, Manasse, Zweig (1997), Syntactic clustering of the Web, §5.3, DOI 10.1016/S0169-7552(97)00031-7.
     """
     run = checked_run(run)
     if sk.offsets is None:
@@ -73,30 +84,39 @@ def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
     return frozen(SuperShingles(*_feature.super_shingles(members, offsets, run, FEATURE_POLYNOMIAL)))
 
 
-class SketchesSets(Protocol):
-    """A sketcher of ready sets of hashes."""
+class SetSketcher(Protocol):
+    """A sketcher of given sets of hashes."""
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches: ...
 
 
-def meta_sketches(sk: Sketches, run: int = RUN, sketcher: SketchesSets | None = None) -> Sketches:
-    """Sketches of sketches: sketches of the sets of super-shingles (Broder et al. 1997, §5.3).
+def meta_sketches(sk: Sketches, run: int = RUN, sketcher: SetSketcher | None = None) -> Sketches:
+    """Sketch the sets of super-shingles: sketches of sketches.
 
     They estimate the resemblance of the sets of super-shingles, which is about rho^run / (1 + rho − rho^run) for documents
-    of resemblance rho and equal size, and can be saved, united and compared like any sketches.
+    with resemblance rho and the same size. They can be saved, united and compared like any sketches.
 
     Parameters
     ----------
     sk, run
-        As of `super_shingles`.
+        As in `super_shingles`.
     sketcher : a sketcher, optional
         None: ``BottomSketcher()``, which keeps all super-shingles of a sketch of 200.
 
     Returns
     -------
     Sketches
-        Its recipe is the sketcher's, with the super-shingling and the recipe of `sk` where that of the text stands.
-        Not valid where a sketch has fewer than `run` members.
+        With the sketcher's recipe, where the super-shingling and the recipe of `sk` replace the shingling. Not valid where
+        a sketch has fewer than `run` members.
+
+    Raises
+    ------
+    ValueError
+        As in `super_shingles`.
+
+    References
+    ----------
+    As in `super_shingles`.
     """
     found = super_shingles(sk, run)
     made = (sketcher or BottomSketcher()).sketch_hashes(found.values, found.offsets)
@@ -110,6 +130,7 @@ def meta_sketches(sk: Sketches, run: int = RUN, sketcher: SketchesSets | None = 
 
 
 def checked_run(run: int) -> int:
+    """Return the members in a super-shingle as an int. TypeError or ValueError where it is none."""
     run = checked_int("run", run)
     if not 1 <= run <= MAX_WIDTH:
         raise ValueError(f"run is {run}; a super-shingle has 1 to {MAX_WIDTH} members")
@@ -121,15 +142,14 @@ def super_shingle_probability(rho: float, size: int = 200, run: int = RUN) -> fl
 
 
 @overload
-def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -> float | NDArray[np.float64]: ...
+def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -> float | Floats: ...
 
 
-def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -> float | NDArray[np.float64]:
-    """Probability that two bottom sketches of resemblance `rho` share a super-shingle.
+def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -> float | Floats:
+    """Compute the probability that two bottom sketches of documents with resemblance `rho` share a super-shingle.
 
-    They do where, in the ascending union, `run` members in a row belong to both, before either sketch is full. A random
-    permutation makes each member common with probability rho, else of either document with (1 − rho)/2: the documents are
-    taken to be of equal size, and much larger than the sketch.
+    They do where `run` members in a row of the ascending union belong to both documents, before either sketch is full. The
+    documents are taken to have the same size, and to be much larger than the sketch.
 
     Parameters
     ----------
@@ -143,38 +163,63 @@ def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -
     -------
     float, or float64 array of the shape of `rho`
 
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is out of range.
+
     Notes
     -----
-    Exact for this model, summed over the places (a, b) in the two sketches from which a run begins; O(size²) for each
-    rho, in 2·size array operations.
+    A random permutation makes the next member of the union common with probability rho, and of A only, or of B only, with
+    probability single = (1 − rho) / 2 each. Let (a, b) be the numbers of members of A and of B that have gone by, and
 
+    - fresh(a, b) the probability that (a, b) is reached, without a run so far, by a member of one document only (or as the
+      start): here a run can begin;
+    - visited(a, b) the probability that (a, b) is reached at all, without a run so far: a fresh place and then j < run
+      common members, j = 0, 1, ….
+
+    The start has fresh(0, 0) = 1. Then, with 0 for negative places,
+
+        fresh(a, b)   = single · (visited(a − 1, b) + visited(a, b − 1))
+        visited(a, b) = Σ_{j < run} rho^j · fresh(a − j, b − j)
+                      = fresh(a, b) + rho · visited(a − 1, b − 1) − rho^run · fresh(a − run, b − run)
+        result        = rho^run · Σ fresh(a, b)   over 0 ≤ a, b ≤ size − run, for a run that begins later does not fit.
+
+    Exact for this model; O(size²) for each rho, in 2·size array operations along the diagonals a + b = d.
+
+    References
+    ----------
+    As in `super_shingles`.
+
+    Examples
+    --------
     >>> [round(super_shingle_probability(rho), 3) for rho in (0.5, 0.725, 0.9)]
     [0.007, 0.5, 1.0]
     """
     array = checked_resemblance(rho)
     size, run = checked_int("size", size, 1, MAX_MINIMA), checked_run(run)
-    last = size - run  # a run that begins after so many members of either does not fit
+    last = size - run
     common = array.reshape(-1, 1)
     single = (1.0 - common) / 2.0
-    places = np.arange(max(0, last + 1))
-    fresh: list[NDArray[np.float64]] = []  # [a + b][rho, a]: (a, b) is reached by a member of one only, or is the start
-    passed: list[NDArray[np.float64]] = []  # the same, or reached by fewer than `run` common members after that
+    a = np.arange(max(0, last + 1))
+    fresh: list[Floats] = []  # fresh[d][rho, a] is fresh(a, d − a)
+    visited: list[Floats] = []  # the same
     total = np.zeros(len(common))
-    for both in range(2 * last + 1):
-        here = np.zeros((len(common), last + 1))
-        if both == 0:
-            here[:, 0] = 1.0
+    for d in range(2 * last + 1):
+        fresh_here = np.zeros((len(common), last + 1))
+        if d == 0:
+            fresh_here[:, 0] = 1.0
         else:
-            here = single * passed[-1]
-            here[:, 1:] += single * passed[-1][:, :-1]
-            here[:, (places > both) | (both - places > last)] = 0.0
-        on = here.copy()
-        if both >= 2:
-            on[:, 1:] += common * passed[-2][:, :-1]
-        if both >= 2 * run:
-            on[:, run:] -= common**run * fresh[-2 * run][:, : last + 1 - run]
-        fresh.append(here)
-        passed.append(on)
-        total += here.sum(axis=1)
+            fresh_here = single * visited[d - 1]
+            fresh_here[:, 1:] += single * visited[d - 1][:, :-1]
+            fresh_here[:, (a > d) | (d - a > last)] = 0.0
+        visited_here = fresh_here.copy()
+        if d >= 2:
+            visited_here[:, 1:] += common * visited[d - 2][:, :-1]
+        if d >= 2 * run:
+            visited_here[:, run:] -= common**run * fresh[d - 2 * run][:, : last + 1 - run]
+        fresh.append(fresh_here)
+        visited.append(visited_here)
+        total += fresh_here.sum(axis=1)
     result = np.minimum(1.0, common[:, 0] ** run * total).reshape(array.shape)
     return result if result.ndim else float(result)

@@ -1,4 +1,4 @@
-"""Weights of features: fixed-point numbers by fingerprint, and idf learned from a corpus."""
+"""Weights of features for simhashes: fixed-point numbers by fingerprint, and idf learned from a corpus."""
 
 from __future__ import annotations
 
@@ -29,22 +29,17 @@ __all__ = ["FeatureWeights", "Idf", "as_units", "refuse_unnamed"]
 UNIT = 1 << 16  # weights are multiples of 1 / UNIT
 LIMIT = 1 << 15  # and smaller than this
 EXACT = Context(prec=50)
-BATCH = 1 << 12  # documents that are taken from an iterator at once
+BATCH = 1 << 12  # documents taken from an iterator at a time
 KIND = "idf"
 
 Counts = tuple[NDArray[np.uint64], NDArray[np.uint32]]
 
 
 def as_units(weights: ArrayLike, names: Sequence[object] | None = None) -> NDArray[np.int32]:
-    """Weights, one dimension of real numbers, in multiples of 2^-16, rounded half to even.
+    """Convert weights, real numbers in one dimension, to multiples of 2^-16, rounded half to even.
 
-    Raises
-    ------
-    TypeError
-        These are no real numbers, or not in one dimension.
-    ValueError
-        One is not finite, or not smaller than 2^15 in magnitude, before or after rounding; its name, or else its position,
-        is told.
+    TypeError where they are not real numbers in one dimension. ValueError where one is not finite, or not smaller than 2^15
+    in magnitude before or after rounding; the message has its name, or else its position.
     """
     given = np.asarray(weights)
     if given.ndim == 1 and given.dtype.kind not in "biuf":
@@ -61,7 +56,7 @@ def as_units(weights: ArrayLike, names: Sequence[object] | None = None) -> NDArr
 
 
 def _number(weight: Any, name: Any) -> float:
-    """What NumPy does not take for a number, or as one too large, if it is one."""
+    """Convert a number that NumPy does not take, or that may be too large for a float."""
     if not isinstance(weight, (int, float, np.integer, np.floating)):
         raise TypeError(f"weight {name} is {weight!r:.80}; weights are ints or floats, in one dimension")
     if not -LIMIT < weight < LIMIT:
@@ -74,16 +69,15 @@ def _too_large(weight: Any, name: object) -> ValueError:
 
 
 def refuse_unnamed(what: str, name: object) -> None:
-    """ValueError where this is the name of a callable that has none: nobody could tell later what made a file."""
+    """Raise ValueError for an unnamed callable: nobody could tell later how a file was made."""
     if str(name).startswith("unnamed callable"):
         raise ValueError(f"what was made by an unnamed callable cannot be saved; use a function of a module as {what}")
 
 
 class FeatureWeights:
-    """Weights by fingerprint, in units of 2^-16, that cannot be changed; `missing` is the weight of all others.
+    """Immutable weights by fingerprint, in units of 2^-16; `missing` is the weight of all other fingerprints.
 
-    Only the function that they are matters: features that weigh what missing ones do are left out, and `digest` tells
-    different functions apart.
+    Features with the weight of missing ones are left out, so that equal functions have equal digests.
     """
 
     def __init__(self, fingerprints: NDArray[np.uint64], units: NDArray[np.int32], missing: int = 0) -> None:
@@ -92,7 +86,7 @@ class FeatureWeights:
 
     @classmethod
     def of(cls, mapping: Mapping[int, float]) -> FeatureWeights:
-        """Those of a mapping, missing = 0. TypeError or ValueError where a key or a weight is none."""
+        """Take the weights of a mapping, missing = 0. TypeError or ValueError where a key or weight is wrong."""
         for key in mapping:
             if not is_int(key) or not 0 <= key < 1 << 64:
                 raise TypeError(f"weights has the key {key!r}; its keys are fingerprints, integers of 0 to 2^64 - 1")
@@ -107,32 +101,37 @@ class FeatureWeights:
         return _digest(self.fingerprints.astype("<u8"), self.units.astype("<i4"), np.array([self.missing], "<i4"))
 
     def table(self, seed: int) -> WeightTable:
-        """The weights as the extension looks them up; about 40 bytes a feature."""
+        """Build the table that the extension looks weights up in; about 40 bytes per feature."""
         return WeightTable(self.fingerprints, self.units, self.missing, seed)
 
 
 class Idf:
-    """Inverse document frequency: a feature counts the more, the fewer documents of a corpus have it.
+    """Inverse document frequency: the fewer documents of a corpus have a feature, the more it weighs.
 
-    weight = log((1 + documents) / (1 + df)) + 1, where df of the documents have the feature (Spärck Jones 1972; smoothed
-    as if one more document had every feature, so that no weight is 0 and unseen features have one). Features of fewer than
-    min_df documents, and unseen ones, count as if df = min_df − 1.
+    weight = log((1 + documents) / (1 + df)) + 1 for a feature in df documents. The frequency is smoothed as if one more
+    document had every feature, so that no weight is 0. Features of fewer than min_df documents, and unseen ones, weigh as
+    if df = min_df − 1.
 
     Attributes
     ----------
     documents : int
-        Documents learned from, those without shingles included.
+        Documents learned from, including those without shingles.
     fingerprints : ndarray of uint64 (m,), ascending
         Features of at least min_df documents.
     frequencies : ndarray of uint32 (m,)
-        In how many documents each occurs.
+        Number of documents with each feature.
     min_df : int
     shingling : Shingling
     recipe : Recipe
 
     Notes
     -----
-    Logarithms are taken to 50 digits before they are rounded to multiples of 2^-16: the weights are the same everywhere.
+    Logarithms are computed to 50 digits before they are rounded to multiples of 2^-16: weights are the same everywhere.
+
+    References
+    ----------
+    Spärck Jones (1972), A statistical interpretation of term specificity and its application in retrieval,
+    DOI 10.1108/eb026526.
     """
 
     def __init__(
@@ -142,7 +141,7 @@ class Idf:
         self.documents, self.min_df, self.shingling = documents, min_df, shingling
         self.fingerprints, self.frequencies = fingerprints, frequencies
         for array in (fingerprints, frequencies):
-            array.setflags(write=False)  # or they would no longer be those of the recipe
+            array.setflags(write=False)  # the recipe has their digest
         self.recipe = Recipe({
             "kind": KIND, "version": 1, "documents": documents, "min_df": min_df,
             "digest": _digest(fingerprints.astype("<u8"), frequencies.astype("<u4")),
@@ -163,20 +162,31 @@ class Idf:
         Parameters
         ----------
         texts : iterable of str or bytes, NumPy array of them, or a column (Arrow)
-            An iterator is read in batches; nothing of it is kept.
+            An iterator is read in batches, which are not kept.
         shingling : Shingling, optional
             None: words, 5 to a shingle.
         min_df : int
-            Leave out features of fewer documents, which are most of a large corpus and weigh nearly the same.
+            Leave out features of fewer documents. They are most features of a large corpus, and weigh nearly the same.
         threads : int, optional
             None: one per CPU. The result does not depend on it.
         progress : bool or callable, optional
             True: a bar on a terminal. A callable gets (stage, done, total), in documents; the total of an iterator is None.
 
+        Returns
+        -------
+        Idf
+
+        Raises
+        ------
+        TypeError, ValueError
+            An element is neither str nor bytes, a document is too short with short="error", or min_df is out of range.
+
         Notes
         -----
-        Memory: up to 40 bytes for every distinct feature while learning, 12 for every one kept.
+        Memory: up to 40 bytes for every distinct feature while learning, 12 for every feature kept.
 
+        Examples
+        --------
         >>> idf = Idf.learn(["to be or not to be", "to do is to be"], Shingling(width=1))
         >>> idf.weights(idf.shingling.fingerprints("to do nothing")).round(3)
         array([1.   , 1.405, 2.099])
@@ -191,14 +201,14 @@ class Idf:
             shingling.refuse_short(tokens, first)
             return len(part), count(distinct(values, np.concatenate([[0], np.cumsum(shingles)]))[0])
 
-        documents, runs = 0, _Runs()
+        documents, merged = 0, _CountMerge()
         parts, total = _pieces(texts)
         with reporting(progress) as report:
             for read, counts in map_pieces(work, parts, threads):
                 documents += read
-                runs.add(counts)
+                merged.add(counts)
                 report("learning weights", documents, total)
-        fingerprints, frequencies = runs.joined()
+        fingerprints, frequencies = merged.total()
         kept = frequencies >= min_df
         return cls(documents, fingerprints[kept], frequencies[kept], int(min_df), shingling)
 
@@ -222,7 +232,7 @@ class Idf:
         return FeatureWeights(self.fingerprints, units[which], _idf(self.documents, self.min_df - 1))
 
     def weights(self, fingerprints: ArrayLike) -> NDArray[np.float64]:
-        """Weights of features, given by their fingerprints; float64 of the same shape."""
+        """Look up the weights of features by their fingerprints; float64 of the same shape."""
         asked = as_fingerprints(fingerprints)
         df = np.full(asked.shape, self.min_df - 1, np.uint32)
         if len(self):
@@ -239,14 +249,24 @@ class Idf:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], shingling: Shingling | None = None) -> Idf:
-        """What `save` wrote. `shingling` is needed where its unit is a callable.
+        """Load weights from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        shingling : Shingling, optional
+            Needed where its unit is a callable. None: the shingling of the file.
+
+        Returns
+        -------
+        Idf
 
         Raises
         ------
         CorruptFile
             The file is damaged, or does not fit together.
         RecipeMismatch
-            `shingling` is not that of the file.
+            `shingling` differs from the file's.
         """
         checked_shingling(shingling)
         header, arrays = container.read(path, KIND)
@@ -266,37 +286,43 @@ class Idf:
         except ValueError as error:
             if str(stored["unit"]).startswith("callable "):  # which is to be given
                 raise
-            raise container.CorruptFile(f"{os.fspath(path)}: the shingling of its recipe is none: {error}") from error
+            raise container.CorruptFile(f"{os.fspath(path)}: the shingling of its recipe is unsound: {error}") from error
         loaded = cls(documents, fingerprints, frequencies, min_df, shingling)
         stored.check(loaded.shingling.recipe, "weights and shinglings")
         if loaded.recipe != recipe:
-            raise container.CorruptFile(f"{os.fspath(path)}: the counts in it are not those of its recipe")
+            raise container.CorruptFile(f"{os.fspath(path)}: the counts in it do not fit its recipe")
         return loaded
 
 
-class _Runs:
-    """Counts of the features of many pieces: each run is at least twice as long as the next, so that merging is cheap."""
+class _CountMerge:
+    """Counts of the features of many pieces, by a log-structured merge.
+
+    Merging every piece into one array would copy all features each time. Each run here is at least twice as long as the
+    next, so that a feature is merged O(log pieces) times.
+    """
 
     def __init__(self) -> None:
-        self.runs: list[Counts] = []
+        self._runs: list[Counts] = []
 
     def add(self, counts: Counts) -> None:
-        self.runs.append(counts)
-        while len(self.runs) > 1 and len(self.runs[-2][0]) < 2 * len(self.runs[-1][0]):
-            self._merge()
+        """Add the counts of a piece."""
+        self._runs.append(counts)
+        while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
+            self._merge_last()
 
-    def _merge(self) -> None:
-        last = self.runs.pop()
-        self.runs.append(merge(*self.runs.pop(), *last))
+    def _merge_last(self) -> None:
+        last = self._runs.pop()
+        self._runs.append(merge(*self._runs.pop(), *last))
 
-    def joined(self) -> Counts:
-        while len(self.runs) > 1:
-            self._merge()
-        return self.runs[0] if self.runs else (np.empty(0, np.uint64), np.empty(0, np.uint32))
+    def total(self) -> Counts:
+        """Merge all runs and return their counts."""
+        while len(self._runs) > 1:
+            self._merge_last()
+        return self._runs[0] if self._runs else (np.empty(0, np.uint64), np.empty(0, np.uint32))
 
 
 def _pieces(texts: Iterable[Text]) -> tuple[Iterator[tuple[int, Sequence[Text]]], int | None]:
-    """(position of the first, texts) of pieces of work, and how many documents there are; None of an iterator."""
+    """Cut texts into pieces of work (position of the first, texts), and count the documents; None of an iterator."""
     if not isinstance(texts, Iterator):
         listed = as_texts(texts)
         return pieces(listed), len(listed)
@@ -313,12 +339,13 @@ def _pieces(texts: Iterable[Text]) -> tuple[Iterator[tuple[int, Sequence[Text]]]
 
 
 def _idf(documents: int, frequency: int) -> int:
+    """Compute the weight of a feature in `frequency` documents, in units of 2^-16."""
     log = EXACT.ln(EXACT.divide(Decimal(1 + documents), Decimal(1 + frequency)))
     return int(EXACT.multiply(EXACT.add(log, Decimal(1)), Decimal(UNIT)).to_integral_value(ROUND_HALF_EVEN))
 
 
 def _digest(*arrays: NDArray[Any]) -> str:
-    """Of the bytes of arrays; with a prefix, for a recipe takes no str of decimal digits only."""
+    """Hash the bytes of arrays; with a prefix, because a recipe refuses a str of decimal digits only."""
     digest = hashlib.blake2b(digest_size=16)
     for array in arrays:
         digest.update(np.ascontiguousarray(array).view(np.uint8).data)
@@ -326,7 +353,7 @@ def _digest(*arrays: NDArray[Any]) -> str:
 
 
 def _check_counts(fingerprints: NDArray[Any], frequencies: NDArray[Any], documents: Any, min_df: Any) -> None:
-    """ValueError where the arrays of a file cannot have been learned."""
+    """Raise ValueError where the arrays of a file cannot have been learned."""
     for name, number in (("documents", documents), ("min_df", min_df)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise ValueError(f"the recipe's {name} is {number!r}")
