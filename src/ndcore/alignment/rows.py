@@ -109,13 +109,15 @@ def escaped(text: str, was_bytes: bool) -> str:
 
 def _spelt(text: str, was_bytes: bool, form: str) -> str:
     """Replace invisible characters by their code numbers in `form`."""
-    def seen(found: re.Match[str]) -> str:
-        character, code = found[0], ord(found[0])
-        if character in KEPT_UNSEEN or unicodedata.category(character) not in UNSEEN:
-            return character
-        return form % (f"\\x{code - 0xDC00:02X}" if was_bytes and 0xDC80 <= code < 0xDD00 else f"U+{code:04X}")
+    return re.sub(r"[^ -~\n]", lambda found: _spelt_character(found[0], was_bytes, form), text)
 
-    return re.sub(r"[^ -~\n]", seen, text)
+
+def _spelt_character(character: str, was_bytes: bool, form: str) -> str:
+    """Return the character, or its code number in `form` if it is invisible."""
+    if character in KEPT_UNSEEN or unicodedata.category(character) not in UNSEEN:
+        return character
+    code = ord(character)
+    return form % (f"\\x{code - 0xDC00:02X}" if was_bytes and 0xDC80 <= code < 0xDD00 else f"U+{code:04X}")
 
 
 def spelt(text: str) -> str:

@@ -160,6 +160,7 @@ class _Tiling:
         return at == len(self.lists[side]) or self.lists[side][at] < 0 or self.owners[side][at] >= 0
 
     def _claim(self, i: int, j: int, length: int) -> None:
+        """Make the run at i in a and at j in b a tile."""
         number = [len(self.tiles)] * length
         self.owners[0][i : i + length] = number
         self.owners[1][j : j + length] = number

@@ -80,6 +80,7 @@ def keep_order(keep: Any, documents: Documents, lengths: Ints | None) -> Ints:
 
 
 def _ordered(keep: Any, n: int, lengths: Ints | None) -> Ints:
+    """Return the positions 0 … n − 1 in keep order."""
     if isinstance(keep, str):
         if keep == "first":
             return np.arange(n)

@@ -52,11 +52,13 @@ class ShingleSets:
             report("reading candidates", self._count, total)
 
     def _fingerprint_sets(self, piece: _Piece) -> _Sets:
+        """Return the positions of a piece with its sets of fingerprints (values, offsets)."""
         positions, texts = piece
         values, offsets = distinct(*self.shingling.fingerprints_many(texts, threads=1))
         return positions, values.copy(), offsets
 
     def _tuple_sets(self, piece: _Piece) -> _Sets:
+        """Return the positions of a piece with its sets of numbered tuples (values, offsets)."""
         positions, texts = piece
         known = self._known
         assert known is not None
@@ -75,6 +77,7 @@ class ShingleSets:
         return out
 
     def _of_batch(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Compute the resemblances of pairs whose sets fit in memory together."""
         documents, ends = np.unique(np.concatenate([a, b]), return_inverse=True)
         values, offsets = self._sets.gather(self._number[documents])
         sizes = np.diff(offsets)

@@ -98,12 +98,14 @@ class Prior:
 
 
 def _log(points: Floats) -> Floats:
+    """Return logarithms; -inf for 0."""
     with np.errstate(divide="ignore"):
         logs: Floats = np.log(points)
     return logs
 
 
 def _of_density(density: Callable[[float], float], threshold: float) -> tuple[Floats, Floats]:
+    """Return the nodes of the quadrature, and the density there times their weights."""
     edges = np.concatenate([np.linspace(0.0, threshold, PANELS + 1), np.linspace(threshold, 1.0, PANELS + 1)[1:]])
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     half = np.diff(edges)[:, None] / 2.0
@@ -113,6 +115,7 @@ def _of_density(density: Callable[[float], float], threshold: float) -> tuple[Fl
 
 
 def _of_samples(samples: ArrayLike, threshold: float) -> tuple[Floats, Floats]:
+    """Return distinct samples with their counts, grouped if there are many."""
     values = checked_resemblance(samples).ravel()
     if len(values) == 0:
         raise ValueError("prior is empty; give resemblances of pairs, or a density")

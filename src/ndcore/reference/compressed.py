@@ -92,6 +92,7 @@ def blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int) -> li
     front, back, count, before = "", "", 0, 0
 
     def closed() -> Block:
+        """Return the block of what was collected."""
         return Block(front + "0" * (8 * size - len(front) - len(back)) + back, count, before)
 
     for x in fingerprints:

@@ -161,6 +161,7 @@ def near_duplicates(
 
 
 def _groups(by: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
+    """Return the label of each document; None for all without ``by``."""
     if by is None:
         return [None] * n
     if len(by) != n:
@@ -171,6 +172,7 @@ def _groups(by: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
 def _shingle_finder(
     verify: str, *, unit: shingling.Unit, width: int, labelled: bool, short: str, normalize: str | None, polynomial: int
 ) -> Callable[[str | bytes], frozenset[Hashable]]:
+    """Return the function that finds the set of shingles of a document."""
     def fingerprints(document: str | bytes) -> frozenset[Hashable]:
         return frozenset(shingling.fingerprints(document, unit, width, labelled, short, normalize, polynomial))
 
@@ -185,6 +187,7 @@ def _shingle_finder(
 
 
 def _keep_order(reads: Sequence[Read], keep: Keep) -> list[int]:
+    """List the positions of the texts in keep order."""
     positions = range(len(reads))
     if isinstance(keep, str):
         if keep == "first":

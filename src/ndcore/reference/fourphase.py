@@ -221,6 +221,7 @@ def greedy(
 
 
 def _representative(sketches: Sequence[Sketch], members: Sequence[int], kind: Representative) -> Sketch:
+    """Return the sketch that represents a cluster."""
     first = sketches[members[0]]
     if kind == "first":
         return first
@@ -230,12 +231,14 @@ def _representative(sketches: Sequence[Sketch], members: Sequence[int], kind: Re
 
 
 def _resemblance(a: Sketch, b: Sketch, ignored: set[int]) -> float:
+    """Estimate resemblance without the ignored shingles in common."""
     common = len((set(a.members) & set(b.members)) - ignored)
     return resemblance.ratio(common, sum(sizes(a, b)) - common) if common else 0.0
 
 
 def _holders(shingles: Iterable[Entry]) -> dict[int, list[int]]:
-    held: dict[int, list[int]] = {}
+    """Group the documents by shingle."""
+    holders: dict[int, list[int]] = {}
     for z, i in shingles:
-        held.setdefault(z, []).append(i)
-    return held
+        holders.setdefault(z, []).append(i)
+    return holders

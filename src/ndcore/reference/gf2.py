@@ -162,6 +162,7 @@ def splitmix64(seed: int) -> Iterator[int]:
 
 
 def _splitmix64(state: int) -> Iterator[int]:
+    """Yield the outputs that follow a state."""
     while True:
         state = (state + GOLDEN_GAMMA) & MASK64
         z = state
@@ -196,6 +197,7 @@ def random_irreducible(d: int, seed: int) -> int:
 
 
 def _check(a: int) -> None:
+    """Raise ValueError for a negative number."""
     if a < 0:
         raise ValueError(f"polynomial is {a}; give an integer >= 0 whose bit i is the coefficient of x^i")
 

@@ -41,6 +41,7 @@ def joins(points: Sequence[int], i: int) -> bool:
 
 
 def _linked_consonants(points: Sequence[int], i: int) -> bool:
+    """Tell whether points[i] continues a conjunct: GB9c."""
     if CONJUNCT_BREAK.get(points[i]) != "Consonant":
         return False
     j, linked = i - 1, False
@@ -51,6 +52,7 @@ def _linked_consonants(points: Sequence[int], i: int) -> bool:
 
 
 def _joined_pictographs(points: Sequence[int], i: int) -> bool:
+    """Tell whether points[i] continues a sequence of emoji: GB11."""
     if points[i] not in PICTOGRAPH or cluster_break(points[i - 1]) != "ZWJ":
         return False
     j = i - 2

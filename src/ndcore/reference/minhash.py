@@ -143,6 +143,7 @@ def adaptive(fingerprints: Sequence[int], seed: int = 1) -> tuple[int, list[int]
 
 
 def _shifted(fingerprints: Iterable[int], size: int, bits: int, seed: int) -> list[int]:
+    """Permute fingerprints and keep the upper ``bits``."""
     if size < 1:
         raise ValueError(f"size is {size}; give an integer >= 1")
     if bits not in BOTTOM_BITS:
@@ -151,6 +152,7 @@ def _shifted(fingerprints: Iterable[int], size: int, bits: int, seed: int) -> li
 
 
 def _sift_up(heap: list[int], i: int) -> None:
+    """Restore the heap upwards from a place."""
     while i > 0 and heap[i] > heap[(i - 1) // 2]:
         parent = (i - 1) // 2
         heap[i], heap[parent] = heap[parent], heap[i]
@@ -158,6 +160,7 @@ def _sift_up(heap: list[int], i: int) -> None:
 
 
 def _sift_down(heap: list[int], i: int) -> None:
+    """Restore the heap downwards from a place."""
     while True:
         largest = i
         for child in (2 * i + 1, 2 * i + 2):

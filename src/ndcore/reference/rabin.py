@@ -87,5 +87,6 @@ def words(values: Sequence[int], p: int) -> int:
 
 
 def _check_polynomial(p: int) -> None:
+    """Check that the degree of ``p`` is at least 1."""
     if gf2.degree(p) < 1:
         raise ValueError(f"polynomial is {p:#x}; give one of degree >= 1, leading term included")

@@ -229,10 +229,12 @@ def secret_of(seed: int) -> bytes:
 
 
 def _labels(fs: list[int]) -> list[int]:
+    """Label fingerprints by their occurrences."""
     return [label(f, k) for f, k in zip(fs, occurrences(fs), strict=True)]
 
 
 def _is_short(n: int, width: int, short: str) -> bool:
+    """Tell whether n tokens are a short document; ValueError if these are refused."""
     if width < 1:
         raise ValueError(f"width is {width}; give a number of tokens >= 1")
     if short not in SHORT_POLICIES:

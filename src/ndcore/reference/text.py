@@ -168,6 +168,7 @@ def _runs(points: Iterable[int | None]) -> Iterator[list[int]]:
 
 
 def _canonical_runs(data: bytes, remove_ignorable: bool, normalize: str | None) -> Iterator[list[int]]:
+    """Yield the folded and normalised runs between invalid bytes."""
     for run in _runs(decode(data)):
         points = [c for c in run if not (remove_ignorable and c in IGNORABLE)]
         points = fold(points)

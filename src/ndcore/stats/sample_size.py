@@ -108,6 +108,7 @@ def _falls_short(p: Fraction, error: Fraction) -> Iterator[float]:
 
 
 def _checked(resemblance: float, error: float) -> tuple[Fraction, Fraction]:
+    """Return resemblance and error as exact decimal fractions."""
     if not 0.0 <= resemblance <= 1.0:
         raise ValueError(f"resemblance is {resemblance}; it must lie between 0 and 1")
     if not 0.0 <= error < math.inf:

@@ -39,9 +39,11 @@ class TextCorpus:
         self.texts = texts
 
     def batches(self) -> Iterator[Sequence[Text]]:
+        """Yield the texts in bounded batches."""
         return (part for _, part in pieces(self.texts, BATCH))
 
     def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[Ints, Sequence[Text]]]:
+        """Yield (positions, texts) of the wanted documents in bounded batches."""
         positions = np.flatnonzero(wanted[: len(self.texts)])
         for first, texts in pieces(take(self.texts, positions), BATCH):
             yield positions[first : first + len(texts)], texts
@@ -66,6 +68,7 @@ def indexed_texts(
 
 
 def _selected(corpus: Corpus, wanted: NDArray[np.bool_]) -> Iterator[tuple[Ints, Sequence[Text]]]:
+    """Yield (positions, texts) of the wanted documents of a corpus, in batches."""
     if hasattr(corpus, "selected"):
         yield from corpus.selected(wanted)
         return
@@ -85,6 +88,7 @@ class SpooledCorpus:
         self._file: IO[bytes] = temporary_file(self)
 
     def batches(self) -> Iterator[Sequence[Text]]:
+        """Yield the texts in bounded batches."""
         if self._source is not None:
             source, self._source = self._source, None
             for batch in _filled(source):
@@ -95,12 +99,14 @@ class SpooledCorpus:
             yield _unpacked(zlib.decompress(self._file.read(int.from_bytes(head, "little"))))
 
     def _write(self, batch: Sequence[Text]) -> None:
+        """Append a batch to the file."""
         packed = zlib.compress(_packed(batch), 1)
         with writing_temporary():
             self._file.write(len(packed).to_bytes(8, "little") + packed)
 
 
 def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
+    """Gather texts in lists of about BATCH bytes."""
     batch: list[Text] = []
     size = position = 0
     for position, text in enumerate(texts):
@@ -116,6 +122,7 @@ def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
 
 
 def _packed(batch: Sequence[Text]) -> bytes:
+    """Serialise texts: length in 8 bytes, "s" or "b" for the type, bytes."""
     parts = []
     for text in batch:
         data = as_bytes(text)
@@ -124,6 +131,7 @@ def _packed(batch: Sequence[Text]) -> bytes:
 
 
 def _unpacked(data: bytes) -> list[Text]:
+    """Restore the texts of `_packed`."""
     batch: list[Text] = []
     at = 0
     while at < len(data):

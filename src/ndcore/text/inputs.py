@@ -93,6 +93,7 @@ def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:
 
 
 def _named(value: object) -> str:
+    """Describe a value that is not a text, for messages."""
     return "None (a missing value)" if value is None else f"{value!r:.40} of type {type(value).__name__}"
 
 
@@ -105,6 +106,7 @@ def _has_arrow_buffers(texts: object) -> bool:
 
 
 def _listed(texts: Any) -> list[Text]:
+    """Return texts without Arrow buffers as a list."""
     if isinstance(texts, list):
         return texts
     for method in ("to_list", "tolist"):  # pandas; NumPy

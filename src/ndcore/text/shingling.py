@@ -122,6 +122,7 @@ class Shingling:
         )
 
     def _check(self) -> None:
+        """Check all parameters but the stop words."""
         if not callable(self.unit) and self.unit not in UNITS:
             raise ValueError(f"unit must be one of {', '.join(UNITS)} or a callable, got {self.unit!r}")
         if not is_int(self.width):
@@ -163,6 +164,7 @@ class Shingling:
         return tuple(sorted(tokens))
 
     def _parameters(self) -> dict[str, Any]:
+        """Return the parameters of the recipe."""
         parameters = {
             "kind": "shingling",
             "version": 1,
@@ -351,6 +353,7 @@ def checked_shingling(shingling: Shingling | None) -> Shingling | None:
 
 
 def _check_polynomial(name: str, polynomial: int) -> None:
+    """Check that a polynomial is irreducible of degree 64."""
     if isinstance(polynomial, bool) or not isinstance(polynomial, int):
         raise TypeError(f"{name} is an int, bit i the coefficient of x^i; got {polynomial!r}")
     if polynomial.bit_length() != 65 or not is_irreducible(polynomial):
@@ -358,10 +361,12 @@ def _check_polynomial(name: str, polynomial: int) -> None:
 
 
 def _unit_name(unit: Unit) -> str:
+    """Return the name of a unit, for recipes."""
     return unit if isinstance(unit, str) else callable_name(unit)
 
 
 def _tape(tokens: Iterable[Text]) -> bytes:
+    """Join tokens to bytes, each after its length as u64 big-endian."""
     parts = []
     for token in tokens:
         if not isinstance(token, (str, bytes)):
