@@ -225,13 +225,13 @@ def plan_tables(
     if splits is not None:
         if not isinstance(splits, Iterable) or isinstance(splits, (str, bytes)):
             raise TypeError(f"splits is {splits!r:.80}; it must be a sequence of numbers of blocks")
-        counts = [_whole("a number of blocks in splits", r) for r in splits]
+        counts = [checked_int("a number of blocks in splits", r) for r in splits]
         return planned(list(split_evenly(bits, max_distance, counts)))
     if min_prefix is not None:
         return planned(make_tables(bits, max_distance, _checked_prefix(min_prefix, bits, max_distance)))
     plans = _plans(bits, max_distance, log2_count)
     if max_tables is not None:
-        most = _whole("max_tables", max_tables)
+        most = checked_int("max_tables", max_tables)
         if most < 1:
             raise ValueError(f"max_tables is {max_tables}; it must be at least 1")
         return max((plan for plan in plans if len(plan.tables) <= most), key=lambda plan: plan.prefix)
@@ -299,7 +299,7 @@ def presence_bits(prefix: int, log2_count: float, room: int = PRESENCE_ROOM) -> 
 
 
 def _checked(bits: int, max_distance: int, log2_count: float) -> tuple[int, int, float]:
-    bits, max_distance = _whole("bits", bits), _whole("max_distance", max_distance)
+    bits, max_distance = checked_int("bits", bits), checked_int("max_distance", max_distance)
     if isinstance(log2_count, str) or not hasattr(log2_count, "__float__"):
         raise TypeError(f"log2_count is {log2_count!r:.80}; it must be a number")
     log2_count = float(log2_count)
@@ -314,12 +314,8 @@ def _checked(bits: int, max_distance: int, log2_count: float) -> tuple[int, int,
     return bits, max_distance, log2_count
 
 
-def _whole(name: str, value: Any) -> int:
-    return checked_int(name, value)
-
-
 def _checked_prefix(min_prefix: int, bits: int, k: int) -> int:
-    prefix = _whole("min_prefix", min_prefix)
+    prefix = checked_int("min_prefix", min_prefix)
     if prefix < 0:
         raise ValueError(f"min_prefix is {min_prefix}; it must be at least 0")
     if prefix > bits - k:

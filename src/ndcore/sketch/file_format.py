@@ -22,7 +22,7 @@ from ndcore._types import Arrays
 from ndcore.recipe import Recipe
 from ndcore.storage.packed_ids import pack_ids, unpack_ids
 
-__all__ = ["FIELDS", "check_values", "pack_arrays", "unpack_arrays"]
+__all__ = ["FIELDS", "check_values", "pack_arrays", "recipe_header", "refuse_unnamed", "stored_recipe", "unpack_arrays"]
 
 REQUIRED = ("values", "sizes", "sizes_exact", "valid")
 OPTIONAL = ("offsets", "digests", "moduli")
@@ -32,6 +32,25 @@ PARAMETERS = {
     "simhash": ("bits", "weights"),
 }  # of recipes of each kind
 PIECE = 1 << 20  # values checked at a time
+
+
+def recipe_header(recipe: Recipe) -> dict[str, Any]:
+    """Return the header of a file that has a recipe."""
+    return {"recipe": recipe.to_json(), "recipe_id": recipe.id}
+
+
+def stored_recipe(header: Mapping[str, Any]) -> Recipe:
+    """Read the recipe in a header. KeyError or ValueError where there is none, or its id is another."""
+    recipe = Recipe.from_json(header["recipe"])
+    if recipe.id != header["recipe_id"]:
+        raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
+    return recipe
+
+
+def refuse_unnamed(what: str, name: object) -> None:
+    """Raise ValueError for an unnamed callable: nobody could tell later how a file was made."""
+    if str(name).startswith("unnamed callable"):
+        raise ValueError(f"what was made by an unnamed callable cannot be saved; use a function of a module as {what}")
 
 
 def pack_arrays(recipe: Recipe, fields: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
@@ -46,9 +65,7 @@ def unpack_arrays(header: Mapping[str, Any], arrays: Arrays, verify: bool) -> tu
 
     KeyError, TypeError or ValueError where they do not fit each other. verify: read the values, too.
     """
-    recipe = Recipe.from_json(header["recipe"])
-    if recipe.id != header["recipe_id"]:
-        raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
+    recipe = stored_recipe(header)
     arrays = {**arrays, "values": _unpack_values(recipe, arrays["values"])}
     _check_arrays(recipe, arrays)
     if verify:

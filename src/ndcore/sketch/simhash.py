@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
 from ndcore._types import Text
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
+from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
 from ndcore.sketch.sketches import Sketches
-from ndcore.sketch.weights import FeatureWeights, Idf, as_units, refuse_unnamed
+from ndcore.sketch.weights import FeatureWeights, Idf, as_units
 from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["SimHasher", "Simhashes"]

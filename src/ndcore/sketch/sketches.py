@@ -19,7 +19,7 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.arrow_table import arrow_table
 from ndcore.sketch.cardinality import sample_sizes, signature_sizes
 from ndcore.sketch.comparison import Comparison, Method, Quantity
-from ndcore.sketch.file_format import FIELDS, pack_arrays, unpack_arrays
+from ndcore.sketch.file_format import FIELDS, pack_arrays, recipe_header, refuse_unnamed, unpack_arrays
 from ndcore.storage import container
 
 __all__ = ["Sketches", "load"]
@@ -316,14 +316,9 @@ class Sketches:
 
         ValueError where the recipe has an unnamed callable.
         """
-        if str(self.recipe["shingling"]["unit"]).startswith("unnamed callable"):
-            raise ValueError(
-                "sketches by an unnamed callable cannot be saved, for nobody could tell later what made them; "
-                "use a function of a module as unit"
-            )
-        header = {"recipe": self.recipe.to_json(), "recipe_id": self.recipe.id}
-        container.write(path, KIND, header, pack_arrays(self.recipe, {name: getattr(self, name) for name in FIELDS}),
-                        durable=durable)
+        refuse_unnamed("unit", self.recipe["shingling"]["unit"])
+        arrays = pack_arrays(self.recipe, {name: getattr(self, name) for name in FIELDS})
+        container.write(path, KIND, recipe_header(self.recipe), arrays, durable=durable)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow Table: id (where there are), sketch, size, size_exact, valid, modulus (of adaptive mod sketches).

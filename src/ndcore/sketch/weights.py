@@ -20,11 +20,12 @@ from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
+from ndcore.sketch.file_format import recipe_header, refuse_unnamed, stored_recipe
 from ndcore.storage import container
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling, checked_shingling
 
-__all__ = ["FeatureWeights", "Idf", "as_units", "refuse_unnamed"]
+__all__ = ["FeatureWeights", "Idf", "as_units"]
 
 UNIT = 1 << 16  # weights are multiples of 1 / UNIT
 LIMIT = 1 << 15  # and smaller than this
@@ -66,12 +67,6 @@ def _number(weight: Any, name: Any) -> float:
 
 def _too_large(weight: Any, name: object) -> ValueError:
     return ValueError(f"weight {name} is {weight}; weights are finite and smaller than {LIMIT} in magnitude")
-
-
-def refuse_unnamed(what: str, name: object) -> None:
-    """Raise ValueError for an unnamed callable: nobody could tell later how a file was made."""
-    if str(name).startswith("unnamed callable"):
-        raise ValueError(f"what was made by an unnamed callable cannot be saved; use a function of a module as {what}")
 
 
 class FeatureWeights:
@@ -244,8 +239,8 @@ class Idf:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one checksummed file, atomically. ValueError where the shingling's unit has no name."""
         refuse_unnamed("unit", self.shingling.recipe["unit"])
-        header = {"recipe": self.recipe.to_json(), "recipe_id": self.recipe.id}
-        container.write(path, KIND, header, {"fingerprints": self.fingerprints, "frequencies": self.frequencies})
+        arrays: dict[str, NDArray[Any]] = {"fingerprints": self.fingerprints, "frequencies": self.frequencies}
+        container.write(path, KIND, recipe_header(self.recipe), arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], shingling: Shingling | None = None) -> Idf:
@@ -271,13 +266,11 @@ class Idf:
         checked_shingling(shingling)
         header, arrays = container.read(path, KIND)
         try:
-            recipe = Recipe.from_json(header["recipe"])
+            recipe = stored_recipe(header)
             fingerprints, frequencies = arrays["fingerprints"], arrays["frequencies"]
             documents, min_df, stored = recipe["documents"], recipe["min_df"], Recipe(recipe["shingling"])
             if "unit" not in stored:
                 raise ValueError("its shingling has no unit")
-            if recipe.id != header["recipe_id"]:
-                raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
             _check_counts(fingerprints, frequencies, documents, min_df)
         except (KeyError, TypeError, ValueError) as error:
             raise container.CorruptFile(f"{os.fspath(path)}: the counts in it do not fit together: {error}") from error
