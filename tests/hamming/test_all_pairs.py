@@ -1,4 +1,4 @@
-"""Pairs without an index: those of a look at all, whatever the ranges, the plan and the threads."""
+"""Pairs without an index equal a comparison of all, for all ranges, plans and threads."""
 
 import random
 
@@ -17,7 +17,7 @@ KERNEL = "hamming"
 
 
 def near_ones(n: int, bits: int = 64, seed: int = 1) -> list[int]:
-    """Fingerprints in groups that differ in a few bits, some of them equal."""
+    """Generate groups of fingerprints that differ in a few bits; some are equal."""
     rng = random.Random(seed)
     values = [rng.getrandbits(bits) for _ in range(n // 3 + 1)]
     return [rng.choice(values) ^ sum(1 << b for b in rng.sample(range(bits), rng.randrange(min(bits, 5)))) for _ in range(n)]
@@ -108,7 +108,7 @@ def test_files_are_mapped(name, tmp_path, small_ranges):
 
 
 def test_fingerprints_that_change_meanwhile_are_an_error(monkeypatch, small_ranges):
-    """As of a mapped file that another process writes to: no memory but that of the range is written."""
+    """Act as another process that writes to a mapped file: only the memory of the range is written."""
     values = np.array(near_ones(500), np.uint64)
     histogram = _hamming.histogram
 

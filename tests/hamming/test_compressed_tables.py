@@ -1,4 +1,4 @@
-"""Compressed tables: what comes back, how much room it takes, and blocks that lie."""
+"""Compressed tables: round trips, sizes, and forged blocks."""
 
 import contextlib
 import hashlib
@@ -23,7 +23,7 @@ KEY_AND_POSITION = 8 + 4  # bytes that a block takes besides
 
 
 def ascending_sets() -> dict[str, list[int]]:
-    """The inputs of vectors/compressed.json."""
+    """Read the inputs of vectors/compressed.json."""
     outputs = splitmix64(3000)
     wide = [next(outputs) for _ in range(3000)]
     return {
@@ -75,7 +75,7 @@ def test_blocks_of_the_paper_hold_what_they_should():
 
 @st.composite
 def neighbours(draw) -> list[int]:
-    """Ascending fingerprints with steps of all sizes, none included."""
+    """Generate ascending fingerprints with steps of all sizes, zero included."""
     steps = draw(st.lists(st.integers(0, 63).flatmap(lambda h: st.integers(0, (1 << h) - 1)), max_size=300))
     value, values = draw(st.sampled_from([0, 1, 2**63])), []
     for step in steps:
@@ -134,14 +134,14 @@ def test_a_block_is_filled_to_the_last_bit():
 
 
 def entropy(values: np.ndarray) -> float:
-    """Bits a fingerprint: of the distribution of symbols, and of what stands to the right of the highest bits."""
+    """Compute bits per fingerprint: of the distribution of symbols, and of the bits below the highest."""
     counts = _hamming.symbol_counts(values)
     part = counts[counts > 0] / counts.sum()
     return float(-(part * np.log2(part)).sum() + (counts[:64] * np.arange(64)).sum() / counts.sum())
 
 
 def clustered(n: int, seed: int) -> np.ndarray:
-    """Different fingerprints around n / 50 centres, at distances of 0 to 6 bits."""
+    """Generate different fingerprints around n / 50 centres, at distances of 0 to 6 bits."""
     rng = random.Random(seed)
     made = set()
     while len(made) < n:
@@ -152,7 +152,7 @@ def clustered(n: int, seed: int) -> np.ndarray:
 
 
 def shared_prefix(n: int, seed: int) -> np.ndarray:
-    """Fingerprints of which half share 30 bits and the others 8."""
+    """Generate fingerprints; half share 30 bits, the others 8."""
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 2**64, n, np.uint64)
     values[::2] = values[::2] >> np.uint64(30) | np.uint64(0xABCDEF12 << 32 & 0xFFFFFFFC00000000)
@@ -175,7 +175,7 @@ def test_compressed_to_within_5_percent_of_the_entropy(make):
 
 
 def test_the_entropy_of_random_fingerprints_is_what_theory_says():
-    """64 − d bits and those of the symbol, about 3.4 together with what neighbours do not share (n = 2^d)."""
+    """Expect 64 − d bits and the symbol's: about 3.4 with the bits in which neighbours differ (n = 2^d)."""
     values = np.unique(np.random.default_rng(5).integers(0, 2**64, 1 << 18, np.uint64))
     assert entropy(values) == pytest.approx(64 - 18 + 3.35, abs=0.1)
 
@@ -188,11 +188,11 @@ def test_bytes_of_a_million_fingerprints(splits, most):
     plan = nd.plan_tables(log2_count=math.log2(n), splits=splits)
     index = nd.HammingIndex(values, plan=plan, compress=True)
     assert index.nbytes <= most * n
-    assert index.nbytes >= len(plan.tables) * n * 47 // 8  # the entropy is no less
+    assert index.nbytes >= len(plan.tables) * n * 47 // 8  # the entropy is not less
 
 
 def test_a_block_search_ends_on_skewed_keys():
-    """Keys that double, and half of them alike: interpolation alone would step through them one by one."""
+    """Search keys that double, half of them alike: interpolation alone would step through them one by one."""
     values = np.unique(np.array([*(1 << h for h in range(64)), *range(2**20, 2**20 + 20000), 2**64 - 1], np.uint64))
     found = searcher(compressed_tables.CompressedTable.of(values)).ranks(values[::-1].copy())
     assert found.tolist() == list(range(len(values)))[::-1]

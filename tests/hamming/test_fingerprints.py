@@ -1,4 +1,4 @@
-"""Arrays of fingerprints: what is taken, what is refused, distances beside Python's own count of bits."""
+"""Arrays of fingerprints: accepted and refused types, and distances against Python's bit_count."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The index: exact against a look at all fingerprints, through every change, and what it refuses."""
+"""The index: exact against a comparison of all fingerprints, through every change; refusals."""
 
 import copy
 import pickle
@@ -18,7 +18,7 @@ from ndcore.reference import hamming as reference
 
 
 def near_ones(n: int, bits: int = 64, seed: int = 1) -> list[int]:
-    """Random fingerprints, half of them followed by one that differs in 0 to 6 bits."""
+    """Generate random fingerprints; half are followed by one that differs in 0 to 6 bits."""
     rng = random.Random(seed)
     made: list[int] = []
     while len(made) < n:
@@ -92,7 +92,7 @@ def test_pairs_come_once_and_in_order(asked, compress):
 
 @pytest.mark.parametrize("compress", [False, True])
 def test_fingerprints_that_share_long_prefixes(compress):
-    """Long buckets, more matches than any buffer holds, and a prefix that all share."""
+    """Search long buckets, with more matches than any buffer holds, and a prefix that all share."""
     values = [random.Random(3).getrandbits(64) & ~0xFFFF | x for x in range(3000)]
     index = nd.HammingIndex(values, compress=compress)
     index.pairs()
@@ -378,7 +378,7 @@ def test_directories_that_lie_do_no_harm(tmp_path):
 
 
 def test_files_with_and_without_presence(tmp_path):
-    """Bits of presence are kept in the file; without them answers are the same, and wrong ones do no harm but to answers."""
+    """Keep presence bits in the file. Without them answers are the same; wrong ones damage only answers."""
     from ndcore.storage import container
 
     path = tmp_path / "index"
@@ -406,7 +406,7 @@ def test_files_with_and_without_presence(tmp_path):
 
 @pytest.mark.parametrize("splits", [(6,), (7,), (4, 4)])
 def test_presence_of_prefixes_in_many_runs(splits, variant):
-    """Few fingerprints of few bits: what tells which prefixes are there takes parts of several runs."""
+    """Take few fingerprints of few bits, so that presence takes parts of several runs."""
     values = near_ones(40, bits=16)
     asked = near_ones(3000, bits=16, seed=3)
     found = nd.hamming_join(values, asked, bits=16, plan=nd.plan_tables(16, 3, 5, splits=splits))

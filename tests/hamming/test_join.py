@@ -1,4 +1,4 @@
-"""Joins of queries with a file: exact, whatever the file, the chunks and the threads."""
+"""Joins of queries with a file: exact for all files, chunks and threads."""
 
 import random
 
@@ -40,7 +40,7 @@ def test_every_plan_finds_every_pair(splits, variant):
 
 
 def test_many_queries_and_fingerprints_with_the_plan_for_them():
-    """The million queries of the benchmark in small: enough that every stage is used, against one NumPy look at all."""
+    """Run the benchmark's million queries in small, enough to use every stage, against a scan by NumPy."""
     rng = np.random.default_rng(5)
     queries = rng.integers(0, 2**64, 20_000, np.uint64)
     collection = rng.integers(0, 2**64, 300_000, np.uint64)

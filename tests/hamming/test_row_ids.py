@@ -1,4 +1,4 @@
-"""Ids: of every kind and from everywhere, found and removed exactly, refused by name."""
+"""Ids of rows: every kind is found and removed exactly, and refused by name."""
 
 import copy
 import os
@@ -64,7 +64,7 @@ def test_what_is_refused(ids, message):
 ], ids=["int64", "uint64", "high uint64", "str"])
 @pytest.mark.parametrize("given", [lambda id: [id.item()], lambda id: np.array([id], id.dtype)], ids=["list", "array"])
 def test_only_what_is_named_is_removed(ids, given):
-    """Neighbours of large ids are the same as floats."""
+    """Remove large ids whose neighbours would be equal as floats."""
     index = nd.HammingIndex(np.arange(6000, dtype=np.uint64), ids, max_distance=0)
     index.remove([ids[7].item()])
     assert index.remove(given(ids[5])) == 1

@@ -1,4 +1,4 @@
-"""Pairs of rows beside two plain loops."""
+"""Pairs of rows against two plain loops."""
 
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ from ndcore.hamming.row_pairs import collected, ranges, row_pairs
 
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=8), data=st.data())
 def test_every_pair_of_rows_comes_once_and_in_order(sizes, data):
-    """sizes: rows of each fingerprint. Pairs of fingerprints are drawn, with distances."""
+    """Draw pairs of fingerprints with distances; `sizes` has the rows of each fingerprint."""
     numbers = data.draw(st.permutations(range(sum(sizes))))
     starts = np.cumsum([0, *sizes])
     rows = np.concatenate([sorted(numbers[a:b]) for a, b in pairwise(starts.tolist())])

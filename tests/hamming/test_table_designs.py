@@ -8,7 +8,7 @@ from ndcore.hamming.table_designs import MAX_TABLES, count_tables, list_designs,
 
 
 def finds_everything(tables, bits, k):
-    """Whether however k bits differ, the prefix of a table has none of them."""
+    """Tell whether for any k differing bits, the prefix of some table has none of them."""
     masks = [table.leading for table in tables]
     return all(any(not mask & sum(1 << b for b in chosen) for mask in masks) for chosen in combinations(range(bits), k))
 

@@ -1,4 +1,4 @@
-"""Plans of tables: the paper's designs, the optimum over whole bits, and that nothing within k bits escapes."""
+"""Plans of tables: the paper's designs, the optimum over whole bits, and no misses within k bits."""
 
 import copy
 import pickle
@@ -118,7 +118,7 @@ def test_memory_counts_keys_and_directories():
 
 
 def test_a_join_looks_up_in_the_cache():
-    """Longer prefixes, so that most are those of no query, in tables that are no larger than a cache."""
+    """Expect longer prefixes, which most fingerprints share with no query, in tables that fit into a cache."""
     plan = plan_join(64, 3, 20)
     assert len(plan.tables) == 10
     assert all(presence_bits(p, 20, JOIN_ROOM) == 25 for p in plan.prefixes)
@@ -173,7 +173,7 @@ def test_what_cannot_work_is_refused_with_the_reason(arguments, error, message):
 
 @pytest.mark.parametrize(("log2_count", "tables"), [(0, 1), (20, 4), (23, 4), (26, 10), (30, 10)])
 def test_the_plan_for_pairs_counts_the_tables_it_makes(log2_count, tables):
-    """Fewer tables than a query wants: each is made for this search. Among all designs none takes less time."""
+    """Expect fewer tables than for queries, for each is built for this search; no design takes less time."""
     plan = plan_pairs(64, 3, log2_count)
     assert len(plan.tables) == tables
     assert all(plan.pair_nanoseconds <= plan_tables(64, 3, log2_count, max_tables=n).pair_nanoseconds for n in range(4, 60))

@@ -1,4 +1,4 @@
-"""Comparisons of many pairs: the single forms, shapes, threads, and intervals against sums of fractions."""
+"""Comparisons of many pairs: single forms, shapes, threads, and intervals against sums of fractions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ every = pytest.mark.parametrize("sketcher", SKETCHERS, ids=lambda s: f"{s.recipe
 
 
 def documents(n: int, seed: int) -> list[str]:
-    """Texts of which neighbours share words; the third has none."""
+    """Generate texts whose neighbours share words; the third has none."""
     rng = np.random.default_rng(seed)
     lengths = [0 if i == 2 else int(rng.integers(1, 200)) for i in range(n)]
     return [" ".join(f"w{w}" for w in rng.integers(10 * i, 10 * i + 40, length)) for i, length in enumerate(lengths)]
@@ -83,7 +83,7 @@ def test_pairs_rows_and_others(sketcher):
 
 @every
 def test_parts_and_maps_are_compared_alike(sketcher, tmp_path):
-    """Strided rows, and arrays mapped from a file that nobody may write to."""
+    """Compare strided rows, and read-only arrays mapped from a file."""
     sketches = sketched(sketcher)
     sketches.save(tmp_path / "s")
     loaded = nd.load(tmp_path / "s", mmap=True)
@@ -95,7 +95,7 @@ def test_parts_and_maps_are_compared_alike(sketcher, tmp_path):
 @pytest.mark.parametrize("sketcher", [nd.MinHasher(3), nd.BottomSketcher(3), nd.ModSketcher("adaptive")],
                          ids=["minhash", "bottom", "adaptive"])  # fmt: skip
 def test_threads_do_not_change_anything(sketcher):
-    """60,000 pairs are several pieces of work."""
+    """Compare 60,000 pairs, which are several pieces of work."""
     sketches = sketched(sketcher, 40, 3)
     a, b = np.random.default_rng(4).integers(0, 40, (2, 60_000))
     one = sketches.compare(a, b, threads=1)
@@ -141,7 +141,7 @@ def test_refusals(call, error, message):
 
 
 def test_rows_of_other_widths_are_refused():
-    """Sketches that somebody put together wrongly; the recipe does not tell."""
+    """Compare sketches that were put together wrongly, with a recipe that does not tell."""
     right = nd.MinHasher(4).sketch_many(["a", "b"])
     wrong = nd.Sketches(np.zeros((2, 3), np.uint32), right.recipe, sizes=right.sizes, sizes_exact=right.sizes_exact,
                         valid=right.valid)  # fmt: skip
@@ -153,14 +153,14 @@ def test_rows_of_other_widths_are_refused():
 
 
 def probability(k: int, whole: int, marked: int, drawn: int) -> Fraction:
-    """P(X = k), X the marked among `drawn` of a set of `whole`."""
+    """Compute P(X = k), where X counts the marked among `drawn` of a set of `whole`."""
     if not 0 <= k <= marked or drawn - k > whole - marked or k > drawn:
         return Fraction(0)
     return Fraction(math.comb(marked, k) * math.comb(whole - marked, drawn - k), math.comb(whole, drawn))
 
 
 def by_fractions(x: int, t: int, whole: int, most: int, of_union: bool, confidence: Fraction, share: Fraction):
-    """Every K that the counts allow, judged one after the other."""
+    """Judge every K that the counts allow, one after another."""
     target, least, greatest = (1 - confidence) / 2, [], []
     for marked in range(x, most + 1):
         n = whole - of_union * marked
@@ -189,7 +189,7 @@ def test_finite_intervals_are_those_of_fractions(t, x, more, of_union, share, co
 
 
 def test_finite_intervals_become_binomial_in_large_sets():
-    """A sample of 100 from 10^9: Clopper and Pearson, as near as 1e-4."""
+    """Compare a sample of 100 from 10^9 with Clopper and Pearson, within 1e-4."""
     x = np.arange(0, 101, 10)
     t, whole = np.full(11, 100), np.full(11, 1e9)
     for method, share in (("midp", 0.5), ("exact", 1.0)):
@@ -199,7 +199,7 @@ def test_finite_intervals_become_binomial_in_large_sets():
 
 
 def test_more_of_a_set_makes_surer():
-    """90 of a hundred: the fewer elements there are besides, the narrower; all of them: no doubt is left."""
+    """Narrow the interval of 90 in 100 as fewer other elements are left; with none left, it is a point."""
     whole = np.array([100.0, 120, 200, 1000, 1e6, 1e300])
     low, high = finite_intervals(np.full(6, 90), np.full(6, 100), whole, np.full(6, np.inf), of_union=False, confidence=0.95,
                                  share=1.0)  # fmt: skip
@@ -208,7 +208,7 @@ def test_more_of_a_set_makes_surer():
 
 
 def test_known_sizes_narrow_an_interval():
-    """Sketches of 64 of sets of 80: nearly all is seen. "exact" believes sizes only where they were counted."""
+    """Sketch sets of 80 by 64 members, which see nearly all. "exact" uses sizes only where they were counted."""
     rng = np.random.default_rng(5)
     hashes = rng.integers(0, 2**64, 120, np.uint64)
     sets = [hashes[:80].tolist(), hashes[40:].tolist()]

@@ -23,7 +23,7 @@ def sketched(values, num_perm, seed):
 
 
 def test_rounds_by_hand():
-    """One coordinate takes everything in round 0: the least low half of the mixed values."""
+    """Fill one coordinate in round 0 with the smallest low half of the mixed values."""
     mixed = reference.permute([5, 7, 11], 3)
     assert reference.fast_signature([5, 7, 11], 1, 3) == [min(z & 0xFFFFFFFF for z in mixed)]
     coordinate, value = reference.round_value(0xC000_0000_1234_5678, 0, 4)
@@ -53,7 +53,7 @@ def test_lengths_and_repeats(n, distinct):
 
 
 def unpermuted(z, seed):
-    """The fingerprint that π sends to z: the finaliser backwards."""
+    """Invert the finaliser: return the fingerprint that π sends to z."""
     key, _, _ = reference_minhash.key_and_coefficients(seed, 0)
     for factor in (0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD):
         z = (z ^ z >> 33) * pow(factor, -1, 2**64) % 2**64
@@ -62,7 +62,7 @@ def unpermuted(z, seed):
 
 @pytest.mark.parametrize("num_perm", [1, 2, 84, 255, 256, 257, 600])
 def test_elements_around_a_batch(variant, num_perm):
-    """Several rounds of few elements are mixed at once, 256 values; one round of many in several batches."""
+    """Mix several rounds of few elements at once, 256 values, and one round of many in several batches."""
     rng = np.random.default_rng(num_perm)
     for n in (1, 2, 3, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513):
         values = rng.integers(0, 2**64, n, np.uint64).tolist()
@@ -73,7 +73,7 @@ def test_elements_around_a_batch(variant, num_perm):
 
 @pytest.mark.parametrize("n", [4095, 4096, 4097])
 def test_repeats_of_few_and_of_many(n):
-    """Up to 4096 values are told apart by a table, more by sorting."""
+    """Find repeats of up to 4096 values by a table, and of more by sorting."""
     values = [i * i % 37 for i in range(n)]
     sketches = sketched(values, 84, 2)
     assert sketches[0].tolist() == reference.fast_signature(values, 84, 2)
@@ -82,8 +82,7 @@ def test_repeats_of_few_and_of_many(n):
 
 @pytest.mark.parametrize("low", [20, 40, 60])
 def test_repeats_with_one_place_for_all(low):
-    """Mixed values that are equal in their low bits meet at one place of the table, until it has looked at other bits or
-    at all that it can."""
+    """Mix values with the same low bits, which all probe one place of the table until it uses other bits."""
     different = [i << low | 5 for i in range(16)]
     values = [unpermuted(z, 3) for z in different + different[::-1] * 5]
     assert sorted(set(reference.permute(values, 3))) == different
@@ -115,7 +114,7 @@ def test_threads_and_many_documents_of_all_sizes():
 
 
 def overlapping(rng, n, common):
-    """Two random sets of n elements in all, `common` of them in both."""
+    """Generate two random sets of n elements in all; both have `common` of them."""
     elements = rng.integers(0, 2**64, n, np.uint64)
     a = common + (n - common) // 2
     return elements[:a], np.concatenate([elements[:common], elements[a:]])
@@ -124,8 +123,10 @@ def overlapping(rng, n, common):
 @pytest.mark.parametrize(("n", "runs"), [(2, 400), (5, 400), (20, 400), (100, 400), (400, 400), (5000, 300), (10**6, 20)])
 @pytest.mark.parametrize("share", [0.3, 0.8])
 def test_bias_and_variance(n, runs, share):
-    """The mean within 4.5 standard errors of the binomial; the variance below it by 4.5 of its own standard errors at most
-    above: coordinates of one sketch are drawn without replacement, so that they vary less than independent ones."""
+    """Expect the binomial mean within 4.5 standard errors, and at most 4.5 of its own above its variance.
+
+    Coordinates of one sketch are drawn without replacement, so they vary less than independent ones.
+    """
     rng = np.random.default_rng(n)
     common = round(n * share)
     j = common / n
@@ -145,7 +146,7 @@ def test_bias_and_variance(n, runs, share):
 
 @pytest.mark.parametrize(("share", "design"), [(0.8, (20, 4, 1)), (0.5, (20, 4, 2)), (0.9, (12, 6, 2))])
 def test_the_filter(share, design):
-    """P_{k,s,r} holds for large sets within 4.5 standard errors."""
+    """Expect P_{k,s,r} for large sets, within 4.5 standard errors."""
     groups, group_size, need = design
     rng = np.random.default_rng(7)
     sets, runs = [], 600
@@ -168,7 +169,7 @@ def test_sizes(n):
 
 
 def solved_by_halving(mean):
-    """λ with 1/λ − 1/(e^λ − 1) = mean, which falls from 1/2."""
+    """Solve 1/λ − 1/(e^λ − 1) = mean for λ; the left side falls from 1/2."""
     low, high = 1e-3, 1e12
     for _ in range(200):
         middle = (low + high) / 2

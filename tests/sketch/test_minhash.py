@@ -93,7 +93,7 @@ def test_bottoms_as_the_reference(sets, size, bits, seed):
 
 @given(st.lists(texts, max_size=4), st.sampled_from([1, 2, 5]), st.booleans(), st.integers(1, 40), SEEDS)
 def test_texts_as_the_reference(variant, documents, width, labelled, size, seed):
-    """The pipeline hands the kernel the same fingerprints as the reference."""
+    """Compare with the reference: the pipeline hands the kernel the same fingerprints."""
     sh = nd.Shingling(width=width, labelled=labelled)
     expected = [shingling.fingerprints(document, width=width, labelled=labelled) for document in documents]
     for bits in (32, 64):
@@ -119,7 +119,7 @@ def test_order_and_repeats_change_nothing(variant, fs, rng):
 
 @pytest.mark.parametrize("num_perm", [1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 84, 127, 128, 129, 256])
 def test_every_number_of_permutations(variant, num_perm):
-    """Lanes: full blocks, and a rest of each size class."""
+    """Cover all lanes: full blocks, and a rest of each size class."""
     outputs = splitmix64(num_perm)
     sets = [[next(outputs) for _ in range(n)] for n in (0, 1, 2, 20)]
     expected = [minhash.signature(fs, 256, 32, 3)[:num_perm] for fs in sets]
@@ -135,7 +135,7 @@ def test_every_length_of_a_set(variant, bits):
 
 @pytest.mark.parametrize("at", range(0, 1026, 41))
 def test_the_least_may_stand_anywhere(variant, at):
-    """The minimum of permutation 0 is 0 at one place of blocks of 512 and nowhere else."""
+    """Place the minimum 0 of permutation 0 at one position of blocks of 512 and nowhere else."""
     _, a, b = _minhash.coefficients(1, 1)
     outputs = splitmix64(at)
     fs = [next(outputs) for _ in range(1026)]
@@ -147,7 +147,7 @@ def test_the_least_may_stand_anywhere(variant, at):
 
 
 def unpermuted(z: int, seed: int) -> int:
-    """The fingerprint that π sends to z: the finaliser backwards."""
+    """Invert the finaliser: return the fingerprint that π sends to z."""
     key, _, _ = minhash.key_and_coefficients(seed, 0)
     for factor in (0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD):
         z = (z ^ z >> 33) * pow(factor, -1, 2**64) % 2**64
@@ -157,7 +157,7 @@ def unpermuted(z: int, seed: int) -> int:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 64, 65, 200])
 @pytest.mark.parametrize("order", ["ascending", "descending", "mixed"])
 def test_bottom_heap_in_awkward_orders(size, order):
-    """Values of π from 0 on, each twice, in an order that never, always or sometimes replaces the root."""
+    """Give values of π from 0 on, each twice, in orders that never, always or sometimes replace the root."""
     wanted = [0, 1, 2**64 - 1, *(i * 2**55 + i % 3 for i in range(1, 400))]
     wanted = {"ascending": sorted(wanted), "descending": sorted(wanted)[::-1], "mixed": wanted[::2] + wanted[1::2]}[order]
     fs = [unpermuted(z, 1) for z in wanted for _ in range(2)]
@@ -168,7 +168,7 @@ def test_bottom_heap_in_awkward_orders(size, order):
 
 
 def test_bottom_table_with_one_home_for_all():
-    """Values equal in their low 40 bits probe one place of the table; members leave it again and again."""
+    """Give values with the same low 40 bits, which probe one place of the table; members leave it often."""
     wanted = [i << 40 | 5 for i in range(3000, 0, -1)]
     fs = [unpermuted(z, 1) for z in wanted]
     assert bottoms([fs + fs[::-1]], 50, 64, 1) == [sorted(wanted)[:50]]
@@ -176,7 +176,7 @@ def test_bottom_table_with_one_home_for_all():
 
 @pytest.mark.parametrize("n", [40, 282, 283, 1000, 4096, 4097])
 def test_bottom_of_values_that_are_not_uniform(n):
-    """Values close together, descending, share their leading digits; some of them twice, and a few large ones."""
+    """Give close descending values with the same leading digits, some of them twice, and a few large ones."""
     wanted = [2**40 - i for i in range(n)] + [2**64 - 1 - 2**61 * i for i in range(7)]
     fs = [unpermuted(z, 1) for z in wanted + wanted[::3]]
     for size in (1, 39, 200):
@@ -185,7 +185,7 @@ def test_bottom_of_values_that_are_not_uniform(n):
 
 
 def test_bottoms_lie_end_to_end():
-    """Sets that are full, not full and empty, in one call."""
+    """Take sets that are full, not full and empty, in one call."""
     outputs = splitmix64(11)
     sets = [[next(outputs) for _ in range(n)] for n in (0, 300, 3, 0, 0, 20, 21, 5000, 1, 0)]
     sketches = sketched(nd.BottomSketcher(20, 64, 1), sets)
@@ -209,7 +209,7 @@ def test_84_permutations_are_a_prefix_of_128(variant):
 
 
 def test_forms_agree_on_documents(variant):
-    """Whole pipeline, documents of every length around the blocks: the bits of the reference's signature."""
+    """Run the whole pipeline on documents of every length around the blocks, against the reference."""
     words = [f"w{i}" for i in range(2100)]
     documents = [" ".join(words[:n]) for n in (1, 511, 512, 513, 1023, 1024, 1025, 2100)]
     found = nd.MinHasher(84, shingling=nd.Shingling(width=1)).sketch_many(documents, threads=2).values

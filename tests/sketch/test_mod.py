@@ -35,7 +35,7 @@ def adaptive_rows(sketches: nd.Sketches) -> list[tuple[int, list[int]]]:
 
 
 def unmixed(zs, seed=1) -> list[int]:
-    """Fingerprints whose permuted values are these."""
+    """Return fingerprints that have these permuted values."""
     key, _, _ = minhash.key_and_coefficients(seed, 0)
     return [unmix(z) ^ key for z in zs]
 
@@ -92,7 +92,7 @@ def test_overlaps_of_vectors(vectors):
 
 
 def test_by_hand():
-    """z of 0, 24, 25, 26, 50, 100: the multiples of 25, and what 2^i divides."""
+    """Sketch z = 0, 24, 25, 26, 50, 100: the multiples of 25, and the multiples of 2^i."""
     fs = unmixed([100, 0, 25, 24, 26, 50, 25])
     assert rows(sketched(nd.ModSketcher(25), [fs])) == [[0, 25, 50, 100]]
     assert rows(sketched(nd.ModSketcher(25, size=2), [fs])) == [[0, 25]]
@@ -129,7 +129,7 @@ def test_adaptives_as_the_reference(variant, lengths, distinct, seed):
 
 @given(st.lists(texts, max_size=4), st.sampled_from([1, 2, 5]), st.booleans(), st.sampled_from([1, 2, 25, "adaptive"]))
 def test_texts_as_the_reference(variant, documents, width, labelled, modulus):
-    """The pipeline hands the kernel the same fingerprints as the reference."""
+    """Compare with the reference: the pipeline hands the kernel the same fingerprints."""
     expected = [shingling.fingerprints(document, width=width, labelled=labelled) for document in documents]
     found = nd.ModSketcher(modulus, shingling=nd.Shingling(width=width, labelled=labelled)).sketch_many(documents)
     if modulus == "adaptive":
@@ -153,7 +153,7 @@ def test_every_length(variant, n):
 
 
 def test_documents_longer_than_all_blocks(variant):
-    """Coarsened on the way, and tidied: 60,000 shingles of which 20,000 differ, one after the other and by turns."""
+    """Coarsen and tidy on the way: 60,000 shingles, 20,000 of them different, in sequence and in turns."""
     words = [f"w{i}" for i in range(20_000)]
     documents = [" ".join(words * 3), " ".join(word for word in words for _ in range(3)), "short", " ".join(words[:7000])]
     sh = nd.Shingling(width=1)
@@ -169,7 +169,7 @@ def test_documents_longer_than_all_blocks(variant):
 
 
 def test_one_shingle_a_million_times(variant):
-    """Its value is 0, a multiple of everything: it is met a million times, and kept once."""
+    """Repeat the value 0, a multiple of everything, a million times; it is kept once."""
     fs = np.full(1_000_000, unmixed([0])[0], np.uint64)
     for modulus in (1, 25, "adaptive"):
         found = nd.ModSketcher(modulus).sketch_hashes(fs, [0, len(fs)])
@@ -179,7 +179,7 @@ def test_one_shingle_a_million_times(variant):
 
 @pytest.mark.parametrize("low", [2**16, 2**8, 2, 1])
 def test_values_that_differ_in_few_digits(low):
-    """Awkward for a sort by leading digits: they are all alike but for some of the last."""
+    """Sort values by leading digits that are all alike; only some of the last digits differ."""
     zs = [(5 << 40) + low * i for i in range(1000)] + [low * i for i in range(300)]
     order = sorted(range(len(zs)), key=lambda i: unmix(i))
     assert rows(sketched(nd.ModSketcher(1), [unmixed([zs[i] for i in order])])) == [sorted(set(zs))]
@@ -236,7 +236,7 @@ def test_the_smallest_of_a_sample_are_a_bottom_sketch(common, a, b, modulus, siz
 
 
 def test_samples_that_are_empty():
-    """Documents with shingles whose samples are empty: nan, and an interval that says nothing."""
+    """Compare documents with shingles but empty samples: nan, and the interval from 0 to 1."""
     found = sketched(nd.ModSketcher(2), [unmixed([1, 3]), unmixed([5]), unmixed([2, 1]), []])
     assert found.valid.tolist() == [True, True, True, False]
     assert rows(found) == [[], [], [2], []]
@@ -250,7 +250,7 @@ def test_samples_that_are_empty():
 
 
 def test_adaptive_documents_compare_at_the_larger_modulus():
-    """A has z = 0 … 99 at level 1, B z = 0 … 49 at level 0: of B only what 2 divides counts."""
+    """Compare z = 0 … 99 at level 1 with z = 0 … 49 at level 0, where only multiples of 2 count."""
     found = sketched(nd.ModSketcher("adaptive"), [unmixed(range(100)), unmixed(range(50))])
     assert found.moduli.tolist() == [2, 1]
     assert (len(found[0]), len(found[1])) == (50, 50)
@@ -301,7 +301,7 @@ OPTION_B = {"a rose is a", "rose is a rose", "is a rose is"}
 
 
 def every_sketcher(sh: nd.Shingling):
-    """All of them, with room for every shingle."""
+    """Return sketchers of all kinds, with room for every shingle."""
     yield nd.MinHasher(256, shingling=sh)
     yield nd.MinHasher(256, 64, shingling=sh)
     yield nd.MinHasher(256, method="fast", shingling=sh)
@@ -312,7 +312,7 @@ def every_sketcher(sh: nd.Shingling):
 
 
 def test_the_sets_of_both_options():
-    """As they are printed in Broder 1997, §2, for shingles of 4 words, by occurrence numbers and fingerprints."""
+    """Compare with the sets printed in Broder 1997, §2: shingles of 4 words, occurrences and fingerprints."""
     plain, labelled = (nd.ModSketcher(1, shingling=nd.Shingling(width=4, labelled=option)) for option in (False, True))
     shingles = plain.shingling.shingles(ROSE)
     words = [" ".join(shingle) for shingle in shingles]
@@ -331,7 +331,7 @@ def test_the_sets_of_both_options():
     [(1, True, 0.7), (2, True, 0.5), (3, True, 0.3), (1, False, 0.6), (2, False, 0.5), (3, False, 3 / 7)],
 )
 def test_the_percentages_through_every_sketcher(width, labelled, expected):
-    """70, 50, 30 % under Option A, 60, 50, 42.85 % under Option B; estimates of signatures within 5 standard errors."""
+    """Expect 70, 50, 30 % under Option A and 60, 50, 42.85 % under Option B; signatures within 5 standard errors."""
     for sketcher in every_sketcher(nd.Shingling(width=width, labelled=labelled)):
         found = sketcher.sketch_many([ROSE, FLOWER])
         if sketcher.recipe["kind"] == "minhash":
@@ -343,7 +343,7 @@ def test_the_percentages_through_every_sketcher(width, labelled, expected):
 
 @given(st.text("ab ", max_size=60), st.integers(1, 3))
 def test_labels_only_add_to_a_set(text, width):
-    """Occurrence 1 keeps its fingerprint, so Option B's set is in Option A's, which has as many elements as shingles."""
+    """Keep the fingerprint of occurrence 1: the set of Option B is part of the set of Option A."""
     plain, labelled = (nd.Shingling(width=width, labelled=option) for option in (False, True))
     every = len(plain.fingerprints(text))
     assert nd.ModSketcher(1, shingling=labelled).sketch(text).sizes[0] == every
@@ -357,7 +357,7 @@ def test_labels_only_add_to_a_set(text, width):
 
 @pytest.mark.parametrize("labelled", [False, True])
 def test_permutations_of_words(labelled):
-    """(a, c, a, b, a) resembles (a, b, a, c, a) entirely for width 2, under either option."""
+    """Compare (a, c, a, b, a) with (a, b, a, c, a): they resemble entirely for width 2, under either option."""
     for sketcher in every_sketcher(nd.Shingling(width=2, labelled=labelled)):
         assert sketcher.sketch_many(["a c a b a", "a b a c a"]).resemblance(0, 1) == 1.0
 

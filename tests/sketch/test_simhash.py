@@ -32,7 +32,7 @@ def sketched(sketcher, bags, given=None) -> nd.Simhashes:
 
 
 def unpermuted(z: int, seed: int = 1) -> int:
-    """The fingerprint that π sends to z."""
+    """Return the fingerprint that π sends to z."""
     key, _, _ = minhash.key_and_coefficients(seed, 0)
     for factor in (0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD):
         z = (z ^ z >> 33) * pow(factor, -1, 2**64) % 2**64
@@ -40,7 +40,7 @@ def unpermuted(z: int, seed: int = 1) -> int:
 
 
 def initial_letter(tokens) -> float:
-    """A weight that depends on a shingle's first token and on how long its last one is."""
+    """Weigh by a shingle's first token and the length of its last."""
     first = tokens[0] if isinstance(tokens[0], str) else tokens[0].decode("latin-1")
     return (ord(first[0]) % 7 - 3) / 3 + len(tokens[-1]) if first else -1.0
 
@@ -49,7 +49,7 @@ def initial_letter(tokens) -> float:
 
 
 def test_by_hand():
-    """Bit 0 of three features, bit 1 of two of four, bit 2 of one: 3 − 1 > 0, 2 − 2 = 0, 1 − 3 < 0."""
+    """Set bit 0 of three features, bit 1 of two of four, bit 2 of one: 3 − 1 > 0, 2 − 2 = 0, 1 − 3 < 0."""
     bag = [unpermuted(z) for z in (0b111, 0b011, 0b001, 0b000)]
     assert reference.sums(bag)[:4] == [2 * 65536, 0, -2 * 65536, -4 * 65536]
     assert sketched(nd.SimHasher(), [bag]).values.tolist() == [0b001] == [reference.simhash(bag)]
@@ -129,7 +129,7 @@ def test_every_length_of_a_bag(variant, kind):
 
 @pytest.mark.parametrize("size", [1.0, 63.99, 64.0, 65.0, LARGEST])
 def test_every_length_with_weights(variant, size):
-    """Weights below and from 64 are added in different ways."""
+    """Cover lengths below 64 and from 64 on, whose weights are added in different ways."""
     outputs = splitmix64(9)
     bags = [[next(outputs) for _ in range(n)] for n in LENGTHS[:-1]]
     given = [[size if next(outputs) % 2 else -size + 0.25 for _ in bag] for bag in bags]
@@ -139,7 +139,7 @@ def test_every_length_with_weights(variant, size):
 
 @pytest.mark.parametrize("n", [2, 64, 128, 1000, 1024])
 def test_ties_are_zero(variant, n):
-    """Half of the features have all bits, half have none; one more or less decides."""
+    """Give all bits to half of the features and none to the others; one more or less decides."""
     half = [unpermuted(2**64 - 1), unpermuted(0)] * (n // 2)
     bags = [half, [*half, half[0]], [*half, half[1]]]
     assert sketched(nd.SimHasher(), bags).values.tolist() == [0, 2**64 - 1, 0]
@@ -167,7 +167,7 @@ def test_documents_without_features(variant):
 
 
 def test_a_document_whose_weights_are_all_zero_resembles_nothing():
-    """Unlike one whose sums are ties."""
+    """Tell weights that are all zero from sums that are ties."""
     found = sketched(nd.SimHasher(), [[1, 2], [unpermuted(0), unpermuted(2**64 - 1)]], [0.0, 2.0**-18, 3.0, 3.0])
     assert (found.values.tolist(), found.valid.tolist()) == ([0, 0], [False, True])
 
@@ -201,7 +201,7 @@ def test_units_other_than_words():
 
 
 def test_the_variant_changes_the_pipeline():
-    """Forced forms run in sketches of texts, and give the same."""
+    """Force each variant in sketches of texts: all give the same."""
     text = " ".join(f"w{i % 300}" for i in range(3000))
     found = set()
     for name, runs in kernels.KERNELS["simhash"].variants().items():
@@ -214,7 +214,7 @@ def test_the_variant_changes_the_pipeline():
 
 
 def test_finds_near_duplicates_with_the_index():
-    """Fingerprints go into HammingIndex as they are."""
+    """Give simhashes to HammingIndex as they are."""
     words = [f"word{i}" for i in range(3000)]
     documents = [" ".join(words[:1500]), " ".join([*words[:1500], "end"]), " ".join(words[1500:]), ""]
     found = nd.SimHasher().sketch_many(documents)
@@ -230,8 +230,10 @@ def test_finds_near_duplicates_with_the_index():
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.99])
 @pytest.mark.parametrize("kind", ["equal", "weighted"])
 def test_a_bit_differs_with_the_probability_of_the_angle(kind, part):
-    """θ/π of random sets (Charikar 2002); the mean over 300 pairs of 64 bits within 5 standard errors, and 1/200 for sums of
-    800 terms that are only nearly normal."""
+    """Expect θ/π for random sets (Charikar 2002): the mean over 300 pairs of 64 bits within 5 standard errors.
+
+    Add 1/200, because sums of 800 terms are only nearly normal.
+    """
     rng = np.random.default_rng(round(100 * part))
     size, pairs, shared = 801, 300, round(801 * part)
     bags, given, angles = [], [], []
@@ -249,7 +251,7 @@ def test_a_bit_differs_with_the_probability_of_the_angle(kind, part):
 
 
 def test_bits_are_balanced_and_independent():
-    """Simhashes of unrelated sets: 64 bits, each set in half, no two of them alike; within 5 standard errors."""
+    """Expect each of 64 bits in half of the simhashes of unrelated sets, and no two alike, within 5 standard errors."""
     rng = np.random.default_rng(5)
     n = 4000
     found = nd.SimHasher().sketch_hashes(rng.integers(0, 2**64, 33 * n, np.uint64), np.arange(0, 33 * n + 1, 33)).values
@@ -260,7 +262,7 @@ def test_bits_are_balanced_and_independent():
 
 
 def test_structured_input_is_mixed():
-    """Small numbers as features: without π all high bits would be 0."""
+    """Take small numbers as features: without π all high bits would be 0."""
     bags = [range(i, i + 100) for i in range(0, 40_000, 100)]
     found = sketched(nd.SimHasher(), bags).values
     distances = [(a ^ b).bit_count() for a, b in itertools.pairwise(found.tolist())]
@@ -271,8 +273,10 @@ def test_structured_input_is_mixed():
 
 
 def test_published_seomoz(published):
-    """seomoz/simhash-cpp: unit weights, 64-bit hashes as they are, ties 0. Ours mixes hashes first, with π: of hashes that
-    π sends to theirs, the result is theirs."""
+    """Compare with seomoz/simhash-cpp: unit weights, plain 64-bit hashes, ties 0.
+
+    SimHasher permutes hashes by π first, so it gets the hashes that π sends to theirs.
+    """
     for case in published("simhash_seomoz.json")["compute"]:
         [found] = sketched(nd.SimHasher(), [[unpermuted(h) for h in case["hashes"]]]).values.tolist()
         assert found == case["simhash"]
@@ -281,7 +285,7 @@ def test_published_seomoz(published):
 
 
 def test_published_1e0ng(published):
-    """1e0ng/simhash: the last 8 bytes of MD5 of a feature, weight 1, ties 0: the same again but for the hashing."""
+    """Compare with 1e0ng/simhash: the last 8 bytes of a feature's MD5, weight 1, ties 0."""
     for case in published("simhash_1e0ng.json")["values"]:
         features = case["features"] if isinstance(case["features"], list) else [str(i) for i in range(500)]
         hashes = [int.from_bytes(hashlib.md5(feature.encode()).digest()[-8:], "big") for feature in features]
@@ -360,7 +364,7 @@ def test_recipes_differ():
 
 
 def test_a_recipe_is_what_weights_are_not_how_they_came():
-    """The order of a mapping, zeros, its kinds of numbers and what rounding leaves do not matter."""
+    """Ignore the order of a mapping, zeros, kinds of numbers and what rounding drops."""
     one = nd.SimHasher(weights={5: 1, 3: 0.5, 4: 0.0})
     other = nd.SimHasher(weights={np.uint64(3): np.float32(0.5), 5: True, 7: 2.0**-18})
     assert one == other
@@ -450,7 +454,7 @@ def test_hashes_of_a_list_beyond_63_bits():
 
 
 def test_more_occurrences_than_are_exact_are_refused(monkeypatch):
-    """The bound itself, 2^32, is out of reach of a test: a smaller one stands for it."""
+    """Replace the bound, 2^32, by a smaller one that a test can reach."""
     assert _simhash.MAX_OCCURRENCES * (2**31 - 1) < 2**63
     monkeypatch.setattr(_simhash, "MAX_OCCURRENCES", 100)
     assert sketched(nd.SimHasher(), [[5] * 100], [1.0] * 100).valid.all()

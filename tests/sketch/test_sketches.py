@@ -1,4 +1,4 @@
-"""Sketches: slices, joins, unions, estimates beside the reference, files sound and spoilt."""
+"""Sketches: slices, joins, unions, estimates against the reference."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def of_sets(sketcher, *sets) -> nd.Sketches:
 
 
 def test_bottom_estimates_by_hand():
-    """T of the sketches (1 3 5 7) and (1 2 5 9) is 1 2 3 5; both have 1 and 5, A has 1 3 5."""
+    """Compare (1 3 5 7) with (1 2 5 9): T is 1 2 3 5, both have 1 and 5, A has 1 3 5."""
     recipe = nd.BottomSketcher(4).recipe
     sketches = nd.Sketches(
         np.array([1, 3, 5, 7, 1, 2, 5, 9], np.uint64), recipe, offsets=np.array([0, 4, 8]), sizes=np.array([9.0, 9.0]),
@@ -184,7 +184,7 @@ def test_documents_without_shingles_resemble_nothing(sketcher):
 
 @pytest.mark.parametrize("size", [5, 10])
 def test_small_sets_are_compared_exactly(size):
-    """Sketches that are not full hold the whole sets, also where the union has more than `size` elements."""
+    """Compare sketches that hold whole sets, also where the union has more than `size` elements."""
     sets = [{1, 2, 3, 4}, {3, 4, 5}, set(), set(range(50, 54))]
     found = of_sets(nd.BottomSketcher(size), *map(sorted, sets[:3]))
     assert of_sets(nd.BottomSketcher(size), *map(sorted, sets)).interval(0, 3) == (0.0, 0.0)
@@ -220,7 +220,7 @@ def test_union_is_the_sketch_of_the_union(a, b, size, bits):
 
 
 def test_no_certainty_from_unions_that_were_cut():
-    """Two unions of 16 known elements in sketches of 10: their sizes are exact, their resemblance is not."""
+    """Unite 16 known elements twice in sketches of 10: the sizes are exact, the resemblance is not."""
     found = of_sets(nd.BottomSketcher(10), range(8), range(8, 16), range(16, 24))
     unions = found.union(0, 1).concat(found.union(1, 2))
     assert unions.sizes.tolist() == [16, 16]
@@ -300,7 +300,7 @@ def test_every_damaged_byte_is_noticed(sketcher, tmp_path):
 
 
 def rewritten(path, sketcher, **changes) -> None:
-    """A file with right checksums whose content does not fit together; None leaves an array out."""
+    """Write a file with right checksums whose contents do not fit together; None leaves an array out."""
     labelled(sketcher).save(path)
     header, arrays = container.read(path)
     for name, value in changes.items():
@@ -400,7 +400,7 @@ def test_bottom_sketches_that_do_not_fit_together(changes, tmp_path):
 
 
 def test_other_files(tmp_path):
-    (tmp_path / "text").write_text("a text of some length, which is no file of sketches at all, to be sure")
+    (tmp_path / "text").write_text("a text of some length, which is not a file of sketches at all, to be sure")
     with pytest.raises(nd.CorruptFile, match="not a file of ndcore"):
         nd.load(tmp_path / "text")
     with pytest.raises(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Super-features and super-shingles beside vectors and the reference; what sharing one means; how often it happens."""
+"""Super-features and super-shingles against vectors and the reference, and the rates of sharing one."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_views():
 
 @pytest.mark.parametrize(("groups", "size"), [(6, 2), (5, 3), (3, 1)])
 def test_a_super_feature_is_shared_exactly_if_need_features_are(groups, size):
-    """Pairs that differ in any number of minima at any places, for every need."""
+    """Take pairs that differ in any number of minima at any places, for every need."""
     outputs = splitmix64(groups)
     rows = []
     for _ in range(300):
@@ -132,7 +132,7 @@ def test_a_super_feature_is_shared_exactly_if_need_features_are(groups, size):
 
 
 def test_differences_do_not_cancel_from_feature_to_feature():
-    """The same difference a word further on in the next group: with the polynomial of features it would be shared."""
+    """Repeat a difference one word further on in the next group, which the polynomial of features would cancel."""
     found = nd.super_features(signatures([[1, 2, 3, 4], [1, 2 ^ 0xABC, 3 ^ 0xABC, 4]]), 2, 2, 2)
     assert found[0, 0] != found[1, 0]
 
@@ -149,7 +149,7 @@ def test_a_super_shingle_is_shared_exactly_if_a_run_is(a, b, run):
 
 
 def pairs_of_sets(trials: int, size: int, shared: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """(values, offsets, J): sets 2i and 2i + 1 have `size` random hashes each, `shared` of them in common."""
+    """Generate (values, offsets, J): sets 2i and 2i + 1 have `size` random hashes each, and share `shared`."""
     hashes = np.random.default_rng(seed).integers(0, 2**64, (trials, 2 * size - shared), np.uint64)
     values = np.concatenate([hashes[:, :size], hashes[:, size - shared :]], axis=1).ravel()
     return values, np.arange(0, 2 * trials * size + 1, size), shared / (2 * size - shared)
@@ -158,7 +158,7 @@ def pairs_of_sets(trials: int, size: int, shared: int, seed: int) -> tuple[np.nd
 @pytest.mark.parametrize(("size", "shared"), [(105, 100), (110, 100), (112, 100)])
 @pytest.mark.parametrize("shape", [(6, 14, 2), (6, 14, 1), (5, 6, 3)])
 def test_pass_rates_of_super_features(size, shared, shape):
-    """One super-feature in common: with probability P_{k,s,r}(J), within 5 standard errors of 2000 pairs."""
+    """Expect a common super-feature with probability P_{k,s,r}(J), within 5 standard errors of 2000 pairs."""
     trials = 2000
     values, offsets, j = pairs_of_sets(trials, size, shared, size)
     sketches = nd.MinHasher(84).sketch_hashes(values, offsets)
@@ -170,7 +170,7 @@ def test_pass_rates_of_super_features(size, shared, shape):
 
 
 def by_enumeration(rho: Fraction, size: int, run: int) -> Fraction:
-    """Over all sequences of what the next member of the union is: common, of A only, of B only."""
+    """Sum over all sequences of members of the union: common, of A only, of B only."""
 
     def shared(in_a: int, in_b: int, row: int) -> Fraction:
         if row == run:
@@ -196,7 +196,7 @@ def test_probability_of_super_shingles_by_enumeration(size, run):
 
 @pytest.mark.parametrize(("shared", "size", "run"), [(1800, 84, 14), (1700, 84, 14), (1200, 60, 6), (1800, 200, 30)])
 def test_rates_of_super_shingles(shared, size, run):
-    """Sets of 2000, about 30 times the sketch: within 5 standard errors of 800 pairs, and 0.01 for what is finite."""
+    """Sample sets of 2000, about 30 times the sketch: within 5 standard errors of 800 pairs, and 0.01 for finite sets."""
     trials = 800
     values, offsets, j = pairs_of_sets(trials, 2000, shared, shared + run)
     found = one_by_one(nd.super_shingles(nd.BottomSketcher(size).sketch_hashes(values, offsets), run))
@@ -216,8 +216,10 @@ def test_shapes_of_probabilities():
 
 
 def test_meta_sketches_estimate_the_resemblance_of_the_super_shingles():
-    """rho^run / (1 + rho − rho^run), from sets of 3000 with sketches of 500, within 5 standard errors of 60 pairs; the
-    variance is measured, for super-shingles of one difference go together."""
+    """Expect rho^run / (1 + rho − rho^run) from sets of 3000 with sketches of 500, within 5 standard errors of 60 pairs.
+
+    The variance is measured, because super-shingles of one difference go together.
+    """
     values, offsets, rho = pairs_of_sets(60, 3000, 2900, 8)
     meta = nd.meta_sketches(nd.BottomSketcher(500).sketch_hashes(values, offsets), 4, nd.BottomSketcher(1000))
     found = np.array([meta.resemblance(i, i + 1) for i in range(0, len(meta), 2)])
@@ -289,6 +291,6 @@ def test_super_shingle_refusals():
 
 
 def test_the_reference_permutes_meta_sketches():
-    """Fingerprints are linear: without the permutation the smallest super-shingles would not be a random sample."""
+    """Permute super-shingles: fingerprints are linear, so the smallest would not be a random sample."""
     members = sorted(minhash.permute(range(40)))
     assert features.meta_sketch(members, 3, 5) == minhash.bottom(features.super_shingles(members, 3), 5)

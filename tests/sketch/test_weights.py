@@ -1,4 +1,4 @@
-"""Weights: rounding, mappings, idf against the reference, what is saved, refusals."""
+"""Weights: rounding, mappings, idf against the reference, files, refusals."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_threads_pieces_and_iterators_do_not_change_anything(monkeypatch):
 
 
 def test_rare_features_matter_more():
-    """A text whose common words change moves less than one whose rare words do."""
+    """Change common words, then rare words: the simhash moves less for the common ones."""
     common, rare = [f"common{i}" for i in range(40)], [f"rare{i}" for i in range(40)]
     corpus = [" ".join([*common, f"only{i}"]) for i in range(500)] + [" ".join(common + rare)]
     sketcher = nd.SimHasher(weights=nd.Idf.learn(corpus, ONE))
@@ -155,7 +155,7 @@ def test_callable_units_are_asked_for(tmp_path):
 
 
 def changed(path, name=None, array=None, **recipe):
-    """The file at `path` with an array or numbers of the recipe replaced, as somebody hostile would."""
+    """Replace an array or numbers of the recipe in the file at `path`, as an attacker would."""
     header, arrays = container.read(path, "idf")
     parameters = nd.Recipe.from_json(header["recipe"]).parameters | recipe
     made = nd.Recipe(parameters)
@@ -222,7 +222,7 @@ def test_weights_of_any_shape():
 
 
 def test_what_was_learned_cannot_be_changed(tmp_path):
-    """The recipe would not tell."""
+    """Refuse changes, which the recipe would not tell."""
     idf = nd.Idf.learn(["a b"])
     idf.save(tmp_path / "idf")
     for each in (idf, nd.Idf.load(tmp_path / "idf")):
@@ -242,7 +242,7 @@ def test_shinglings_that_are_none(tmp_path):
 
 
 def test_digest_of_a_mapping():
-    """By hand: two features, ascending."""
+    """Compute the digest of two ascending features by hand."""
     weights = FeatureWeights.of({2**64 - 1: -0.5, 3: 1.0})
     data = struct.pack("<QQiii", 3, 2**64 - 1, 65536, -32768, 0)
     assert weights.digest == "blake2b:" + hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""Strings end to end: what comes out is what went in, whatever is added, taken and saved."""
+"""Strings end to end come back unchanged after adding, taking and saving."""
 
 
 import numpy as np
