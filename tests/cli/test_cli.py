@@ -338,7 +338,7 @@ def test_overwrite_spares_what_is_not_ours(corpus: Path, tmp_path: Path, capsys:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").write_text("x")
     message = refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "precious", "--overwrite")
-    assert "is no output of ndcore dedup" in message
+    assert "is not an output of ndcore dedup" in message
     assert "is not a directory" in refused(capsys, 2, "dedup", corpus, "-o", corpus, "--overwrite")
     assert "make it first" in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "no" / "where")
     (tmp_path / "empty").mkdir()
@@ -707,7 +707,7 @@ def test_sketch_refusals(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert run("sketch", corpus, "-o", saved, "-q", "--overwrite") == 0
     assert "is a directory" in refused(capsys, 2, "sketch", corpus, "-o", tmp_path)
     assert "make it first" in refused(capsys, 2, "sketch", corpus, "-o", tmp_path / "no" / "where")
-    assert "is no file of sketches" in refused(capsys, 2, "sketch", corpus, "-o", corpus, "--overwrite")
+    assert "is not a file of sketches" in refused(capsys, 2, "sketch", corpus, "-o", corpus, "--overwrite")
     assert "holds sketches already" in refused(capsys, 2, "sketch", saved, "-o", out)
     assert "mixes documents and saved sketches" in refused(capsys, 2, "dedup", saved, corpus, "-o", out)
     assert "shingling.width is 5 here and 3 there" in refused(capsys, 1, "dedup", saved, other, "-o", out)

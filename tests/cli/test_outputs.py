@@ -37,7 +37,7 @@ def test_what_is_there(tmp_path: Path) -> None:
         assert "exists already; give another name, or --overwrite" in refusal(tmp_path / name, ours=ours)
     check_output(str(tmp_path / "mine"), "index", overwrite=True, ours=ours)
     check_output(str(tmp_path / "precious"), "picture", overwrite=True)
-    assert "is no index; --overwrite replaces only such" in refusal(tmp_path / "precious", overwrite=True, ours=ours)
+    assert "is not an index; --overwrite replaces nothing else" in refusal(tmp_path / "precious", overwrite=True, ours=ours)
     assert "is a directory; name a file" in refusal(tmp_path, overwrite=True)
 
 
@@ -52,7 +52,7 @@ def test_folders(tmp_path: Path) -> None:
     check_output(str(tmp_path / "empty"), "output", folder=True, overwrite=True, ours=never)
     assert "is not a directory" in refusal(tmp_path / "file", folder=True, overwrite=True)
     assert "is not a directory" in refusal(tmp_path / "link", folder=True, overwrite=True)
-    assert "is no output" in refusal(tmp_path / "full", "output", folder=True, overwrite=True, ours=never)
+    assert "is not an output" in refusal(tmp_path / "full", "output", folder=True, overwrite=True, ours=never)
     assert "exists already" in refusal(tmp_path / "empty", folder=True)
 
 

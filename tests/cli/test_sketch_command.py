@@ -140,9 +140,9 @@ def test_only_files_of_the_same_kind_are_replaced(corpus, tmp_path, capsys):
     kind = ["sketch", corpus, "-o", made, "--kind", "simhash", "--overwrite"]
     for other in (corpus, tmp_path / "index"):
         before = other.read_bytes()
-        assert f"{other} exists and is no file of weights" in refused(capsys, *kind, "--learn", other)
+        assert f"{other} exists and is not a file of weights" in refused(capsys, *kind, "--learn", other)
         kept = ["sketch", corpus, "-o", other, "--overwrite"]
-        assert f"{other} exists and is no file of sketches" in refused(capsys, *kept)
+        assert f"{other} exists and is not a file of sketches" in refused(capsys, *kept)
         assert other.read_bytes() == before
     assert "there is no directory" in refused(capsys, *kind, "--learn", tmp_path / "nowhere" / "w.ndw")
     assert "is a directory; name a file" in refused(capsys, *kind, "--learn", tmp_path)

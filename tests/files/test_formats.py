@@ -239,7 +239,7 @@ def test_elements_of_any_array(tmp_path_factory: pytest.TempPathFactory, values:
         (b'[{"text":"a"}, 7]', 2, "int 7, not a JSON object"),
         (b'[{"text":"a"}, {"text":}]', 2, "invalid JSON at column"),
         (b"[1, 2]", 1, "int 1, not a JSON object"),
-        (b"// a comment\n{}", None, "no JSON: it begins with"),
+        (b"// a comment\n{}", None, "not JSON: it begins with"),
         (b'{"data": [{"text": "a"}]}', 1, "no text field 'text' (the record has: data)"),
     ],
 )
@@ -295,7 +295,7 @@ def test_a_single_object_is_a_record(tmp_path: Path) -> None:
     assert (summary["counts"]["read"], summary["counts"]["kept"]) == (3, 2)
     assert [path.name for path in sorted((tmp_path / "out" / "kept" / "d").iterdir())] == ["a.json", "c.json"]
     assert {(Path(item["path"]).name, item["kind"]) for item in summary["ignored"]} == {
-        ("settings.json", "JSON that is no record"), ("with_comments.json", "no JSON, whatever its name says")
+        ("settings.json", "JSON without documents"), ("with_comments.json", "not JSON, despite its name")
     }
     error = refusal(tmp_path / "d" / "settings.json")  # named, it is refused
     assert (error.number, "no text field 'text'" in error.reason) == (1, True)
@@ -478,7 +478,7 @@ def test_a_dataset_saved_to_disk(tmp_path: Path) -> None:
     assert state["_fingerprint"] != "0123456789abcdef"
 
 
-# ---- what is no text
+# ---- files that are not text
 
 
 def zipped(*names: str) -> bytes:

@@ -497,7 +497,7 @@ def test_command_refuses(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFix
     precious.write_text("<html>")
     assert "exists already; give another" in refused(capsys, 2, "dedup", corpus, "-o", out, "--report", precious)
     message = refused(capsys, 2, "dedup", corpus, "-o", out, "--report", precious, "--overwrite")
-    assert "is no page of ndcore; --overwrite replaces only such" in message
+    assert "is not a page of ndcore; --overwrite replaces nothing else" in message
     assert precious.read_text() == "<html>"
     folder = tmp_path / "texts"
     folder.mkdir()

@@ -1,4 +1,8 @@
-"""Documents in files: formats found by their first bytes, records, archives and pages read, results written.
+"""Documents in files: formats recognised by their first bytes, records, archives and pages read, results written.
 
-Imports `clusters`, `collection`, `text`, `storage` and what these stand on.
+The way of a document: `discovery` finds files, `formats` recognises them, `source_reader` calls the module of the format,
+`documents` makes passes over all of them. The way out: `kept_output`, `annotated_output`, `jsonl_output`, `table_files`.
+
+May import `collection` (to recognise its directories), `clusters`, `text`, `storage` and the ground; of the rooms above
+only the command line imports this one.
 """

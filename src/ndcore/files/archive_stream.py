@@ -1,4 +1,9 @@
-"""The decompressed bytes of an archive, read forward, with the places in the file where its compressed members lie."""
+"""The decompressed bytes of an archive, read forward, with the offsets of its compressed members in the file.
+
+Archives compress each record by itself, as one gzip member or one zstd frame after another, so that a record can be found,
+copied and skipped without the others. Zstandard Compression and the WARC format: IIPC *warc-zstd 1.0*,
+https://iipc.github.io/warc-specifications/specifications/warc-zstd/.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +19,31 @@ from ndcore.files.errors import DocumentError
 _CHUNK = 1 << 16
 _PROBE = 1 << 12
 _NEWLINES = re.compile(rb"[\r\n]+")
-_SKIPPABLE = b"\x5d\x2a\x4d\x18"  # a zstd frame with the dictionary of all others, at the beginning of a file
+_SKIPPABLE = b"\x5d\x2a\x4d\x18"  # begins the frame with the dictionary of all others
 
 
-class Tape:
+class ArchiveStream:
     """A buffer over the decompressed bytes of `file`, from `position` on.
 
     Parameters
     ----------
     file : binary file
-        It is read and sought.
+        Must be seekable.
     compression : str
         Empty or a key of FORMATS.
     path : str
-        What messages call it.
+        The name of the file in messages.
 
     Attributes
     ----------
     buffer : bytearray
-        What has been read and not yet passed.
+        Bytes that have been read and not yet passed.
     position : int
-        Where in the decompressed data the buffer begins.
+        Offset of the buffer in the decompressed data.
     damage : str or None
-        Why nothing follows the buffer, where that is not the end of the file.
+        Why nothing follows the buffer, unless it is the end of the file.
+    first : int
+        Offset of the first member in the file.
     """
 
     def __init__(self, file: IO[bytes], compression: str, path: str) -> None:
@@ -81,14 +88,14 @@ class Tape:
         return False
 
     def need(self, count: int) -> bool:
-        """Whether the buffer has `count` bytes; reads them."""
+        """Read until the buffer has `count` bytes; False where the data end before."""
         while len(self.buffer) < count:
             if not self.fill():
                 return False
         return True
 
     def skip(self, count: int) -> bool:
-        """Pass over `count` bytes; False where there are fewer, all of which are passed over then."""
+        """Pass over `count` bytes; where there are fewer, pass over all of them and return False."""
         while count > len(self.buffer):
             count -= len(self.buffer)
             self._drop(len(self.buffer))
@@ -98,7 +105,7 @@ class Tape:
         return True
 
     def skip_newlines(self) -> bytes:
-        """Pass over CR and LF, which are returned."""
+        """Pass over CR and LF, and return them."""
         passed = b""
         while True:
             found = _NEWLINES.match(self.buffer)
@@ -113,7 +120,7 @@ class Tape:
         self.position += count
 
     def seek_match(self, pattern: re.Pattern[bytes], longest: int) -> bool:
-        """Go to the next match of `pattern`, of at most `longest` bytes; False, and at the end of the data, without one."""
+        """Go to the next match of `pattern`, `longest` bytes at most; without one go to the end and return False."""
         while True:
             match = pattern.search(self.buffer)
             if match is not None and (match.end() < len(self.buffer) or not self.fill()):
@@ -126,7 +133,7 @@ class Tape:
                     return False
 
     def offset(self, position: int) -> int | None:
-        """Where in the file the data from `position` on begin, if a member begins there, or nothing is compressed."""
+        """Return the offset in the file of the data at `position`; with compression None unless a member begins there."""
         if not self._compression:
             return position
         while self._begins and self._begins[0][0] < position:
@@ -135,7 +142,7 @@ class Tape:
         return found[-1] if found else None
 
     def end(self) -> int | None:
-        """Where in the file what lies before the buffer ends, if a member ends there, or nothing is compressed."""
+        """Return the offset in the file where the data before the buffer end; with compression None unless a member ends."""
         if not self._compression:
             return self.position
         while self._ends and self._ends[0][0] < self.position:
@@ -143,11 +150,11 @@ class Tape:
         return self._ends[0][1] if self._ends and self._ends[0][0] == self.position else None
 
     def is_invalid_from(self, position: int) -> bool:
-        """Whether the compressed member that has the data before `position` is known not to be valid."""
+        """Tell whether the member with the data before `position` is known to be invalid."""
         return self._invalid and not any(at >= position for at, _ in self._ends)
 
     def mend(self, begins: Callable[[bytes], bool]) -> bool:
-        """After `damage`: go on at the next compressed member whose data `begins` knows; False where there is none."""
+        """Go on, after `damage`, at the next member whose data `begins` recognises; False where there is none."""
         self._drop(len(self.buffer))
         if self.damage is None:
             return False
@@ -175,7 +182,7 @@ class Tape:
         return None
 
     def _probe(self, offset: int) -> bytes:
-        """The first bytes of the member that may begin at `offset`."""
+        """Decompress the first bytes of the member that may begin at `offset`."""
         self._file.seek(offset)
         data = b""
         try:
@@ -189,7 +196,7 @@ class Tape:
 
 
 def _dictionary(file: IO[bytes], path: str) -> bytes:
-    """The dictionary at the beginning of a .warc.zst (IIPC, warc-zstd 1.0), which is passed over."""
+    """Read the dictionary at the beginning of a .warc.zst; empty where there is none."""
     head = file.read(8)
     if head[:4] != _SKIPPABLE or len(head) < 8:
         file.seek(0)

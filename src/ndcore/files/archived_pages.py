@@ -1,4 +1,8 @@
-"""Records of archives as documents: which are, and their text."""
+"""Pages in web archives as documents: which records are pages, and their payload without its codings.
+
+HTTP messages: RFC 9112, *HTTP/1.1*; codings: RFC 9110, *HTTP Semantics*, section 8.4. Refused are segmented records,
+payloads of more than 256 MiB, and codings other than chunked, gzip, deflate, br and zstd.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from ndcore.files.sources import Source
 from ndcore.files.web_archive import LONGEST, BrokenHead, Entry, Head, entries, header_fields
 
 FIELDS = ("url", "host", "date")
-MISNAMED = "decoded already"  # payloads without the coding that their headers name
+MISNAMED = "decoded already"  # counts payloads without the coding that their headers name
 _HTML = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
 _TEXT = {"text/plain", "text/markdown"}
 _OF_THE_CRAWLER = ("metadata:", "urn:", "whois:")
@@ -32,14 +36,14 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 
 
 class Page(NamedTuple):
-    """A record that is a document: its payload as transferred, and how to read that.
+    """A record that is a document: its payload as transferred, and how to read it.
 
     Attributes
     ----------
     codings : tuple of str
         Transfer and content codings, the outermost first.
     cut : bool
-        Whether the crawler says that it cut the payload short.
+        The crawler says that it cut the payload short.
     """
 
     number: int
@@ -52,15 +56,15 @@ class Page(NamedTuple):
 
 
 def examine(entry: Entry) -> Page | str:
-    """The document that a sound record is, or the kind of record that is none, for the summary.
+    """Return the page in a sound record, or the kind of a record that is not a document, for the summary.
 
-    Responses and resources of HTML or plain text, and conversions to plain text. Of HTTP responses, those of status 2xx:
-    the text of a redirection or an error is not what the URL stands for.
+    Documents are responses and resources with HTML or plain text, and conversions to plain text. HTTP responses must have
+    status 2xx: redirections and errors do not hold the text of their URL.
 
     Raises
     ------
     RecordError, BrokenHead
-        It would be a document, and cannot be read.
+        The record should be a document, but cannot be read.
     """
     head = entry.head
     assert head is not None
@@ -104,10 +108,10 @@ def _page(entry: Entry, head: Head, media: str, payload: bytes, codings: tuple[s
 
 
 def decoded(page: Page) -> tuple[bytes, bool]:
-    """(payload without its codings, whether it had all that its headers name).
+    """Decode a payload; return (the data, whether the payload had all codings that its headers name).
 
-    A coding that the payload visibly does not have is left out: archives often hold what was decoded already, under the
-    headers of before. Raises RecordError for what is damaged, or of an unknown coding.
+    A coding that the payload visibly does not have is left out: archives often hold decoded payloads under their original
+    headers. RecordError where the payload is damaged or a coding is unknown.
     """
     data, as_named = page.payload, True
     for coding in page.codings:
@@ -124,7 +128,7 @@ def decoded(page: Page) -> tuple[bytes, bool]:
 
 
 def _chunked(data: bytes, cut: bool) -> bytes | None:
-    """RFC 9112, section 7.1. Trailer fields, and the last line end of a chunk, may be missing."""
+    """Join chunks (RFC 9112, section 7.1). Trailer fields, and the last line end of a chunk, may be missing."""
     parts = []
     line = _CHUNK_SIZE.match(data)
     if line is None:
@@ -207,23 +211,23 @@ def documents(
     wanted: Callable[[int], bool],
     counts: Counter[str],
 ) -> Iterator[Record | tuple[int, str]]:
-    """The wanted documents of an archive, and (number, reason) of what is broken.
+    """Yield the wanted documents of an archive, and (number, reason) for each broken place.
 
     Parameters
     ----------
     fields : sequence of str
-        Of FIELDS, to return with each document.
+        Names out of FIELDS; their values come with each document.
     part : {"page", "main"}
-        Of HTML; see `html_reader`.
+        The text of HTML; see `html_reader`.
     wanted : callable
-        Asked once for each document, in their order, by the number of its record.
+        Asked once for each document, in order, with the number of its record.
     counts : Counter
-        Gets the kinds of records that are no documents, and MISNAMED.
+        Gets the kinds of records that are not documents, and MISNAMED.
 
     Raises
     ------
     DocumentError
-        The file cannot be read, or a package or field that is asked for is missing.
+        The file cannot be read, a package is missing, or a field is not one of FIELDS.
     """
     try:
         import fastwarc  # noqa: F401

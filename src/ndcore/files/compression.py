@@ -1,4 +1,9 @@
-"""Compressed data: known by their first bytes, decompressed in bounded pieces, and made."""
+"""Compressed data: recognised by their first bytes, decompressed in bounded pieces, and written.
+
+gzip: RFC 1952. zstd: RFC 8878. bzip2: https://sourceware.org/bzip2/. xz: *The .xz File Format*,
+https://tukaani.org/xz/xz-file-format.txt. Several members or frames after one another are one file. Refused are xz streams
+that ask for more than 1 GiB of memory.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +22,18 @@ FORMATS = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}
 MAGIC = {"gz": b"\x1f\x8b\x08", "zst": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
 _BUFFER = 1 << 20
 _INPUT = 1 << 13  # small, so that even extreme compression ratios expand to a bounded buffer
-_OUTPUT = 1 << 20  # bytes at once from bzip2 and xz, whose ratios have no useful bound
-_XZ_MEMORY = 1 << 30  # what a file may ask for; "xz -9" asks for 65 MiB
+_OUTPUT = 1 << 20  # bytes at a time from bzip2 and xz, whose ratios have no useful bound
+_XZ_MEMORY = 1 << 30  # bytes that a file may ask for; "xz -9" asks for 65 MiB
 _BZ2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _ZST_SKIPPABLE = b"\x2a\x4d\x18"
 
 
 class Damaged(Exception):
-    """Compressed data that is not valid; the message says what the decompressor says."""
+    """Compressed data are not valid; the message comes from the decompressor."""
 
 
 class Frame(NamedTuple):
-    """Decompressed data; `start` and `end` are offsets in the file, where a frame begins (without data yet) or ends."""
+    """A piece of decompressed data. `start`, `end`: offset in the file where a frame begins (still without data) or ends."""
 
     start: int | None
     data: bytes
@@ -36,7 +41,7 @@ class Frame(NamedTuple):
 
 
 def compression_of(head: bytes) -> str:
-    """Return the compression that a file begins with (a key of FORMATS), or an empty string. `head`: 10 bytes or more."""
+    """Return the compression of a file (a key of FORMATS), or an empty string, by its first 10 bytes or more."""
     if head.startswith(MAGIC["bz2"]):
         return "bz2" if head[3:4] in b"123456789" and head[4:10] in _BZ2_BLOCKS else ""
     if head[1:4] == _ZST_SKIPPABLE and 0x50 <= head[0] <= 0x5F:
@@ -47,9 +52,8 @@ def compression_of(head: bytes) -> str:
 def expand(file: IO[bytes], compression: str, new_frame: Callable[[], Any], error: type[Exception]) -> Iterator[Frame]:
     """Decompress the members of a compressed file, one after another, from where `file` stands.
 
-    All that can be decompressed of an unfinished last frame is delivered before its EOFError; invalid data raise Damaged.
-    (The readers of ``gzip`` and ``zstandard`` either keep back what they have in hand or end a truncated file without a
-    word.)
+    Everything that can be decompressed of an unfinished last frame comes before its EOFError; invalid data raise Damaged.
+    (The readers of ``gzip`` and ``zstandard`` either hold back such data or end a truncated file without an error.)
     """
     padding = b"\0" if compression in ("gz", "xz") else b""
     offset, frame, first, data = file.tell(), None, True, b""
@@ -94,7 +98,7 @@ class _Bounded:
 
 
 def frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b"") -> Iterator[Frame]:
-    """`expand` for a key of FORMATS; for ``zst`` with the dictionary that its frames may need."""
+    """Decompress as `expand` for a key of FORMATS; for ``zst`` with the dictionary that its frames may need."""
     if compression == "gz":
         return expand(file, compression, lambda: zlib.decompressobj(31), zlib.error)
     if compression == "bz2":
@@ -129,7 +133,7 @@ def _standard(name: str, path: str) -> Any:
 
 
 class _Frames(io.RawIOBase):
-    """What `expand` yields, as a file."""
+    """The pieces that `expand` yields, as a file."""
 
     def __init__(self, frames: Iterator[Frame]) -> None:
         self._frames = frames
@@ -170,7 +174,7 @@ def packed(data: bytes, compression: str) -> bytes:
 
 @contextlib.contextmanager
 def compressing(target: IO[bytes], compression: str, path: str) -> Iterator[IO[bytes]]:
-    """A file that compresses what is written to it into `target`; equal input gives equal bytes (no name, no time)."""
+    """Give a file that compresses into `target`; equal input gives equal bytes (no name, no time)."""
     if compression == "zst":
         compressor = zstandard_module(path).ZstdCompressor(level=3, write_checksum=True)
         with compressor.stream_writer(target, closefd=False) as frame:
@@ -189,7 +193,7 @@ def compressing(target: IO[bytes], compression: str, path: str) -> Iterator[IO[b
 
 @contextlib.contextmanager
 def open_writer(path: Path, compression: str) -> Iterator[IO[bytes]]:
-    """A new file that compresses what is written to it; equal input gives equal bytes (no name, no time)."""
+    """Open a new file that compresses what is written to it, as `compressing`; empty `compression`: a plain file."""
     with path.open("xb", buffering=_BUFFER) as file:
         if compression:
             with compressing(file, compression, str(path)) as made:

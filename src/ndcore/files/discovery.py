@@ -34,27 +34,27 @@ def find(
 ) -> Inputs:
     """Find the sources that `inputs` name, in the order given; directories are walked and sorted by path.
 
-    Symbolic links to files are followed, links to directories are not (they are listed as ignored). The format of a file
-    is that of its first bytes (`recognise`); in directories what is no text is ignored. URLs are read through fsspec:
+    Symbolic links to files are followed, links to directories are not (they are listed as ignored). The first bytes of a
+    file tell its format (`recognise`); in directories files that are not text are ignored. URLs are read through fsspec:
     files, directories, and patterns.
 
     Parameters
     ----------
     inputs : sequence of str
     accept : collection of str
-        What of ndcore's own may be an input: "sketches" (files of them) and "collection" (directories); each is a source of
+        Outputs of ndcore that may be inputs: "sketches" (files of them) and "collection" (directories); each is a source of
         that kind.
     selection : Selection, optional
-        Which files of directories are read. None: all but hidden ones.
+        The files of directories to read. None: all but hidden ones.
     binary : bool
-        Whether files that are no text are documents too, as their bytes are.
+        Files that are not text are documents too: their bytes.
 
     Raises
     ------
     DocumentError
         An input does not exist or a directory cannot be listed.
     UsageError
-        An input is given twice, or lies inside another one; it is of ndcore's own and not accepted.
+        An input is given twice, or lies inside another one; or it is an output of ndcore and not accepted.
     """
     selection = Selection() if selection is None else selection
     inputs = [item for path in inputs for item in (expanded(path) if is_url(path) else [path])]
@@ -154,14 +154,14 @@ def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selectio
 
 
 def _passed_over(relative: str, selection: Selection) -> str:
-    """Why a file of a directory is not read, by its path alone; else empty."""
+    """Tell from its path why a file of a directory is not read; empty where it is read."""
     if not selection.hidden and any(part.startswith(".") for part in relative.split("/")):
         return "hidden file"
     return "" if _entered(posixpath.dirname(relative), selection) and selection.reads(relative) else _EXCLUDED
 
 
 def _entered(folder: str, selection: Selection) -> bool:
-    """Whether files are looked for in a folder: it and those that it lies in are neither excluded nor hidden."""
+    """Tell whether a folder is searched: neither it nor a folder around it is excluded or hidden."""
     parts = folder.split("/") if folder else []
     if not selection.hidden and any(part.startswith(".") for part in parts):
         return False
@@ -201,7 +201,7 @@ def _descriptions(files: list[str]) -> set[str]:
 
 
 def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
-    """Yield the relative path, and what it is if it is not read, of every file below `directory`, in no particular order.
+    """Yield (relative path, why it is not read or empty) of every file below `directory`, in no particular order.
 
     A folder that is not entered is one path.
     """
@@ -233,7 +233,7 @@ def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
 
 
 def _special(entry: os.DirEntry[str]) -> str:
-    """What a directory entry is that is neither a file nor a directory."""
+    """Name the kind of an entry that is neither a file nor a directory."""
     if entry.is_dir():
         return "link to a directory"
     mode = entry.stat().st_mode
@@ -241,5 +241,5 @@ def _special(entry: os.DirEntry[str]) -> str:
 
 
 def _dangling(entry: os.DirEntry[str]) -> bool:
-    """A link to nothing is a document that cannot be read, not something to pass over in silence."""
+    """Tell whether an entry is a link to nothing: a document that cannot be read, and must be reported."""
     return entry.is_symlink() and not os.path.exists(entry.path)

@@ -1,4 +1,4 @@
-"""What is remembered of every document while its text goes by: ids, and the fields that order or group documents."""
+"""What the first pass remembers of every document: ids, and the fields that order or group documents."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Ids:
         return (self[position] for position in range(len(self)))
 
     def repeated(self) -> int:
-        """How many documents have the id of an earlier one (1 and "1" differ). O(n log n)."""
+        """Count the documents with the id of an earlier one (1 and "1" differ). O(n log n)."""
         hashes = np.fromiter((hash((type(x), x)) for x in self), np.int64, len(self))
         order = np.argsort(hashes, kind="stable")
         same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
@@ -63,7 +63,7 @@ class Ranking:
     Attributes
     ----------
     missing : int
-        How many documents have no value.
+        Documents without a value.
     """
 
     optional, option = True, "--keep FIELD"
@@ -79,7 +79,7 @@ class Ranking:
         self.missing = 0
 
     def check(self, value: Any) -> None:
-        """Raise RecordError where `value` (None: there is none) cannot be ordered among those before it."""
+        """Raise RecordError where `value` (None: missing) cannot be ordered among the values before it."""
         if value is None:
             return
         kind = _kind(value)
@@ -98,7 +98,7 @@ class Ranking:
         self._values.append(value)
 
     def priorities(self) -> Ints:
-        """Return the rank of every document, shape (n,): the smallest is kept first, equal values have equal ones.
+        """Return the rank of every document, shape (n,): the smallest is kept first; equal values have the same rank.
 
         O(n log n). ValueError where no document has a value: there is no such field.
         """
@@ -120,9 +120,9 @@ def _kind(value: Any) -> str:
 
 
 class Grouping:
-    """Values of a field that groups documents: strings, integers, truth values or dates. `option`: who asks for it.
+    """Values of a field that groups documents: strings, integers, truth values or dates.
 
-    A document without it is none: it would be in no group.
+    Documents without the field are rejected: they would be in no group. `option` is the option that asks for the field.
     """
 
     optional = False
@@ -146,7 +146,7 @@ class Grouping:
         self._codes.append(self._table.setdefault((type(value), value), len(self._table)))
 
     def codes(self) -> Ints:
-        """Shape (n,): the number of each document's group, groups numbered in order of first appearance."""
+        """Return the number of each document's group, shape (n,); groups are numbered in order of first appearance."""
         return np.array(self._codes, np.int64)
 
 

@@ -295,7 +295,7 @@ class Documents:
                         yield len(self.ids) - 1, item
                 elif item[0] == 1 and source.kind == "object" and not source.named:
                     self._passed_over.add(index)
-                    self.ignored.append(Ignored(source.path, "JSON that is no record"))
+                    self.ignored.append(Ignored(source.path, "JSON without documents"))
                     break
                 else:
                     self._reject(index, DocumentError(source.path, *item))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class UsageError(ValueError):
-    """The command or the arguments ask for something that cannot be done; nothing has been read."""
+    """The command or its arguments ask for something impossible; nothing has been read."""
 
 
 class DocumentError(ValueError):
-    """A document that cannot be read.
+    """A document cannot be read.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Sources as byte streams with one interface, compressed or not: lines or all at once, damage reported."""
+"""Read the file of a source, compressed or not, by lines or all at once; damage becomes a DocumentError."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Source
 
-LONGEST = 1 << 30  # bytes that a compressed document may have
+LONGEST = 1 << 30  # bytes of a document when decompressed
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
 
 
 class _Counted(io.FileIO):
-    """A file that counts the bytes read of it in its source."""
+    """A file that counts in its source the bytes that were read."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source.location, "rb")
@@ -31,27 +31,27 @@ class _Counted(io.FileIO):
 
 
 def open_counted(source: Source) -> io.BufferedReader:
-    """Open the file of `source` as it is stored; ``source.seen`` counts what is read of it. Raises OSError."""
+    """Open the file of `source` as it is stored; ``source.seen`` counts the bytes read. Raises OSError."""
     return io.BufferedReader(_Counted(source), _PACKED if source.stored else _BUFFER)
 
 
 @contextlib.contextmanager
 def open_reader(source: Source) -> Iterator[io.BufferedReader]:
-    """The decompressed bytes of `source`, buffered. Raises OSError and DocumentError."""
+    """Open `source` to read its decompressed bytes. Raises OSError and DocumentError."""
     with open_counted(source) as file:
         yield decompressed(file, source.stored, source.path) if source.stored else file
 
 
 @contextlib.contextmanager
 def reading(source: Source, number: Callable[[], int] | None = None, what: str = "") -> Iterator[io.BufferedReader]:
-    """`open_reader`, with DocumentErrors for what goes wrong while its file is read.
+    """Open `source` as `open_reader`; errors while it is read become DocumentErrors.
 
     Parameters
     ----------
     number : callable or None
         Returns the number of the record that is being read; None for a file that is one document.
     what : str
-        What cannot be read then.
+        The part that is lost at an error, for messages.
     """
     rest = f"; {what} on cannot be read" if number else ""
     try:

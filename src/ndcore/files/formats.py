@@ -1,4 +1,4 @@
-"""Formats of files, known by their first bytes, and by their names where the bytes leave it open."""
+"""Recognise the format of a file by its first bytes, and by its name where the bytes leave it open."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ndcore.files.byte_order_mark import other_encoding, without_mark
 from ndcore.files.compression import FORMATS, Damaged, compression_of, decompressed
 from ndcore.files.errors import DocumentError
 
-HEAD = 1 << 13  # decompressed bytes that are looked at
-_LONGEST_HEAD = 1 << 20  # compressed bytes that may be needed for them (a block of bzip2 has 900,000); of a line of JSON
+HEAD = 1 << 13  # decompressed bytes that are examined
+_LONGEST_HEAD = 1 << 20  # compressed bytes that may be needed for them (a block of bzip2 has 900,000), or a line of JSON
 _KINDS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -37,7 +37,7 @@ DELIMITERS = {"csv": b",", "tsv": b"\t"}
 RECORDS = ("jsonl", "json", "object", *DELIMITERS, *COLUMNAR)  # kinds of records with fields of any name
 
 _CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  # of those that texts and terminals use
-_CONTROLS_AMONG = 32  # binary where more than one byte in so many is one of them
+_CONTROLS_AMONG = 32  # a file is binary where more than one byte in 32 is a control character
 _HTML = re.compile(rb"(?:<\?xml[^>]*>)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL)
 _ARRAY = re.compile(rb"\[\s*(?:[{\]]|\Z)")
 _WARC = re.compile(rb"[\r\n]*WARC/\d\.\d+\r?\n")
@@ -123,7 +123,7 @@ UNKNOWN = "binary data"
 
 
 class Format(NamedTuple):
-    """What a file is.
+    """The format of a file.
 
     Attributes
     ----------
@@ -133,11 +133,11 @@ class Format(NamedTuple):
     compression : str
         Empty or a key of `FORMATS`.
     encoding : str
-        Of text, where a byte order mark tells another than UTF-8.
+        The encoding of text where a byte order mark names another than UTF-8.
     problem : str
         Why it cannot be read, where the first bytes tell; else empty.
     binary : str
-        What it seems to be, where that is no text; else empty.
+        What it seems to be, if it is not text; else empty.
     """
 
     kind: str
@@ -148,7 +148,7 @@ class Format(NamedTuple):
 
 
 def of_name(name: str) -> tuple[str, str]:
-    """Return the kind (empty where the suffix tells none) and the compression that a file name stands for.
+    """Return the kind (empty for an unknown suffix) and the compression that a file name says.
 
     >>> of_name("a.JSONL.gz"), of_name("a.txt.xz"), of_name("README")
     (('jsonl', 'gz'), ('', 'xz'), ('', ''))
@@ -160,7 +160,7 @@ def of_name(name: str) -> tuple[str, str]:
 
 
 def renamed(name: str, kind: str, compression: str) -> str:
-    """Return the name that a file has when its kind and its compression are these.
+    """Return the name of a file with its suffix changed to this kind and compression.
 
     >>> renamed("a.jsonl.gz", "csv", "gz"), renamed("stdin.jsonl", "archive", "gz"), renamed("b.warc.gz", "json", "")
     ('a.csv.gz', 'stdin.warc.gz', 'b.json')
@@ -174,15 +174,15 @@ def renamed(name: str, kind: str, compression: str) -> str:
 def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
     """Return the format of a file called `name` by what it begins with.
 
-    A few KiB are read, up to 1 MiB of compressed data and of the first line of ``.json``. An empty file is what its name
-    says. What is said of damaged data is left to who reads them.
+    A few KiB are read, up to 1 MiB of compressed data and of the first line of ``.json``. An empty file has the format that
+    its name says. Damaged data are reported when they are read.
 
     Parameters
     ----------
     file : binary file
-        At its beginning; it is sought.
+        At its beginning, and seekable.
     default : str
-        The kind where neither name nor bytes tell one.
+        The kind where neither name nor bytes tell it.
     """
     named, ending = of_name(name)
     raw = file.read(HEAD)
@@ -209,7 +209,7 @@ def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
 
 
 def _beginning(file: IO[bytes], compression: str, count: int) -> bytes | None:
-    """Return the first decompressed bytes, as far as there are; None where there are none to be had."""
+    """Return the first `count` decompressed bytes, or fewer; None where nothing can be decompressed."""
     file.seek(0)
     if not compression:
         return file.read(count)
@@ -224,7 +224,7 @@ def _beginning(file: IO[bytes], compression: str, count: int) -> bytes | None:
 
 
 def _content(name: str, head: bytes, default: str) -> Format:
-    """The format of decompressed data; "object" where it takes more of them to tell lines of JSON from one object."""
+    """Recognise decompressed data; "object" where more are needed to tell lines of JSON from one object."""
     kind, _ = of_name(name)
     if head.startswith(b"PAR1"):
         return Format("parquet")
@@ -251,7 +251,7 @@ def _content(name: str, head: bytes, default: str) -> Format:
 
 
 def _text(name: str, kind: str, head: bytes, default: str) -> Format:
-    """Of text whose name says JSON or nothing. A name without a suffix leaves it to the bytes."""
+    """Recognise text whose name says JSON or nothing. Without a suffix the bytes decide."""
     body = without_mark(head).lstrip(b" \t\r\n")
     if not kind and default == "text" and PurePosixPath(_stem(name)).suffix:
         return Format("text")
@@ -271,17 +271,17 @@ def _text(name: str, kind: str, head: bytes, default: str) -> Format:
     if not body:
         return Format("jsonl")
     begins = body[:20].decode("utf-8", "replace")
-    return Format("json", "", "", f"no JSON: it begins with {begins!r}, not with {{ or [", "no JSON, whatever its name says")
+    return Format("json", "", "", f"not JSON: it begins with {begins!r}, not with {{ or [", "not JSON, despite its name")
 
 
 def _stem(name: str) -> str:
-    """`name` without the ending of a compression."""
+    """Return `name` without the suffix of a compression."""
     stem, _, ending = name.rpartition(".")
     return stem if stem and ending.lower() in FORMATS else name
 
 
 def _lines_or_object(head: bytes, named: str) -> str:
-    """Whether what begins with an object is JSONL, JSON that spans lines, or text (of a name that says nothing)."""
+    """Tell JSONL, JSON that spans lines, and text (where the name says nothing) apart, all beginning with an object."""
     first, newline, rest = without_mark(head).lstrip(b" \t\r\n").partition(b"\n")
     try:
         whole = isinstance(json.loads(first), dict)
@@ -293,7 +293,7 @@ def _lines_or_object(head: bytes, named: str) -> str:
 
 
 def _is_arrow_stream(head: bytes) -> bool:
-    """Whether an Arrow IPC stream begins here: a continuation mark, a plausible length, and a flatbuffer."""
+    """Tell whether an Arrow IPC stream begins here: a continuation mark, a plausible length, and a flatbuffer."""
     if head[:4] != b"\xff\xff\xff\xff" or len(head) < 16:
         return False
     length, root = int.from_bytes(head[4:8], "little"), int.from_bytes(head[8:12], "little")
@@ -301,7 +301,7 @@ def _is_arrow_stream(head: bytes) -> bool:
 
 
 def _binary(head: bytes) -> str:
-    """What a file seems to be, if its first bytes are those of a known format that is no text; else empty."""
+    """Name the format that the first bytes of a file belong to, if it is known and not text; else return an empty string."""
     for offset, magic, name in _SIGNATURES:
         if head.startswith(magic, offset) and (magic not in _PROSE or _unknown(head)):
             return _zipped(head) if name == "ZIP archive" else name
@@ -336,14 +336,14 @@ def _zipped(head: bytes) -> str:
 
 
 def _unknown(head: bytes) -> str:
-    """UNKNOWN where the bytes are not those of a text: a NUL, or many other control characters."""
+    """Return UNKNOWN where the bytes are not text: a NUL, or many other control characters; else an empty string."""
     part = head[:HEAD]
     controls = len(part) - len(part.translate(None, _CONTROLS))
     return UNKNOWN if b"\0" in part or controls * _CONTROLS_AMONG > len(part) else ""
 
 
 def _refusal(binary: str) -> str:
-    """The reason why a binary file is not read, and what to do."""
+    """Say why a binary file is not read, and what to do."""
     if binary == UNKNOWN:
         return "not text: NUL bytes (as UTF-16 has), or many other control characters, begin it; convert it to UTF-8"
     if "archive" in binary or "package" in binary:

@@ -1,4 +1,8 @@
-"""Text of web pages: which encoding, which characters, and the text of HTML as resiliparse extracts it."""
+"""The text of HTML, as resiliparse extracts it, and the encoding of web pages.
+
+HTML Living Standard, https://html.spec.whatwg.org; Encoding Standard, https://encoding.spec.whatwg.org. Nothing is refused:
+bytes that are not in the encoding found become U+FFFD.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,16 @@ _SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030"}  # what
 
 
 def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Extracted]:
-    """The function from (HTML, charset that its sender named or None) to its text.
+    """Return a function from (HTML, charset that its sender named or None) to the text.
 
-    Main content without a word (of `Shingling`) is none: the text is that of the whole page then, and says so.
+    Where the main content has no word (of `Shingling`), the text is the whole page, marked by ``fell_back``.
 
     Parameters
     ----------
     path : str
-        What messages call the file that needs it.
+        The file to read, for messages.
     part : {"page", "main"}
-        The whole page, or what resiliparse takes for its main content.
+        The whole page, or its main content in the view of resiliparse.
 
     Raises
     ------
@@ -52,16 +56,16 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Ext
 
 
 def decoded_html(data: bytes, charset: str | None) -> str:
-    """Characters of HTML; what is not in the encoding found becomes U+FFFD.
+    """Decode HTML; bytes that are not in the encoding found become U+FFFD.
 
     A byte order mark decides, then `charset`, then whether the bytes are UTF-8, then the ``meta`` element, then statistics.
-    (Browsers ask ``meta`` before; pages in UTF-8 that call themselves something else would be read wrongly.)
+    (Browsers ask ``meta`` earlier; they misread pages in UTF-8 that name another encoding.)
     """
     return _decoded(data, _encoding(data, charset, True))
 
 
 def decoded_text(data: bytes, charset: str | None) -> str | bytes:
-    """Plain text by the rules of `decoded_html`, ``meta`` apart: UTF-8 as it is, anything else decoded."""
+    """Decode plain text as `decoded_html` does, without ``meta``; UTF-8 is returned as it is."""
     encoding = _encoding(data, charset, False)
     return data if encoding == "utf-8" else Extracted.of(_decoded(data, encoding), data)
 
@@ -81,7 +85,7 @@ def _encoding(data: bytes, charset: str | None, is_html: bool) -> str:
 
 
 def is_utf8(data: bytes) -> bool:
-    """Whether all of `data` is well-formed UTF-8."""
+    """Tell whether all of `data` is well-formed UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,8 @@
-"""A JSON array, or JSON objects one after another, cut into elements as they stand in the file."""
+"""A JSON array, or JSON objects one after another, cut into elements as they stand in the file.
+
+RFC 8259, *The JavaScript Object Notation (JSON) Data Interchange Format*. Refused are files in which the brackets or commas
+between elements are wrong, from there on; elements longer than 256 MiB. `json_records` checks the elements themselves.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import reading
 from ndcore.files.sources import Source
 
-LONGEST = 256 << 20  # bytes of an element, or between two, that are held in memory
+LONGEST = 256 << 20  # bytes in memory of an element, or between two
 _CHUNK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -27,15 +31,15 @@ _SCALAR = re.compile(_STRING + rb"(?=[\s,\]])|[^\s,\]\[{}\"]++(?=[\s,\]])", re.D
 class Elements:
     """The elements of a file: its array, or its objects with blanks between them.
 
-    Brackets outside of strings are counted, nothing is parsed: an element may be no valid JSON, and what is kept can be
-    written without a change. Linear in the size of the file; memory is bounded by the longest element.
+    Brackets outside of strings are counted, nothing is parsed: an element need not be valid JSON, and kept elements are
+    written unchanged. Linear in the size of the file; memory is bounded by the longest element.
 
     Attributes
     ----------
     opening : bytes
-        What stands before the first element, once it has been read.
+        The bytes before the first element, once it has been read.
     closing : bytes
-        What follows the last one, once they have been read; what ends an array that is damaged.
+        The bytes after the last element, once it has been read; for a damaged array the bracket that ends it.
     """
 
     def __init__(self, source: Source) -> None:
@@ -48,34 +52,34 @@ class Elements:
         Raises
         ------
         DocumentError
-            The file cannot be read, is damaged, or is no such JSON; `number` is the element that could not be read.
+            The file cannot be read, is damaged, or is neither of the two; `number` is the element that could not be read.
         """
         self._number = 0
         with reading(self._source, lambda: self._number + 1, "elements from this one") as stream:
-            tape = _Tape(stream, self._fail)
-            before = tape.take(UTF8) + tape.blanks()
-            is_array = tape.peek() == b"["
+            buffer = _Buffer(stream, self._fail)
+            before = buffer.take(UTF8) + buffer.blanks()
+            is_array = buffer.peek() == b"["
             if is_array:
                 self.opening, self.closing = b"[", b"]\n"
-                before += tape.take(b"[") + tape.blanks()
-            while tape.peek() and not (is_array and tape.peek() == b"]"):
+                before += buffer.take(b"[") + buffer.blanks()
+            while buffer.peek() and not (is_array and buffer.peek() == b"]"):
                 if is_array and self._number:
-                    before += tape.take(b",") or self._fail("no comma stands after the element before it")
-                    before += tape.blanks()
-                if not is_array and tape.peek() != b"{":
+                    before += buffer.take(b",") or self._fail("no comma stands after the element before it")
+                    before += buffer.blanks()
+                if not is_array and buffer.peek() != b"{":
                     self._fail("no JSON object begins here")
-                element = tape.value()
+                element = buffer.value()
                 self._number += 1
                 self.opening = before if self._number == 1 else self.opening
                 yield self._number, before, element
-                while is_array and (flat := tape.flat()):  # most elements, by one match each
+                while is_array and (flat := buffer.flat()):  # most elements, by one match each
                     self._number += 1
                     yield self._number, *flat
-                before = tape.blanks()
+                before = buffer.blanks()
             if is_array:
-                before += tape.take(b"]") or self._fail("the file ends before the array does")
-                before += tape.blanks()
-                if tape.peek():
+                before += buffer.take(b"]") or self._fail("the file ends before the array does")
+                before += buffer.blanks()
+                if buffer.peek():
                     self._fail("something follows the end of the array")
             if not self._number:
                 self.opening = b""
@@ -86,8 +90,8 @@ class Elements:
         raise DocumentError(self._source.path, self._number + 1, f"invalid JSON: {reason}; {rest}")
 
 
-class _Tape:
-    """A buffer over what has not been passed of a stream. `fail` raises."""
+class _Buffer:
+    """The part of a stream that has been read and not yet passed. `fail` raises."""
 
     def __init__(self, stream: io.BufferedReader, fail: Callable[[str], NoReturn]) -> None:
         self._stream, self._fail = stream, fail
@@ -96,7 +100,7 @@ class _Tape:
         self._at = 0
 
     def _fill(self) -> bool:
-        """Read about as much again as is in the buffer, so that what is looked at again stays linear."""
+        """Read about as much as the buffer has, so that examining it repeatedly stays linear."""
         del self._buffer[: self._at]
         self._at = 0
         if len(self._buffer) > LONGEST:
@@ -117,20 +121,20 @@ class _Tape:
         return passed
 
     def peek(self) -> bytes:
-        """The next byte, empty at the end."""
+        """Return the next byte, empty at the end."""
         if self._at == len(self._buffer):
             self._fill()
         return bytes(self._buffer[self._at : self._at + 1])
 
     def take(self, expected: bytes) -> bytes:
-        """Pass over `expected`, which is returned; nothing where something else stands."""
+        """Pass over `expected` and return it; return nothing where something else stands."""
         while len(self._buffer) - self._at < len(expected) and self._fill():
             pass
         found = self._buffer.startswith(expected, self._at)
         return self._pass(self._at + len(expected)) if found else b""
 
     def blanks(self) -> bytes:
-        """Pass over white space, which is returned."""
+        """Pass over white space and return it."""
         passed = b""
         while True:
             match = _BLANKS.match(self._buffer, self._at)
@@ -142,7 +146,7 @@ class _Tape:
                 self._fail(f"more than {LONGEST >> 20} MiB of white space")
 
     def flat(self) -> tuple[bytes, bytes] | None:
-        """Pass over a comma and an object without brackets in it, which are returned, where all of both is at hand."""
+        """Pass over a comma and an object without brackets in it, and return both, if they are in the buffer."""
         match = _NEXT_FLAT.match(self._buffer, self._at)
         if match is None:
             return None
@@ -150,7 +154,7 @@ class _Tape:
         return match[1], match[2]
 
     def value(self) -> bytes:
-        """Pass over a value, which is returned: balanced brackets, or what ends before a comma or bracket."""
+        """Pass over a value and return it: balanced brackets, or all before a comma or bracket."""
         nested = self.peek() in (b"{", b"[")
         depth, end = 0, 0
         while True:

@@ -194,7 +194,7 @@ def _fields_of(record: Any) -> str:
 
 
 def _suggestion(record: dict[str, Any]) -> str:
-    """Suggest the longest string of a record, which is most likely its text, if it is more than a word."""
+    """Propose the longest string of a record, which is most likely its text, if it is more than a word."""
     strings = [(len(value), name) for name, value in _strings(record, "", 3) if " " in value.strip()]
     return f"; use --text-field {max(strings)[1]}" if strings else ""
 

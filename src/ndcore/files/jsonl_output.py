@@ -1,7 +1,8 @@
-"""Documents as lines of JSON, for standard output: ``ndcore dedup -o -``.
+"""Documents as JSON Lines (https://jsonlines.org) on standard output: ``ndcore dedup -o -``.
 
-A record of JSON stays as it is, on one line. A row of a table or of a columnar file is an object of its columns. Any other
-document, which has no fields, is ``{"id": ..., "text": ...}``.
+A record of JSON stays as it is, on one line. A row of a table or of a file of columns becomes an object of its columns. Any
+other document, which has no fields, becomes ``{"id": ..., "text": ...}``. Refused are tables with two columns of one name,
+and values that JSON does not have.
 """
 
 from __future__ import annotations
@@ -46,19 +47,19 @@ def write_lines(
     wanted : bool array, shape (n,)
         Along the documents.
     annotation : callable or None
-        From a position to what the field ``ndcore`` of its line holds.
+        From a position to the value of the field ``ndcore`` in its line.
     report : Progress
         Gets ("writing", documents gone through, n).
 
     Returns
     -------
     int
-        Documents whose bytes are not UTF-8: in their lines U+FFFD stands for what is none.
+        Documents whose bytes are not UTF-8; U+FFFD replaces the invalid ones.
 
     Raises
     ------
     DocumentError
-        A file is no longer what was read, or a row holds what JSON cannot.
+        A file has changed, or a row holds a value that JSON does not have.
     """
     repaired = 0
     for index, source in enumerate(documents.sources):
@@ -78,7 +79,7 @@ def write_lines(
 
 
 def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
-    """Write a line ``{"id": ...}`` for each id: all that is known of a document of which only the sketch is at hand."""
+    """Write a line ``{"id": ...}`` for each id, for documents of which only the sketch is known."""
     for ident in ids:
         file.write(to_json({"id": ident}) + b"\n")
 
@@ -151,7 +152,7 @@ def _check_names(source: Source, names: list[str], annotation: Annotation | None
 
 
 def _row(source: Source, number: int, record: dict[str, Any]) -> bytes:
-    """A row as JSON: dates and times in the form of ISO 8601, durations in seconds, decimals as strings, nan as null."""
+    """Encode a row as JSON: dates and times as in ISO 8601, durations in seconds, decimals as strings, nan as null."""
     try:
         try:
             return to_json(record, default=_value)
@@ -162,7 +163,7 @@ def _row(source: Source, number: int, record: dict[str, Any]) -> bytes:
 
 
 def _nothing(name: str) -> None:
-    """What stands for nan, Infinity and -Infinity."""
+    """Replace nan, Infinity and -Infinity by null."""
 
 
 def _value(value: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ndcore.files import columnar
-from ndcore.files.archive_stream import Tape
+from ndcore.files.archive_stream import ArchiveStream
 from ndcore.files.archived_pages import Page, examine
 from ndcore.files.compression import open_writer, packed
 from ndcore.files.documents import Documents
@@ -101,7 +101,7 @@ def _write_archive(documents: Documents, index: int, kept: npt.NDArray[np.bool_]
     positions = iter(documents.span(index))
     with target.open("xb", buffering=_COPY) as file, Path(source.location).open("rb") as original:
         if source.stored == source.compression:
-            _copy_range(original, file, 0, Tape(original, source.stored, source.path).first)
+            _copy_range(original, file, 0, ArchiveStream(original, source.stored, source.path).first)
         for entry in entries(source):
             if documents.is_rejected(index, entry.number):
                 continue

@@ -1,4 +1,4 @@
-"""What ndcore wrote itself: it is never taken for text."""
+"""Recognise the outputs of ndcore itself: collections, directories, sketches and indexes are never read as texts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _WHAT = {
 
 
 def own_kind(path: str) -> str | None:
-    """Return what of ndcore's a file or directory is: "collection", "output", the kind of a container, or None.
+    """Return the kind of output of ndcore at `path`: "collection", "output", the kind of a container, or None.
 
-    CorruptFile where a file begins like one of ndcore's and is damaged.
+    CorruptFile where a file begins like a container of ndcore and is damaged.
     """
     place = Path(path)
     if place.is_dir():
@@ -34,14 +34,14 @@ def own_kind(path: str) -> str | None:
 
 
 def own_directory(place: Path, names: Collection[str]) -> str | None:
-    """Return "collection" or "output" where a directory that has entries of these names is one, or None."""
+    """Return "collection" or "output" if a directory, which has entries with these names, is one; else None."""
     if DESCRIPTION in names and is_collection(place):
         return COLLECTION
     return OUTPUT if SUMMARY in names and is_output(place) else None
 
 
 def is_output(place: Path) -> bool:
-    """Whether ``ndcore dedup`` wrote the directory."""
+    """Tell whether ``ndcore dedup`` wrote the directory."""
     try:
         with (place / SUMMARY).open("rb") as file:
             return begins_output(file.read(64))
@@ -50,19 +50,19 @@ def is_output(place: Path) -> bool:
 
 
 def begins_output(head: bytes) -> bool:
-    """Whether a summary that begins so is that of an output of ``ndcore dedup``."""
+    """Tell whether a ``summary.json`` that begins with `head` comes from ``ndcore dedup``."""
     return b'"ndcore"' in head[:64]
 
 
 def own_remote(name: str, head: bytes) -> str | None:
-    """Return `own_directory` of one elsewhere, by the name and the beginning of a file in it."""
+    """Return `own_directory` of a remote directory, by the name and the beginning of a file in it."""
     if name == DESCRIPTION and begins_collection(head):
         return COLLECTION
     return OUTPUT if name == SUMMARY and begins_output(head) else None
 
 
 def is_own_file(path: str) -> bool:
-    """Whether a file has the name of one that ndcore writes, and begins like one."""
+    """Tell whether a file has a suffix of ndcore, and begins like its containers."""
     if not path.lower().endswith(_SUFFIXES):
         return False
     try:
@@ -73,7 +73,7 @@ def is_own_file(path: str) -> bool:
 
 
 def refuse_own(path: str, accept: Collection[str] = ()) -> str | None:
-    """Return `own_kind` where it is accepted or None; else raise UsageError, which says what to do with it."""
+    """Return `own_kind` if it is None or accepted; else raise a UsageError that says what to do with the file."""
     kind = own_kind(path)
     if kind is None or kind in accept:
         return kind

@@ -1,4 +1,4 @@
-"""One check of the path of an output, before anything is read: every command writes where this says that it may."""
+"""Check the paths of outputs before anything is read: every command writes only where these checks allow it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def check_output(
     Parameters
     ----------
     path : str
-        As the user gave it.
+        The path as the user gave it.
     what : str
-        What would be written, as a noun without article: "index", "file of sketches".
+        The output as a noun without article: "index", "file of sketches".
     overwrite : bool
-        Whether a file, or a folder, that is there may be replaced.
+        An existing file or folder may be replaced.
     ours : callable, optional
-        Whether what is there is of the same kind: nothing else is replaced. None: any file is.
+        Tells whether the existing file is of the same kind: nothing else is replaced. None: any file is.
     folder : bool
         The output is a folder.
     inputs : iterable of str
-        Files and folders that are read: the output is none of them, and in none of them.
+        Files and folders that are read: the output must not be one of them, or lie in one.
 
     Raises
     ------
@@ -64,8 +64,8 @@ def check_output(
         if folder and (place.is_symlink() or not place.is_dir()):
             raise UsageError(f"the output {path} exists and is not a directory; give another name")
         if ours is not None and not (folder and not any(place.iterdir())) and not ours(place):
-            raise UsageError(f"the output {path} exists and is no {what}; --overwrite replaces only such: give another "
-                             "name, or remove it yourself")
+            raise UsageError(f"the output {path} exists and is not {_article(what)} {what}; --overwrite replaces nothing "
+                             "else: give another name, or remove it yourself")
     for other in inputs:
         if other != STDIN and place.resolve().is_relative_to(Path(other).resolve()):
             raise UsageError(f"the output {path} lies in the input {other}; name a place that is not read next time")

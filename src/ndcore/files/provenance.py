@@ -1,4 +1,4 @@
-"""Where documents stand: file, line, and of archives the offset and the date."""
+"""Where documents come from: file, line, and in archives the offset and the date of capture."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Place(NamedTuple):
     Attributes
     ----------
     file : str
-        As the user named it, or the directory that it was found in.
+        The path as the user named it, or below the directory that the user named.
     line : int or None
         Line, row or record, counted from 1; None for a file that is one document.
     offset : int or None
         First byte of a record of an archive in its file; None where compression does not keep records apart.
     date : datetime or None
-        Of a record of an archive.
+        Date of capture, of a record of an archive.
     """
 
     file: str
@@ -42,16 +42,16 @@ class Place(NamedTuple):
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def own_id(self, ident: str | int, label: str | None = None) -> str | int | None:
-        """Return the id of the document that stands here, None where it was made of the file and the line.
+        """Return the id of the document that stands here, None where it was made from the file and the line.
 
-        `label`: what ids of the file are made of; None where that is not known, but that it ends the name of the file.
+        `label` is the part of such an id before the line; None where all that is known is that it ends the path.
         """
         if label is None:
             return None if f"/{self}".endswith(f"/{ident}") else ident
         return None if ident == (label if self.line is None else f"{label}:{self.line}") else ident
 
     def fields(self, prefix: str = "") -> dict[str, Any]:
-        """Return what JSON says of it; offset and date where there are any."""
+        """Return the place as fields for JSON; offset and date only where there are any."""
         found: dict[str, Any] = {f"{prefix}file": self.file, f"{prefix}line": self.line}
         if self.offset is not None:
             found[f"{prefix}offset"] = self.offset
@@ -61,7 +61,7 @@ class Place(NamedTuple):
 
 
 class Places:
-    """Lines of documents in 8 bytes each; of collections with archives, offsets and dates in 16 more."""
+    """The places of documents, 8 bytes each for lines; with archives 16 more for offsets and dates."""
 
     def __init__(self) -> None:
         self._lines, self._offsets, self._dates = array("q"), array("q"), array("q")
@@ -77,16 +77,15 @@ class Places:
         self._lines.append(_NONE if line is None else line)
 
     def place(self, position: int, file: str) -> Place:
-        """Return where a document stands, its file given."""
+        """Return where a document stands; the caller knows its file."""
         date = _at(self._dates, position)
         return Place(
             file, _at(self._lines, position), _at(self._offsets, position),
             None if date is None else _EPOCH + date * _MICROSECOND,
         )
 
-
     def saved(self, files: Sequence[str], counts: NDArray[np.int64]) -> SavedPlaces:
-        """Return the places as they can be stored, `counts` documents of each of the files after one another."""
+        """Return the places for storage; the documents of each file stand together, `counts` of them."""
         n = len(self._lines)
         arrays: dict[str, NDArray[Any]] = {
             "file": np.repeat(np.arange(len(files), dtype=np.uint32), counts), "line": np.array(self._lines, np.int64),
@@ -111,7 +110,7 @@ class SavedPlaces:
     Raises
     ------
     CorruptFile
-        They do not fit together.
+        Header and arrays do not fit together.
     """
 
     def __init__(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n: int) -> None:
@@ -131,16 +130,16 @@ class SavedPlaces:
 
     @property
     def of_archives(self) -> bool:
-        """Whether some have an offset or a date."""
+        """Some places have an offset or a date."""
         return "offset" in self.arrays or "date" in self.arrays
 
     @classmethod
     def unknown(cls, n: int) -> SavedPlaces:
-        """Return those of n documents whose places are not known."""
+        """Return the places of n documents as not known."""
         return cls({"files": []}, {"file": np.full(n, _NOWHERE, np.uint32), "line": np.full(n, _NONE)}, n)
 
     def followed_by(self, others: SavedPlaces) -> SavedPlaces:
-        """Return these places and others after them."""
+        """Return these places followed by others."""
         later, shift = others.arrays["file"], len(self.header["files"])
         shifted = np.where(later == _NOWHERE, np.uint32(_NOWHERE), later + np.uint32(shift)).astype(np.uint32)
         arrays = {"file": np.concatenate([self.arrays["file"], shifted])}
@@ -151,7 +150,7 @@ class SavedPlaces:
         return SavedPlaces({"files": self.header["files"] + others.header["files"]}, arrays, self.n + others.n)
 
     def place(self, position: int) -> Place | None:
-        """Return where a document stands, None where that is not known. CorruptFile for a date that is none."""
+        """Return where a document stands, None where it is not known. CorruptFile for an impossible date."""
         file = int(self.arrays["file"][position])
         if file == _NOWHERE:
             return None

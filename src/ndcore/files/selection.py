@@ -1,4 +1,4 @@
-"""Which files of a directory are read: patterns of names, and hidden files."""
+"""Choose the files of directories that are read: patterns of names, and hidden files."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ class Selection:
     Parameters
     ----------
     include, exclude : sequences of str
-        Patterns (below). With `include` only files that match one of them are read; what matches `exclude` is not.
+        Patterns (below). With `include` only files that match one of them are read; files that match `exclude` are not.
     hidden : bool
-        Read files and folders whose name begins with a dot, too.
+        Also read files and folders whose name begins with a dot.
 
     Notes
     -----
-    Patterns are those of ``.gitignore``, on the path below the directory that was named, with ``/`` between names: ``*`` and
-    ``?`` stand for characters other than ``/``, ``[a-z]`` for one of these, ``[!a-z]`` for another one, ``**`` for any
-    number of folders. A pattern without ``/`` may match at any depth, one with it matches from the beginning. A match of
-    a folder is one of everything in it; a pattern that ends in ``/`` matches folders alone. Case counts.
+    Patterns work as in ``.gitignore`` (https://git-scm.com/docs/gitignore), on the path below the directory that was named,
+    with ``/`` between names: ``*`` and ``?`` match characters other than ``/``, ``[a-z]`` one of these, ``[!a-z]`` any other
+    one, ``**`` any number of folders. A pattern without ``/`` may match at any depth; one with it matches from the
+    beginning. A pattern that matches a folder matches everything in it; one that ends in ``/`` matches only folders. Case
+    matters.
 
     Three forms of ``.gitignore`` are not supported: ``!`` before a pattern and a backslash before a character are plain
     characters, and classes as ``[[:alpha:]]`` are refused.
@@ -41,11 +42,11 @@ class Selection:
         self._used: set[str] = set()
 
     def enters(self, folder: str) -> bool:
-        """Whether to look for files in a folder."""
+        """Tell whether to search a folder."""
         return not self._matches(self._exclude, f"{folder}/")
 
     def reads(self, file: str) -> bool:
-        """Whether to read a file, of a folder that was entered."""
+        """Tell whether to read a file in a folder that is searched."""
         included = self._matches(self._include, file) or not self._include
         return included and not self._matches(self._exclude, file)
 
@@ -55,15 +56,15 @@ class Selection:
         return bool(matching)
 
     def checked(self, inputs: Sequence[str]) -> list[str]:
-        """Return the patterns of `exclude` that matched nothing in these inputs, which have been walked.
+        """Return the patterns of `exclude` that matched nothing in these inputs, which have been searched.
 
-        UsageError where a pattern of `include` did not, or where no input is a directory.
+        UsageError where a pattern of `include` matched nothing, or where no input is a directory.
         """
         if (self._include or self._exclude) and not any(Path(path).is_dir() or is_remote(path) for path in inputs):
             raise UsageError("--include and --exclude choose among the files of directories, and no input is a directory")
         for text in self._include:
             if text not in self._used:
-                raise UsageError(f"--include {text} matches no file of {', '.join(inputs)}; patterns are those of "
+                raise UsageError(f"--include {text} matches no file of {', '.join(inputs)}; patterns work as in "
                                  ".gitignore, on the path below the input")
         return [text for text in self._exclude if text not in self._used]
 
@@ -73,7 +74,7 @@ def _patterns(texts: Sequence[str], option: str) -> dict[str, re.Pattern[str]]:
         raise TypeError(f"{option} is a list of patterns, got the str {texts!r}")
     for text in texts:
         if not text.strip("/"):
-            raise UsageError(f"--{option} {text!r} is no pattern; *.txt, drafts/ and docs/**/*.md are some")
+            raise UsageError(f"--{option} {text!r} is not a pattern; examples are *.txt, drafts/ and docs/**/*.md")
     try:
         return {text: re.compile(_expression(text), re.DOTALL) for text in texts}
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""A private work directory, and streams copied into it so that they can be read again."""
+"""Copy streams and remote files into a private directory, so that they can be read again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class WorkDirectory:
         self._files = 0
 
     def new_file(self, suffix: str) -> str:
-        """Path of a file that does not exist yet."""
+        """Return the path of a file that does not exist yet."""
         if self._path is None:
             self._path = tempfile.mkdtemp(prefix="ndcore-")
         self._files += 1
@@ -49,15 +49,14 @@ class WorkDirectory:
 def copy_stream(source: Source, work: WorkDirectory) -> None:
     """Copy the stream or the remote file of `source` into `work`, and point ``source.location`` at the copy.
 
-    What a stream is, is noted: of remote files it is known before.
-
-    Sources that are files already are left alone. A compressed stream is copied as it is; others are compressed, but for
-    Parquet and Arrow, which are read at any place.
+    The format of a stream is recognised here; the format of a remote file is known before. Sources with a file already are
+    left alone. A compressed stream is copied as it is; others are compressed, except Parquet and Arrow, which need random
+    access.
 
     Raises
     ------
     DocumentError
-        The stream cannot be read, is no document, or the copy cannot be written.
+        The stream cannot be read or is not a document, or the copy cannot be written.
     """
     if source.location or source.problem:
         return
@@ -97,7 +96,7 @@ def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
 
 
 def _beginning(stream: Iterator[bytes]) -> bytes:
-    """Enough of a stream to know what it is."""
+    """Read enough of a stream to recognise its format."""
     head: list[bytes] = []
     while sum(map(len, head)) < _CHUNK and (more := next(stream, b"")):
         head.append(more)
@@ -106,7 +105,7 @@ def _beginning(stream: Iterator[bytes]) -> bytes:
 
 @contextlib.contextmanager
 def _packing(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
-    """`target`, or what compresses into it, fast."""
+    """Give `target`, or a file that compresses into it, fast."""
     if packed:
         with gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as file:
             yield file  # type: ignore[misc]
@@ -142,7 +141,7 @@ def _has_fileno() -> bool:
 
 
 def read_whole(path: str) -> bytes:
-    """The bytes of one text document: a file, or a stream read to its end.
+    """Return the bytes of one text document: a file, or a stream read to its end.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""Tables for other programs: Parquet, CSV or lines of JSON, written in batches, and under their name when they are whole."""
+"""Tables for other programs, written in batches; a table gets its name only when it is complete.
+
+Formats: Parquet (https://parquet.apache.org), CSV (RFC 4180), JSON Lines (https://jsonlines.org).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ Kind = Literal["id", "string", "integer", "number", "truth", "time"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `kind` is what its values are, besides None. An id is an int of 64 bits or a str."""
+    """A column: `kind` is the type of its values, besides None. An id is an int of 64 bits or a str."""
 
     name: str
     kind: Kind
@@ -35,7 +38,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns, and rows of as many values, which can be gone through once. Ids are all int, or all str."""
+    """Columns, and rows with a value for each, which can be iterated once. Ids are all int, or all str."""
 
     columns: list[Column]
     rows: Iterable[tuple[Any, ...]]
@@ -43,22 +46,21 @@ class Table:
 
 
 class TableFile:
-    """A file that a table will be written to, checked before there is one.
+    """A file for a table, whose path is checked before there is a table.
 
-    Use it in a ``with`` block: `write`, then `commit`. Left without `commit`, there is nothing under the name that was not
-    there before.
+    Use it in a ``with`` block: `write`, then `commit`. Left without `commit`, the file does not change.
 
     Parameters
     ----------
     path : str
         Its suffix, .parquet, .csv or .jsonl, is the format.
     overwrite, inputs
-        As of `check_output`.
+        As in `check_output`.
 
     Raises
     ------
     UsageError
-        The path cannot be written to, its suffix is another one, or pyarrow is missing for Parquet.
+        The path cannot be written to, its suffix is not a format, or pyarrow is missing for Parquet.
     """
 
     def __init__(self, path: str, overwrite: bool = False, inputs: Iterable[str] = ()) -> None:
@@ -79,7 +81,7 @@ class TableFile:
         self._new.unlink(missing_ok=True)
 
     def write(self, table: Table) -> int:
-        """Write all rows beside the final name, and return how many. Memory: 2^15 rows."""
+        """Write all rows beside the final name, and return their number. Memory: 2^15 rows."""
         with naming(self.path, inside=self._new):
             return self._write(table)
 
@@ -98,7 +100,7 @@ class TableFile:
 
 
 def write_json_lines(file: IO[bytes], table: Table) -> int:
-    """Write each row as an object on a line, and return how many."""
+    """Write each row as an object on a line, and return the number of rows."""
     names, count = [column.name for column in table.columns], 0
     for row in table.rows:
         file.write(to_json(dict(zip(names, map(_plain, row), strict=True))) + b"\n")
@@ -107,7 +109,7 @@ def write_json_lines(file: IO[bytes], table: Table) -> int:
 
 
 def _write_csv(file: IO[str], table: Table) -> int:
-    """RFC 4180 with a header, a missing value being empty."""
+    """Write CSV with a header; missing values are empty."""
     writer, count = csv.writer(file), 0
     writer.writerow([column.name for column in table.columns])
     for row in table.rows:
@@ -151,7 +153,7 @@ def _in_csv(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A time in the form of ISO 8601; anything else as it is."""
+    """Convert a time to ISO 8601; leave anything else as it is."""
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
     return value

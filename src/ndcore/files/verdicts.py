@@ -1,4 +1,4 @@
-"""What was decided about each document, with ids instead of positions."""
+"""The result of ``near_duplicates`` in the terms of the user: ids and places of documents instead of positions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Result(Protocol):
 
 
 class Cluster(NamedTuple):
-    """A representative with those that it stands for. `lowest`: their least resemblance to it; None without shingles."""
+    """A representative and the documents that it stands for. `lowest`: smallest resemblance to it; None without shingles."""
 
     representative: int
     against: bool
@@ -45,11 +45,11 @@ class Verdicts:
     ----------
     result : NearDuplicates
     ids, against : sequences of ids
-        Of the texts and of the documents of ``against=`` (empty without).
+        Ids of the texts, and of the documents of ``against=`` (empty without).
     sketched, against_sketched : bool
-        Whether only sketches were at hand, so that resemblances are estimates.
+        Only sketches were given, so that resemblances are estimates.
     place, against_place : callable or None
-        From a position to the Place of a document; None where only sketches are at hand.
+        From a position to the Place of a document; None where only sketches were given.
 
     Attributes
     ----------
@@ -79,18 +79,18 @@ class Verdicts:
         return len(self.labels)
 
     def name(self, position: int) -> str | int:
-        """Id of a document; positions from n on are those of ``against``."""
+        """Return the id of a document; positions from n on belong to ``against``."""
         n = len(self.labels)
         return self.ids[position] if position < n else self.against[position - n]
 
     def place(self, position: int, prefix: str = "") -> dict[str, Any]:
-        """Return the fields of the place of a document, where it is known; positions as of `name`."""
+        """Return the fields of the place of a document, where it is known; positions as in `name`."""
         n = len(self.labels)
         known, inside = (self._place, position) if position < n else (self._against_place, position - n)
         return {} if known is None else known(inside).fields(prefix)
 
     def line(self, position: int) -> dict[str, Any]:
-        """Return what ``clusters.jsonl`` says of one document."""
+        """Return the line of ``clusters.jsonl`` on one document."""
         return {"id": self.name(position), **self.place(position), **self.describe(position)}
 
     def describe(self, position: int) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Verdicts:
         return found
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
-        """Dropped documents of each class among the positions of a range; of versions only where there are any."""
+        """Count the dropped documents of each class among positions `start` to `stop`; versions only where there are any."""
         names, numbers = np.unique(self.classes[start:stop], return_counts=True)
         found = dict(zip([str(name) for name in names], numbers.tolist(), strict=True))
         return {name: found.get(name, 0) for name in CLASSES if name != "version" or name in found}
@@ -121,7 +121,7 @@ class Verdicts:
         return [self._cluster(label, duplicates) for label, duplicates in largest_clusters(self.labels, limit)]
 
     def clusters(self) -> int:
-        """How many representatives stand for more than themselves."""
+        """Count the representatives that stand for other documents."""
         return len(np.unique(self.labels[~self.kept]))
 
     def _cluster(self, label: int, members: npt.NDArray[np.int64]) -> Cluster:

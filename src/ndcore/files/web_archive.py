@@ -1,6 +1,8 @@
-"""WARC and ARC files as records: where each is, its headers and its content; what is broken is said and passed over.
+"""WARC and ARC files as records, with their offset, headers and content.
 
-WARC: ISO 28500:2017. ARC: Burner and Kahle, *Arc File Format*, 1996, versions 1 and 2.
+WARC: ISO 28500:2017, *WARC file format*, https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/.
+ARC: Burner and Kahle, *Arc File Format*, 1996, versions 1 and 2, https://archive.org/web/researcher/ArcFileFormat.php.
+Broken records are reported and passed over, not refused: reading goes on at the next record.
 """
 
 from __future__ import annotations
@@ -11,13 +13,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from ndcore.files.archive_stream import Tape
+from ndcore.files.archive_stream import ArchiveStream
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import open_counted
 from ndcore.files.html_text import is_utf8
 from ndcore.files.sources import Source
 
-LONGEST = 256 << 20  # bytes of a record that is held in memory
+LONGEST = 256 << 20  # bytes of a record in memory
 _HEAD = 1 << 16
 _PEEK = 1 << 12
 _WARC_LEAST = 32
@@ -32,12 +34,12 @@ _ARC_BEGIN, _ARC_NEXT = re.compile(_ARC_LINE), re.compile(rb"(?<=\n)" + _ARC_LIN
 
 
 class Head(NamedTuple):
-    """What stands before the content of a record.
+    """The headers before the content of a record.
 
     Attributes
     ----------
     kind : str
-        The WARC-Type in lower case; of ARC files ``response``, or ``warcinfo`` for the version block.
+        The WARC-Type in lower case; in ARC files ``response``, or ``warcinfo`` for the version block.
     media : str
         Content-Type of the block, parameters included; ``application/http`` where HTTP headers come first.
     fields : object with ``get(name) -> str or None``
@@ -58,20 +60,20 @@ class Entry(NamedTuple):
     Attributes
     ----------
     number : int
-        Counted from 1, whatever is broken included.
+        Counted from 1, broken places included.
     place : str
-        Where it is, for messages.
+        Where it stands, for messages.
     head : Head or None
-        None where it is broken.
+        None for a broken place.
     content : bytes
-        The whole block, or its beginning where it is longer than what is held.
+        The whole block, or its beginning if it is longer than LONGEST.
     problem : str or None
         What is broken.
     span : (int, int) or None
-        The bytes in the file that are this record and nothing else, line ends after it included; None where compression
+        Offsets in the file between which this record stands alone, line ends after it included; None where compression
         does not keep records apart.
     around : (bytes, bytes)
-        The head and the line ends after the content, as they stand there.
+        The head and the line ends after the content, as they stand in the file.
     """
 
     number: int
@@ -83,42 +85,42 @@ class Entry(NamedTuple):
     around: tuple[bytes, bytes]
 
     def original(self) -> bytes:
-        """All bytes of a sound record. It must be held whole."""
+        """Return all bytes of a sound record whose `content` is whole."""
         return self.around[0] + self.content + self.around[1]
 
 
 class BrokenHead(ValueError):
-    """The beginning of a record that cannot be read; the message says why."""
+    """The beginning of a record cannot be read; the message says why."""
 
 
 class Format(Protocol):
-    """How records of a kind of archive begin."""
+    """The beginning of records in one kind of archive."""
 
     begin: re.Pattern[bytes]
     next: re.Pattern[bytes]
 
-    def size(self, tape: Tape) -> int:
-        """Bytes of the head at the beginning of the buffer. Raises BrokenHead."""
+    def size(self, stream: ArchiveStream) -> int:
+        """Return the length in bytes of the head at the beginning of the buffer. Raises BrokenHead."""
 
     def parse(self, data: bytes) -> Head:
-        """Raises BrokenHead."""
+        """Parse a head. Raises BrokenHead."""
 
 
 class Warc:
-    """Records with headers like those of HTTP."""
+    """Records with headers in the form of HTTP."""
 
     begin, next = _WARC_BEGIN, _WARC_NEXT
 
-    def size(self, tape: Tape) -> int:
-        tape.need(_WARC_LEAST)
-        if not _WARC_BEGIN.match(tape.buffer):
-            raise BrokenHead(tape.damage or "no WARC record begins here")
+    def size(self, stream: ArchiveStream) -> int:
+        stream.need(_WARC_LEAST)
+        if not _WARC_BEGIN.match(stream.buffer):
+            raise BrokenHead(stream.damage or "no WARC record begins here")
         while True:
-            end = _WARC_END.search(tape.buffer, 0, _HEAD)
+            end = _WARC_END.search(stream.buffer, 0, _HEAD)
             if end is not None:
                 return end.end()
-            if len(tape.buffer) >= _HEAD or not tape.fill():
-                raise BrokenHead(tape.damage or f"its headers do not end within {min(len(tape.buffer), _HEAD):,} bytes")
+            if len(stream.buffer) >= _HEAD or not stream.fill():
+                raise BrokenHead(stream.damage or f"its headers do not end within {min(len(stream.buffer), _HEAD):,} bytes")
 
     def parse(self, data: bytes) -> Head:
         fields = header_fields(data)
@@ -134,16 +136,17 @@ class Warc:
 
 
 class Arc:
-    """Records with a line of their URL, address, date, media type and length before them."""
+    """Records after a line with URL, address, date, media type and length."""
 
     begin, next = _ARC_BEGIN, _ARC_NEXT
 
-    def size(self, tape: Tape) -> int:
-        while b"\n" not in tape.buffer and len(tape.buffer) < _HEAD and tape.fill():
+    def size(self, stream: ArchiveStream) -> int:
+        while b"\n" not in stream.buffer and len(stream.buffer) < _HEAD and stream.fill():
             pass
-        line = _ARC_BEGIN.match(tape.buffer, 0, _HEAD)
+        line = _ARC_BEGIN.match(stream.buffer, 0, _HEAD)
         if line is None:
-            raise BrokenHead(tape.damage or "no ARC record begins here, with a line of URL, address, date, type and length")
+            expected = "no ARC record begins here, with a line of URL, address, date, type and length"
+            raise BrokenHead(stream.damage or expected)
         return line.end()
 
     def parse(self, data: bytes) -> Head:
@@ -159,7 +162,7 @@ class Arc:
 
 
 def header_fields(data: bytes) -> Any:
-    """The header fields after a first line (``fastwarc.warc.HeaderMap``), lines ending as they like. Raises BrokenHead."""
+    """Parse the fields after a first line to a ``fastwarc.warc.HeaderMap``; lines end in LF or CRLF. Raises BrokenHead."""
     from fastwarc.warc import HeaderMap
 
     fields = HeaderMap("utf-8" if is_utf8(data) else "latin1")
@@ -171,7 +174,7 @@ def header_fields(data: bytes) -> Any:
 
 
 def _date(text: str) -> datetime.datetime | None:
-    """A WARC-Date (any precision of ISO 8601) or the 12 or 14 digits of an ARC file, in UTC; None for anything else."""
+    """Parse a WARC-Date (ISO 8601 of any precision) or the 12 or 14 digits of an ARC file, in UTC; else return None."""
     try:
         if text.isascii() and text.isdigit():
             return datetime.datetime.strptime(text.ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=datetime.UTC)
@@ -182,11 +185,11 @@ def _date(text: str) -> datetime.datetime | None:
 
 
 def entries(source: Source, longest: int = LONGEST) -> Iterator[Entry]:
-    """Every record of an archive, in order, and every broken place.
+    """Yield every record of an archive, in order, and every broken place.
 
-    A record is broken where its head cannot be read, where its data are damaged or end too early, or where something else
-    than the next record follows it. Reading goes on at the next place where a record begins: in the data, or, where these
-    are damaged, at the next compressed member.
+    A record is broken where its head cannot be read, where its data are damaged or end too early, or where something other
+    than the next record follows it. Reading goes on where the next record begins: in the data, or, if they are damaged, in
+    the next compressed member.
 
     Raises
     ------
@@ -195,79 +198,79 @@ def entries(source: Source, longest: int = LONGEST) -> Iterator[Entry]:
     """
     try:
         with open_counted(source) as file:
-            yield from _Reader(source, Tape(file, source.stored, source.path), longest).entries()
+            yield from _Reader(source, ArchiveStream(file, source.stored, source.path), longest).entries()
     except OSError as error:
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
 class _Reader:
-    def __init__(self, source: Source, tape: Tape, longest: int) -> None:
-        self._tape, self._longest, self._number = tape, longest, 0
-        tape.skip_newlines()
-        tape.need(_PEEK)
-        named = ".arc" in source.path.lower() and not _WARC_BEGIN.match(tape.buffer)
-        self._format: Format = Arc() if named or _ARC_BEGIN.match(tape.buffer) else Warc()
+    def __init__(self, source: Source, stream: ArchiveStream, longest: int) -> None:
+        self._stream, self._longest, self._number = stream, longest, 0
+        stream.skip_newlines()
+        stream.need(_PEEK)
+        named = ".arc" in source.path.lower() and not _WARC_BEGIN.match(stream.buffer)
+        self._format: Format = Arc() if named or _ARC_BEGIN.match(stream.buffer) else Warc()
 
     def entries(self) -> Iterator[Entry]:
-        tape = self._tape
-        while tape.buffer or tape.damage is not None:
-            if tape.buffer:
+        stream = self._stream
+        while stream.buffer or stream.damage is not None:
+            if stream.buffer:
                 yield self._entry()
             else:
-                yield self._broken(self._place(), tape.damage or "")
-            tape.skip_newlines()
+                yield self._broken(self._place(), stream.damage or "")
+            stream.skip_newlines()
 
     def _place(self) -> str:
-        """Of what begins at the beginning of the buffer, which counts as a record."""
+        """Count the record at the beginning of the buffer, and describe where it stands."""
         self._number += 1
-        offset = self._tape.offset(self._tape.position)
+        offset = self._stream.offset(self._stream.position)
         if offset is None:
-            return f"the record at byte {self._tape.position:,} of the decompressed data"
+            return f"the record at byte {self._stream.position:,} of the decompressed data"
         return f"the record at byte {offset:,}"
 
     def _broken(self, place: str, problem: str) -> Entry:
-        """An entry for what cannot be read, after going to the next record."""
-        tape = self._tape
-        if not tape.seek_match(self._format.next, _HEAD):
-            tape.mend(lambda data: self._format.begin.match(data) is not None)
+        """Go to the next record, and return an entry for the broken place."""
+        stream = self._stream
+        if not stream.seek_match(self._format.next, _HEAD):
+            stream.mend(lambda data: self._format.begin.match(data) is not None)
         return Entry(self._number, place, None, b"", problem, None, (b"", b""))
 
     def _entry(self) -> Entry:
-        tape = self._tape
-        start, place = tape.offset(tape.position), self._place()
+        stream = self._stream
+        start, place = stream.offset(stream.position), self._place()
         try:
-            size = self._format.size(tape)
-            before = bytes(tape.buffer[:size])
+            size = self._format.size(stream)
+            before = bytes(stream.buffer[:size])
             head = self._format.parse(before)
         except BrokenHead as error:
             return self._broken(place, str(error))
-        tape.skip(size)
+        stream.skip(size)
         held = min(head.length, self._longest)
         problem = None
-        if not tape.need(held):
-            problem = tape.damage or f"its length is {head.length:,} bytes, but the file ends after {len(tape.buffer):,}"
+        if not stream.need(held):
+            problem = stream.damage or f"its length is {head.length:,} bytes, but the file ends after {len(stream.buffer):,}"
         elif head.length <= self._longest and not self._ends_after(held):
             problem = f"its length is {head.length:,} bytes, but no record begins there"
-        elif tape.is_invalid_from(tape.position + held):
-            problem = tape.damage
+        elif stream.is_invalid_from(stream.position + held):
+            problem = stream.damage
         if problem is not None:
             return self._broken(place, problem)
-        with memoryview(tape.buffer) as view:
+        with memoryview(stream.buffer) as view:
             content = bytes(view[:held])
-        if not tape.skip(head.length):
+        if not stream.skip(head.length):
             reason = f"its length is {head.length:,} bytes, but the file ends before; all there is was passed over"
-            return self._broken(place, tape.damage or reason)
-        after = tape.skip_newlines()
-        end = tape.end()
+            return self._broken(place, stream.damage or reason)
+        after = stream.skip_newlines()
+        end = stream.end()
         span = None if start is None or end is None else (start, end)
         return Entry(self._number, place, head, content, None, span, (before, after))
 
     def _ends_after(self, length: int) -> bool:
-        """Whether after `length` bytes, and line ends, the next record begins, nothing does, or the data end in one line."""
-        tape = self._tape
+        """Tell whether a record, the end of the data, or one last line follows after `length` bytes and line ends."""
+        stream = self._stream
         for ahead in (_PEEK, _HEAD):
-            more = tape.need(length + ahead)
-            rest = bytes(tape.buffer[length : length + ahead]).lstrip(b"\r\n")
+            more = stream.need(length + ahead)
+            rest = bytes(stream.buffer[length : length + ahead]).lstrip(b"\r\n")
             if self._format.begin.match(rest) or not rest or not (more or b"\n" in rest.rstrip(b"\r\n")):
                 return True
         return False
