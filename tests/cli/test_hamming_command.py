@@ -237,7 +237,8 @@ def test_standard_input_is_text(tmp_path, name):
 def test_an_output_that_is_no_index_is_not_replaced(files, capsys):
     folder, _ = files
     before = (folder / "f.npy").read_bytes()
-    assert "exists and is not an index" in refused(capsys, 2, "build", folder / "f.u64", "-o", folder / "f.npy", "--overwrite")
+    told = refused(capsys, 2, "build", folder / "f.u64", "-o", folder / "f.npy", "--overwrite")
+    assert "exists and is not an index" in told
     assert (folder / "f.npy").read_bytes() == before
     for _ in range(2):
         assert run("build", folder / "f.u64", "-o", folder / "new", "--overwrite", "-q") == 0

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ndcore.clusters.assignments import largest_clusters, sizes_of
+from ndcore.clusters.assignments import largest_clusters
 from ndcore.files.document_fields import Ids
 from ndcore.files.json_values import finite
 from ndcore.files.provenance import Place
@@ -26,6 +26,10 @@ class Result(Protocol):
     def classes(self) -> npt.NDArray[Any]: ...
     @property
     def resemblance(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def cluster_sizes(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]: ...
 
 
 class Cluster(NamedTuple):
@@ -71,9 +75,9 @@ class Verdicts:
         self.labels, self.classes, self.resemblance = result.labels, result.classes, result.resemblance
         self.has_against = has_against or len(against) > 0
         self._place, self._against_place = place, against_place
-        self.sizes = sizes_of(self.labels)
+        self.sizes = result.cluster_sizes
         self._sketched, self._against_sketched = sketched, against_sketched
-        self.kept: npt.NDArray[np.bool_] = self.labels == np.arange(len(self.labels))
+        self.kept = result.mask
 
     def __len__(self) -> int:
         return len(self.labels)
