@@ -60,7 +60,7 @@ def test_places(text: Any, unit: str, normalize: str | None, expected: list[Any]
 @pytest.mark.parametrize(("unit", "normalize"), KINDS)
 @given(text=st.one_of(TEXTS, BYTES, texts))
 def test_a_token_is_what_stands_in_its_place(unit: str, normalize: str | None, text: str | bytes) -> None:
-    """The slice of the text has the token, and nothing but separators is between the slices."""
+    # The slice of the text has the token, and nothing but separators is between the slices.
     tokens = reference_text.tokens(text, unit, normalize)
     places = cut(text, unit, normalize)
     assert len(places) == len(tokens)
@@ -105,7 +105,7 @@ def test_all_code_points_are_what_the_reference_says() -> None:
 
 
 def test_text_is_cut_where_the_normal_form_may_be() -> None:
-    """A boundary neither moves before nor composes with what precedes it, by the reference's own tables."""
+    # A boundary neither moves before nor composes with what precedes it, by the reference's own tables.
     seconds = {second for _, second in reference_text.COMPOSITION} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
     for c in range(0x110000):
         [first, *_] = reference_text.nfkd([reference_text.FOLD.get(c, c)])

@@ -22,7 +22,7 @@ def numbered(text: Any, found: list[nd.Passage]) -> list[tuple[Any, int]]:
 
 
 def brute_force(a: str, b: str, width: int, labelled: bool, short: str) -> list[bool]:
-    """Of every token of a, whether it is in a shingle that b has too."""
+    """Tell of every token of a whether it is in a shingle that b has too."""
     def shingles(text: str) -> list[Any]:
         plain = reference.shingles(reference_text.tokens(text), width, short)
         return list(zip(plain, reference.occurrences(plain), strict=True)) if labelled else plain

@@ -194,7 +194,7 @@ document.title = results.join(' ');
 
 @pytest.mark.slow
 def test_in_a_browser(tmp_path: Path) -> None:
-    """Pointing at a passage lights up its counterpart; so does the keyboard's focus; a click goes there."""
+    # Pointing at a passage lights up its counterpart; so does the keyboard's focus; a click goes there.
     a, b = f"one two three {HOSTILE} four five six seven", "four five six seven z one two three"
     made = page("t", fragment(a, b, nd.passages(a, b, nd.Shingling(width=3))))
     assert made.count(f"<script>{SCRIPT}</script>") == 1
@@ -209,7 +209,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "columns"), [(400, 1), (900, 2)])
 def test_columns_in_a_browser(tmp_path: Path, width: int, columns: int) -> None:
-    """On a narrow screen the columns become one, and nothing is wider than the screen."""
+    # On a narrow screen the columns become one, and nothing is wider than the screen.
     a, b = "one two three four x five six seven " * 9, "one two three four y five six seven " * 9
     made = page("t", fragment(a, b, nd.passages(a, b, nd.Shingling(width=3))))
     inner = html.escape(re.sub(r"<meta http-equiv[^>]*>", "", made))

@@ -64,7 +64,7 @@ def test_tiles_by_hand() -> None:
 
 @pytest.mark.parametrize("width", [1, 5])
 def test_hostile_texts_take_linear_work(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    """Comparisons of elements, counted: the same for each token of a text twice as long."""
+    # Comparisons of elements, counted: the same for each token of a text twice as long.
     def work(a: str, b: str) -> float:
         compared = 0
 

@@ -1,4 +1,4 @@
-"""Features beside vectors and the reference; candidates whatever the memory limit."""
+"""Features beside vectors and the reference; the same candidates for any memory limit."""
 
 from __future__ import annotations
 

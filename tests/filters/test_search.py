@@ -28,7 +28,7 @@ def shape_of(design):
 
 
 def first(shapes, costs):
-    """The rule for equal costs: fewer minima, then less need, then fewer groups."""
+    """Rank ties: fewer minima, then less need, then fewer groups."""
     least = min(costs)
     equal = [shape for shape, cost in zip(shapes, costs, strict=True) if cost <= least * (1 + 1e-9)]
     return min(equal, key=lambda shape: (shape[0] * shape[1], shape[2], shape[0]))
@@ -76,7 +76,7 @@ def test_longer_signatures_where_the_bounds_need_them():
 
 
 def exact_errors(shape, threshold):
-    """Integrals of the polynomial P, and of 1 - P, below and above the threshold, in fractions."""
+    """Integrate the polynomial P below the threshold, and 1 - P above it, in fractions."""
     groups, group_size, need = shape
     coefficients = [0] * (groups + 1)
     for i in range(need, groups + 1):
@@ -110,7 +110,7 @@ def test_errors_of_samples_are_their_means():
 
 
 def test_many_samples_are_gathered():
-    """In intervals of 1/1024: P has a second derivative below 200 there, so the mean errs by less than 200 / 8 / 1024^2."""
+    # In intervals of 1/1024: P has a second derivative below 200 there, so the mean errs by less than 200 / 8 / 1024^2.
     samples = np.random.default_rng(4).random(50_000)
     found = FilterDesign.of(6, 14, 2, threshold=0.9).errors(samples)
     passes = pass_probability(samples)

@@ -76,7 +76,7 @@ def test_midp_solves_its_equations(trials, confidence):
 
 
 def coverage(trials, p, method):
-    """Exact probability that the 95 % interval holds p."""
+    """Compute the exact probability that the 95 % interval holds p."""
     ends = [interval(x, trials, 0.95, method) for x in range(trials + 1)]
     return sum(math.comb(trials, x) * p**x * (1 - p) ** (trials - x) for x, (low, high) in enumerate(ends)
                if low <= p <= high)

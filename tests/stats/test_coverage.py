@@ -30,7 +30,7 @@ SKETCHERS = {
 
 
 def simulated(trials: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(values, offsets, resemblances, containments) of pairs of sets 2i and 2i + 1, `trials` at each of RESEMBLANCES."""
+    """Draw sets 2i and 2i + 1, `trials` at each of RESEMBLANCES: (values, offsets, resemblances, containments)."""
     rng = np.random.default_rng(seed)
     parts, sizes, true = [], [], []
     for r in np.repeat(RESEMBLANCES, trials):
@@ -75,7 +75,7 @@ def check(name: str, trials: int) -> None:
 
 
 def nearly_whole(size: int, trials: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """As `simulated`, sets of size - 10 to 1.6 times as many elements."""
+    """Draw sets as `simulated` does, of size - 10 to 1.6 times as many elements."""
     rng = np.random.default_rng(seed)
     parts, sizes, true = [], [], []
     for _ in range(trials):
@@ -99,7 +99,7 @@ def test_intervals_of_nearly_whole_sets_cover(size):
 
 
 def test_errors_of_sizes_widen_containment_by_a_fifth():
-    """Wider than with counted sizes, but not by half."""
+    # Wider than with counted sizes, but not by half.
     values, offsets, _, containments = simulated(SHORT, 2)
     widths = []
     for exact_sizes in (False, True):
@@ -114,7 +114,7 @@ def test_errors_of_sizes_widen_containment_by_a_fifth():
 
 @pytest.mark.parametrize("known", [(True, True), (True, False), (False, True), (False, False)])
 def test_containment_takes_each_size_as_it_is_known(known):
-    """One size counted and the other estimated: coverage as with both; sizes that are known by both: no error of sizes."""
+    # One size counted and the other estimated: coverage as with both; sizes that are known by both: no error of sizes.
     values, offsets, _, containments = simulated(SHORT, 4)
     counted, estimated = (nd.MinHasher(84, exact_sizes=exact).sketch_hashes(values, offsets) for exact in (True, False))
     first = np.arange(0, len(counted), 2)

@@ -19,7 +19,7 @@ SIGMA = 5.0
 
 
 def pairs_of_sets(trials: int, size: int, shared: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """(values, offsets, J): sets 2i and 2i + 1 have `size` random hashes each, `shared` of them in common."""
+    """Draw sets 2i and 2i + 1 of `size` random hashes each, `shared` of them in common: (values, offsets, J)."""
     hashes = np.random.default_rng(seed).integers(0, 2**64, (trials, 2 * size - shared), np.uint64)
     values = np.concatenate([hashes[:, :size], hashes[:, size - shared :]], axis=1).ravel()
     return values, np.arange(0, 2 * trials * size + 1, size), shared / (2 * size - shared)
@@ -51,7 +51,7 @@ SIZES = [(10, 1500), (100, 1500), (10_000, 150), pytest.param(1_000_000, 4, mark
 @pytest.mark.parametrize(("size", "trials"), SIZES)
 @pytest.mark.parametrize("part", [0.2, 0.5, 0.9])
 def test_signatures(bits, size, trials, part):
-    """Equal minima are binomial: mean J, variance J(1 − J) / num_perm (Broder 2000, §2)."""
+    # Equal minima are binomial: mean J, variance J(1 − J) / num_perm (Broder 2000, §2).
     values, offsets, j = pairs_of_sets(trials, size, round(part * size), size + bits)
     estimates = signature_estimates(nd.MinHasher(84, bits).sketch_hashes(values, offsets))
     unbiased(estimates, j, j * (1 - j) / 84)
@@ -63,8 +63,8 @@ def test_signatures(bits, size, trials, part):
 @pytest.mark.parametrize(("size", "trials"), SIZES)
 @pytest.mark.parametrize("part", [0.2, 0.9])
 def test_bottom_sketches(bits, size, trials, part):
-    """A sample of s of the union without repeats: mean J, variance J(1 − J) / s · (N − s) / (N − 1); sets that fit into
-    the sketch are known exactly."""
+    # A sample of s of the union without repeats: mean J, variance J(1 − J) / s · (N − s) / (N − 1); sets that fit into
+    # the sketch are known exactly.
     s = 64
     values, offsets, j = pairs_of_sets(trials, size, round(part * size), size + bits)
     estimates = bottom_estimates(nd.BottomSketcher(s, bits).sketch_hashes(values, offsets))
@@ -90,7 +90,7 @@ def test_the_ends_are_exact(j):
 
 
 def test_containment_of_bottom_sketches():
-    """A of 1000 in B of 3000 with 800 in common: |T∩A∩B| / |T∩A| estimates 0.8 with about s/3.2 members of A."""
+    # A of 1000 in B of 3000 with 800 in common: |T∩A∩B| / |T∩A| estimates 0.8 with about s/3.2 members of A.
     rng = np.random.default_rng(11)
     trials, estimates = 400, []
     hashes = rng.integers(0, 2**64, (trials, 3200), np.uint64)
@@ -104,7 +104,7 @@ def test_containment_of_bottom_sketches():
 
 
 def test_containment_of_signatures_with_exact_sizes():
-    """min(1, r(|A| + |B|) / ((1 + r)|A|)) is consistent, not unbiased: a second-order term of the mean is allowed for."""
+    # min(1, r(|A| + |B|) / ((1 + r)|A|)) is consistent, not unbiased: a second-order term of the mean is allowed for.
     rng = np.random.default_rng(12)
     trials, k = 300, 1024
     hashes = rng.integers(0, 2**64, (trials, 1100), np.uint64)
@@ -121,7 +121,7 @@ def test_containment_of_signatures_with_exact_sizes():
 
 @pytest.mark.parametrize("j", [1 / 9, 1 / 3, 2 / 3])
 def test_intervals_cover(j):
-    """Clopper and Pearson cover with 0.95 at least; mid-P with 0.95 on the average over j, here within 0.03."""
+    # Clopper and Pearson cover with 0.95 at least; mid-P with 0.95 on the average over j, here within 0.03.
     trials = 600
     shared = round(2 * 300 * j / (1 + j))
     values, offsets, true = pairs_of_sets(trials, 300, shared, 13)
@@ -145,10 +145,9 @@ def test_intervals_cover(j):
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize(("size", "trials"), [(1, 600), (2, 600), (10, 600), (100, 600), (10_000, 60)])
 def test_sizes_from_signatures(bits, size, trials):
-    """Relative error about 1 / sqrt(num_perm), without bias, as the docstring says, whatever the number of shingles.
-
-    Trials share their permutations but not their sets.
-    """
+    # Relative error about 1 / sqrt(num_perm), without bias, as the docstring says, for any number of shingles.
+    #
+    # Trials share their permutations but not their sets.
     values = np.random.default_rng(size).integers(0, 2**64, trials * size, np.uint64)
     sketches = nd.MinHasher(256, bits).sketch_hashes(values, np.arange(0, trials * size + 1, size))
     assert not sketches.sizes_exact.any()
@@ -161,8 +160,8 @@ def test_sizes_from_signatures(bits, size, trials):
 @pytest.mark.parametrize("bits", [32, 40, 64])
 @pytest.mark.parametrize(("size", "trials"), [(10, 20), (64, 20), (65, 600), (100, 600), (5000, 200)])
 def test_sizes_from_bottom_sketches(bits, size, trials):
-    """(s − 1) / the largest is unbiased, with relative variance at most 1 / (s − 2); sketches that are not full know the
-    number, for certain where no bits were cut off."""
+    # (s − 1) / the largest is unbiased, with relative variance at most 1 / (s − 2); sketches that are not full know the
+    # number, for certain where no bits were cut off.
     values = np.random.default_rng(size).integers(0, 2**64, trials * size, np.uint64)
     sketches = nd.BottomSketcher(64, bits).sketch_hashes(values, np.arange(0, trials * size + 1, size))
     assert sketches.sizes_exact.tolist() == [size < 64 and bits == 64] * trials
@@ -178,7 +177,7 @@ def test_sizes_from_bottom_sketches(bits, size, trials):
 
 
 def letters_changed(word_count: int, every: int) -> tuple[str, str]:
-    """A text, and the same with one letter changed in each `every`-th word."""
+    """Return a text, and the same with one letter changed in each `every`-th word."""
     words = [f"w{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{i % 7}" for i in range(word_count)]
     changed = [("v" + word[1:]) if i % every == every // 2 else word for i, word in enumerate(words)]
     return " ".join(words), " ".join(changed)
@@ -202,7 +201,7 @@ STRUCTURED = {
 @pytest.mark.parametrize("name", STRUCTURED)
 @pytest.mark.parametrize("bits", [32, 64])
 def test_signatures_of_structured_texts(name, bits):
-    """The sets stay and the permutations vary, over 300 seeds: mean J, variance J(1 − J) / num_perm."""
+    # The sets stay and the permutations vary, over 300 seeds: mean J, variance J(1 − J) / num_perm.
     first, second, sh = STRUCTURED[name]
     sets = [set(sh.fingerprints(text).tolist()) for text in (first, second)]
     j = len(sets[0] & sets[1]) / len(sets[0] | sets[1])
@@ -235,7 +234,7 @@ def test_bottom_sketches_of_structured_texts(name):
 
 @pytest.mark.parametrize("name", ["numbered lines", "zero-padded numbers", "one-letter changes", "bytes"])
 def test_bits_of_permuted_fingerprints_are_balanced(name):
-    """Every bit of π is 1 for half of the shingles, and no two bits go together: |z| < 5 and < 6 (2016 pairs)."""
+    # Every bit of π is 1 for half of the shingles, and no two bits go together: |z| < 5 and < 6 (2016 pairs).
     first, second, sh = STRUCTURED[name]
     sketches = nd.BottomSketcher(65536, 64, shingling=sh).sketch(first + "\n" + second)
     values = sketches.values
@@ -250,7 +249,7 @@ def test_bits_of_permuted_fingerprints_are_balanced(name):
 
 @pytest.mark.parametrize("bits", [32, 64])
 def test_low_bits_of_minima_and_bits_of_features_are_balanced(bits):
-    """The minima of small sets are large numbers; their low half, and the features of them, look random."""
+    # The minima of small sets are large numbers; their low half, and the features of them, look random.
     documents = [f"document {i} of many" for i in range(1500)]
     sketches = nd.MinHasher(12, bits).sketch_many(documents)
     for values, width in ((sketches.values.ravel(), bits // 2), (nd.features(sketches, 4, 3).ravel(), 64)):
@@ -259,8 +258,8 @@ def test_low_bits_of_minima_and_bits_of_features_are_balanced(bits):
 
 
 def test_permutations_are_independent_of_each_other_and_of_the_seed():
-    """Where minimum i of A and B agrees tells nothing about minimum j: 84 · 83 / 2 correlations, |z| < 6; nor do two seeds
-    agree, by whatever the same sets have in common."""
+    # Where minimum i of A and B agrees tells nothing about minimum j: 84 · 83 / 2 correlations, |z| < 6; nor do two seeds
+    # agree, by anything that the same sets have in common.
     values, offsets, j = pairs_of_sets(2500, 40, 24, 5)
     agree = []
     for seed in (1, 2):
@@ -273,7 +272,7 @@ def test_permutations_are_independent_of_each_other_and_of_the_seed():
 
 
 def test_every_parameter_changes_the_numbers():
-    """None is ignored: seed, bits, num_perm, and which of the 84 are a prefix."""
+    # None is ignored: seed, bits, num_perm, and which of the 84 are a prefix.
     values, offsets, _ = pairs_of_sets(1, 500, 250, 6)
 
     def made(*parameters):
@@ -300,7 +299,7 @@ def test_every_parameter_changes_the_numbers():
      (100, 50, (20, 4, 1)), (100, 60, (42, 2, 6))],
 )  # fmt: skip
 def test_pass_rates_of_the_filter(size, shared, shape):
-    """The share of pairs with `need` equal features is P_{k,s,r}(J), within 5 standard errors of 3000 pairs."""
+    # The share of pairs with `need` equal features is P_{k,s,r}(J), within 5 standard errors of 3000 pairs.
     groups, group_size, need = shape
     trials = 3000
     values, offsets, j = pairs_of_sets(trials, size, shared, size + shared)
@@ -315,7 +314,7 @@ def test_pass_rates_of_the_filter(size, shared, shape):
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.9])
 def test_automatic_filters_miss_what_they_say(threshold):
-    """At the threshold: at most `miss` (10^-3), by 4000 pairs of just that resemblance: at most 4 + 5 · sqrt(4) = 14."""
+    # At the threshold: at most `miss` (10^-3), by 4000 pairs of just that resemblance: at most 4 + 5 · sqrt(4) = 14.
     union = 180
     shared = round(threshold * union)
     size = (union + shared) // 2

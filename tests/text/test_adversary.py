@@ -20,20 +20,20 @@ P, Q = nd.POLYNOMIAL, gf2.TOKEN_POLYNOMIAL
 
 
 def run_of_words(p: int) -> tuple[str, str]:
-    """Two texts of five words of eight letters whose only shingle has one fingerprint mod p."""
+    """Forge two texts of five words of eight letters whose only shingle has one fingerprint mod p."""
     a, b = forged(40, lambda change: gf2.mod(change << 64, p))
     joined = [" ".join(text[i : i + 8].decode() for i in range(0, 40, 8)) for text in (a, b)]
     return joined[0], joined[1]
 
 
 def long_words(q: int) -> tuple[str, str]:
-    """Two words with one symbol mod q."""
+    """Forge two words with one symbol mod q."""
     a, b = forged(30, lambda change: gf2.mod(change, q))
     return a.decode(), b.decode()
 
 
 def windows(p: int) -> tuple[bytes, bytes]:
-    """Two strings of 16 bytes that differ by a multiple of p."""
+    """Forge two strings of 16 bytes that differ by a multiple of p."""
     a = b"sixteen bytes...".ljust(16)
     return a, (int.from_bytes(a, "big") ^ p << 40).to_bytes(16, "big")
 
@@ -47,7 +47,7 @@ def test_who_knows_p_forges_runs_of_words():
 
 
 def test_who_knows_q_forges_whole_texts():
-    """Wherever the one word stands, the other may: texts of any length, with each other token of the attacker's choice."""
+    # Wherever the one word stands, the other may: texts of any length, with each other token of the attacker's choice.
     word, twin = long_words(Q)
     assert word != twin and shingling.symbol(word.encode()) == shingling.symbol(twin.encode())
     text = "pay {0} now, or {0} will come; {0} never forgets what {0} is owed"
@@ -74,7 +74,7 @@ def test_verdicts_on_forged_texts(forge):
 
 
 def test_a_random_shingling_can_be_forged_by_who_reads_its_recipe():
-    """So recipes, and what is computed by them, are secrets too."""
+    # So recipes, and what is computed by them, are secrets too.
     sh = nd.Shingling.random(seed=9)
     assert nd.resemblance(*run_of_words(sh.recipe["polynomial"]), sh) == 1
     assert nd.resemblance(*[f"{word} x" for word in long_words(sh.recipe["token_polynomial"])], sh) == 1

@@ -28,7 +28,7 @@ fingerprint = functools.cache(lambda data: rabin.fingerprint(data, P))
 
 
 def from_hex(document: str) -> list[bytes]:
-    """A unit: any tokens at all, written as hexadecimal fields between commas ("-" is the empty one)."""
+    """Tokenise: any tokens, written as hexadecimal fields between commas ("-" is the empty one)."""
     return [b"" if field == "-" else bytes.fromhex(field) for field in document.split(",") if field]
 
 
@@ -57,7 +57,7 @@ def test_the_4_shingling_of_broder_1997_section_2(variant):
     ("width", "option_a", "option_b"), [(1, 70 / 100, 60 / 100), (2, 1 / 2, 1 / 2), (3, 30 / 100, 3 / 7)]
 )
 def test_the_percentages_of_broder_1997_section_2(variant, width, option_a, option_b):
-    """70, 50, 30 % under option A and 60, 50, 42.85 % under option B."""
+    # 70, 50, 30 % under option A and 60, 50, 42.85 % under option B.
     assert nd.resemblance(ROSE, FLOWER, nd.Shingling(width=width, labelled=True)) == option_a
     assert nd.resemblance(ROSE, FLOWER, nd.Shingling(width=width)) == option_b
     assert nd.jaccard is nd.resemblance
@@ -133,11 +133,11 @@ def test_vectors_of_bytes(vectors, same_as, variant):
 
 
 def test_labels_of_vectors(vectors, variant):
-    """Labels of a fingerprint that repeats: a document of one token again and again has the vector's label rule."""
+    # Labels of a fingerprint that repeats: a document of one token again and again has the vector's label rule.
     [f] = nd.Shingling(width=1).fingerprints("x").tolist()
     found = nd.Shingling(width=1, labelled=True).fingerprints("x " * 300).tolist()
     assert found == [shingling.label(f, k) for k in range(1, 301)]
-    for case in vectors("shingling")["labels"]:  # and the rule is that of the vectors
+    for case in vectors("shingling")["labels"]:  # and the vectors have the same rule
         assert hex(shingling.label(int(case["f"], 16), case["occurrence"])) == case["value"]
 
 
@@ -191,7 +191,7 @@ def test_exact_measures_as_the_reference(variant, a, b, width, labelled):
 
 @pytest.mark.parametrize("width", [*range(1, 12), 16, 17, 31, 32, 33])
 def test_every_number_of_symbols(variant, width):
-    """Windows of every width, for every number of them up to some blocks of each form; symbols of all 64 bits."""
+    # Windows of every width, for every number of them up to some blocks of each form; symbols of all 64 bits.
     outputs = splitmix64(width)
     tokens = [(next(outputs) | 1 << 63).to_bytes(8, "big") for _ in range(width + 70)]
     symbols = [int.from_bytes(token, "big") for token in tokens]
@@ -204,7 +204,7 @@ def test_every_number_of_symbols(variant, width):
 
 @pytest.mark.parametrize("token", ["ff" * 8, "01" + "00" * 7, "80" + "00" * 7, "00", "-"])
 def test_extreme_symbols(variant, token):
-    """Documents of one token again and again; the windows are all alike."""
+    # Documents of one token again and again; the windows are all alike.
     raw = b"" if token == "-" else bytes.fromhex(token)
     for width in (1, 2, 3, 5, 8, 9):
         [expected] = set(shingling.of_tokens([raw] * width, width))
@@ -213,7 +213,7 @@ def test_extreme_symbols(variant, token):
 
 @pytest.mark.parametrize("width", [1, 2, 5, 1023, 1024, 1025, 1500])
 def test_seams_between_blocks_of_1024_symbols(variant, width):
-    """No window is lost, doubled or mixed at a seam. The expected value of a window is that of its symbols alone."""
+    # No window is lost, doubled or mixed at a seam. A window is expected to have the fingerprint of its symbols alone.
     words = [f"t{i * 7919 % 100003}" for i in range(2060 + width)]
     window = nd.Shingling(width=width, short="skip")
     for n in (0, width - 1, width, 1023, 1024, 1025, 1024 + width - 2, 1024 + width - 1, 1024 + width, 2048 + width):

@@ -13,7 +13,7 @@ Stemmer = pytest.importorskip("Stemmer")
 
 
 def test_tokens():
-    """The example of the Snowball page on English: all of these have the stem "consist"."""
+    # The example of the Snowball page on English: all of these have the stem "consist".
     sh = nd.Shingling(unit=stemmed("english"), width=2)
     assert sh.tokens("CONSIST consisted, consistency; consistent_consistently consisting consists.") == [b"consist"] * 7
     assert nd.resemblance("The connections, connected", "the CONNECTION connects!", sh) == 1.0

@@ -19,7 +19,7 @@ P, Q = nd.POLYNOMIAL, gf2.TOKEN_POLYNOMIAL
 
 
 def digests(documents: list[str | bytes], sh: nd.Shingling) -> list[bytes]:
-    """Canonical digests."""
+    """Return canonical digests."""
     return [row[16:].tobytes() for row in nd.near_duplicates(documents, shingling=sh).sketches.digests]
 
 
@@ -65,7 +65,7 @@ def test_as_the_reference(documents, normalize):
 
 @pytest.mark.parametrize("n", [1022, 1023, 1024, 1025, 1026, 5000])
 def test_seams_between_blocks(n):
-    """Blocks of nothing but stop words, and of none, and in between."""
+    # Blocks of nothing but stop words, and of none, and in between.
     sh, plain = nd.Shingling(width=3, stop_words=["the", "themselves"]), nd.Shingling(width=3)
     for pattern in (["the"] * n, ["the"] * n + ["x", "y", "z", "u"], ["x", "y"] + ["themselves"] * n + ["z", "u"],
                     ["the" if i % 3 else f"w{i}" for i in range(n)], [f"w{i}" for i in range(n)] + ["the"]):  # fmt: skip
@@ -75,7 +75,7 @@ def test_seams_between_blocks(n):
 
 
 def test_a_word_that_only_has_the_symbol_of_a_stop_word_stays():
-    """Forged by who knows Q: equal symbols, other bytes."""
+    # Forged by who knows Q: equal symbols, other bytes.
     word, twin = (text.decode() for text in forged(30, lambda change: gf2.mod(change, Q)))
     assert shingling.symbol(word.encode()) == shingling.symbol(twin.encode())
     sh = nd.Shingling(stop_words=[word])
