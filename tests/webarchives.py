@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from ndcore.cli.main import main
+from ndcore.files.discovery import find
+from ndcore.files.documents import Documents
+from ndcore.files.web_archive import Entry, entries
 
 LOREM = re.findall(
     r"\w+", "the quick brown fox jumps over the lazy dog while seven wizards quietly boil a large pot of vegetable soup"
@@ -53,7 +60,7 @@ def arc(url: str, content: bytes, media: str = "text/html", length: str | None =
 
 
 def save(path: Path, records: list[bytes], compress: str = "") -> str:
-    """A file of the records, each compressed by itself if at all."""
+    """Write a file of the records, each compressed by itself if at all."""
     packed = PACKED[compress]
     path.write_bytes(b"".join(map(packed, records)))
     return str(path)
@@ -62,4 +69,37 @@ def save(path: Path, records: list[bytes], compress: str = "") -> str:
 def _zstd(data: bytes) -> bytes:
     made: bytes = pytest.importorskip("zstandard").ZstdCompressor().compress(data)
     return made
+
+
 PACKED = {"": bytes, "gz": gz, "zst": _zstd, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+ARC_INFO = arc("filedesc://t.arc", b"1 0 Tests\nURL IP-address Archive-date Content-type Archive-length\n", "text/plain")
+
+
+def everything(path: str, **options: Any) -> Documents:
+    """Read the documents of a file twice: the same each time."""
+    with Documents([path], on_error="skip", **options) as documents:
+        first = [text for batch in documents.batches() for text in batch]
+        assert [text for batch in documents.batches() for text in batch] == first
+    documents.found = first  # type: ignore[attr-defined]
+    return documents
+
+
+def texts(path: str, **options: Any) -> list[str | bytes]:
+    found: list[str | bytes] = everything(path, **options).found  # type: ignore[attr-defined]
+    return found
+
+
+def read_entries(path: str, **options: Any) -> list[Entry]:
+    return list(entries(find([path]).sources[0], **options))
+
+
+def run(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def dedup(tmp_path: Path, path: str, *options: str) -> tuple[bytes, dict[str, Any]]:
+    out = tmp_path / "out"
+    assert run("dedup", path, "-o", out, "-q", "--overwrite", *options) == 0
+    return (out / "kept" / Path(path).name).read_bytes(), json.loads((out / "summary.json").read_text())

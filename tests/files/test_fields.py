@@ -195,7 +195,7 @@ def test_a_group_is_needed(tmp_path, capsys):
 
 
 def test_cells_of_tables(tmp_path, capsys):
-    """A missing column, and an empty cell, are no value; several columns are one text."""
+    """Read tables with a missing column and an empty cell, both without a value, and several columns as one text."""
     text = "one two three four five six seven"
     (tmp_path / "in").mkdir()
     (tmp_path / "in/a.csv").write_text(f"id,title,text\nz,T,{text}\n")

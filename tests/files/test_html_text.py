@@ -161,7 +161,7 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 
 
 def test_articles_that_people_marked() -> None:
-    """Whole pages have nearly all of what people took for the article; main content has less besides it."""
+    """Check that whole pages have nearly all of what people took for the article; main content has less besides it."""
     folder = Path(os.environ.get("NDCORE_DATA", ""), "web_pages_a")
     if not os.environ.get("NDCORE_DATA") or not folder.is_dir():
         pytest.skip("NDCORE_DATA is not set, or has no web_pages_a")
@@ -182,7 +182,7 @@ BARE = b"<html><body><script>%s</script></body></html>"
 
 
 def bare(count: int) -> list[bytes]:
-    """Different pages without text, the last of which is a copy of the first."""
+    """Make different pages without text; the last is a copy of the first."""
     return [*(BARE % str(i).encode() for i in range(count - 1)), BARE % b"0"]
 
 
@@ -191,7 +191,7 @@ def write_jsonl(path: Path, pages: list[bytes]) -> None:
 
 
 def write_warc(path: Path, pages: list[bytes]) -> None:
-    """Responses, every second one chunked: what is equal are the payloads, not their codings."""
+    """Write responses, every second one chunked: the payloads are equal, not their codings."""
     records = []
     for i, data in enumerate(pages):
         coding = b""
@@ -210,7 +210,7 @@ def counts(output: Path) -> Any:
 
 @pytest.mark.parametrize("kind", ["files", "jsonl", "warc"])
 def test_pages_without_text_are_equal_to_the_byte_or_different(tmp_path: Path, kind: str) -> None:
-    """By dedup, by saved sketches on either side, and by cluster."""
+    """Compare them by dedup, by saved sketches on either side, and by cluster."""
     pages, source = bare(6), tmp_path / {"files": "in", "jsonl": "in.jsonl", "warc": "in.warc"}[kind]
     if kind == "files":
         source.mkdir()
@@ -256,7 +256,7 @@ def test_texts_without_words_in_two_encodings(tmp_path: Path) -> None:
 
 
 def test_a_page_whose_bytes_are_a_text_is_not_that_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page has no text; the text, the same bytes, has words."""
+    """Compare a page without text and a text with words, which have the same bytes."""
     (tmp_path / "in").mkdir()
     for name in ("in/a.html", "in/b.txt"):
         (tmp_path / name).write_bytes(BARE % b"var x")
@@ -270,7 +270,7 @@ def test_a_page_whose_bytes_are_a_text_is_not_that_text(tmp_path: Path, capsys: 
 
 
 def test_main_content_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole page is read, said and counted; by every command."""
+    """Run every command: the whole page is read, reported and counted."""
     menu = b"<html><body><nav><ul><li>%s</li></ul></nav></body></html>"
     listed = [menu % word for word in (b"one two", b"three", b"one two")]
     for data in listed:
@@ -301,7 +301,7 @@ def main_text(data: bytes) -> str:
 
 
 def test_plain_text_in_another_encoding_keeps_its_bytes() -> None:
-    """Two sequences that are not in the encoding give the same replacement characters, and no words."""
+    """Compare two sequences that are not in the encoding give the same replacement characters, and no words."""
     found = [decoded_text(data, "euc-jp") for data in (b"!\xfe\xff", b"!\xfd\xff")]
     assert found[0] == found[1]
     assert ndcore.near_duplicates(found).labels.tolist() == [0, 1]

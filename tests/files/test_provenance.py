@@ -25,21 +25,21 @@ def clusters(output: Path) -> list[dict[str, Any]]:
 
 
 def compared(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """What ndcore compare says as JSON."""
+    """Return the answer of ndcore compare as JSON."""
     capsys.readouterr()
     assert run("compare", *arguments, "--json") == 0
     return json.loads(capsys.readouterr().out)
 
 
 def example(out: str) -> list[str]:
-    """The arguments of the example that a run prints."""
+    """Return the arguments of the example that a run prints."""
     [line] = [line for line in out.splitlines() if line.startswith("Look at a pair with: ndcore compare ")]
     return shlex.split(line.partition(" compare ")[2])
 
 
 @pytest.mark.parametrize("compress", ["", "gz"])
 def test_one_url_captured_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str], compress: str) -> None:
-    """File, record, offset and date tell the captures apart; the offset is that of the record in the file."""
+    """Tell the captures apart by file, record, offset and date; the offset is the one of the record in the file."""
     pytest.importorskip("fastwarc")
     records = [INFO, response(1), response(2), response(1).replace(b"2024-05-01", b"2024-06-02")]
     path = tmp_path / f"a b.warc{'.gz' if compress else ''}"
@@ -77,7 +77,7 @@ def test_an_archive_without_dates_and_one_compressed_as_a_whole(tmp_path: Path) 
 
 
 def test_repeated_and_missing_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a directory, blank lines and rejected lines between; by the line in the file."""
+    """Look into a directory, with blank lines and rejected lines between; by the line in the file."""
     (tmp_path / "in" / "sub").mkdir(parents=True)
     rows = [{"id": "x", "text": text(1)}, {"text": text(2)}, {"id": "x", "text": text(1, 1)}]
     (tmp_path / "in" / "a.jsonl").write_bytes(b"\n" + jsonl(rows[:1]) + b"{}\n" + jsonl(rows[1:]))

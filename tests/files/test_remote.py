@@ -127,7 +127,7 @@ def test_refusals(tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_inputs_of_two_groups_that_overlap_where_a_pattern_is_expanded(
     against: str, tmp_path: Path, store: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Else every document would be dropped for itself."""
+    """Refuse them: every document would be dropped for itself."""
     store.pipe({"/q/a.jsonl": LINES, "/q/b.jsonl": LINES})
     assert main(["dedup", "memory://q/*.jsonl", "--against", against, "-o", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err

@@ -130,7 +130,7 @@ def test_patterns_that_do_nothing(tmp_path, capsys):
 
 @pytest.fixture
 def written(tmp_path):
-    """Everything that ndcore writes, below one directory with a text."""
+    """Write everything that ndcore writes below one directory with a text."""
     texts_below(tmp_path, "in/a.txt", "in/b.txt")
     place = tmp_path / "all"
     place.mkdir()

@@ -25,7 +25,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The rows of a table of any format; of CSV, strings."""
+    """Read the rows of a table in any format; values of CSV are strings."""
     if path.suffix == ".jsonl":
         return lines(path)
     if path.suffix == ".csv":
@@ -142,7 +142,7 @@ COLUMNS = ["id", "file", "line", "cluster", "representative", "representative_fi
 def test_collections_know_where_their_documents_stand(
     tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One that extends another knows both, one of its sketches too; and one that saved sketches extend, what it knew."""
+    """Ask collections that extend another one, also with its saved sketches: they know all places that it knew."""
 
     def table(*words: object) -> list[dict[str, Any]]:
         assert run("cluster", *words, "-q", "--threshold", "0.8") == 0
@@ -216,7 +216,7 @@ def test_forged_places_are_refused(tmp_path: Path, corpus: Path, capsys: pytest.
 def test_where_tables_may_be(
     tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everything is checked before anything is read, and a run that fails leaves no table."""
+    """Check everything before anything is read, and a run that fails leaves no table."""
     out = tmp_path / "out"
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_bytes(jsonl(ROWS))

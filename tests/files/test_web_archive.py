@@ -1,14 +1,11 @@
-"""Web archives: framing, payloads, what is no document, what is broken, and what ndcore dedup writes of them."""
+"""WARC and ARC files: framing, compression, and what is broken."""
 
 from __future__ import annotations
 
 import datetime
-import gzip
 import json
 import os
 import shutil
-import sys
-import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,45 +13,33 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from webarchives import INFO, PACKED, REQUEST, _zstd, arc, gz, html, http, response, save, warc, words
+from webarchives import (
+    ARC_INFO,
+    INFO,
+    PACKED,
+    REQUEST,
+    arc,
+    dedup,
+    everything,
+    gz,
+    html,
+    http,
+    read_entries,
+    response,
+    run,
+    save,
+    texts,
+    warc,
+    words,
+)
 
 from ndcore.cli.main import main
-from ndcore.files.discovery import find
-from ndcore.files.document_fields import Grouping, Ranking
+from ndcore.files.document_fields import Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import of_name
-from ndcore.files.web_archive import Entry, entries
 
 pytest.importorskip("fastwarc", reason="the extra web is not installed")
-
-
-ARC_INFO = arc("filedesc://t.arc", b"1 0 Tests\nURL IP-address Archive-date Content-type Archive-length\n", "text/plain")
-
-
-def everything(path: str, **options: Any) -> Documents:
-    """The documents of a file, read twice: the same each time."""
-    with Documents([path], on_error="skip", **options) as documents:
-        first = [text for batch in documents.batches() for text in batch]
-        assert [text for batch in documents.batches() for text in batch] == first
-    documents.found = first  # type: ignore[attr-defined]
-    return documents
-
-
-def texts(path: str, **options: Any) -> list[str | bytes]:
-    found: list[str | bytes] = everything(path, **options).found  # type: ignore[attr-defined]
-    return found
-
-
-def read_entries(path: str, **options: Any) -> list[Entry]:
-    return list(entries(find([path]).sources[0], **options))
-
-
-def run(*arguments: object) -> int:
-    return main([str(argument) for argument in arguments])
-
-
-# ---- formats
 
 
 @pytest.mark.parametrize("compress", ["", "gz", "zst", "bz2", "xz"])
@@ -142,137 +127,6 @@ def test_ids_of_wget_and_records_without_url(tmp_path: Path) -> None:
     assert found.kinds(0) == {"resource of the crawler": 1}
 
 
-# ---- payloads
-
-
-def chunked(body: bytes) -> bytes:
-    return b"5\r\n" + body[:5] + b"\r\n" + f"{len(body) - 5:x};x=y\r\n".encode() + body[5:] + b"\r\n0\r\n\r\n"
-
-
-def raw_deflate(data: bytes) -> bytes:
-    stream = zlib.compressobj(wbits=-15)
-    return stream.compress(data) + stream.flush()
-
-
-CODINGS: dict[str, Any] = {
-    "gzip": gz,
-    "x-gzip": gz,
-    "deflate": zlib.compress,
-    "Deflate": raw_deflate,
-    "br": lambda data: pytest.importorskip("brotli").compress(data),
-    "zstd": _zstd,
-    "identity": bytes,
-    "gzip, deflate": lambda data: zlib.compress(gz(data)),
-}
-
-
-@pytest.mark.parametrize("transfer", [False, True])
-@pytest.mark.parametrize("coding", CODINGS)
-def test_codings(tmp_path: Path, coding: str, transfer: bool) -> None:
-    body = CODINGS[coding](html(words(1)))
-    headers = {"Content-Encoding": coding} | ({"Transfer-Encoding": "chunked"} if transfer else {})
-    content = http(chunked(body) if transfer else body, **headers)
-    path = save(tmp_path / "a.warc", [warc("response", content, "http://example.org/", Content_Type="application/http")])
-    found = everything(path)
-    assert found.found == [words(1)]  # type: ignore[attr-defined]
-    assert found.decoded_already == 0
-
-
-@pytest.mark.parametrize("headers", [{"Content-Encoding": name} for name in ("gzip", "br", "deflate", "zstd")]
-                         + [{"Transfer-Encoding": "chunked"}])
-def test_payloads_that_were_decoded_already(tmp_path: Path, headers: dict[str, str]) -> None:
-    found = everything(save(tmp_path / "a.warc", [response(1, **headers), response(2)]))
-    assert found.found == [words(1), words(2)]  # type: ignore[attr-defined]
-    assert found.decoded_already == 1
-
-
-DAMAGED_PAYLOADS: dict[str, tuple[bytes, dict[str, str]]] = {
-    "its gzip coding is damaged": (gz(html(words(1)))[:-12], {"Content-Encoding": "gzip"}),
-    "its zstd coding is damaged": (b"\x28\xb5\x2f\xfd12345", {"Content-Encoding": "zstd"}),
-    "its br coding is damaged": (b"\xff\xff\xff\xff", {"Content-Encoding": "br"}),
-    "its deflate coding is damaged": (zlib.compress(html(words(1)))[:-12], {"Content-Encoding": "deflate"}),
-    "its chunked coding is damaged": (chunked(html(words(1)))[:-20], {"Transfer-Encoding": "chunked"}),
-    "its coding 'compress' is not one of chunked, gzip": (b"abc", {"Content-Encoding": "compress"}),
-}
-
-
-@pytest.mark.parametrize("reason", DAMAGED_PAYLOADS)
-def test_payloads_that_cannot_be_decoded(tmp_path: Path, reason: str) -> None:
-    if "zstd" in reason:
-        pytest.importorskip("zstandard")
-    body, headers = DAMAGED_PAYLOADS[reason]
-    broken = warc("response", http(body, **headers), "http://example.org/", Content_Type="application/http")
-    found = everything(save(tmp_path / "a.warc", [INFO, broken, response(2)]))
-    assert found.found == [words(2)]  # type: ignore[attr-defined]
-    [rejected] = found.rejected
-    assert rejected.number == 2
-    assert rejected.reason.startswith(f"the record at byte {len(INFO):,}: {reason}")
-
-
-def test_a_payload_that_the_crawler_cut_short(tmp_path: Path) -> None:
-    body = gz(html(" ".join(map(words, range(3000)))))
-    content = http(body[: len(body) // 2], **{"Content-Encoding": "gzip"})
-    for cut in (True, False):
-        headers = {"WARC-Truncated": "length"} if cut else {}
-        record = warc("response", content, "http://example.org/", Content_Type="application/http", **headers)
-        found = texts(save(tmp_path / "a.warc", [record]))
-        assert [str(text)[: len(words(0))] for text in found] == [words(0)] * cut
-
-
-@pytest.mark.parametrize(
-    ("record", "kind"),
-    [
-        (response(1, status="301 Moved"), "response, status 301"),
-        (response(1, status="404 Not Found"), "response, status 404"),
-        (response(1, media="image/png"), "response, image/png"),
-        (response(1, media="text/css"), "response, text/css"),
-        (response(1, media="\x07"), "response, no media type"),
-        (warc("resource", b"%PDF", "http://x.org/", Content_Type="application/pdf"), "resource, application/pdf"),
-        (warc("resource", b"x", "dns:x.org", Content_Type="text/dns"), "dns"),
-        (warc("revisit", b"", "http://x.org/"), "revisit"),
-        (warc("metadata", b"", "http://x.org/"), "metadata"),
-        (warc("continuation", b"", "http://x.org/"), "continuation"),
-        (warc("\x07", b""), "of an unknown type"),
-    ],
-)
-def test_records_that_are_no_documents(tmp_path: Path, record: bytes, kind: str) -> None:
-    found = everything(save(tmp_path / "a.warc", [record]))
-    assert (found.found, found.rejected, found.kinds(0)) == ([], [], {kind: 1})  # type: ignore[attr-defined]
-
-
-def test_media_type_that_the_crawler_identified(tmp_path: Path) -> None:
-    content = b"HTTP/1.1 200 OK\r\n\r\n" + html("text")
-    headers = {"WARC-Identified-Payload-Type": "text/html"}
-    record = warc("response", content, "http://x.org/", Content_Type="application/http", **headers)
-    assert texts(save(tmp_path / "a.warc", [record])) == ["text"]
-
-
-def test_charsets(tmp_path: Path) -> None:
-    def record(media: str, body: bytes) -> bytes:
-        return warc("response", http(body, media), "http://x.org/", Content_Type="application/http")
-
-    records = [
-        record("text/html; charset=windows-1251", "<p>привет".encode("cp1251")),
-        record("text/html", '<meta charset="shift_jis"><p>日本'.encode("cp932")),
-        record('text/plain; charset="iso-8859-1"', "naïve".encode("latin-1")),
-        record("text/plain", "naïve".encode()),
-        record("text/html; charset=latin1", b"\xef\xbb\xbf" + "<p>naïve".encode()),
-        record("text/html; charset=nonsense", "<p>naïve".encode()),
-    ]
-    found = texts(save(tmp_path / "a.warc", records))
-    assert found == ["привет", "日本", "naïve", "naïve".encode(), "naïve", "naïve"]
-
-
-def test_main_content(tmp_path: Path) -> None:
-    page = "<body><nav><ul><li><a href='/'>menu</a></ul></nav><main><p>" + words(1) + "</p></main></body>"
-    path = save(tmp_path / "a.warc", [response(1, page)])
-    assert "menu" in str(texts(path)[0])
-    assert texts(path, html="main") == [words(1)]
-
-
-# ---- what is broken
-
-
 def rejections(path: str) -> list[tuple[int | None, str]]:
     return [(item.number, item.reason) for item in everything(path).rejected]
 
@@ -306,7 +160,7 @@ def test_lengths_that_are_no_numbers(tmp_path: Path, length: str) -> None:
 
 
 def test_every_truncation_of_a_file(tmp_path: Path) -> None:
-    """What is whole is read; what is cut is one rejected record; a cut between records cannot be seen."""
+    """Check that whole records are read; a cut one is one rejected record; a cut between records cannot be seen."""
     records = [INFO, response(1), response(2)]
     for name, packed in (("a.warc", bytes), ("a.warc.gz", gz)):
         parts = [packed(record) for record in records]
@@ -394,7 +248,7 @@ def test_records_longer_than_what_is_held(tmp_path: Path) -> None:
 def test_any_damage_is_accounted_for(
     tmp_path_factory: pytest.TempPathFactory, data: Any, compressed: bool, as_arc: bool
 ) -> None:
-    """Never an exception, and every record is read, rejected or counted, or lies behind something rejected."""
+    """Raise no exception: every record is read, rejected or counted, or lies behind something rejected."""
     if as_arc:
         records = [ARC_INFO, *(arc(f"http://x.org/{i}", http(html(words(i)))) for i in range(5))]
     else:
@@ -418,139 +272,11 @@ def test_any_damage_is_accounted_for(
         assert again.rejected == []
 
 
-# ---- what is written
-
-
-def dedup(tmp_path: Path, path: str, *options: str) -> tuple[bytes, dict[str, Any]]:
-    out = tmp_path / "out"
-    assert run("dedup", path, "-o", out, "-q", "--overwrite", *options) == 0
-    return (out / "kept" / Path(path).name).read_bytes(), json.loads((out / "summary.json").read_text())
-
-
-RECORDS = [INFO, REQUEST, response(1), response(2), REQUEST, response(3, words(1)), response(4, status="404 Not Found")]
-RECORDS.append(response(5, words(2).upper()))
-KEPT = [0, 1, 2, 3, 4, 6]
-
-
-@pytest.mark.parametrize("compress", ["", "gz", "zst", "bz2", "xz"])
-def test_kept_records_untouched(tmp_path: Path, compress: str) -> None:
-    packed = PACKED[compress] if compress != "gz" else lambda data: gz(data, 1)
-    path = tmp_path / f"a.warc{'.' if compress else ''}{compress}"
-    path.write_bytes(b"".join(map(packed, RECORDS)))
-    kept, summary = dedup(tmp_path, str(path))
-    assert kept == b"".join(packed(RECORDS[i]) for i in KEPT)
-    assert summary["counts"] | {"dropped_by_class": 0} == {
-        "read": 4, "kept": 2, "dropped": 2, "rejected": 0, "dropped_by_class": 0
-    }
-    assert summary["records_not_documents"] == {"request": 2, "response, status 404": 1, "warcinfo": 1}
-    assert summary["inputs"] == [
-        {"name": path.name, "read": 4, "rejected": 0, "kept": 2, "dropped": 2,
-         "records_not_documents": summary["records_not_documents"]}
-    ]
-    clusters = [json.loads(line) for line in (tmp_path / "out" / "clusters.jsonl").read_text().splitlines()]
-    assert [(line["id"], line["class"], line["representative"]) for line in clusters] == [
-        ("http://example.org/3", "identical", "http://example.org/1"),
-        ("http://example.org/5", "lexical", "http://example.org/2"),
-    ]
-
-
-def test_kept_of_a_single_member_is_compressed_by_records(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.gz"
-    path.write_bytes(gz(b"".join(RECORDS)))
-    kept, _ = dedup(tmp_path, str(path))
-    assert gzip.decompress(kept) == b"".join(RECORDS[i] for i in KEPT)
-    path.write_bytes(kept)
-    assert [entry.span is None for entry in read_entries(str(path))] == [False] * len(KEPT)
-    assert dedup(tmp_path, str(path))[0] == kept
-
-
-def test_a_file_with_nothing_dropped_is_copied(tmp_path: Path) -> None:
-    path = save(tmp_path / "a.warc.gz", [INFO, response(1), response(2)], "gz")
-    assert dedup(tmp_path, path)[0] == Path(path).read_bytes()
-
-
-def test_broken_records_are_left_out(tmp_path: Path) -> None:
-    broken = warc("response", http(b"x"), "http://x.org/", 3, Content_Type="application/http")
-    path = save(tmp_path / "a.warc", [INFO, response(1), broken, response(2), response(3, words(2))])
-    kept, summary = dedup(tmp_path, path, "--on-error", "skip")
-    assert kept == INFO + response(1) + response(2)
-    assert summary["counts"]["rejected"] == 1
-    assert [item["line"] for item in summary["rejected"]] == [3]
-    assert main(["dedup", path, "-o", str(tmp_path / "new"), "-q"]) == 1
-
-
-def test_newest_capture_of_each_page_and_groups(tmp_path: Path) -> None:
-    def capture(host: str, day: int, number: int) -> bytes:
-        content = http(html(words(number)))
-        date = {"WARC-Date": f"2024-05-0{day}T10:00:00Z"}
-        return warc("response", content, f"http://{host}/", Content_Type="application/http", **date)
-
-    records = [capture("a.org", 1, 1), capture("a.org", 3, 1), capture("b.org", 2, 1), capture("b.org", 1, 2)]
-    path = save(tmp_path / "a.warc", records)
-    kept, summary = dedup(tmp_path, path, "--keep", "date:desc")
-    assert kept == records[1] + records[3]
-    assert summary["repeated_ids"] == 2
-    assert dedup(tmp_path, path, "--by", "host")[0] == records[0] + records[2] + records[3]
-    assert dedup(tmp_path, path, "--by", "url", "--keep", "date:asc")[0] == records[0] + records[2] + records[3]
-
-
-def test_fields_that_archives_do_not_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = save(tmp_path / "a.warc", [response(1)])
-    assert run("dedup", path, "-o", tmp_path / "out", "--by", "lang") == 1
-    assert "no field 'lang'; records of archives have url, host, date" in capsys.readouterr().err
-    no_date = response(1).replace(b"WARC-Date: 2024", b"WARC-Date: soon")
-    found = everything(save(tmp_path / "b.warc", [no_date]), keep=Ranking("date", True))
-    assert [item.reason for item in found.rejected] == ["the record at byte 0: it has no date"]
-    found = everything(save(tmp_path / "c.warc", [response(1).replace(b"http://example", b"nowhere:")]), by=Grouping("host"))
-    assert [item.reason for item in found.rejected] == ["the record at byte 0: it has no host"]
-
-
-def test_annotate_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("dedup", save(tmp_path / "a.warc", [response(1)]), "-o", tmp_path / "out", "--annotate") == 2
-    assert "has no place for an annotation" in capsys.readouterr().err
-
-
-def test_sketch_against_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = save(tmp_path / "a.warc.gz", RECORDS, "gz")
-    assert run("sketch", path, "-o", tmp_path / "a.nds", "-q") == 0
-    new = save(tmp_path / "new.warc", [response(7, words(1)), response(8)])
-    assert dedup(tmp_path, new, "--against", str(tmp_path / "a.nds"))[0] == response(8)
-    assert dedup(tmp_path, new, "--against", path)[0] == response(8)
-    assert run("compare", f"{path}#http://example.org/1", f"{path}#http://example.org/3", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["verdict"] == "identical"
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
-def test_streams(tmp_path: Path) -> None:
-    import threading
-
-    for name, compress in (("a.warc", ""), ("b.warc.gz", "gz")):
-        original = save(tmp_path / f"original-{name}", RECORDS, compress)
-        expected = dedup(tmp_path, original)[0]
-        fifo = tmp_path / name
-        os.mkfifo(fifo)
-        writer = threading.Thread(target=fifo.write_bytes, args=(Path(original).read_bytes(),))
-        writer.start()
-        kept = dedup(tmp_path, str(fifo))[0]
-        writer.join()
-        assert kept == expected
-
-
-def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    path = save(tmp_path / "a.warc", [response(1)])
-    monkeypatch.setitem(sys.modules, "fastwarc", None)
-    assert run("dedup", path, "-o", tmp_path / "out") == 1
-    assert "reading web archives needs fastwarc: pip install 'ndcore[web]'" in capsys.readouterr().err
-
-
-# ---- files of others
-
-
 BROKEN = {"warcio__bad.arc": 3, "warcio__example-space-in-url.arc": 1, "warcio__example-trunc.warc": 1}
 
 
 def test_samples_of_other_projects(tmp_path: Path) -> None:
-    """Every file of warc_samples: record types as its list has them (which warcio counted), and the broken ones by name."""
+    """Read every file of warc_samples: record types as in its list (counted by warcio), and the broken ones by name."""
     folder = Path(os.environ.get("NDCORE_DATA", ""), "warc_samples")
     if not os.environ.get("NDCORE_DATA") or not folder.is_dir():
         pytest.skip("NDCORE_DATA is not set, or has no warc_samples")
@@ -574,34 +300,3 @@ def test_samples_of_other_projects(tmp_path: Path) -> None:
             assert summary["counts"]["read"] == read.read
             assert kept
         path.unlink()
-
-
-def test_cluster_and_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = save(tmp_path / "a.warc.gz", RECORDS, "gz")
-    assert run("cluster", path, "-o", tmp_path / "collection", "-q") == 0
-    capsys.readouterr()
-    (tmp_path / "new.html").write_bytes(html(words(1)))
-    assert run("query", tmp_path / "collection", tmp_path / "new.html", "--json") == 0
-    found = {match["id"] for match in json.loads(capsys.readouterr().out)}
-    assert found == {"http://example.org/1", "http://example.org/3"}
-
-
-def test_one_capture_of_every_page(tmp_path: Path) -> None:
-    """Captures with other texts are versions too; where the newest is dropped, so are they, for what represents it."""
-    def capture(page: str, date: str, number: int) -> bytes:
-        body = http(html(words(number)))
-        return warc("response", body, f"http://{page}/", WARC_Date=f"{date}T00:00:00Z", Content_Type="application/http")
-
-    captures = [capture("a", "2024-01-01", 1), capture("b", "2024-01-01", 2), capture("a", "2024-03-01", 3),
-                capture("b", "2024-02-01", 4), capture("c", "2024-04-01", 4)]  # fmt: skip
-    path = save(tmp_path / "a.warc", captures)
-    kept, summary = dedup(tmp_path, path, "--one-per", "url", "--keep", "date:desc", "--report", tmp_path / "r.html")
-    assert kept == captures[2] + captures[4]
-    assert summary["counts"]["dropped_by_class"] == {"identical": 1, "lexical": 0, "shingle": 0, "near": 0, "version": 2}
-    assert summary["parameters"]["one_per"] == "url"
-    lines = [json.loads(line) for line in (tmp_path / "out" / "clusters.jsonl").read_text().splitlines()]
-    assert [(line["id"], line["class"], line["representative"], line["resemblance"]) for line in lines] == [
-        ("http://a/", "version", "http://a/", None), ("http://b/", "version", "http://c/", None),
-        ("http://b/", "identical", "http://c/", 1.0),
-    ]
-    assert "another document of the same label comes first" in (tmp_path / "r.html").read_text()

@@ -1,0 +1,111 @@
+"""Arrow files and streams, and datasets saved to disk: read, kept, and refused where they are damaged."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from recordfiles import KEPT, ROWS, TEXTS, dedup, read, refusal, source, write
+
+from ndcore.files.arrow import ArrowFile
+from ndcore.files.columnar import rewrite
+from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError
+
+
+def write_arrow(path: Path, form: str, codec: str | None = None, rows: list[dict[str, Any]] = ROWS) -> str:
+    pa = pytest.importorskip("pyarrow")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = pa.Table.from_pylist(rows).replace_schema_metadata({"made by": "a test"})
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with (pa.ipc.new_file if form == "file" else pa.ipc.new_stream)(str(path), table.schema, options=options) as writer:
+        for batch in table.to_batches(max_chunksize=2):
+            writer.write_batch(batch)
+    return str(path)
+
+
+FORMS = [("a.arrow", "file"), ("a.feather", "file"), ("a.arrow", "stream"), ("a", "stream")]
+
+
+@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
+@pytest.mark.parametrize(("name", "form"), FORMS)
+def test_arrow_is_read_and_kept(tmp_path: Path, name: str, form: str, codec: str | None) -> None:
+    pa = pytest.importorskip("pyarrow")
+    path = write_arrow(tmp_path / name, form, codec)
+    assert read(path) == (TEXTS, [row["id"] for row in ROWS])
+    assert dedup(tmp_path, path)["counts"]["kept"] == 3
+    kept = tmp_path / "out" / "kept" / name
+    opened = (pa.ipc.open_file if form == "file" else pa.ipc.open_stream)(pa.memory_map(str(kept)))
+    table = opened.read_all()
+    assert table.to_pylist() == [ROWS[i] for i in KEPT]
+    assert table.schema.metadata == {b"made by": b"a test"}
+    with ArrowFile(source(kept, "arrow")) as file:
+        assert file._codec() == codec
+
+
+def test_arrow_that_is_damaged_forged_or_old(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    path = Path(write_arrow(tmp_path / "a.arrow", "stream"))
+    data = path.read_bytes()
+    for cut in (20, 200, len(data) // 2, len(data) - 20):
+        path.write_bytes(data[:cut])
+        assert "Arrow file" in refusal(path).reason
+    strings = pa.array(["ab", "cd"])
+    offsets = pa.py_buffer(b"\0\0\0\0\xff\xff\xff\x7f\4\0\0\0")
+    forged = pa.Array.from_buffers(pa.string(), 2, [None, offsets, strings.buffers()[2]])
+    batch = pa.record_batch([forged], ["text"])
+    with pa.ipc.new_stream(str(path), batch.schema) as writer:
+        writer.write_batch(batch)
+    assert "damaged Arrow file" in refusal(path).reason
+    path.write_bytes(b"FEA1" + bytes(60) + b"FEA1")
+    assert "Feather of version 1" in refusal(path).reason
+    packed = write(tmp_path / "b.arrow.gz", gzip.compress(data))
+    assert "Arrow data in a gzip file; decompress it first" in refusal(packed).reason
+
+
+def test_arrow_with_changed_bytes_is_read_or_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    random = Random(7)
+    originals = [Path(write_arrow(tmp_path / "o", form, codec)).read_bytes() for form, codec in (
+        ("file", None), ("stream", None), ("stream", "lz4"))]
+    refused = 0
+    for _ in range(150):
+        data = bytearray(random.choice(originals))
+        for _ in range(random.choice([1, 2, 8])):
+            data[random.randrange(len(data))] = random.choice([0, 1, 0x7F, 0x80, 0xFF])
+        path = tmp_path / "a.arrow"
+        path.write_bytes(data)
+        (tmp_path / "kept").unlink(missing_ok=True)
+        try:
+            with Documents([str(path)], on_error="skip") as documents:
+                documents.scan()
+                rewrite(documents.sources[0], tmp_path / "kept", lambda number: number % 2 == 0, None)
+        except DocumentError:
+            refused += 1
+    assert 0 < refused < 150
+
+
+def test_a_dataset_saved_to_disk(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    folder = tmp_path / "ds"
+    for split in ("train", "test"):
+        write_arrow(folder / split / "data-00000-of-00001.arrow", "stream")
+        files = [{"filename": "data-00000-of-00001.arrow"}]
+        state = {"_data_files": files, "_fingerprint": "0123456789abcdef", "_split": split}
+        write(folder / split / "state.json", json.dumps(state).encode())
+        write(folder / split / "dataset_info.json", b'{"features": {}}')
+    write(folder / "dataset_dict.json", b'{"splits": ["train", "test"]}')
+    summary = dedup(tmp_path, folder)
+    assert (summary["counts"]["read"], summary["counts"]["kept"]) == (10, 3)
+    assert {item["kind"] for item in summary["ignored"]} == {"description of a dataset"}
+    kept = tmp_path / "out" / "kept" / "ds"
+    assert sorted(str(path.relative_to(kept)) for path in kept.rglob("*.*")) == sorted(
+        str(path.relative_to(folder)) for path in folder.rglob("*.*"))
+    assert (kept / "dataset_dict.json").read_bytes() == (folder / "dataset_dict.json").read_bytes()
+    state = json.loads((kept / "train" / "state.json").read_bytes())
+    assert (state["_split"], len(state["_fingerprint"])) == ("train", 16)
+    assert state["_fingerprint"] != "0123456789abcdef"

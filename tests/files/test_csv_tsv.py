@@ -1,0 +1,93 @@
+"""CSV and TSV: rows as they stand, values, refusals, annotations."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recordfiles import KEPT, ROWS, TEXTS, csv, dedup, read, refusal, source, text, write
+
+from ndcore.cli.main import main
+from ndcore.files.csv_tsv import cells, raw_rows
+from ndcore.files.documents import Documents
+
+
+def test_rows_as_they_stand(tmp_path: Path) -> None:
+    rows = [b"id,text\r\n", b'1,"a\r\n""b"",\nc"\r\n', b'2,5" disk\n', b"\n", b'3,""\n', b'"4","x"']
+    path = write(tmp_path / "a.csv", b"".join(rows))
+    assert [row for _, row in raw_rows(source(path, "csv"))] == rows
+    assert [number for number, _ in raw_rows(source(path, "csv"))] == [1, 2, 5, 6, 7, 8]
+    assert read(path) == (['a\r\n"b",\nc', '5" disk', "", "x"], ["1", "2", "3", "4"])
+    with Documents([path]) as documents:
+        assert (len(documents), documents.blank) == (4, 1)
+
+
+@given(st.lists(st.lists(st.text(alphabet='ab",\n\r\té'), min_size=3, max_size=3), min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_rows_of_any_table(tmp_path_factory: pytest.TempPathFactory, table: list[list[str]]) -> None:
+    import csv as standard
+
+    path = tmp_path_factory.mktemp("any") / "a.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        standard.writer(file).writerows([["a", "b", "c"], *table])
+    rows = [row for _, row in raw_rows(source(path, "csv"))]
+    assert b"".join(rows) == path.read_bytes()
+    assert [[cell.decode() for cell in cells(row, b",")] for row in rows[1:]] == table
+
+
+@pytest.mark.parametrize(
+    ("data", "number", "reason"),
+    [
+        (b"id,content\n1,a\n", None, "no column 'text' (the file has: id, content); name the right one with --text-field"),
+        (b"text,text\na,b\n", None, "2 columns are called 'text'"),
+        (b"id,text\n1,a\n2\n", 3, "1 fields, where the header has 2"),
+        (b'id,text\n1,"a\nb"\n2,b,c\n', 4, "3 fields, where the header has 2"),
+        (b'id,text\n1,"a"b\n', 2, "after the closing quote of field 2 comes 'b'"),
+        (b'id,text\n1,"a\n2,b\n', 2, "a quoted field of this row is not closed"),
+        (b"id,text\n1,caf\xe9\n", 2, "the row is not UTF-8"),
+        (b"id,text\r1,a\r2,b\r", None, "its lines end with CR alone"),
+        (b"\n", None, "no column 'text'"),
+    ],
+)
+def test_tables_that_are_none(tmp_path: Path, data: bytes, number: int | None, reason: str) -> None:
+    error = refusal(write(tmp_path / "a.csv", data))
+    assert (error.number, reason in error.reason) == (number, True), error.reason
+
+
+@pytest.mark.parametrize("data", [b'"a"b,text\n1,x\n', b'id,"text\n1,x\n', gzip.compress(csv(ROWS))[:-4] + b"xxxx"])
+def test_a_table_without_a_header_is_rejected_as_a_whole(tmp_path: Path, data: bytes) -> None:
+    paths = write(tmp_path / "a.csv", data), write(tmp_path / "b.txt", b"words")
+    summary = dedup(tmp_path, *paths, "--on-error", "skip")
+    assert [(item["path"], item["line"]) for item in summary["rejected"]] == [(paths[0], None)]
+    assert [path.name for path in (tmp_path / "out" / "kept").iterdir()] == ["b.txt"]
+
+
+def test_rejected_rows_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", b"id,text\n1,one\n2\n\n3,three\n")
+    summary = dedup(tmp_path, path, "--on-error", "skip")
+    assert [item["line"] for item in summary["rejected"]] == [3]
+    assert (tmp_path / "out" / "kept" / "a.csv").read_bytes() == b"id,text\n1,one\n3,three\n"
+
+
+def test_tables_annotated_ordered_and_on_standard_output(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = write(tmp_path / "a.csv", csv(ROWS))
+    summary = dedup(tmp_path, path, "--annotate", "--keep", "n:desc")
+    assert summary["counts"]["kept"] == 3
+    found, _ = read(tmp_path / "out" / "annotated" / "a.csv", text_field="ndcore_class")
+    assert found == ["lexical", "identical", "kept", "kept", "kept"]
+    assert read(tmp_path / "out" / "annotated" / "a.csv")[0] == TEXTS
+    assert main(["dedup", path, "-o", "-", "-q"]) == 0
+    out = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert out == [{**ROWS[i], "n": str(ROWS[i]["n"])} for i in KEPT]
+
+
+def test_numbers_of_a_table_are_ordered_as_numbers(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", b"text,n\n" + b"".join(b"%s,%d\n" % (text(1).encode(), n) for n in (9, 10, 2)))
+    dedup(tmp_path, path, "--keep", "n:desc")
+    assert (tmp_path / "out" / "kept" / "a.csv").read_bytes().endswith(b",10\n")

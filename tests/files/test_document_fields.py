@@ -1,0 +1,122 @@
+"""Ids, and fields that order or group documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from recordfiles import dedup
+from textfiles import ROWS, jsonl, read, refusal, texts, write, write_parquet
+
+from ndcore.files.document_fields import Grouping, Ids, Ranking
+from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError
+
+
+def test_ids(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", b'{"text":"","id":-5}\n{"text":"","id":"5"}\n{"text":""}\n{"text":"","id":""}')
+    assert read(path)[1] == [-5, "5", "a.jsonl:3", ""]
+    assert read(write(tmp_path / "b.jsonl", b'{"t":"","key":9}'), text_field="t", id_field="key")[1] == [9]
+
+
+@pytest.mark.parametrize("value", ["1.0", "null", "true", "[1]", '{"a":1}', "1e400", "NaN"])
+def test_ids_of_other_types(tmp_path: Path, value: str) -> None:
+    error = refusal(write(tmp_path / "a.jsonl", b'{"text":"","id":1}\n{"text":"","id":%s}' % value.encode()))
+    assert error.number == 2
+    assert "an id is a string or an integer" in error.reason
+
+
+def test_missing_id_matters_only_if_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", b'{"text":"a","url":"u"}')
+    error = refusal(path, require_id=True)
+    assert str(error) == f"{path}:1: no id field 'id' (the record has: text, url)"
+
+
+def test_parquet_without_ids_and_with_others(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "a.parquet", [{"text": "a"}, {"text": "b"}])
+    assert read(path)[1] == ["a.parquet:1", "a.parquet:2"]
+    assert "no column 'id'" in refusal(path, require_id=True).reason
+    error = refusal(write_parquet(tmp_path / "b.parquet", [{"text": "a", "id": 1.5}]))
+    assert (error.number, error.reason) == (1, "the id field 'id' is float 1.5; an id is a string or an integer")
+
+
+def test_ids_column() -> None:
+    values: list[str | int] = ["a", 1, "1", "", "\udc80é", 10**30, -7, "a", 1, "a"]
+    ids = Ids()
+    for value in values:
+        ids.append(value)
+    assert (list(ids), len(ids), ids.repeated()) == (values, 10, 3)
+    with pytest.raises(IndexError):
+        ids[10]
+
+
+def test_fields_are_collected(tmp_path: Path) -> None:
+    ranking, grouping = Ranking("score", True), Grouping("lang")
+    with Documents([write(tmp_path / "a.jsonl", jsonl(ROWS))], keep=ranking, by=grouping) as documents:
+        documents.scan()
+        documents.scan()
+    assert ranking.priorities().tolist() == [2 - i % 3 for i in range(25)]
+    assert grouping.codes().tolist() == [i % 2 for i in range(25)]
+    path = write_parquet(tmp_path / "a.parquet", ROWS)
+    ranking = Ranking("score", False)
+    with Documents([path], keep=ranking, by=Grouping("lang")) as documents:
+        documents.scan()
+    assert ranking.priorities().tolist() == [i % 3 for i in range(25)]
+
+
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (b'{"text":"","f":{}}', "the field 'f' is an object; --keep needs numbers, strings or dates"),
+        (b'{"text":"","f":NaN}', "the field 'f' is float nan; --keep needs numbers, strings or dates"),
+        (b'{"text":"","f":"x"}', "the field 'f' is str 'x', but a number in the records before; --keep needs one type"),
+    ],
+)
+def test_fields_that_cannot_be_ordered(tmp_path: Path, second: bytes, reason: str) -> None:
+    path = write(tmp_path / "a.jsonl", b'{"text":"","f":1}\n' + second + b'\n{"text":"z","f":2.5}')
+    error = refusal(path, keep=Ranking("f", True))
+    assert (error.number, error.reason.startswith(reason)) == (2, True)
+    ranking = Ranking("f", True)
+    with Documents([path], keep=ranking, on_error="skip") as documents:
+        assert texts(documents) == texts(documents) == ["", "z"]
+        assert ranking.priorities().tolist() == [1, 0]
+
+
+def test_fields_that_cannot_group(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", b'{"text":"","f":1}\n{"text":"","f":null}')
+    assert "--by needs strings or integers" in refusal(path, by=Grouping("f")).reason
+    assert "text file has no field" in refusal(write(tmp_path / "a.txt", b""), by=Grouping("f")).reason
+
+
+def test_annotation_field_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", b'{"text":"a"}\n{"text":"b","ndcore":null}')
+    error = refusal(path, annotate=True)
+    assert (error.number, "has a field 'ndcore' already" in error.reason) == (2, True)
+    path = write_parquet(tmp_path / "a.parquet", [{"text": "a", "ndcore_class": "b"}])
+    assert "has a column 'ndcore_class' already" in refusal(path, annotate=True).reason
+
+
+def test_on_error_is_checked() -> None:
+    with pytest.raises(ValueError, match="on_error must be"):
+        Documents([], on_error="ignore")
+
+
+def test_ids_that_utf8_cannot_hold_are_spelt_in_columns(tmp_path: Path) -> None:
+    """Write them as tables do: other documents have other ids."""
+    pa = pytest.importorskip("pyarrow")
+    text = "the same words in all of these records"
+    (tmp_path / "a.jsonl").write_bytes(b'{"id": "x\\udc80", "text": "%b"}\n' % text.encode())
+    with pa.ipc.new_file(tmp_path / "b.arrow", pa.schema({"text": pa.string()})) as writer:
+        writer.write_table(pa.table({"text": [text]}))
+    dedup(tmp_path, tmp_path / "a.jsonl", tmp_path / "b.arrow", "--annotate")
+    annotated = pa.ipc.open_file(str(tmp_path / "out" / "annotated" / "b.arrow")).read_all()
+    assert annotated["ndcore_representative"].to_pylist() == ["x\\udc80"]
+
+
+@pytest.mark.parametrize("option", ["--one-per", "--by"])
+def test_a_file_without_fields_names_the_option_that_needs_one(tmp_path: Path, option: str) -> None:
+    (tmp_path / "a.txt").write_text("some words")
+    said = f"has no field 'url'; {option} needs records"
+    documents = Documents([str(tmp_path / "a.txt")], one_per=Grouping("url", option))
+    with documents, pytest.raises(DocumentError, match=said):
+        documents.scan()
