@@ -18,7 +18,7 @@ TOP = 2**64
 
 
 def as_sketches(samples: Sequence[Sketch], adaptive: bool = True, **more: Any) -> nd.Sketches:
-    """Sketches of these samples; not adaptive: they have one modulus."""
+    """Make sketches of these samples; not adaptive: they have one modulus."""
     n, counts = len(samples), [len(sample.members) for sample in samples]
     moduli = np.array([sample.modulus for sample in samples], np.uint64)
     modulus: Any = "adaptive" if adaptive else (samples[0].modulus if samples else 25)
@@ -30,7 +30,7 @@ def as_sketches(samples: Sequence[Sketch], adaptive: bool = True, **more: Any) -
 
 
 def collection(rng: random.Random, size: int, modulus: int | None, pool: int = 400) -> list[Sketch]:
-    """Copies, edits, parts and strangers; `modulus` of all, or None: powers of two of their own."""
+    """Make copies, edits, parts and strangers; `modulus` of all, or None: powers of two of their own."""
     universe = sorted({rng.randrange(TOP // 64) * 64 >> rng.randrange(7) for _ in range(pool)} | {0, TOP - 64})
     sets: list[set[int]] = []
     for _ in range(size):
@@ -65,7 +65,7 @@ def expected(
     samples: Sequence[Sketch], threshold: float, *, max_holders: int = 1000, policy: fourphase.Policy = "resemblance",
     cluster: str = "star", floor: float | None = None, run: int | None = None,
 ) -> Expected:
-    """The four phases by the reference; `run`: of what super-shingles propose, whole samples compared."""
+    """Run the four phases of the reference; `run`: pairs are proposed by super-shingles, then whole samples are compared."""
     leaders = fourphase.collapse(samples)
     entries = fourphase.entries(samples, leaders)
     common = fourphase.common_shingles(entries, max_holders)
@@ -82,6 +82,6 @@ def expected(
 
 
 def parted(sketches, cuts):
-    """The same in several parts, empty ones too."""
+    """Cut sketches into several parts, empty ones too."""
     ends = [0, *cuts, len(sketches)]
     return Segments([sketches[a:b] for a, b in itertools.pairwise(ends)])

@@ -44,7 +44,7 @@ def test_ties_go_to_the_first_in_keep_order():
 
 @pytest.mark.parametrize("cluster", CLUSTERINGS)
 def test_fixed_documents_represent_themselves(cluster):
-    """2 and 3 stand for what is there already: first in order, not dropped whatever they resemble."""
+    """Check that 2 and 3, which are there already, come first and are never dropped."""
     pairs = [(0, 2, 0.9), (0, 3, 0.95), (2, 3, 1.0), (1, 2, 0.9)]
     found = labels(4, pairs, [2, 3, 0, 1], cluster, fixed=(2, 3))
     assert found == [3 if cluster == "star" else 2, 2, 2, 3]

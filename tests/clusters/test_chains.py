@@ -34,7 +34,7 @@ VERSIONS = [(0, 1, 0.9), (1, 2, 0.75), (2, 3, 0.875), (3, 4, 0.9), (5, 6, 0.8)]
 
 
 def test_versions_of_a_paper():
-    """Broder et al. 1997, §2: consecutive versions are roughly the same, the last is quite different from the first."""
+    """Follow Broder et al. 1997, §2: consecutive versions are similar, the last is quite different from the first."""
     labels, order = components(7, VERSIONS)
     pairs = made(VERSIONS)
     asked = []
@@ -54,7 +54,7 @@ def test_versions_of_a_paper():
 
 
 def test_the_bottleneck_is_on_the_best_way_and_hops_are_on_the_shortest():
-    """From 0 to 3 by 1 and 2 over 0.9 at least, or at once over 0.5; 4 hangs on 3."""
+    """Go from 0 to 3 by 1 and 2 over 0.9 at least, or at once over 0.5; 4 hangs on 3."""
     pairs = [(0, 1, 0.95), (1, 2, 0.9), (2, 3, 0.9), (0, 3, 0.5), (3, 4, 0.8)]
     labels, _ = components(5, pairs)
     similar = np.array([1, 0.95, 0.1, 0.5, 0.2])

@@ -35,7 +35,7 @@ def expected(sketches, threshold, representative, max_holders, order):
 
 @st.composite
 def collections(draw: st.DrawFn) -> list[Sketch]:
-    """Sketches over few values, so that they meet, with moduli of their own or one for all."""
+    """Make sketches over few values, so that they share some, with moduli of their own or one for all."""
     mixed = draw(st.booleans())
     step = draw(st.sampled_from([1, 25, 1 << 40]))
     universe = draw(st.sampled_from([8, 16, 64]))
@@ -63,7 +63,7 @@ def test_as_the_reference(representative, sketches, threshold, max_holders, rng)
 @pytest.mark.parametrize("representative", KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_large_clusters_as_the_reference(seed, representative):
-    """Clusters of dozens, in which representatives change often."""
+    """Make clusters of dozens, in which representatives change often."""
     rng = random.Random(seed)
     centres = [rng.sample(range(1, 400), 40) for _ in range(3)]
     sketches = []
@@ -95,7 +95,7 @@ def test_vectors(vectors):
 
 
 def test_first_and_popular_representatives():
-    """{1 2 3 4} is joined by {2 3 4 5} twice; then 2 3 4 5 are popular, and {3 4 5 7} joins at 3/5."""
+    """Join {1 2 3 4} by {2 3 4 5} twice: then 2 3 4 5 are popular, and {3 4 5 7} joins at 3/5."""
     sketches = [Sketch(1, members) for members in ([1, 2, 3, 4], [2, 3, 4, 5], [2, 3, 4, 5], [3, 4, 5, 7])]
     assert greedy_clusters(**flat(sketches), threshold=0.6).tolist() == [0, 0, 0, 3]
     assert greedy_clusters(**flat(sketches), threshold=0.6, representative="popular").tolist() == [0, 0, 0, 0]
@@ -108,7 +108,7 @@ def test_the_best_cluster_of_equals_the_first_created():
 
 
 def test_equal_sizes_at_different_moduli():
-    """4 values each, but at modulus 4 the document has two, both shared: 2 / (2 + 4 - 2)."""
+    """Compare 4 values each: at modulus 4 the document has two, both shared: 2 / (2 + 4 - 2)."""
     sketches = [Sketch(4, [4, 8, 12, 16]), Sketch(1, [1, 3, 4, 8])]
     for representative in KINDS:
         for threshold, labels in ((0.5, [0, 0]), (0.51, [0, 1])):

@@ -1,17 +1,28 @@
-"""What a Clustering says: clusters, members, classes, containments; the last phase by hand. See test_cluster.py."""
+"""What a Clustering says: clusters, members, classes, containments; the last phase by hand, and again."""
 
 from __future__ import annotations
 
+import itertools
+import random
+
 import numpy as np
 import pytest
-from samples import as_sketches
+from agreement import (
+    GROUPINGS,
+    SEEDS,
+    TEN,
+    check_same,
+    sample_of,
+)
+from samples import as_sketches, collection, expected
 
 from ndcore.collection.cluster import cluster
-from ndcore.reference.fourphase import Sketch
+from ndcore.reference import fourphase as reference
+from ndcore.reference.fourphase import Sketch, contained
 
 
 def ranges(*ends, **how):
-    """The clustering of sets of consecutive numbers."""
+    """Cluster sets of consecutive numbers."""
     return cluster(as_sketches([Sketch(1, range(a, b)) for a, b in ends], False), **how)
 
 
@@ -39,7 +50,7 @@ def test_star_joins_the_best_and_greedy_the_first():
 
 
 def test_what_joined_another_takes_nobody():
-    """In a star, by chains of documents that resemble each the one before."""
+    """Make a chain of documents that resemble each the one before, as a star."""
     found = ranges(*((at, at + 10) for at in range(0, 12, 2)), threshold=0.6)
     assert found.labels.tolist() == [0, 0, 2, 2, 4, 4]
 
@@ -77,7 +88,7 @@ def test_common_values_are_the_most_held_first():
 
 
 def test_common_values_propose_nobody_and_count_for_who_is_proposed():
-    """Three hold {0 … 9}, two of them {10 … 19} too: these two have 20 in common of 21 and 20, the others meet nobody."""
+    """Let three hold {0 … 9}, two of them {10 … 19} too: these have 20 in common of 21 and 20, the others are in no pair."""
     found = cluster(as_sketches([Sketch(1, [*range(20), 30]), Sketch(1, range(20)), Sketch(1, range(10))], False),
                     threshold=0.3, max_holders=2)
     assert found.pairs.overlaps.common.tolist() == [20]
@@ -94,3 +105,87 @@ def test_chains_are_told_by_representative():
     assert told.least.tolist() == [7 / 13, 2 / 18] and told.hops.tolist() == [3, 8]
     guarded = found.rethreshold(guard=0.3)
     assert guarded.labels.tolist() == [0, 0, 0, 0, 4, 4, 6, 6, 8, 8, 10, 10, 12]
+
+
+# ---------------------------------------------------------------------------------------------- thresholds again
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_another_threshold_is_as_another_run(seed):
+    rng = random.Random(seed)
+    samples = collection(rng, 60, None)
+    sketches = as_sketches(samples)
+    first = cluster(sketches, threshold=0.9, max_holders=20)
+    for threshold, (policy, kind) in itertools.product((0.5, 0.55, 0.75, 1.0), GROUPINGS):
+        check_same(first.rethreshold(threshold, policy, kind),
+             cluster(sketches, threshold=threshold, policy=policy, cluster=kind, max_holders=20))
+    check_same(first.rethreshold(), first)
+    low = cluster(sketches, threshold=0.2, max_holders=20)
+    assert low.rethreshold(0.5).labels.tolist() == first.rethreshold(0.5).labels.tolist()
+
+
+def test_no_threshold_below_the_floor():
+    found = cluster([TEN, TEN + " eleven"], threshold=0.8)
+    for ask in (found.rethreshold, found.contained):
+        with pytest.raises(ValueError, match=r"pairs were counted from 0\.5 on, a threshold of 0\.4 needs more"):
+            ask(0.4)
+        for wrong in (0, -1, 1.5, float("nan"), "0.8", None if ask == found.contained else "x"):
+            with pytest.raises(ValueError, match="threshold is a resemblance above 0 and at most 1"):
+                ask(wrong)
+
+
+@pytest.mark.parametrize("modulus", [1, None])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_containment_as_the_reference(seed, modulus):
+    rng = random.Random(seed)
+    samples = collection(rng, 50, modulus)
+    found = cluster(as_sketches(samples, modulus is None), threshold=0.3, max_holders=9, least=1)
+    wanted = expected(samples, 0.3, max_holders=9)
+    for threshold, least in itertools.product((0.3, 0.5, 0.8, 1.0), (None, 1, 3, 15)):
+        held = found.contained(threshold, least)
+        every = [(*way, fourphase_sizes(samples, *way[:2])) for way in contained(wanted.pairs, threshold)]
+        told = [way for way in every if way[3] >= (least or 1) or samples[way[0]].modulus == samples[way[1]].modulus == 1]
+        assert list(zip(*(column.tolist() for column in held), strict=True)) == told
+
+
+def fourphase_sizes(samples, inner, outer):
+    """Count the members of the inner sample at the larger modulus."""
+    return reference.sizes(samples[inner], samples[outer])[0]
+
+
+def test_few_members_tell_no_containment():
+    """Compare samples whose two members at the larger modulus are in both documents; the resemblance is 2 / 40."""
+    samples = [sample_of(4, range(0, 160, 4)), sample_of(2, [0, 2, 4, 6])]
+    how = {"policy": "containment", "threshold": 0.8}
+    found = cluster(as_sketches(samples), **how)
+    assert found.labels.tolist() == [0, 1] and len(found.contained().inner) == 0
+    assert cluster(as_sketches(samples), least=2, **how).labels.tolist() == [0, 0]
+    assert cluster(as_sketches(samples), least=3, **how).labels.tolist() == [0, 1]
+    assert found.rethreshold(least=2).labels.tolist() == [0, 0] and found.contained(least=2).inner.tolist() == [1]
+    whole = [sample_of(1, range(40)), sample_of(1, [3, 4])]
+    for adaptive in (True, False):
+        assert cluster(as_sketches(whole, adaptive), **how).labels.tolist() == [0, 0]
+
+
+# ---------------------------------------------------------------------------------------------- chains
+
+
+def chain(links):
+    """Make samples each of which has 9 of its 10 members in common with the next."""
+    return [sample_of(1, range(at, at + 10)) for at in range(links)]
+
+
+def test_components_tell_of_chains_and_the_guard_splits_them():
+    samples = [*chain(6), *[sample_of(1, range(1000, 1010 + more)) for more in (0, 1, 2)]]
+    sketches = as_sketches(samples, False)
+    found = cluster(sketches, threshold=0.8, cluster="components")
+    assert found.labels.tolist() == [0] * 6 + [6] * 3
+    told = [column.tolist() for column in found.chains]
+    assert told == [[0], [6], [4], [5 / 15], [9 / 11], [5]]  # 2 to 5 are below 0.8: 8/12, 7/13, 6/14, 5/15
+    guarded = cluster(sketches, threshold=0.8, cluster="components", guard=0.4)
+    stars = cluster(sketches, threshold=0.8, cluster="star")
+    assert guarded.labels.tolist() == stars.labels.tolist() == [0, 0, 2, 2, 4, 4, 6, 6, 6]
+    assert [column.tolist() for column in guarded.chains] == told
+    lenient = cluster(sketches, threshold=0.8, cluster="components", guard=0.3)
+    assert lenient.labels.tolist() == found.labels.tolist()
+    assert found.rethreshold(guard=0.4).labels.tolist() == guarded.labels.tolist()

@@ -1,4 +1,4 @@
-"""Documents with equal sketches beside the reference, and what digests tell of them."""
+"""Documents with equal sketches beside the reference, digests and texts, and how they are the same."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import random
 
 import numpy as np
 import pytest
+from agreement import (
+    TEN,
+    check_consistent,
+    check_same,
+)
+from generated import corpus
 from samples import as_sketches, collection, parted
 
+import ndcore as nd
 from ndcore.collection.classes import SHINGLE
+from ndcore.collection.cluster import cluster
 from ndcore.collection.equal_documents import collapse, find_alike
 from ndcore.collection.segments import Segments
-from ndcore.reference import fourphase
+from ndcore.reference import fourphase, text
 from ndcore.reference.fourphase import Sketch
 
 
@@ -27,7 +35,7 @@ def test_equal_sketches_as_the_reference(seed, modulus):
 
 
 def test_equal_keys_are_not_equal_sketches(monkeypatch):
-    """Keys that are equal by chance collapse nobody."""
+    """Check that keys that are equal by chance collapse nothing."""
     samples = [Sketch(1, [1, 2]), Sketch(1, [1, 3]), Sketch(1, [1, 2]), Sketch(1, []), Sketch(1, [1])]
     segments = Segments([as_sketches(samples)])
     monkeypatch.setitem(segments.__dict__, "keys", np.full(5, 9, np.uint64))
@@ -50,7 +58,7 @@ def digests(rows):
     ],
 )
 def test_empty_samples_by_digests(rows, leaders, how):
-    """A leader is its own: not the twin of one that is the same as an earlier document in another way."""
+    """Check that a leader is its own, not the twin of one that is the same as an earlier document in another way."""
     segments = Segments([as_sketches([Sketch(4, [])] * len(rows))])
     found = collapse(segments, find_alike(segments, 1), digests(rows))
     assert (found[0].tolist(), found[1].tolist()) == (leaders, how)
@@ -68,3 +76,72 @@ def test_equal_samples_by_digests():
     segments = Segments([as_sketches([Sketch(4, [4, 8])] * 4)])
     found = collapse(segments, find_alike(segments, 1), digests([(1, 1), (2, 1), (1, 1), (3, 3)]))
     assert (found[0].tolist(), found[1].tolist()) == ([0, 0, 0, 0], [0, 2, 1, 3])
+
+
+# ---------------------------------------------------------------------------------------------- by texts
+
+
+def strongest(texts, i, j, equal):
+    """Tell how document i is the same as j, from bytes, canonical tokens and sketches."""
+    bytes_of = [t if isinstance(t, bytes) else t.encode("utf-8", "surrogatepass") for t in (texts[i], texts[j])]
+    if bytes_of[0] == bytes_of[1]:
+        return "identical"
+    left, right = (text.tokens(texts[k]) for k in (i, j))
+    if left == right and left:
+        return "lexical"
+    return "shingle" if equal else "near"
+
+
+@pytest.mark.parametrize("modulus", [1, 25, "adaptive"])
+@pytest.mark.parametrize("seed", range(6))
+def test_classes_are_the_strongest_that_hold(seed, modulus):
+    rng = random.Random(seed)
+    texts = corpus(rng, 90)
+    sketcher = nd.ModSketcher(modulus)
+    rows = [row.tolist() for row in sketcher.sketch_many(texts)]
+    found = cluster(texts, sketcher=sketcher, threshold=0.5)
+    for i in found.duplicates.tolist():
+        j = int(found.labels[i])
+        assert found.classes[i] == strongest(texts, i, j, rows[i] == rows[j]), (i, j, texts[i], texts[j])
+    check_consistent(found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_same_documents_as_near_duplicates(seed):
+    """Compare at modulus 1, where equal sketches are equal shingle sets, and threshold 1, where nothing else is left."""
+    texts = corpus(random.Random(seed), 90)
+    ours, theirs = cluster(texts, sketcher=nd.ModSketcher(1), threshold=1.0), nd.near_duplicates(texts, threshold=1.0)
+    assert ours.labels.tolist() == theirs.labels.tolist()
+    assert ours.classes.tolist() == theirs.classes.tolist()
+    np.testing.assert_array_equal(ours.resemblance, theirs.resemblance)
+
+
+def test_documents_with_empty_samples_are_the_same_by_their_texts_only():
+    sketcher = nd.ModSketcher(2**63)
+    texts = ["A b c d e f!", "a b c d e f", "a b c d e f", "x y z p q r", "", "", "...", "A b c d e f!"]
+    assert not np.diff(sketcher.sketch_many(texts).offsets).any()
+    found = cluster(texts, sketcher=sketcher)
+    assert found.labels.tolist() == [0, 0, 0, 3, 4, 4, 6, 0]
+    assert found.classes.tolist() == ["kept", "lexical", "lexical", "kept", "kept", "identical", "kept", "identical"]
+    assert found.without_sample == 8
+    check_consistent(found)
+    alone = cluster(texts, sketcher=sketcher, tell_apart=False)
+    assert alone.labels.tolist() == list(range(8))
+
+
+def test_without_reading_again_equal_sketches_are_of_one_class():
+    texts = [TEN, TEN, TEN.upper(), "", ""]
+    assert cluster(texts).classes.tolist() == ["kept", "identical", "lexical", "kept", "identical"]
+    assert cluster(texts, tell_apart=False).classes.tolist() == ["kept", "shingle", "shingle", "kept", "kept"]
+
+
+def test_sketches_with_digests_tell_as_texts_do():
+    texts = [TEN, TEN, TEN.upper(), "", "", "...", TEN + " " + TEN[4:]]
+    sketches = nd.ModSketcher(1).sketch_many(texts)
+    assert cluster(sketches).classes.tolist()[:3] == ["kept", "shingle", "shingle"]
+    digests = nd.near_duplicates(texts).sketches.digests
+    assert digests is not None
+    sketches.digests = digests
+    found = cluster(sketches)
+    assert found.classes.tolist()[:5] == ["kept", "identical", "lexical", "kept", "identical"]
+    check_same(found, cluster(texts, sketcher=nd.ModSketcher(1)))

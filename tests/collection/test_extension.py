@@ -1,4 +1,4 @@
-"""A collection and new documents make another one: that of all of them."""
+"""A collection and new documents make the same collection as all of them at once."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from agreement import cut_small
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
@@ -17,7 +18,6 @@ from forging import with_array, with_header
 
 import ndcore as nd
 from ndcore import _entries, _greedy, _hamming, _pairs
-from ndcore.collection import parts, phase1_sketches, phase2_entries, phase3_pairs
 
 FAR = 0xFFFFFF00
 
@@ -35,14 +35,10 @@ def put(at, value):
 
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory):
-    """Finished collections, and unfinished ones by what they have."""
+    """Build finished collections, and unfinished ones by the files they have."""
     folder = tmp_path_factory.mktemp("seeds")
     with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in (
-            (parts, "PARTS", 10**9), (phase1_sketches, "SEGMENT_DOCUMENTS", 30), (phase2_entries, "SLAB", 400),
-            (phase3_pairs, "RANGE", 300),
-        ):
-            patch.setattr(module, name, value)
+        cut_small(patch, slab=400, pairs=300, documents=30, piece=10**9)
         fuzz_files.build(folder / "mod", "mod")
         fuzz_files.build(folder / "adaptive", "adaptive")
         for left in range(100):
@@ -56,7 +52,7 @@ def seeds(tmp_path_factory):
 
 
 def copied(seeds, tmp_path, way, *wanted):
-    """A copy of a finished collection, or of the first unfinished one that has these files."""
+    """Copy a finished collection, or the first unfinished one that has these files."""
     if way == "unfinished":
         way = next(place.name for place in sorted(seeds.glob("unfinished-*"), key=lambda p: int(p.name.split("-")[1]))
                    if all((place / name).exists() for name in wanted))
@@ -278,5 +274,5 @@ def test_kernels_refuse_positions_outside_of_their_arrays(call, error):
 
 @pytest.mark.parametrize("kind", list(fuzz_files.KINDS))
 def test_some_mutants_of_each_kind(kind, capfd):
-    """`tests/fuzz/fuzz_files.py` makes many more."""
+    """Try a few; `tests/fuzz/fuzz_files.py` makes many more."""
     assert fuzz_files.run(kind, 12, 5, 0, 1), capfd.readouterr().out

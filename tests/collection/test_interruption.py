@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from agreement import cut_small
 
 import ndcore as nd
 from ndcore.cli.main import main
@@ -49,7 +50,7 @@ def warc_of(texts: list[str]) -> bytes:
 
 @pytest.fixture(params=["jsonl", "directory", "archive", "stdin", "sketches"])
 def given(request, tmp_path, monkeypatch, capsys):
-    """The arguments that name the inputs; a stream is what it was whenever it is read."""
+    """Return the arguments that name the inputs; a stream is the same whenever it is read."""
     texts = texts_of(1)
     stdin = b""
     if request.param == "jsonl":
@@ -72,15 +73,9 @@ def given(request, tmp_path, monkeypatch, capsys):
         names = [tmp_path / "in.nds"]
     else:
         names, stdin = ["-"], jsonl_of(texts)
-    monkeypatch.setattr(phase1_sketches, "SEGMENT_DOCUMENTS", 10)
-    monkeypatch.setattr(phase1_sketches, "pieces", one_by_one)
+    cut_small(monkeypatch, documents=10, piece=5)
     monkeypatch.setattr(sys, "stdin", Repeated(stdin))
     return [str(name) for name in names]
-
-
-def one_by_one(batch):
-    """Pieces of five texts, so that there are several parts."""
-    yield from ((start, batch[start : start + 5]) for start in range(0, len(batch), 5))
 
 
 class Repeated:
@@ -231,7 +226,7 @@ def test_copies_of_streams_are_removed(tmp_path, monkeypatch, at):
 
 
 def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
-    """--overwrite takes the place of other collections, and not of what the same command left."""
+    """Check that --overwrite replaces other collections, but not one that the same command left."""
     assert command(records, tmp_path, "-q", "--threshold", "0.9") == 0
     with monkeypatch.context() as patch:
         stopped_after_sketching(patch)
@@ -269,7 +264,7 @@ def test_documents_read_in_another_way_are_others(records, tmp_path, capsys):
 
 
 def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch):
-    """With the right call, or with other documents where nothing was done."""
+    """Go on with the right call, or with other documents where nothing was done."""
     file = tmp_path / "in.jsonl"
     file.write_text('{"text": 7}\n')
     for options in ([], ["--on-error", "skip"]):
@@ -282,7 +277,7 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
         assert command([str(file)], tmp_path, "-q") == 0
         anew(tmp_path / "c")
         file.write_text('{"text": 7}\n')
-    monkeypatch.setattr(phase1_sketches, "SEGMENT_DOCUMENTS", 10)
+    cut_small(monkeypatch, documents=10, piece=10**9)
     monkeypatch.setattr("ndcore.files.documents.BATCH_DOCUMENTS", 5)
     file.write_bytes(jsonl_of(texts_of(1)))
     assert main(["cluster", str(file), "-o", str(tmp_path / "c"), "-q"]) == 1
@@ -292,7 +287,7 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
 
 @pytest.mark.parametrize("place", ["_write_report", "_with_places"])
 def test_another_collection_of_the_same_sketches_goes_on_too(records, tmp_path, capsys, monkeypatch, place):
-    """Wherever it was stopped, its documents have their places afterwards."""
+    """Stop anywhere: its documents have their places afterwards."""
     page, old = tmp_path / "page.html", tmp_path / "c"
     assert command(records, tmp_path, "-q") == 0
     again = ["cluster", str(old), "-o", str(tmp_path / "new"), "--threshold", "0.7", "--report", str(page), "-q"]

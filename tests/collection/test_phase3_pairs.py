@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 import pytest
+from agreement import cut_small
 from samples import as_sketches, collection, parted
 
-from ndcore.collection import parts, phase2_entries, phase3_pairs
 from ndcore.collection.phase2_entries import Marks, sort_entries
 from ndcore.collection.phase3_pairs import count_pairs, counted_pairs, measure_of
 from ndcore.collection.segments import Segments
@@ -32,9 +32,7 @@ def entries_on(shelf):
 @pytest.mark.parametrize("seed", range(8))
 def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
     rng = random.Random(seed)
-    monkeypatch.setattr(phase2_entries, "SLAB", rng.choice([1, 50, 1 << 22]))
-    monkeypatch.setattr(parts, "PARTS", 10**9)
-    monkeypatch.setattr(phase3_pairs, "ROOM", rng.choice([0, 10]))
+    cut_small(monkeypatch, slab=rng.choice([1, 50, 1 << 22]), room=rng.choice([0, 10]))
     samples, max_holders = collection(rng, 40, rng.choice([1, None])), rng.choice([1, 4, 1000])
     sketches = as_sketches(samples)
     leaders = fourphase.collapse(samples)

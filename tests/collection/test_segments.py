@@ -1,4 +1,4 @@
-"""Sketches in parts: whatever the parts, what one Sketches would say; overlaps beside sets."""
+"""Sketches in any parts say the same as one Sketches; overlaps beside sets."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_settings_come_back_from_json(method, sketcher):
 
 @pytest.mark.parametrize("modulus", [25, "adaptive"])
 def test_the_disk_that_is_foreseen_is_about_what_is_taken(tmp_path, modulus):
-    """Within a factor of two, of documents of 5 KB that have nothing in common, fixed costs of files aside."""
+    """Compare within a factor of two, for documents of 5 KB that have nothing in common, without fixed costs of files."""
     rng = random.Random(1)
     texts = [" ".join(f"w{rng.randrange(10**5):05d}" for _ in range(720)) for _ in range(400)]
     sketcher = nd.ModSketcher(modulus)

@@ -83,7 +83,7 @@ def test_memory_is_bounded_and_given_back():
 
 
 def test_several_threads_put_on_one_shelf():
-    """They spill to one folder."""
+    """Let them spill to one folder."""
     for _ in range(20):
         shelf, barrier = MemoryShelf(1000), threading.Barrier(8)
 

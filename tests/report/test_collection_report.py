@@ -31,7 +31,7 @@ WHOLE = nd.ModSketcher(1, shingling=WIDTH)
 
 
 def clustered(texts: list[Any], **options: Any) -> Clustering:
-    """By all shingles, so that resemblances are exact."""
+    """Cluster by all shingles, so that resemblances are exact."""
     return cluster(texts, **{"sketcher": WHOLE, "threads": 1, **options})
 
 
@@ -114,7 +114,7 @@ def test_pairs_are_counted(policy: Any, threshold: float) -> None:
 
 
 def test_the_first_pairs_of_all_parts_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pairs come in parts by their first document; the contained one may be either."""
+    """Check pairs in parts by their first document; either may be the contained one."""
     found = clustered(MANY, threshold=0.9)
     whole = from_clustering(found).tables[1]
     assert any(int(row[0]) > int(row[2]) for row in whole.rows)  # type: ignore[arg-type]

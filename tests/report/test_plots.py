@@ -104,7 +104,7 @@ needs_matplotlib = pytest.mark.usefixtures("_matplotlib")
 
 
 def lines(plot):
-    """Data of the lines that are curves."""
+    """Collect the data of the lines that are curves."""
     return [line.get_xydata() for line in plot.get_lines() if len(line.get_xdata()) > 2]
 
 

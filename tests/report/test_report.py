@@ -1,4 +1,4 @@
-"""Reports: what they show is what the result says, whatever the texts are, in parsers and in a browser."""
+"""Reports of deduplications show what the result says, for any texts, in parsers and in a browser."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ import numpy as np
 import pytest
 from browser import ATTACK, Grids, Tree, browse, opened
 from commands import ROWS, jsonl, refused, run, text
-from hypothesis import given
-from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.report import model as reports
-from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacked
 from ndcore.report.dedup import from_near_duplicates
 from ndcore.report.model import (
     Excerpt,
@@ -30,14 +27,10 @@ from ndcore.report.model import (
     ReportTable,
     ShownCluster,
     View,
-    choose_clusters,
-    count_hundredths,
     truncate,
 )
 from ndcore.report.page import render
-from ndcore.text.corpus import TextCorpus
 
-ORDER = {"near": 0, "shingle": 1, "lexical": 2, "identical": 3}
 WIDTH = nd.Shingling(width=3)
 
 
@@ -52,62 +45,6 @@ def result() -> nd.NearDuplicates:
 
 
 # ---- structure
-
-
-@given(st.binary(max_size=40), st.integers(0, 45))
-def test_beginning_of_bytes(data: bytes, limit: int) -> None:
-    cut = truncate(data, limit)
-    assert data.startswith(cut)
-    assert min(len(data), limit) - 3 <= len(cut) <= limit
-
-
-@given(st.text(alphabet="aé人\U0001f600", max_size=30), st.integers(0, 60))
-def test_beginning_cuts_no_character(whole: str, limit: int) -> None:
-    assert whole.startswith(truncate(whole.encode(), limit).decode())
-    assert truncate(whole, limit) == whole[:limit]
-
-
-@given(st.lists(st.integers(0, 7), max_size=40), st.randoms(use_true_random=False))
-def test_shown_clusters(choice: list[int], random: Any) -> None:
-    n = len(choice)
-    firsts = {c: i for i, c in reversed(list(enumerate(choice)))}  # the first of a colour represents it; of colour 0, n + 0
-    labels = [n if c == 0 else firsts[c] for c in choice]
-    kept = [label == i for i, label in enumerate(labels)]
-    classes = ["kept" if k else random.choice(["identical", "lexical", "near"]) for k in kept]
-    resemblance = [1.0 if k else random.choice([0.5, 0.7, 1.0, float("nan")]) for k in kept]
-    asked: list[int] = []
-
-    def excerpts(positions: Any) -> dict[int, Excerpt]:
-        asked.extend(positions.tolist())
-        return {int(p): Excerpt(str(p), 9) for p in positions}
-
-    found, nearest = choose_clusters(
-        np.array(labels, np.int64), lambda positions: np.array(classes)[positions], np.array(resemblance), name=str,
-        note=lambda i: "old" if i >= n else "", estimated=lambda a, b: b >= n, excerpts=excerpts, limit=3, views=1,
-        threshold=0.6,
-    )
-    groups = {label: [i for i in range(n) if labels[i] == label != i] for label in labels}
-    expected = sorted((label for label in groups if groups[label]), key=lambda label: (-len(groups[label]), label))[:3]
-    assert [cluster.name for cluster in found] == [str(label) for label in expected]
-    for cluster, label in zip(found, expected, strict=True):
-        members = sorted(groups[label], key=lambda i: (np.nan_to_num(resemblance[i], nan=1.0), ORDER[classes[i]], i))
-        assert [member.name for member in cluster.members] == [str(i) for i in members][: reports.MEMBERS]
-        assert cluster.documents == len(members) + 1
-        assert cluster.verdicts == Counter(classes[i] for i in members)
-        assert cluster.note == ("old" if label == n else "")
-        assert [m.estimated for m in cluster.members] == [label == n and m.verdict == "near" for m in cluster.members]
-        assert cluster.excerpt == Excerpt(str(label), 9)
-        assert cluster.view in (None, Excerpt(str(members[0]), 9))
-    views = [cluster for cluster in found if cluster.view is not None]
-    different = [cluster for cluster in found if cluster.members[0].verdict != "identical"]
-    assert views == different[:1]
-    viewed = {int(cluster.members[0].name) for cluster in views}
-    above = [i for i in range(n) if not kept[i] and 0.6 <= resemblance[i] < 1.0 and i not in viewed]
-    assert [(int(view.name), int(view.member.name)) for view in nearest] == [
-        (labels[i], i) for i in sorted(above, key=lambda i: (resemblance[i], i))[:1]
-    ]
-    pairs = {int(name) for view in nearest for name in (view.name, view.member.name)}
-    assert sorted(asked) == sorted({*expected, *viewed, *pairs})
 
 
 def test_of_a_result(result: nd.NearDuplicates) -> None:
@@ -129,80 +66,6 @@ def test_of_a_result(result: nd.NearDuplicates) -> None:
     assert (near.name, near.member) == ("d1", Member("d4", "near", nd.resemblance(text(2), text(2, 1), WIDTH), False))
     assert near.excerpt == Excerpt(text(2), len(text(2)))
     assert near.view == Excerpt(text(2, 1), len(text(2, 1)))
-
-
-def test_long_texts_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "EXCERPT", 50)
-    long = ("é " + text(1)).encode()
-    found = reports.read_excerpts([TextCorpus([long, "b", "c" * 60])], [0], 3)(np.array([2, 0]))
-    assert found == {0: Excerpt(long[:50], len(long)), 2: Excerpt("c" * 50, 60)}
-
-
-def test_documents_are_visited_in_the_same_pass() -> None:
-    class Counted(TextCorpus):
-        passes = 0
-
-        def selected(self, wanted: Any) -> Any:
-            self.passes += 1
-            return super().selected(wanted)
-
-    corpus, seen = Counted(["a", "b" * 30_000, "c", "d"]), list[str]()
-    excerpts = reports.read_excerpts([corpus], [0], 4, {1: seen.append, 2: seen.append})
-    assert excerpts(np.array([0, 2])) == {0: Excerpt("a", 1), 2: Excerpt("c", 1)}
-    assert seen == ["b" * 30_000, "c"]
-    assert corpus.passes == 1
-
-
-# ---- charts
-
-
-@given(st.lists(st.integers(2, 5000), min_size=1, max_size=50))
-def test_size_bars(sizes: list[int]) -> None:
-    bars = size_bars(np.array(sizes, np.int64))
-    for i, bar in enumerate(bars):
-        assert bar.number == sum(2**i < size <= 2 ** (i + 1) for size in sizes)
-    assert sum(bar.number for bar in bars) == len(sizes)
-    assert [bar.label for bar in bars[:3]] == ["2 documents", "3 to 4 documents", "5 to 8 documents"][: len(bars)]
-
-
-@given(
-    st.lists(st.integers(0, 1000).map(lambda x: x / 1000), min_size=1, max_size=50), st.sampled_from([0.3, 0.5, 0.8, 1.0])
-)
-def test_resemblance_bars(values: list[float], threshold: float) -> None:
-    bars = resemblance_bars(count_hundredths(np.array(values)), threshold)
-    assert sum(bar.number for bar in bars) == len(values)
-    assert len(bars) <= 50
-    assert float(bars[0].label[:4]) <= min(*values, threshold, 0.99)
-    for bar in bars:
-        low, high = map(float, bar.label.split(" to "))
-        assert bar.number == sum(low - 1e-9 <= value < high - 1e-9 or value == high == 1 for value in values)
-
-
-def test_nothing_to_draw() -> None:
-    assert size_bars(np.empty(0, np.int64)) == []
-    assert resemblance_bars(count_hundredths(np.empty(0)), 0.5) == []
-
-
-def test_chart_is_told_in_words() -> None:
-    bars = [Bar(f"interval {i}", str(i), i * i) for i in range(12)]
-    tree = Tree(chart("c", "Squares", bars, (3.5, "here")))
-    assert dict(tree.elements[0][1])["aria-labelledby"] == "c-title c-desc"
-    assert {"c-title", "c-desc"} == set(tree.values("id"))
-    joined = "\n".join(tree.text)
-    assert "interval 1: 1; interval 2: 4;" in joined
-    assert "and 3 more intervals" in joined
-    heights = {attrs["width"]: None for tag, attrs in tree.elements if tag == "rect"}
-    assert len([tag for tag, _ in tree.elements if tag == "rect"]) == 11
-    assert len(heights) == 1
-
-
-@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=8))
-def test_stacked_fills_the_bar(counts: list[int]) -> None:
-    tree = Tree(stacked([(f"n{i}", count) for i, count in enumerate(counts)], "stack", "All"))
-    rects = [attrs for tag, attrs in tree.elements if tag == "rect"]
-    assert [attrs["class"] for attrs in rects] == [f"p{i}" for i, count in enumerate(counts) if count]
-    if rects:
-        assert sum(float(str(attrs["width"])) for attrs in rects) == pytest.approx(1000, abs=0.1)
 
 
 # ---- the page
