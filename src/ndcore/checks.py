@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "MAX_MINIMA", "MOST_NUMBERED", "check_documents", "check_ids", "check_numbered", "checked_int",
+    "MAX_MINIMA", "MOST_NUMBERED", "check_choice", "check_documents", "check_ids", "check_numbered", "checked_int",
     "checked_memory_limit", "checked_probability", "checked_threshold", "imported", "is_int", "is_number", "parsed_size",
     "position_of",
 ]
@@ -172,6 +172,12 @@ def checked_probability(name: str, value: float, example: str) -> float:
     if isinstance(value, str) or not hasattr(value, "__float__") or not 0.0 < value < 1.0:
         raise ValueError(f"{name} is {value}; it must lie strictly between 0 and 1, for example {example}")
     return float(value)
+
+
+def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
+    """Raise ValueError unless the value is one of the accepted ones."""
+    if value not in accepted:
+        raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
 
 
 def check_numbered(n: int, what: str, advice: str) -> None:

@@ -17,8 +17,8 @@ from ndcore.collection.classes import CLASSES
 from ndcore.collection.ids import Names
 from ndcore.collection.phase3_pairs import CommonValues, CountedPairs, counted_pairs
 from ndcore.collection.phase4_clusters import Clusters, PairedCollection, enough_members, make_clusters
-from ndcore.collection.segments import Overlaps, Segments
-from ndcore.collection.settings import ClusterBy, Grouping, Policy, check_threshold, checked_least
+from ndcore.collection.segments import Segments
+from ndcore.collection.settings import ClusterBy, Grouping, Policy, check_threshold, checked_count
 from ndcore.collection.shelf import Shelf
 from ndcore.readonly import frozen
 
@@ -48,25 +48,25 @@ class Clustering(Assignments):
     labels : int64 (n,)
         Position of the document that represents document i: the first of its cluster.
     resemblance : float64 (n,)
-        To labels[i], estimated from the sketches: 1.0 for itself and equal sketches, whose sets of shingles may still
-        differ outside of the samples; nan for equal documents without a sample.
+        Jaccard similarity to labels[i], estimated from the sketches: 1.0 to itself and for equal sketches, although their
+        sets of shingles may differ outside of the samples; nan for equal documents without a sample.
     leaders : int64 (n,)
         The first document that is the same; only leaders are in pairs.
     same : uint8 (n,)
-        How: a position in CLASSES.
+        How a document is the same as its leader: a position in CLASSES.
     codes : uint8 (n,)
         `classes` as positions in CLASSES.
     threshold, policy, cluster, guard, least
-        Of the last phase.
+        Parameters of phase four.
     floor : float
-        Pairs were counted from this containment on, one way or the other: no threshold below can be asked for.
+        Pairs were counted from this containment on, one way or the other. Lower thresholds are refused.
     common : CommonValues
-        They propose no pairs, and count in those that other values propose.
+        Values held by too many documents: they propose no pairs, but count in the pairs that other values propose.
     chains : Chains
-        With cluster="components": those with members that do not resemble their representative enough.
+        With cluster="components": components with members that do not resemble their representative enough.
     without_sample : int
-        Documents that propose no pairs. Without shingles, one can only be identical to another; with shingles and an empty
-        sample, identical or lexically equivalent.
+        Documents that propose no pairs. One without shingles can only be identical to another; one with shingles and an
+        empty sample can be identical or lexically equivalent.
     parameters : dict
         How pairs were found: method, max_holders, and what else the method takes.
     ids : sequence or None
@@ -131,13 +131,7 @@ class Clustering(Assignments):
     @property
     def pairs(self) -> CountedPairs:
         """All pairs of leaders that were kept: a < b, and the overlaps of their samples."""
-        parts = list(counted_pairs(self.shelf, len(self)))
-        if not parts:
-            nothing = np.empty(0, np.int64)
-            return CountedPairs(nothing, nothing, Overlaps(nothing, nothing, nothing))
-        overlaps = Overlaps(*(np.concatenate([getattr(part.overlaps, name) for part in parts])
-                              for name in ("common", "in_a", "in_b")))
-        return CountedPairs(np.concatenate([part.a for part in parts]), np.concatenate([part.b for part in parts]), overlaps)
+        return CountedPairs.joined(list(counted_pairs(self.shelf, len(self))))
 
     def members(self, document: int) -> Ints:
         """Return the positions of the cluster of a document, ascending. IndexError where it does not exist."""
@@ -157,7 +151,21 @@ class Clustering(Assignments):
     ) -> Clustering:
         """Cluster the counted pairs again with another threshold, policy or clustering: phase four alone.
 
-        None: as it is here, except for the guard, which is for one clustering only. ValueError below `floor`.
+        Parameters
+        ----------
+        threshold, policy, cluster, least
+            As in `cluster`. None: as in this clustering.
+        guard, threads
+            As in `cluster`. A guard is for one clustering only: None is no guard.
+
+        Returns
+        -------
+        Clustering
+
+        Raises
+        ------
+        ValueError
+            A threshold below `floor`, or a parameter that `cluster` does not accept.
         """
         grouping = Grouping(
             self.threshold if threshold is None else threshold, self.policy if policy is None else policy,
@@ -169,11 +177,25 @@ class Clustering(Assignments):
     def contained(self, threshold: float = 0.8, least: int | None = None) -> Containments:
         """Find the pairs of leaders in which one is contained in the other at or above a threshold (Broder 1997, §2).
 
-        `least`: as of `cluster`; None: as it is here. Documents with equal sketches stand together under `leaders`.
-        ValueError for a threshold below `floor`.
+        Parameters
+        ----------
+        threshold : float
+            A containment, at least `floor`.
+        least : int, optional
+            As in `cluster`. None: as in this clustering.
+
+        Returns
+        -------
+        Containments
+            Documents with equal sketches stand together under `leaders`.
+
+        Raises
+        ------
+        ValueError
+            A threshold below `floor`, or `least` below 1.
         """
         check_threshold(threshold, self.floor)
-        least = self.least if least is None else checked_least(least)
+        least = self.least if least is None else checked_count("least", least)
         found = [(_NONE, _NONE, np.empty(0), _NONE)]
         for a, b, overlaps in counted_pairs(self.shelf, len(self)):
             for inner, outer, containment, sample in (

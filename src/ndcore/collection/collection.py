@@ -241,7 +241,15 @@ class Collection:
         cluster: ClusterBy | None = None, guard: float | None = None, least: int | None = None,
         threads: int | None = None,
     ) -> Collection:
-        """Cluster the counted pairs again, as in `Clustering.rethreshold`, and keep these clusters instead."""
+        """Cluster the counted pairs again, and keep these clusters instead.
+
+        Parameters and errors are as in `Clustering.rethreshold`.
+
+        Returns
+        -------
+        Collection
+            The same directory with the new clusters; this object keeps the old ones.
+        """
         if cluster == "popular":
             check_samples(self._stored)
         found = self.clustering.rethreshold(threshold, policy, cluster, guard, least, threads)

@@ -45,6 +45,14 @@ class CountedPairs(NamedTuple):
     b: Ints
     overlaps: Overlaps
 
+    @classmethod
+    def joined(cls, parts: Sequence[CountedPairs]) -> CountedPairs:
+        """Concatenate parts, or none."""
+        nothing = np.empty(0, np.int64)
+        rows = [(nothing,) * 5, *((p.a, p.b, p.overlaps.common, p.overlaps.in_a, p.overlaps.in_b) for p in parts)]
+        a, b, *overlaps = (np.concatenate(column) for column in zip(*rows, strict=True))
+        return cls(a, b, Overlaps(*overlaps))
+
     def where(self, which: NDArray[np.bool_]) -> CountedPairs:
         """Select the pairs of a mask."""
         return CountedPairs(self.a[which], self.b[which], self.overlaps.where(which))
@@ -124,12 +132,13 @@ def count_pairs(
 
     def work(number: int) -> int:
         first, last, size = ranges[number].tolist()
-        name = part_name(slots.PAIRS, number)
-        if not shelf.has(name):
+        if not shelf.has(part_name(slots.PAIRS, number)):
             counts = _entries.Counts(runs, first, last, volume[first:last], n)
-            arrays = _packed(list(_kept(counts, measure, floor, room)))
+            a, b, found = CountedPairs.joined(list(_kept(counts, measure, floor, room)))
+            columns = {"a": a, "b": b, "common": found.common, "in_a": found.in_a, "in_b": found.in_b}
+            arrays = {name: column.astype(np.uint32) for name, column in columns.items()}
             shelf.reserve(sum(array.nbytes for array in arrays.values()), "the pairs of documents")
-            shelf.put(name, {}, arrays)
+            shelf.put(part_name(slots.PAIRS, number), {}, arrays)
         return int(size)
 
     done, total = 0, int(ranges[:, 2].sum())
@@ -152,14 +161,6 @@ def _kept(counts: _entries.Counts, measure: Measure, floor: float, room: int) ->
         which, overlaps = measure(a, b, common)
         found = CountedPairs(a[which], b[which], overlaps)
         yield found.where(found.overlaps.contained >= floor)
-
-
-def _packed(kept: Sequence[CountedPairs]) -> dict[str, NDArray[np.uint32]]:
-    """Return the arrays of a part of ``pairs/…``."""
-    rows = [(pairs.a, pairs.b, pairs.overlaps.common, pairs.overlaps.in_a, pairs.overlaps.in_b) for pairs in kept]
-    joined = [np.concatenate(column) for column in zip(*rows, strict=True)] or [np.empty(0, np.int64)] * 5
-    names = ("a", "b", "common", "in_a", "in_b")
-    return {name: column.astype(np.uint32) for name, column in zip(names, joined, strict=True)}
 
 
 # ---- what was counted

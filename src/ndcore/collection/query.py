@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import Floats, Ints
-from ndcore.checks import checked_threshold
+from ndcore.checks import check_choice, checked_threshold
 from ndcore.collection import slots
 from ndcore.collection.phase2_entries import marks_of
 from ndcore.collection.segments import Overlaps
-from ndcore.collection.settings import Policy, check_policy
+from ndcore.collection.settings import POLICIES, Policy
 from ndcore.collection.shelf import part_name
 from ndcore.collection.stored import Groups, StoredCollection
 from ndcore.sketch.sketches import Sketches
@@ -49,7 +49,7 @@ class Search:
         threshold = clustering.threshold if threshold is None else checked_threshold(threshold)
         if limit is not None and limit < 1:
             raise ValueError(f"limit is at least 1, got {limit!r}")
-        check_policy(policy)
+        check_choice("policy", policy, POLICIES)
         documents, common = self._holders(marks_of(sketch, settings).values)
         documents = documents[common >= settings.needed]
         overlaps = clustering.segments.against(sketch, documents)

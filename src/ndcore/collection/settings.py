@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ndcore.checks import checked_threshold, is_int, is_number
+from ndcore.checks import check_choice, checked_threshold, is_int
 from ndcore.collection.segments import Segments
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
@@ -19,7 +19,7 @@ from ndcore.sketch.super_shingles import checked_run
 
 __all__ = [
     "CLUSTERINGS", "FLOOR", "LEAST", "METHODS", "POLICIES", "ClusterBy", "Grouping", "Method", "Policy", "Settings",
-    "check_policy", "check_threshold", "checked_least",
+    "check_threshold", "checked_count",
 ]
 
 Method = Literal["shingles", "super-shingles", "features"]
@@ -54,7 +54,6 @@ class Settings:
         filter: FilterDesign | None,
     ) -> Settings:
         """Check the settings for these texts, and fill in the defaults. TypeError or ValueError as of `cluster`."""
-        threshold = checked_threshold(threshold)
         _check_numbers(method, threshold, max_holders, run)
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
             raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
@@ -140,10 +139,9 @@ class Grouping:
     def check(self, method: str, floor: float) -> None:
         """Raise ValueError for unknown values, or where pairs counted by this method from `floor` on cannot be used."""
         check_threshold(self.threshold, floor)
-        checked_least(self.least)
-        check_policy(self.policy)
-        if self.cluster not in CLUSTERINGS:
-            raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {self.cluster!r}")
+        checked_count("least", self.least)
+        check_choice("policy", self.policy, POLICIES)
+        check_choice("cluster", self.cluster, CLUSTERINGS)
         if self.cluster == "popular" and self.policy != "resemblance":
             raise ValueError("cluster='popular' clusters by resemblance; by containment, use star, components or greedy")
         if self.cluster == "popular" and method != "shingles":
@@ -163,27 +161,18 @@ def check_threshold(threshold: float, floor: float) -> None:
                          f"cluster again with threshold={threshold:g}")
 
 
-def checked_least(least: int) -> int:
-    """Return `least`; ValueError where it is not a number of members."""
-    if not is_int(least) or least < 1:
-        raise ValueError(f"least must be an int of at least 1, got {least!r}")
-    return int(least)
-
-
-def check_policy(policy: str) -> None:
-    """Raise ValueError where a threshold is for no such quantity."""
-    if policy not in POLICIES:
-        raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {policy!r}")
+def checked_count(name: str, value: int) -> int:
+    """Return a number of members or documents; ValueError unless it is an int of at least 1."""
+    if not is_int(value) or value < 1:
+        raise ValueError(f"{name} must be an int of at least 1, got {value!r}")
+    return int(value)
 
 
 def _check_numbers(method: str, threshold: float, max_holders: int, run: int) -> None:
     """Raise TypeError or ValueError where these are not settings."""
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if not is_number(threshold) or not 0 < threshold <= 1:
-        raise ValueError(f"threshold is above 0 and at most 1, got {threshold!r}")
-    if not is_int(max_holders) or max_holders < 1:
-        raise ValueError(f"max_holders must be an int of at least 1, got {max_holders!r}")
+    check_choice("method", method, METHODS)
+    checked_threshold(threshold)
+    checked_count("max_holders", max_holders)
     checked_run(run)
 
 

@@ -59,7 +59,7 @@ class MemoryShelf:
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit, self._bytes = limit, 0
-        self._held: dict[str, tuple[int, Any]] = {}
+        self._kept: dict[str, tuple[int, Any]] = {}
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._files: DirectoryShelf | None = None
 
@@ -68,12 +68,12 @@ class MemoryShelf:
         """Whether an outcome went to files."""
         return self._files is not None
 
-    def _holds(self, name: str, nbytes: int, what: Any) -> bool:
+    def _keeps(self, name: str, nbytes: int, what: Any) -> bool:
         """Keep an outcome in memory, in place of an older one, if there is room; tell whether there was."""
         with _COUNTING:
             self.drop(name)
             if self._limit is None or self._bytes + nbytes <= self._limit:
-                self._held[name] = nbytes, what
+                self._kept[name] = nbytes, what
                 self._bytes += nbytes
                 return True
             if self._files is None:
@@ -82,47 +82,47 @@ class MemoryShelf:
             return False
 
     def has(self, name: str) -> bool:
-        return name in self._held or (self._files is not None and self._files.has(name))
+        return name in self._kept or (self._files is not None and self._files.has(name))
 
     def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
         nbytes = sum(array.nbytes for array in arrays.values())
-        if not self._holds(name, nbytes, (dict(header), dict(arrays))):
+        if not self._keeps(name, nbytes, (dict(header), dict(arrays))):
             assert self._files is not None
             self._files.put(name, header, arrays)
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        if name in self._held:
-            header, arrays = self._held[name][1]
-            return header, arrays
-        if self._files is None:
-            raise KeyError(name)
-        return self._files.get(name)
+        outcome: tuple[dict[str, Any], dict[str, NDArray[Any]]] = (
+            self._kept[name][1] if name in self._kept else self._spilled(name).get(name)
+        )
+        return outcome
 
     def put_sketches(self, name: str, sketches: Sketches) -> None:
         nbytes = sketches.values.nbytes + 32 * len(sketches)
-        if not self._holds(name, nbytes, sketches):
+        if not self._keeps(name, nbytes, sketches):
             assert self._files is not None
             self._files.put_sketches(name, sketches)
 
     def get_sketches(self, name: str) -> Sketches:
-        if name in self._held:
-            sketches: Sketches = self._held[name][1]
-            return sketches
+        sketches: Sketches = self._kept[name][1] if name in self._kept else self._spilled(name).get_sketches(name)
+        return sketches
+
+    def _spilled(self, name: str) -> DirectoryShelf:
+        """Return the shelf of files; KeyError where nothing went there."""
         if self._files is None:
             raise KeyError(name)
-        return self._files.get_sketches(name)
+        return self._files
 
     def drop(self, name: str) -> None:
-        self._bytes -= self._held.pop(name, (0, None))[0]
+        self._bytes -= self._kept.pop(name, (0, None))[0]
         if self._files is not None:
             self._files.drop(name)
 
     def names(self, folder: str) -> list[str]:
-        held = [name for name in self._held if name.startswith(f"{folder}/")]
-        return sorted(held + ([] if self._files is None else self._files.names(folder)))
+        kept = [name for name in self._kept if name.startswith(f"{folder}/")]
+        return sorted(kept + ([] if self._files is None else self._files.names(folder)))
 
     def where(self, name: str) -> str:
-        return name if self._files is None or name in self._held else self._files.where(name)
+        return name if self._files is None or name in self._kept else self._files.where(name)
 
     def reserve(self, need: int, what: str) -> None:
         pass

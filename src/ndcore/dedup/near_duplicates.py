@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore.checks import check_ids, checked_memory_limit, checked_threshold, is_int
+from ndcore.checks import check_choice, check_ids, checked_memory_limit, checked_threshold, is_int
 from ndcore.clusters.assign import CLUSTERINGS
 from ndcore.dedup.candidates import find_candidates
 from ndcore.dedup.collapse import collapse, keep_order, label_codes
@@ -153,8 +153,7 @@ def near_duplicates(
 def _check(threshold: float, cluster: str, max_holders: int, verify: str, ids: Any) -> None:
     """Check parameters before anything is read."""
     checked_threshold(threshold)
-    if cluster not in CLUSTERINGS:
-        raise ValueError(f"cluster must be one of {', '.join(CLUSTERINGS)}, got {cluster!r}")
+    check_choice("cluster", cluster, CLUSTERINGS)
     if verify not in ("fingerprints", "tokens"):
         raise ValueError(f"verify must be 'fingerprints' or 'tokens', got {verify!r}")
     if not is_int(max_holders) or max_holders < 2:

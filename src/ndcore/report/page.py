@@ -41,6 +41,15 @@ def render(report: Report) -> str:
 
     Names, texts and parameters are escaped. Long ones are cut, and the page says so. A report with the bounds of
     `ndcore.report.model` has at most about 4 MB. Equal reports give equal pages.
+
+    Parameters
+    ----------
+    report : Report
+
+    Returns
+    -------
+    str
+        HTML.
     """
     sections = [
         _section("outcome", "Outcome", _outcome(report)),
