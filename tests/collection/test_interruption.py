@@ -192,7 +192,7 @@ def test_a_report_that_was_interrupted_is_written_by_the_same_command(records, t
         anew(tmp_path / "c")
         with pytest.MonkeyPatch.context() as patch:
             if place == "report":
-                patch.setattr("ndcore.cli.cluster._write_report", lambda *_: interrupted())
+                patch.setattr("ndcore.cli.cluster_build._write_report", lambda *_: interrupted())
             else:
                 stopped_after_sketching(patch)
             assert command(records, tmp_path, "--report", str(page), "-q") == 130
@@ -220,7 +220,7 @@ def test_copies_of_streams_are_removed(tmp_path, monkeypatch, at):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     monkeypatch.setattr(sys, "stdin", Repeated(jsonl_of(texts_of(1))))
-    monkeypatch.setattr(f"ndcore.cli.cluster.{at}", lambda *_: interrupted())
+    monkeypatch.setattr(f"ndcore.cli.cluster_build.{at}", lambda *_: interrupted())
     assert command(["-"], tmp_path, "-q", "--report", str(tmp_path / "page.html")) == 130
     assert [*(tmp_path / "temporary").iterdir()] == []
 
@@ -297,7 +297,7 @@ def test_another_collection_of_the_same_sketches_goes_on_too(records, tmp_path, 
     anew(tmp_path / "new")
     page.unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(f"ndcore.cli.cluster.{place}", lambda *_: interrupted())
+        patch.setattr(f"ndcore.cli.cluster_build.{place}", lambda *_: interrupted())
         assert main(again) == 130
     assert "is complete; the same command tells what is in it" in capsys.readouterr().err
     assert main(again) == 0, capsys.readouterr().err
@@ -306,7 +306,7 @@ def test_another_collection_of_the_same_sketches_goes_on_too(records, tmp_path, 
 
 def test_new_clusters_are_told_where_their_report_was_interrupted(records, tmp_path, capsys, monkeypatch):
     assert command(records, tmp_path, "-q") == 0
-    monkeypatch.setattr("ndcore.cli.cluster._write_report", lambda *_: interrupted())
+    monkeypatch.setattr("ndcore.cli.cluster_build._write_report", lambda *_: interrupted())
     assert main(["cluster", str(tmp_path / "c"), "--threshold", "0.7", "--report", str(tmp_path / "page.html"), "-q"]) == 130
     assert capsys.readouterr().err == f"ndcore: interrupted; the collection {tmp_path / 'c'} has its new clusters\n"
     assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.7

@@ -7,7 +7,7 @@ from typing import Any
 
 from ndcore._version import __version__
 from ndcore.cli.bench import add_bench
-from ndcore.cli.cluster_arguments import add_cluster
+from ndcore.cli.cluster import add_cluster
 from ndcore.cli.clusters import add_clusters
 from ndcore.cli.compare import add_compare
 from ndcore.cli.completion import add_completion
