@@ -71,7 +71,7 @@ def test_the_account(tmp_path, records, capsys):
 def test_the_words_for_people(tmp_path, records, capsys):
     assert run("cluster", records, "-o", tmp_path / "c") == 0
     told = capsys.readouterr().out
-    assert re.search(r"in clusters +6 +in 2 clusters of two and more", told)
+    assert re.search(r"in clusters +6 +in 2 clusters of two or more", told)
     assert re.search(r"4 with \S+:\d+ \(a\): 1 identical, 1 lexical, 1 near; lowest 0\.9", told)
     assert f"ndcore query {tmp_path / 'c'} FILE" in told
 

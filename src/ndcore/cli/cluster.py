@@ -1,15 +1,34 @@
-"""The arguments of ``ndcore cluster``."""
+"""``ndcore cluster``: cluster a collection by sketches, and keep it for queries."""
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+import contextlib
+import json
+import math
+import sys
+import time
+from pathlib import Path
 
+from ndcore.cli.cluster_build import (
+    Built,
+    ClusterOptions,
+    build,
+    check_grouping_options,
+    find_documents,
+    plan_sketcher,
+    rebuild,
+    regroup,
+)
+from ndcore.cli.cluster_output import CollectionOutput
+from ndcore.cli.cluster_report import describe, print_report, render_page
+from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.options import (
     INPUT,
     INPUTS,
     OUTPUT,
     SHINGLES,
+    Commands,
+    Group,
     add_dry_run,
     add_fields,
     add_json,
@@ -18,68 +37,129 @@ from ndcore.cli.options import (
     add_running,
     add_tokens,
 )
+from ndcore.cli.outputs import check_report, write_page
+from ndcore.cli.summary import printable
 from ndcore.cli.values import integer, modulus, positive, seed, threshold
+from ndcore.collection.collection import Collection
+from ndcore.collection.manifest import is_collection
+from ndcore.files.errors import UsageError
 
 __all__ = ["add_cluster"]
 
 
-def _cluster(args: argparse.Namespace) -> int:
-    from ndcore.cli.cluster_build import cluster
-
-    return cluster(args)
-
-
-def add_cluster(commands: Any) -> None:
-    """``ndcore cluster``."""
+def add_cluster(commands: Commands) -> None:
+    """Add ``ndcore cluster`` to the commands."""
     p = commands.add_parser(
         "cluster",
-        help="cluster a whole collection, and keep it to be asked",
-        description="Cluster a collection by the sketches of its documents (Broder et al. 1997), and keep sketches, sorted "
-        "entries, pairs and clusters in a directory for ndcore query. Texts are not compared: ndcore dedup does that. "
+        help="cluster a whole collection, and keep it for queries",
+        description="Cluster a collection by the sketches of its documents (Broder et al. 1997). Sketches, sorted entries, "
+        "pairs and clusters are kept in a directory for ndcore query. Texts are not compared: ndcore dedup does that. "
         + INPUTS,
-        epilog="What is interrupted goes on where it was when the same command is given again. With a collection as the "
-        "only input, and without -o, other clusters are made of it, from the pairs that were counted; with -o, another "
-        "collection of its sketches. With a collection and documents, -o is a collection of both: the documents come last, "
-        "and are sketched and clustered as those of the collection were, but for the options that are given.",
+        epilog="An interrupted run continues when the same command is given again.\n\n"
+        "With a collection as the only input and without -o, its documents are clustered again, from the pairs that were "
+        "counted; with -o, another collection is made of its sketches. With a collection and documents, -o is a collection "
+        "of both: the new documents come last, and are sketched and clustered like the old ones, except where options are "
+        "given.",
     )
-    p.set_defaults(run=_cluster, actions=p._actions)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="what to cluster; a collection; or both")
+    p.set_defaults(run=run_cluster, options=ClusterOptions, actions=p._actions)
+    p.add_argument("inputs", nargs="+", metavar="IN", help="documents to cluster, a collection, or both")
     output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", metavar="COLLECTION", help="directory to make, or to go on with")
+    output.add_argument("-o", "--output", metavar="COLLECTION", help="directory to make, or to continue")
     add_overwrite(output, "COLLECTION if it is one, and the page of --report")
     add_report(output, "charts and the largest clusters")
     add_json(output)
-    last = p.add_argument_group("clusters")
-    last.add_argument("--threshold", type=threshold, metavar="T", help="from which documents go together (default 0.5)")
-    last.add_argument(
-        "--policy", choices=("resemblance", "containment"), help="what the threshold is for; containment: of one of two "
-        "documents in the other (default resemblance)",
-    )
-    last.add_argument(
-        "--clustering", dest="cluster", choices=("star", "components", "greedy", "popular"),
-        help="how pairs become clusters (default star)",
-    )
-    last.add_argument(
-        "--guard", type=threshold, metavar="G",
-        help="with components: make stars where a member resembles its representative less than G",
-    )
-    first = p.add_argument_group(SHINGLES)
-    add_tokens(first)
-    first.add_argument(
-        "--modulus", type=modulus, metavar="M",
-        help="sketch 1 shingle in M, or adaptive: 50 to 100 of each document (default)",
-    )
-    first.add_argument("--seed", type=seed, metavar="N", help="of the permutation (default 1)")
-    first.add_argument(
-        "--method", choices=("shingles", "super-shingles", "features"),
-        help="what documents must share to be compared (default shingles: nothing is missed)",
-    )
-    first.add_argument(
-        "--run-length", type=integer(1, 1 << 16), metavar="N", help="shingles in a super-shingle (default 14)"
-    )
-    first.add_argument(
-        "--max-holders", type=positive, metavar="N",
-        help="shingles that more documents hold propose no pairs (default 1000)",
-    )
+    _add_clusters(p.add_argument_group("clusters"))
+    _add_sketches(p.add_argument_group(SHINGLES))
     add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p, "use about so much at a time, for instance 2G"))
+    add_dry_run(add_running(p, "memory to use at a time, about, for instance 2G"))
+
+
+def _add_clusters(group: Group) -> None:
+    group.add_argument("--threshold", type=threshold, metavar="T",
+                       help="resemblance (Jaccard similarity) from which documents are clustered together (default 0.5)")
+    group.add_argument("--policy", choices=("resemblance", "containment"),
+                       help="what the threshold applies to; containment: of either document in the other (default "
+                       "resemblance)")
+    group.add_argument("--clustering", dest="cluster", choices=("star", "components", "greedy", "popular"),
+                       help="how pairs become clusters (default star)")
+    group.add_argument("--guard", type=threshold, metavar="G",
+                       help="with components: make stars where a member resembles its representative less than G")
+
+
+def _add_sketches(group: Group) -> None:
+    add_tokens(group)
+    group.add_argument("--modulus", type=modulus, metavar="M",
+                       help="sketch 1 shingle in M, or adaptive: 50 to 100 of each document (default)")
+    group.add_argument("--seed", type=seed, metavar="N", help="of the permutation (default 1)")
+    group.add_argument("--method", choices=("shingles", "super-shingles", "features"),
+                       help="what documents must share to be compared (default shingles: nothing is missed)")
+    group.add_argument("--run-length", type=integer(1, 1 << 16), metavar="N",
+                       help="shingles in a super-shingle (default 14)")
+    group.add_argument("--max-holders", type=positive, metavar="N",
+                       help="shingles in more than N documents propose no pairs (default 1000)")
+
+
+def run_cluster(options: ClusterOptions) -> int:
+    """Run ``ndcore cluster``."""
+    begun = time.monotonic()
+    check_report(options.report, options.overwrite, options.inputs, options.output)
+    if options.dry_run:
+        return _dry_run(options)
+    with contextlib.ExitStack() as stack:
+        built = _make_collection(options, stack)
+        if options.report is not None:
+            _write_report(options, built)
+    options.outcome.written = True
+    if options.json:
+        print(json.dumps(describe(built), indent=2))
+    elif not options.quiet:
+        print_report(built, sys.stdout)
+        if sys.stderr.isatty():
+            print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
+    return 0
+
+
+def _make_collection(options: ClusterOptions, stack: contextlib.ExitStack) -> Built:
+    """Make what the inputs and the output ask for; what `stack` closes may be read for the report."""
+    first = options.inputs[0]
+    alone = len(options.inputs) == 1 and is_collection(first)
+    old = Collection.open(first) if alone else None
+    if old is not None and (options.output is None or Path(options.output).resolve() == Path(first).resolve()):
+        return regroup(options, old)
+    output = _output(options)
+    stack.enter_context(output.say_what_is_left())
+    return build(options, output, stack) if old is None else rebuild(options, old, output)
+
+
+def _output(options: ClusterOptions) -> CollectionOutput:
+    if options.output is None:
+        raise UsageError("name the directory of the new collection: -o COLLECTION")
+    return CollectionOutput(options.output, options.overwrite, options.outcome)
+
+
+def _write_report(options: ClusterOptions, built: Built) -> None:
+    assert options.report is not None
+    write_page(options.report, render_page(built, options.command_line))
+    if not options.quiet and not options.json:
+        print(f"The report for a browser is {printable(options.report)}")
+
+
+def _dry_run(options: ClusterOptions) -> int:
+    """Estimate what a collection of these inputs would take."""
+    collection = next((path for path in options.inputs if is_collection(path)), None)
+    if collection is not None:
+        raise UsageError(f"--dry-run estimates what documents take, and {collection} is a collection")
+    output = _output(options)
+    found = find_documents(options, output)
+    method = options.method or "shingles"
+    sketcher = plan_sketcher(options, method)
+    check_grouping_options(options, None, method)
+    limit = math.inf if options.memory_limit is None else options.memory_limit
+
+    def memory(documents: float, stored: float, each: float) -> float:
+        return min(documents * 5 * each, limit) + 100 * documents
+
+    def disk(documents: float, stored: float, each: float) -> Range:
+        return Range(documents * 2 * each, documents * (2.6 * each + 200))
+
+    return dry_run(options, found, sketcher, Costs(memory, disk, Range(0.1, 1.0), 75), output.name)

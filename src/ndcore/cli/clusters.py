@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ndcore._version import __version__ as version
-from ndcore.cli.cluster_build import places_of
+from ndcore.cli.cluster_output import places_of
 from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, RUNNING, Commands, add_json, add_overwrite
 from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
