@@ -86,7 +86,7 @@ def test_damage_is_told(made):
         description.write_text(wrong)
         with pytest.raises(CorruptFile):
             nd.Collection.open(made.path)
-    description.write_text(json.dumps({**whole, "ndcore.collection.collection": 2}))
+    description.write_text(json.dumps({**whole, "ndcore.collection": 2}))
     with pytest.raises(ValueError, match="upgrade"):
         nd.Collection.open(made.path)
 

@@ -239,7 +239,7 @@ def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
         stopped_after_sketching(patch)
         assert command(records, tmp_path, "-q", "--overwrite") == 130
     assert command(records, tmp_path, "-q", "--overwrite", "--threshold", "0.8") == 0
-    (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection.collection": 1, "finis')
+    (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
     assert command(records, tmp_path, "-q", "--overwrite") == 0
 
 
@@ -316,7 +316,7 @@ def test_new_clusters_are_told_where_their_report_was_interrupted(records, tmp_p
 def test_an_older_collection_is_not_told_as_what_is_left(records, tmp_path, capsys, monkeypatch, damaged):
     assert command(records, tmp_path, "-q", "--threshold", "0.9") == 0
     if damaged:
-        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection.collection": 1, "finis')
+        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
     capsys.readouterr()
     before = files_of(tmp_path / "c")
     monkeypatch.setattr("ndcore.files.documents.Documents.spool", lambda *_: interrupted())
@@ -327,7 +327,7 @@ def test_an_older_collection_is_not_told_as_what_is_left(records, tmp_path, caps
 
 def test_a_description_that_was_damaged_meanwhile_does_not_hide_the_interruption(records, tmp_path, capsys, monkeypatch):
     def damage(*_, **__):
-        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection.collection": 1, "finis')
+        (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
         interrupted()
 
     monkeypatch.setattr(collection_cluster, "sort_entries", damage)

@@ -28,7 +28,7 @@ def is_collection(path: str | os.PathLike[str]) -> bool:
 
 def begins_collection(head: bytes) -> bool:
     """Tell whether a file that begins with these bytes describes a collection."""
-    return b'"ndcore.collection.collection"' in head[:64]
+    return b'"ndcore.collection"' in head[:64]
 
 
 def described(place: Path) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def described(place: Path) -> dict[str, Any]:
     """
     try:
         description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
-        version = description["ndcore.collection.collection"]
+        version = description["ndcore.collection"]
         checked = {"finished": bool(description["finished"]), "parameters": dict(description["parameters"])}
     except FileNotFoundError:
         raise FileNotFoundError(2, "holds no collection: there is no " + DESCRIPTION, str(place)) from None
@@ -52,7 +52,7 @@ def described(place: Path) -> dict[str, Any]:
 def describe(place: Path, parameters: dict[str, Any], source: Any, *, finished: bool) -> None:
     """Write the description of a collection, in place of an older one."""
     text = json.dumps(
-        {"ndcore.collection.collection": FORMAT, "finished": finished, "parameters": parameters, "source": source}, indent=1
+        {"ndcore.collection": FORMAT, "finished": finished, "parameters": parameters, "source": source}, indent=1
     )
     new = place / (DESCRIPTION + NEW)
     with naming(place / DESCRIPTION, inside=new):
