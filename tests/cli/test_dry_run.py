@@ -77,7 +77,7 @@ def test_a_part_stands_for_the_rest(
 ) -> None:
     """Of each kind and compression for itself: compressed files hold more for each byte."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dry_run, "SECONDS", 0.0)  # one batch of each stratum
+    monkeypatch.setattr(dry_run, "SAMPLING_SECONDS", 0.0)  # one batch of each stratum
     texts = made_up(15_000, 150)
     parts = [texts[:9000], texts[9000:14_000], texts[14_000:]]
     Path("a.jsonl").write_bytes(lines(parts[0]))
@@ -101,7 +101,7 @@ def test_a_part_of_a_columnar_file_stands_for_the_rest(
 ) -> None:
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dry_run, "SECONDS", 0.0)  # one batch
+    monkeypatch.setattr(dry_run, "SAMPLING_SECONDS", 0.0)  # one batch
     texts = [f"{i} {text}" for i in range(10) for text in made_up(1500, 180)]
     table, rows = pa.table({"text": texts}), len(texts) // batches
     if form == "parquet":

@@ -27,23 +27,23 @@ __all__ = ["add_clusters"]
 
 
 def add_clusters(commands: Commands) -> None:
-    """``ndcore clusters``."""
+    """Add the command to the parser."""
     p = commands.add_parser(
         "clusters",
-        help="the clusters of a collection as a table",
-        description="Write a row for each document of a collection: id, cluster (the position of the document that stands "
-        "for it), representative (the id of that one), class, resemblance to it, and cluster_size; and where document and "
-        "representative stand: file and line (row, or record), of archives the offset and the date.",
+        help="write the clusters of a collection as a table",
+        description="Write a row for each document of a collection: id, cluster (the position of its representative), "
+        "representative (the id of that document), class, resemblance to it, and cluster_size; and the places of both: file "
+        "and line (row, or record), in archives also offset and date.",
     )
     p.set_defaults(run=run_clusters, options=ClustersOptions)
-    p.add_argument("collection", metavar="COLLECTION", help="the directory that ndcore cluster made")
+    p.add_argument("collection", metavar="COLLECTION", help="directory that ndcore cluster wrote")
     output = p.add_argument_group(OUTPUT)
     output.add_argument("-o", "--output", metavar="FILE", default="-",
                         help="a .parquet, .csv or .jsonl file; it must not exist (default -: print JSON lines)")
-    add_overwrite(output, "any file called FILE")
-    add_json(output, "with -o FILE: print the number of its rows as a JSON object")
+    add_overwrite(output, "FILE, even if ndcore did not write it")
+    add_json(output, "with -o FILE, print the number of rows as a JSON object")
     running = p.add_argument_group(RUNNING)
-    running.add_argument("-q", "--quiet", action="store_true", help="do not say how many rows there are")
+    running.add_argument("-q", "--quiet", action="store_true", help="do not print the number of rows")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""``ndcore completion``: a script by which a shell completes commands, options and choices."""
+"""``ndcore completion``: print a script with which a shell completes commands, options and choices."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from ndcore.cli.strict_parser import Parser, commands_of
 __all__ = ["add_completion"]
 
 FILES = {"A", "B", "COLLECTION", "FILE", "FILE.html", "FILE.nds", "FILE.ndw", "IN", "INDEX", "INDEX|IN", "OUTDIR", "QUERIES",
-         "WEIGHTS"}  # metavars of what is a file or a directory
+         "WEIGHTS"}  # metavars of files and directories
 
 
 def add_completion(commands: Commands, top: Parser) -> None:
+    """Add the command to the parser `top`, which the script is made from."""
     p = commands.add_parser(
         "completion",
-        help="let the shell complete commands and options",
-        description="Print a script by which a shell completes the commands, options and choices of ndcore.",
+        help="print a script for the completion of the shell",
+        description="Print a script with which a shell completes the commands, options and choices of ndcore.",
         epilog='bash: eval "$(ndcore completion bash)" in ~/.bashrc. zsh: ndcore completion zsh > _ndcore, in a directory '
         "of $fpath. fish: ndcore completion fish > ~/.config/fish/completions/ndcore.fish.",
     )
@@ -27,7 +28,7 @@ def add_completion(commands: Commands, top: Parser) -> None:
 
 
 def run_completion(top: Parser, shell: str) -> int:
-    """``ndcore completion``."""
+    """Print the script for a shell, and return the exit code."""
     try:
         import shtab
     except ImportError as error:
@@ -38,7 +39,7 @@ def run_completion(top: Parser, shell: str) -> int:
 
 
 def _mark_files(top: Parser, mark: Any) -> None:
-    """Tell shtab which arguments are files; those that have choices are completed by them."""
+    """Mark the arguments that are files for shtab; an argument with choices is completed by these."""
     for action in top._actions:
         if action.metavar in FILES and not action.choices:
             action.complete = mark  # type: ignore[attr-defined]

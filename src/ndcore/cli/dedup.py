@@ -53,19 +53,21 @@ RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
 
 
 def add_dedup(commands: Commands) -> None:
+    """Add the command to the parser."""
     p = commands.add_parser(
         "dedup",
         help="keep one document of every cluster of near-duplicates",
         description="Keep one document of every cluster of near-duplicates. " + INPUTS,
-        epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Every dropped document resembles "
-        "the one that stands for it at or above the threshold, computed from the texts. (With saved sketches it is an "
-        "estimate; with --clustering components the two may be linked by others only.)\n\n"
-        "With -o - the kept records go to standard output as JSON lines, and the report to standard error: records of JSON "
-        "as they are, a row of a table as an object of its columns, a text, a page or a document of an archive as "
+        epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Candidate pairs are found by MinHash "
+        "and LSH (ndcore design explains bands and rows). Every dropped document has a Jaccard similarity to its "
+        "representative at or above the threshold, computed from the texts. (With saved sketches it is an estimate; with "
+        "--clustering components the two may be linked by other documents only.)\n\n"
+        "With -o - the kept records go to standard output as JSON lines, and the report to standard error. JSON records are "
+        "printed as they are, rows of tables as objects of their columns, and texts, pages and documents of archives as "
         '{"id": ..., "text": ...}.',
     )
     p.set_defaults(run=run_dedup, options=DedupOptions)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="what to deduplicate")
+    p.add_argument("inputs", nargs="+", metavar="IN", help="input to deduplicate")
     _add_outputs(p.add_argument_group(OUTPUT))
     _add_duplicates(p.add_argument_group(DUPLICATES))
     shingles = p.add_argument_group(SHINGLES)
@@ -73,57 +75,58 @@ def add_dedup(commands: Commands) -> None:
     add_num_perm(shingles)
     add_seed(shingles)
     add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p, "spill to disk past this, for instance 2G"))
+    add_dry_run(add_running(p, "spill to disk beyond this size, for instance 2G"))
 
 
 def _add_outputs(group: Group) -> None:
+    """Add the options of the outputs."""
     group.add_argument(
         "-o", "--output", required=True, metavar="OUTDIR",
-        help="directory to write; it must not exist. -: print the records that are kept",
+        help="directory to write; it must not exist. -: print the kept records",
     )
-    add_overwrite(group, "OUTDIR and the page of --report if ndcore wrote them, and any file of the names of --table and "
-                  "--pairs")
+    add_overwrite(group, "OUTDIR and the page of --report if ndcore wrote them, and any file of --table and --pairs")
     group.add_argument(
-        "--annotate", action="store_true", help="write all records with their verdict to annotated/ instead of kept/"
+        "--annotate", action="store_true", help="write all records, with their verdicts, to annotated/ instead of kept/"
     )
     group.add_argument(
         "--table", metavar="FILE",
-        help="write all documents, kept ones too, with their cluster and its size to a .parquet, .csv or .jsonl file",
+        help="write every document, kept or not, with its cluster and the cluster size to a .parquet, .csv or .jsonl file",
     )
-    group.add_argument("--pairs", metavar="FILE", help="write the pairs that were accepted to such a file")
+    group.add_argument("--pairs", metavar="FILE", help="write the accepted pairs to such a file")
     add_report(group, "charts, the largest clusters, texts side by side")
     add_json(group, "print summary.json instead of the report")
 
 
 def _add_duplicates(group: Group) -> None:
+    """Add the options that say which documents are near-duplicates, and which of them to keep."""
     group.add_argument(
         "--threshold",
         dest="thresholds",
         type=ascending_thresholds,
         default=(0.8,),
         metavar="T[,T]",
-        help="resemblance (Jaccard similarity) from which documents are duplicates (default 0.8). Several, as 0.7,0.8,0.9: "
-        "the inputs are read once, and OUTDIR gets a folder for each",
+        help="Jaccard similarity (resemblance) from which documents are near-duplicates (default 0.8). With several, as "
+        "0.7,0.8,0.9, the inputs are read once, and OUTDIR gets a folder for each",
     )
     group.add_argument(
         "--against", action="append", default=[], metavar="IN",
-        help="drop what is in this file, directory, file of signatures or collection of signatures (ndcore cluster --method "
-        "features) already, which stays as it is; give it once for each",
+        help="also drop near-duplicates of the documents in this file, directory, file of signatures or collection of "
+        "signatures (ndcore cluster --method features); IN stays as it is. Repeatable",
     )
     group.add_argument(
         "--keep",
         type=keep,
         default=("first", ""),
         metavar="RULE",
-        help="which document of a cluster stays: first, longest, FIELD:desc or FIELD:asc (default first); in archives "
-        "the fields are url, host and date",
+        help="document to keep of a cluster: first, longest, FIELD:desc or FIELD:asc (default first). Archives have the "
+        "fields url, host and date",
     )
-    group.add_argument("--by", metavar="FIELD", help="never compare documents that differ in this field")
+    group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     group.add_argument(
         "--one-per",
         metavar="FIELD",
-        help="of documents with the same value in this field keep at most the first by --keep, whatever their texts: "
-        "--one-per url --keep date:desc keeps the newest capture of every page",
+        help="of documents with the same value in this field keep at most one, the first by --keep, even if their texts "
+        "differ: --one-per url --keep date:desc keeps the newest capture of every page",
     )
     group.add_argument(
         "--clustering",
@@ -137,7 +140,7 @@ def _add_duplicates(group: Group) -> None:
         type=integer(2),
         default=1000,
         metavar="N",
-        help="length from which a run of equal features is compared by representatives (default 1000)",
+        help="if N or more documents share a feature (an LSH band), compare only with representatives (default 1000)",
     )
 
 

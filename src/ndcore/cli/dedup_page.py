@@ -36,7 +36,7 @@ def _shown(value: Any) -> str:
 
 
 def _thresholds(account: dict[str, Any]) -> list[ReportTable]:
-    """What each threshold keeps and drops, where there are several; the rest of the page is of the lowest."""
+    """Return the table of thresholds if there are several; the rest of the page is about the lowest."""
     lines = account.get("thresholds", [])
     if not lines:
         return []

@@ -1,7 +1,8 @@
-"""``--dry-run``: what a run would take, estimated from a sample of its inputs. Nothing is written.
+"""``--dry-run``: estimate from a sample of the inputs what a run would take. Nothing is written.
 
-Files of a kind, and of a compression, make a stratum. Of each stratum some files are read, from their beginning, until the
-time that its share of the bytes is worth has passed; what they hold for each byte stands for the others (a ratio estimate).
+Files with the same kind and compression make a stratum. A random sample of its files is read, each from its beginning, for
+a time proportional to the size of the stratum. Documents per byte in the sample then estimate the whole: a ratio estimate
+(Cochran, Sampling Techniques, 3rd ed., 1977, chapter 6).
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ from ndcore.text.corpus import TextCorpus
 
 __all__ = ["Costs", "Estimate", "Range", "dry_run"]
 
-SECONDS = 2.0  # to read and sketch the sample, about
-FILES = 24  # of a stratum, at most
-SORTED = 1.5e-7  # seconds to sort a feature and what follows of it
-USUAL = 48 << 20  # a process, where the system does not tell
-BATCHES = 20 << 20  # batches of text on their way
-MARGIN = 64 << 20  # the shingle sets of candidates, until they are spooled
+SAMPLING_SECONDS = 2.0  # to read and sketch the sample, about
+MAX_FILES = 24  # to read of a stratum
+SORTING_SECONDS = 1.5e-7  # to sort one feature, and to compare the candidates that it yields
+USUAL_PROCESS = 48 << 20  # bytes of memory, where the system does not tell
+BATCHES = 20 << 20  # bytes of text in batches under way
+CANDIDATES = 64 << 20  # bytes of shingle sets of candidates, until they are spooled
 
 
 class Range(NamedTuple):
@@ -54,24 +55,24 @@ class Range(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """What a run would take.
+    """The documents, the time, the memory and the disk space that a run would take.
 
     Attributes
     ----------
     documents, text_bytes : Range
     seconds : Range
-        On this machine, with the threads asked for.
+        On this machine, with `threads` threads.
     memory : Range
-        Bytes, at most at a time.
+        The most bytes at any time.
     disk : Range
         Bytes of the output; 0 for standard output.
     stored_bytes, files : int
-        Of all inputs.
+        The size and the number of all inputs.
     sampled_bytes, sampled_files : int
-        What was read of them.
+        The part of them that was read.
     threads : int
     rejected : list of Rejected
-        What could not be read in the sample.
+        Documents of the sample that could not be read.
     """
 
     documents: Range
@@ -88,16 +89,16 @@ class Estimate:
 
 
 class Costs(NamedTuple):
-    """What a command does with documents besides sketching them once.
+    """The costs of a command, besides sketching every document once.
 
     Parameters
     ----------
     memory, disk : callable
-        From (documents, stored bytes, bytes of sketches for each document) to bytes.
+        Bytes, from (documents, stored bytes, bytes of sketches for each document).
     again : Range
-        How often the inputs are read and tokenised once more: where nothing is alike, and where all is.
+        How often the inputs are read and tokenised again: from no near-duplicates to nothing but near-duplicates.
     entries : float
-        What is sorted for each document.
+        Features or entries that are sorted for each document.
     """
 
     memory: Callable[[float, float, float], float]
@@ -108,7 +109,7 @@ class Costs(NamedTuple):
 
 @dataclasses.dataclass
 class _Sample:
-    """What was read of a stratum, file by file: (stored bytes, documents, bytes of text)."""
+    """The files of a stratum that were read, each as (stored bytes, documents, bytes of text), and the time it took."""
 
     read: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
     reading: float = 0.0
@@ -129,7 +130,10 @@ def dry_run(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: 
 
 
 def _estimated(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: Costs) -> Estimate:
-    """Read a sample of the inputs, for about `SECONDS`, and scale it up."""
+    """Read a sample of the inputs, for about `SAMPLING_SECONDS`, and scale it up.
+
+    Raises UsageError for inputs that cannot be sampled: streams, sketches and collections.
+    """
     for source in found.sources:
         if not source.location:
             whole = f"{source.path} would be copied as a whole; save it first"
@@ -143,16 +147,16 @@ def _estimated(options: DocumentOptions, found: Inputs, sketcher: Sketcher, cost
         strata.setdefault((source.kind, source.compression), []).append((source, size))
     total = sum(size for files in strata.values() for _, size in files)
     samples = {
-        key: _sampled(options, files, sketcher, SECONDS * sum(size for _, size in files) / max(total, 1))
+        key: _sampled(options, files, sketcher, SAMPLING_SECONDS * sum(size for _, size in files) / max(total, 1))
         for key, files in strata.items()
     }
     return _scaled(strata, samples, costs, thread_count(options.threads), process)
 
 
 def _sampled(options: DocumentOptions, files: list[tuple[Source, int]], sketcher: Sketcher, seconds: float) -> _Sample:
-    """What some files hold; the first of them is read, a batch at least, however long that takes."""
+    """Read a sample of files. At least one batch of the first file is read, however long that takes."""
     sample = _Sample()
-    chosen = random.Random(1).sample(files, min(FILES, len(files)))
+    chosen = random.Random(1).sample(files, min(MAX_FILES, len(files)))
     sample.complete = len(chosen) == len(files)
     share, begun = seconds / len(chosen), time.perf_counter()
     for i, (source, size) in enumerate(chosen):
@@ -164,7 +168,7 @@ def _sampled(options: DocumentOptions, files: list[tuple[Source, int]], sketcher
 
 
 def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketcher, seconds: float, sample: _Sample) -> bool:
-    """Add a file to a sample; whether it was read to its end."""
+    """Add a file to a sample, and tell whether it was read to its end."""
     begun, documents_read, text_bytes = time.perf_counter(), 0, 0
     with open_documents(options, Inputs([dataclasses.replace(source)]), on_error="skip") as documents:
         batches, ended = documents.batches(), False
@@ -192,7 +196,7 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
 
 
 def _sketched(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | None) -> Sketches:
-    """Sketches of a batch; signatures with the digests that a run takes too."""
+    """Sketch a batch as a run would: signatures together with digests."""
     if isinstance(sketcher, MinHasher):
         return sketch_corpus(TextCorpus(batch), sketcher, threads=threads, report=resolve(None))[0]
     return sketcher.sketch_many(batch, threads=threads)
@@ -225,13 +229,13 @@ def _scaled(
         sampled_documents += sum(number for _, number, _ in sample.read)
     stored = sum(size for files in strata.values() for _, size in files)
     each = sketch_bytes / max(1, sampled_documents)
-    sorting = SORTED * costs.entries * counts[1]
+    sorting = SORTING_SECONDS * costs.entries * counts[1]
     seconds = Range(once[0] * (1 + costs.again.low), once[1] * (1 + costs.again.high) + sorting)
     held = [costs.memory(number, stored, each) for number in counts]
     disk = [costs.disk(number, stored, each) for number in counts]
     return Estimate(
         documents=Range(*counts), text_bytes=Range(*text), seconds=seconds,
-        memory=Range(process + 0.8 * held[0], process + 1.25 * held[1] + MARGIN), disk=Range(disk[0].low, disk[1].high),
+        memory=Range(process + 0.8 * held[0], process + 1.25 * held[1] + CANDIDATES), disk=Range(disk[0].low, disk[1].high),
         stored_bytes=stored, files=sum(map(len, strata.values())),
         sampled_bytes=sum(read for sample in samples.values() for read, _, _ in sample.read),
         sampled_files=sum(len(sample.read) for sample in samples.values()), threads=threads,
@@ -244,10 +248,10 @@ def _sum(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
 
 
 def _total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
-    """A ratio estimate of a column for all stored bytes, two standard errors each way, and a tenth at least.
+    """Estimate a column for all stored bytes: the ratio to bytes, two standard errors each way, at least a tenth.
 
-    The standard error is that of a ratio of sums over files, with the correction for a finite number of bytes (Cochran,
-    Sampling Techniques, 1977, §6.5). It is known exactly where everything was read.
+    It is exact where everything was read. The standard error belongs to a ratio of two sums over files, with the
+    correction for a finite population (Cochran, Sampling Techniques, 3rd ed., 1977, §6.5).
     """
     seen = sum(read for read, _, _ in sample.read)
     amount = sum(part[column] for part in sample.read)
@@ -262,15 +266,15 @@ def _total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
 
 
 def _process_bytes() -> int:
-    """The most memory that this process has had: before anything is read, that of its modules."""
+    """Return the peak memory of this process: before anything is read, mostly its modules."""
     with contextlib.suppress(OSError), Path("/proc/self/status").open(encoding="ascii", errors="replace") as file:
         for line in file:
-            if line.startswith("VmHWM:"):  # getrusage begins with what the process that started this one had
+            if line.startswith("VmHWM:"):  # getrusage starts from the peak of the parent process
                 return 1024 * int(line.split()[1])
-    return USUAL
+    return USUAL_PROCESS
 
 
-# ---- telling
+# ---- the report
 
 
 def _report(found: Estimate, output: str, on_error: str, stream: TextIO) -> None:
@@ -278,13 +282,13 @@ def _report(found: Estimate, output: str, on_error: str, stream: TextIO) -> None
     share = "all of it was read" if whole else f"{found.sampled_bytes / max(1, found.stored_bytes):.0%} of it was read"
     rows = [
         ("input", f"{human_bytes(found.stored_bytes)} in {counted(found.files, 'file')}; {share}"),
-        ("documents", _numbers(found.documents)),
-        ("text", _sizes_told(found.text_bytes)),
-        ("time", f"{_time(found.seconds)} with {counted(found.threads, 'thread')}"),
-        ("memory", _sizes_told(found.memory)),
+        ("documents", _number_range(found.documents)),
+        ("text", _size_range(found.text_bytes)),
+        ("time", f"{_time_range(found.seconds)} with {counted(found.threads, 'thread')}"),
+        ("memory", _size_range(found.memory)),
     ]
     if output != STDOUT:
-        rows.append(("disk", f"{_sizes_told(found.disk)} for {printable(output)}"))
+        rows.append(("disk", f"{_size_range(found.disk)} for {printable(output)}"))
     print("A dry run: nothing was written", file=stream)
     for name, value in rows:
         print(f"  {name:<10} {value}", file=stream)
@@ -302,28 +306,28 @@ def _report(found: Estimate, output: str, on_error: str, stream: TextIO) -> None
               file=stream)
 
 
-def _numbers(found: Range) -> str:
+def _number_range(found: Range) -> str:
     low, high = round(found.low), round(found.high)
     return f"{high:,}" if low == high else f"{_rounded(low):,} to {_rounded(high):,}"
 
 
 def _rounded(number: float) -> int:
-    """Two digits: an estimate has no more."""
+    """Round to two digits: an estimate has no more."""
     digits = max(0, len(str(round(number))) - 2)
     return int(round(number, -digits))
 
 
-def _sizes_told(found: Range) -> str:
+def _size_range(found: Range) -> str:
     low, high = human_bytes(found.low), human_bytes(found.high)
     return high if low == high else f"{low} to {high}" if round(found.low) else f"at most {high}"
 
 
-def _time(found: Range) -> str:
-    low, high = (_seconds(value) for value in found)
+def _time_range(found: Range) -> str:
+    low, high = (_duration(value) for value in found)
     return f"about {high}" if low == high else f"{low} to {high}"
 
 
-def _seconds(value: float) -> str:
+def _duration(value: float) -> str:
     if value < 120:
         return f"{max(1, round(value))} s"
     return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"

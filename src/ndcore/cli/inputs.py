@@ -108,7 +108,7 @@ def ids_of(collection: Documents | Sketches) -> Sequence[str | int] | Ids:
 
 
 def repeated(collection: Documents | Sketches) -> int:
-    """Count the documents whose id is that of an earlier one."""
+    """Count the documents with the id of an earlier one."""
     if isinstance(collection, Documents):
         return collection.ids.repeated()
     ids = ids_of(collection)

@@ -25,7 +25,10 @@ from ndcore.storage.disk_space import FULL
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is returned, never raised, save for errors in the arguments (2)."""
+    """Run one command and return its exit code.
+
+    Raises SystemExit(2) for errors in the arguments, and SystemExit(0) after --help and --version.
+    """
     if sys.stdout is None:  # a shell closed it
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
@@ -66,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _failed(message: str, code: int, outcome: Outcome | None = None) -> int:
-    """Print a message, and in a line of its own what the command says that it leaves; return the code."""
+    """Print a message and, on its own line, the outcome of the command if it has a message; return the exit code."""
     lines = [printable(line) for line in f"ndcore: {message}".splitlines()]
     if outcome is not None and outcome.message:
         lines.append(printable(f"ndcore: {outcome.message}"))
@@ -93,7 +96,7 @@ _STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") i
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP end the command in order: temporary files are removed."""
+    """Let SIGINT, SIGTERM and SIGHUP end the command by an exception, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, in the groups of their help, and the options that become of them."""
+"""Arguments that several commands share, and the options that they become."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ndcore.files.html_text import PARTS
 UNITS = ("word", "char", "grapheme", "byte", "line")
 
 INPUTS = (
-    "Inputs: texts, .jsonl, .ndjson or .jl, .json (an array, lines, or one object), .csv and .tsv with a header, "
-    ".html, .htm or .xhtml, the web archives .warc, .wet and .arc (all of these also compressed by gzip, zstd, "
-    "bzip2 or xz), Parquet, Arrow and Feather, directories, URLs such as s3://BUCKET/FOLDER (extra remote), "
-    "and files written by ndcore sketch; - is standard input: records of any format, or a web archive, known by the "
-    "first bytes. Files are known by their first bytes; "
-    "what is no text is refused, in directories passed over and listed."
+    "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. Files hold "
+    "text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a header, HTML "
+    "(.html, .htm, .xhtml), web archives (.warc, .wet, .arc), all of these also compressed by gzip, zstd, bzip2 or xz, or "
+    "Parquet, Arrow, Feather, or the sketches of ndcore sketch. Their first bytes tell the format. Standard input is "
+    "records of any format, or a web archive. A file that is not text is an error; in a directory it is passed over and "
+    "listed."
 )
-# Titles of groups: every command that has such options shows them under the same title.
+# Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
 
 SIZES = "G is 1024^3 bytes"  # what --memory takes
@@ -43,24 +43,24 @@ class TokenOptions(Options):
 def add_tokens(group: Group) -> None:
     """Add the options that say what a shingle is."""
     group.add_argument("--width", type=positive, metavar="W", help="tokens per shingle (default 5)")
-    group.add_argument("--unit", choices=UNITS, help="what a token is (default word)")
+    group.add_argument("--unit", choices=UNITS, help="kind of token (default word)")
     group.add_argument(
-        "--normalize", choices=("NFKC",), help="Unicode normalisation of words and characters (default none)"
+        "--normalize", choices=("NFKC",), help="Unicode normalization of words and characters (default none)"
     )
-    group.add_argument("--stop-words", type=lines, metavar="FILE", help="words to leave out, one on a line (default none)")
+    group.add_argument("--stop-words", type=lines, metavar="FILE", help="words to leave out, one per line (default none)")
 
 
 def add_num_perm(group: Group, what: str = "") -> None:
     """Add --num-perm; `what` begins its help."""
     group.add_argument(
         "--num-perm", type=positive, metavar="N",
-        help=f"{what}length of a signature (default 84, or more if the threshold needs it)",
+        help=f"{what}length of a MinHash signature (default 84, or more if the threshold needs it)",
     )
 
 
 def add_seed(group: Group) -> None:
     """Add --seed."""
-    group.add_argument("--seed", type=seed, metavar="N", help="of the random permutations (default 1)")
+    group.add_argument("--seed", type=seed, metavar="N", help="seed of the random permutations (default 1)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +93,9 @@ def add_fields(group: Group) -> None:
     """Add the options of `add_record` and `add_selection`, and what happens to a document that cannot be read."""
     add_record(
         group,
-        "field or column that holds the text (default text); data.text is the field text of an object data; given several "
-        "times, the text is all of them, each on a line of its own",
-        "field or column that holds the id; records must have it (default id, or file:line where there is none); in "
+        "field or column that holds the text (default text); data.text is the field text of the object data. Repeatable: "
+        "the texts of all fields are joined, each on its own line",
+        "field or column that holds the id; every record must have it (default id, or file:line if there is none). In "
         "archives the id is the URL",
     )
     add_selection(group)
@@ -103,7 +103,7 @@ def add_fields(group: Group) -> None:
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
-        help="at a document that cannot be read: stop, or list it and go on (default stop)",
+        help="at a document that cannot be read: stop, or skip it and list it (default stop)",
     )
 
 
@@ -111,19 +111,20 @@ def add_selection(group: Group) -> None:
     """Add the options that select files of directories."""
     group.add_argument(
         "--include", action="append", default=[], metavar="GLOB",
-        help="of directories, read only files that match, as '*.txt' or 'docs/**/*.md' (as in .gitignore; repeatable)",
+        help="in directories, read only files that match, as '*.txt' or 'docs/**/*.md' (as in .gitignore; repeatable)",
     )
     group.add_argument(
-        "--exclude", action="append", default=[], metavar="GLOB", help="leave out files and folders that match (repeatable)"
+        "--exclude", action="append", default=[], metavar="GLOB",
+        help="in directories, leave out files and folders that match (repeatable)",
     )
     group.add_argument(
-        "--hidden", action="store_true", help="read files and folders whose name begins with a dot too, as .git"
+        "--hidden", action="store_true", help="also read files and folders whose names begin with a dot, as .git"
     )
 
 
 def add_record(
     group: Group,
-    text: str = "field of a record that holds the text (default text); repeatable: the text is all of them",
+    text: str = "field of a record that holds the text (default text). Repeatable: the texts of all fields are joined",
     ident: str = "field that holds the id (default id)",
 ) -> None:
     """Add the options that say where the text and the id of a record are."""
@@ -134,8 +135,8 @@ def add_record(
         dest="html_part",
         type=part,
         choices=PARTS,
-        help="text of HTML: the whole page, or what looks like its main content (the whole page where nothing does); given, "
-        "the text fields of records are HTML too (default page, and text fields are plain text)",
+        help="text of HTML: the whole page, or its main content (the whole page if none is recognized). With this option "
+        "the text fields of records are HTML too (default: page, and text fields are plain text)",
     )
 
 
@@ -153,8 +154,8 @@ def add_dry_run(group: Group) -> None:
     """Add --dry-run."""
     group.add_argument(
         "--dry-run", action="store_true",
-        help="read a sample for some seconds, print how many documents there are and what time, memory and disk the run "
-        "would take, and write nothing",
+        help="read a sample for a few seconds, estimate the number of documents and the time, memory and disk space of the "
+        "run, and write nothing",
     )
 
 
@@ -166,8 +167,9 @@ def add_json(group: Group, what: str = "print the account of the run as one JSON
 def add_running(p: argparse.ArgumentParser, limit: str | None = None) -> Group:
     """Add --threads, --quiet and, where `limit` says what it bounds, --memory; return their group."""
     group = p.add_argument_group(RUNNING)
-    group.add_argument("--threads", type=positive, metavar="N", help="default: all cores; results do not depend on it")
+    group.add_argument("--threads", type=positive, metavar="N",
+                       help="number of threads (default: all cores); results do not depend on it")
     if limit is not None:
         group.add_argument("--memory", dest="memory_limit", type=memory, metavar="SIZE", help=f"{limit} ({SIZES})")
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress and no report")
+    group.add_argument("-q", "--quiet", action="store_true", help="print no progress and no report")
     return group

@@ -66,46 +66,46 @@ _NEXT = {
 
 
 def add_sketch(commands: Commands) -> None:
-    """``ndcore sketch``."""
+    """Add the command to the parser."""
     p = commands.add_parser(
         "sketch",
-        help="sketch now, decide later",
-        description="Save the sketches of documents, with their ids: signatures for ndcore dedup, bottom and mod sketches "
-        "for ndcore cluster, simhashes for ndcore hamming. " + INPUTS,
+        help="save the sketches of documents",
+        description="Save the sketches of documents, with their ids: MinHash signatures for ndcore dedup, bottom and mod "
+        "sketches for ndcore cluster, simhashes for ndcore hamming. " + INPUTS,
     )
     p.set_defaults(run=run_sketch, options=SketchOptions)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="what to sketch")
+    p.add_argument("inputs", nargs="+", metavar="IN", help="input to sketch")
     output = p.add_argument_group(OUTPUT)
     output.add_argument("-o", "--output", required=True, metavar="FILE.nds", help="file to write; it must not exist")
-    add_overwrite(output, "the file, and the one of --learn")
+    add_overwrite(output, "FILE.nds and FILE.ndw if ndcore wrote them")
     add_json(output)
     shingles = p.add_argument_group(SHINGLES)
     shingles.add_argument(
-        "--kind", choices=tuple(OPTIONS), default="minhash", help="of sketch (default minhash: signatures)"
+        "--kind", choices=tuple(OPTIONS), default="minhash", help="kind of sketch (default minhash: signatures)"
     )
     add_tokens(shingles)
     add_seed(shingles)
     kinds = p.add_argument_group("one kind of sketch")
     kinds.add_argument(
         "--threshold", type=threshold, metavar="T",
-        help="minhash: lowest threshold that the sketches are for; without --num-perm it decides their length (default 0.8)",
+        help="minhash: lowest threshold to serve; without --num-perm it decides the length of a signature (default 0.8)",
     )
     add_num_perm(kinds, "minhash: ")
     kinds.add_argument(
-        "--size", type=positive, metavar="S", help="bottom: the S smallest values of a document (default 200)"
+        "--size", type=positive, metavar="S", help="bottom: number of smallest values to keep of a document (default 200)"
     )
     kinds.add_argument(
         "--modulus", type=modulus, metavar="M",
-        help="mod: 1 value in M, or adaptive: 50 to 100 of each document (default)",
+        help="mod: keep 1 value in M, or adaptive: 50 to 100 values of each document (default)",
     )
     kinds.add_argument(
         "--weights", metavar="WEIGHTS",
-        help="simhash: distinct, each shingle once, which repetitive files need; or a file of weights (default: as often as "
-             "it occurs)",
+        help="simhash: distinct counts each shingle once, which repetitive files need; or a file of weights (default: each "
+             "shingle counts as often as it occurs)",
     )
     kinds.add_argument(
         "--learn", metavar="FILE.ndw",
-        help="simhash: read the documents twice; rare shingles weigh more (idf), and FILE.ndw keeps the weights",
+        help="simhash: read the documents twice, weigh rare shingles more (idf), and save the weights in FILE.ndw",
     )
     add_fields(p.add_argument_group(INPUT))
     add_dry_run(add_running(p))

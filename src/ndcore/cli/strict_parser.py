@@ -1,4 +1,4 @@
-"""The parser of every command: whole names, suggestions for what is mistyped, help text as it is written."""
+"""A stricter argparse: whole option names only, suggestions for mistyped ones, help text as it is written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OTHER_NAMES = {
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help text as it is written: `%` stands for itself, options stay whole, and a blank line begins a paragraph."""
+    """Format help text as it is written: `%` is literal, options stay whole, and a blank line begins a paragraph."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         return None if action.help is None else action.help.replace("%", "%%")
@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, formatter_class=_Formatter, **options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, once every option is known; the first unknown one is what the message is about."""
+        """Parse as argparse does, after every option is known: the message names the first that is not."""
         if args is not None:
             self._refuse_unknown(args)
         return super().parse_known_args(args, namespace)
@@ -102,9 +102,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def nearest(name: str, among: Iterable[str]) -> str:
-    """Return "; did you mean …?" for the most similar of some names, and nothing where none is similar.
+    """Return "; did you mean …?" for the most similar of some names, and "" where none is similar.
 
-    A name of which `name` is the beginning comes first; similarity is that of `difflib.get_close_matches`.
+    A name that begins with `name` comes first; `difflib.get_close_matches` judges the others.
     """
     bare = {other.lstrip("-"): other for other in sorted(among)}
     word = name.lstrip("-").lower()
@@ -114,7 +114,7 @@ def nearest(name: str, among: Iterable[str]) -> str:
 
 
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the commands below a parser by their names; none for a command that has no commands of its own."""
+    """Return the subcommands of a parser by their names."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)

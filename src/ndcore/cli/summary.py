@@ -1,4 +1,7 @@
-"""The account of a run: ``summary.json`` for programs (equal runs, equal bytes: no times), a report for people."""
+"""The account of a run: ``summary.json`` for programs, and a report for people.
+
+Equal runs write equal bytes, so the account has no times.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,14 @@ _MEANING = {
     "lexical": "the same words in the same order",
     "shingle": "the same set of shingles",
     "near": "resemblance at or above the threshold",
-    "version": "another document of the same value of --one-per comes first",
+    "version": "another document with the same value of --one-per comes first",
 }
 NO_MAIN = "without recognizable main content, read whole"
 BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
 
 
 def plain(value: Any) -> Any:
-    """What JSON can hold: dataclasses and named tuples as objects, arrays as lists, nan as null."""
+    """Convert a value to what JSON can hold: dataclasses and named tuples to objects, arrays to lists, nan to null."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, (float, np.floating)):
@@ -50,7 +53,7 @@ def plain(value: Any) -> Any:
 
 
 def input_counts(documents: Documents, verdicts: Verdicts | None) -> list[dict[str, Any]]:
-    """A line for each file of records, and one for all texts and pages in files of their own together."""
+    """Count the documents of each file of records, and of all text files and pages together."""
     found: list[dict[str, Any]] = []
     texts: dict[str, Any] | None = None
     for index, source in enumerate(documents.sources):
@@ -73,7 +76,7 @@ def input_counts(documents: Documents, verdicts: Verdicts | None) -> list[dict[s
 
 
 def archive_counts(documents: Documents) -> dict[str, Any]:
-    """Of all archives together: records that are no documents, by kind, and payloads that were decoded already."""
+    """Count, over all archives, the records that are not documents, by kind, and the payloads that were decoded already."""
     kinds: Counter[str] = Counter()
     for index in range(len(documents.sources)):
         kinds.update(documents.kinds(index))
@@ -81,12 +84,12 @@ def archive_counts(documents: Documents) -> dict[str, Any]:
 
 
 def ignored_list(ignored: list[Ignored]) -> list[dict[str, str]]:
-    """Everything in directories that was passed over: path, and what it is."""
+    """Return the paths in directories that were passed over, and the kind of each."""
     return [item._asdict() for item in ignored]
 
 
 def rejected_list(rejected: list[Rejected]) -> list[dict[str, Any]]:
-    """Every rejected document: path, line (row in Parquet, record in an archive; null for a whole file), reason."""
+    """Return the rejected documents: path, line (row in Parquet, record in an archive; null for a whole file), reason."""
     return [{"path": item.path, "line": item.number, "reason": item.reason} for item in rejected]
 
 
@@ -104,12 +107,12 @@ def print_ignored(ignored: list[Ignored], stream: TextIO) -> None:
 
 
 def lists(output: str) -> str:
-    """Return what lists the documents and paths that a run of ``ndcore dedup`` did not read: subject and verb."""
+    """Say where the documents and paths that were not read are listed: subject and verb of a sentence."""
     return "standard error lists" if output == STDOUT else "summary.json lists"
 
 
 def counts(read: int, rejected: int, verdicts: Verdicts) -> dict[str, Any]:
-    """Totals; read = kept + dropped + rejected, or an AssertionError says that ndcore has a bug."""
+    """Count read, kept, dropped and rejected documents. Raises AssertionError where they do not add up, a bug of ndcore."""
     dropped = verdicts.counts()
     kept = int(verdicts.kept.sum())
     if read != kept + sum(dropped.values()) + rejected:
@@ -126,14 +129,18 @@ def counts(read: int, rejected: int, verdicts: Verdicts) -> dict[str, Any]:
 def report(
     summary: dict[str, Any], verdicts: Verdicts, output: str, stream: TextIO, shown: Callable[[int], str], example: str
 ) -> None:
-    """Print a page for people: how many, which clusters, where, what next.
+    """Print the report for people: totals, notes, the largest clusters, where the output is, and what to do next.
 
     Parameters
     ----------
+    summary : dict
+        The content of ``summary.json``.
+    output : str
+        The output of the command: a directory, or ``-``.
     shown : callable
-        From a position, as of `Verdicts.name`, to what a document is called on a terminal.
+        Names a document on the terminal, from its position as in `Verdicts.name`.
     example : str
-        How to look at a pair; empty where none can be.
+        A command that shows a pair; empty where no pair can be shown.
     """
     totals = summary["counts"]
     rows = [("read", totals["read"], ""), ("kept", totals["kept"], "")]
@@ -161,7 +168,7 @@ def _headline(summary: dict[str, Any]) -> str:
 
 
 def notes(summary: dict[str, Any], output: str) -> list[str]:
-    """What a reader should know besides the totals; `output` as of the command line."""
+    """Return one sentence for each unusual thing that happened; `output` as on the command line."""
     more = "" if output == STDOUT else "; see common in summary.json"
     common = summary["common"]
     cut = sum(int(run.get("cut", 0)) for run in common)
@@ -186,7 +193,7 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
 
 
 def _approximate(summary: dict[str, Any]) -> list[tuple[int, str, str]]:
-    """What thresholds above the one that pairs were verified at may miss: see `NearDuplicates.rethreshold`."""
+    """Return the note that higher thresholds of the run may miss pairs: see `NearDuplicates.rethreshold`."""
     lowest, common = summary["pairs_verified_at"], summary["common"]
     highest = max((line["threshold"] for line in summary.get("thresholds", ())), default=summary["parameters"]["threshold"])
     if not common or highest <= lowest:
@@ -197,7 +204,7 @@ def _approximate(summary: dict[str, Any]) -> list[tuple[int, str, str]]:
 
 
 def left_out(excluded: int, ignored: Mapping[str, int], lists: str) -> list[tuple[int, str, str]]:
-    """Return (number, noun, what) of the paths in directories that were not read; where they are listed."""
+    """Return the notes, as (number, noun, what), on paths in directories that were not read; `lists` says where they are."""
     return [
         (excluded, "path", "left out by --include and --exclude"),
         (sum(ignored.values()), "path", f"passed over ({_commonest(ignored)}); {lists} them"),
@@ -205,7 +212,7 @@ def left_out(excluded: int, ignored: Mapping[str, int], lists: str) -> list[tupl
 
 
 def nothing_found(path: str, ignored: Sequence[Ignored]) -> DocumentError:
-    """Return the error that an input has no documents, which says what it has."""
+    """Return the error that an input has no documents, with the kinds of what it has."""
     if not ignored:
         return DocumentError(path, None, "no documents: the directory holds no files that are read")
     what = _commonest(Counter(item.kind for item in ignored))
@@ -261,7 +268,7 @@ def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
 
 
 def printable(text: str, limit: int | None = None) -> str:
-    """`text` on one line and without what a terminal would obey or cannot show; long ones lose their middle."""
+    """Escape what a terminal would obey or cannot show, and elide the middle of text longer than `limit`."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     if limit is not None and len(shown) > limit:
         shown = f"{shown[: limit // 2 - 2]}...{shown[len(shown) - limit // 2 + 1 :]}"
