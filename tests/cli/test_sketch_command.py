@@ -129,7 +129,7 @@ def test_simhashes_of_other_recipes_are_refused(corpus, tmp_path, capsys):
     assert "holds mod sketches; fingerprints are made by ndcore sketch" in refused(capsys, "hamming", "pairs", mod)
     assert "has no columns; leave --field" in refused(capsys, "hamming", "pairs", ours, "--field", "x")
     assert "is not an index; make one with" in refused(capsys, "hamming", "query", ours, "5")
-    with pytest.raises(TypeError, match="recipe is that of sketches, or None, got 'simhash'"):
+    with pytest.raises(TypeError, match="recipe is the Recipe of sketches, or None, got 'simhash'"):
         nd.HammingIndex([1], recipe="simhash")
 
 
