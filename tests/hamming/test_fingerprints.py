@@ -58,3 +58,14 @@ def test_a_raw_file_may_begin_with_anything(tmp_path):
     assert mapped_raw(tmp_path / "f").tolist() == [int.from_bytes(b"PAR1", "little"), 0]
     (tmp_path / "empty").touch()
     assert mapped_fingerprints(tmp_path / "empty").tolist() == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=20))
+def test_distances_of_any_pairs(pairs):
+    a, b = [x for x, _ in pairs], [y for _, y in pairs]
+    assert hamming_distances(a, b).tolist() == [bin(x ^ y).count("1") for x, y in pairs]
+
+
+def test_distances_of_ints_and_columns():
+    assert hamming_distances([[1], [2]], [1, 3]).tolist() == [[0, 1], [2, 1]]
+    assert hamming_distances(5, 6).tolist() == 2

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sketch_samples import unpermuted
 
 import ndcore as nd
 from ndcore.reference import fastsketch as reference
-from ndcore.reference import minhash as reference_minhash
 
 KERNEL = "minhash"  # its forms mix the elements of a round
 U64 = st.integers(0, 2**64 - 1)
@@ -50,14 +50,6 @@ def test_lengths_and_repeats(n, distinct):
         assert sketches.sizes[0] == len(set(values.tolist()))
     else:
         assert len(set(values.tolist())) > 84
-
-
-def unpermuted(z, seed):
-    """Invert the finaliser: return the fingerprint that π sends to z."""
-    key, _, _ = reference_minhash.key_and_coefficients(seed, 0)
-    for factor in (0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD):
-        z = (z ^ z >> 33) * pow(factor, -1, 2**64) % 2**64
-    return (z ^ z >> 33) ^ key
 
 
 @pytest.mark.parametrize("num_perm", [1, 2, 84, 255, 256, 257, 600])

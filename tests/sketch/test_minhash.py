@@ -11,6 +11,7 @@ import pytest
 from generated import LENGTHS, hash_sets, splitmix64, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sketch_samples import unpermuted
 
 import ndcore as nd
 from ndcore import _minhash
@@ -144,14 +145,6 @@ def test_the_least_may_stand_anywhere(variant, at):
     assert minhash.signature([fs[at]], 1, 32, 1) == [0]
     assert signatures([fs], 1, 32, 1) == [[0]]
     assert signatures([fs[:at] + fs[at + 1 :]], 1, 32, 1) != [[0]]
-
-
-def unpermuted(z: int, seed: int) -> int:
-    """Invert the finaliser: return the fingerprint that π sends to z."""
-    key, _, _ = minhash.key_and_coefficients(seed, 0)
-    for factor in (0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD):
-        z = (z ^ z >> 33) * pow(factor, -1, 2**64) % 2**64
-    return (z ^ z >> 33) ^ key
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 64, 65, 200])

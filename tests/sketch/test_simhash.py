@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import math
 import pickle
 from fractions import Fraction
@@ -13,10 +11,11 @@ import pytest
 from generated import LENGTHS, hash_sets, splitmix64, texts
 from hypothesis import given
 from hypothesis import strategies as st
+from sketch_samples import simhashed, unpermuted
 
 import ndcore as nd
 from ndcore import _simhash, kernels
-from ndcore.reference import minhash, shingling
+from ndcore.reference import shingling
 from ndcore.reference import simhash as reference
 from ndcore.sketch.weights import as_units
 
@@ -24,19 +23,6 @@ KERNEL = "simhash"
 SEEDS = st.sampled_from([0, 1, 2, 2**63, 2**64 - 1])
 LARGEST = 2.0**15 - 2.0**-16
 weights = st.floats(-LARGEST, LARGEST) | st.sampled_from([0.0, 1.0, -1.0, LARGEST, -LARGEST, 2.0**-17, 3 * 2.0**-17])
-
-
-def sketched(sketcher, bags, given=None) -> nd.Simhashes:
-    values = np.array([f for bag in bags for f in bag], np.uint64)
-    return sketcher.sketch_hashes(values, np.cumsum([0, *map(len, bags)]), given)
-
-
-def unpermuted(z: int, seed: int = 1) -> int:
-    """Return the fingerprint that π sends to z."""
-    key, _, _ = minhash.key_and_coefficients(seed, 0)
-    for factor in (0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD):
-        z = (z ^ z >> 33) * pow(factor, -1, 2**64) % 2**64
-    return (z ^ z >> 33) ^ key
 
 
 def initial_letter(tokens) -> float:
@@ -52,9 +38,9 @@ def test_by_hand():
     """Set bit 0 of three features, bit 1 of two of four, bit 2 of one: 3 − 1 > 0, 2 − 2 = 0, 1 − 3 < 0."""
     bag = [unpermuted(z) for z in (0b111, 0b011, 0b001, 0b000)]
     assert reference.sums(bag)[:4] == [2 * 65536, 0, -2 * 65536, -4 * 65536]
-    assert sketched(nd.SimHasher(), [bag]).values.tolist() == [0b001] == [reference.simhash(bag)]
-    assert sketched(nd.SimHasher(), [bag], [1, 0, 0, 0]).values.tolist() == [0b111]
-    assert sketched(nd.SimHasher(), [bag], [-1, 1, 1, -1]).values.tolist() == [0b001]
+    assert simhashed(nd.SimHasher(), [bag]).values.tolist() == [0b001] == [reference.simhash(bag)]
+    assert simhashed(nd.SimHasher(), [bag], [1, 0, 0, 0]).values.tolist() == [0b111]
+    assert simhashed(nd.SimHasher(), [bag], [-1, 1, 1, -1]).values.tolist() == [0b001]
 
 
 def test_vectors(vectors, variant):
@@ -64,10 +50,10 @@ def test_vectors(vectors, variant):
     for case in data["simhashes"]:
         bag, seed = bags[case["bag"]], int(case["seed"], 16)
         for kind, name in ((None, "value"), ("distinct", "distinct"), (known, "mapped")):
-            [found] = sketched(nd.SimHasher(weights=kind, seed=seed), [bag]).values.tolist()
+            [found] = simhashed(nd.SimHasher(weights=kind, seed=seed), [bag]).values.tolist()
             assert hex(found) == case[name], (case["bag"], name)
     for case in data["weighted"]:
-        [found] = sketched(nd.SimHasher(), [bags[case["bag"]]], case["weights"]).values.tolist()
+        [found] = simhashed(nd.SimHasher(), [bags[case["bag"]]], case["weights"]).values.tolist()
         assert hex(found) == case["value"], case["bag"]
 
 
@@ -82,8 +68,8 @@ def test_units_of_vectors(vectors):
 @given(st.lists(hash_sets, min_size=1, max_size=4), SEEDS)
 def test_bags_as_the_reference(variant, bags, seed):
     bags = [[*bag, *bag[:3]] for bag in bags]
-    assert sketched(nd.SimHasher(seed=seed), bags).values.tolist() == [reference.simhash(bag, None, seed) for bag in bags]
-    found = sketched(nd.SimHasher(weights="distinct", seed=seed), bags)
+    assert simhashed(nd.SimHasher(seed=seed), bags).values.tolist() == [reference.simhash(bag, None, seed) for bag in bags]
+    found = simhashed(nd.SimHasher(weights="distinct", seed=seed), bags)
     assert found.values.tolist() == [reference.simhash(bag, "distinct", seed) for bag in bags]
     assert found.sizes.tolist() == [len(set(bag)) for bag in bags] and found.sizes_exact.all()
 
@@ -91,12 +77,12 @@ def test_bags_as_the_reference(variant, bags, seed):
 @given(st.lists(st.lists(st.tuples(st.integers(0, 2**64 - 1), weights), max_size=30), min_size=1, max_size=3), SEEDS)
 def test_weights_as_the_reference(variant, bags, seed):
     fingerprints = [[f for f, _ in bag] for bag in bags]
-    found = sketched(nd.SimHasher(seed=seed), fingerprints, [w for bag in bags for _, w in bag])
+    found = simhashed(nd.SimHasher(seed=seed), fingerprints, [w for bag in bags for _, w in bag])
     expected = [reference.simhash(fs, [w for _, w in bag], seed) for fs, bag in zip(fingerprints, bags, strict=True)]
     assert found.values.tolist() == expected
     assert found.valid.tolist() == [any(reference.units(w) for _, w in bag) for bag in bags]
     mapping = {f: w for bag in bags for f, w in bag[::2]}
-    found = sketched(nd.SimHasher(weights=mapping, seed=seed), fingerprints)
+    found = simhashed(nd.SimHasher(weights=mapping, seed=seed), fingerprints)
     assert found.values.tolist() == [reference.simhash(fs, mapping, seed) for fs in fingerprints]
     assert found.valid.tolist() == [any(reference.units(mapping.get(f, 0)) for f in fs) for fs in fingerprints]
 
@@ -124,7 +110,7 @@ def test_texts_as_the_reference(variant, documents, width, labelled, seed):
 def test_every_length_of_a_bag(variant, kind):
     outputs = splitmix64(8)
     bags = [[next(outputs) % 2**63 for _ in range(n)] for n in LENGTHS]
-    assert sketched(nd.SimHasher(weights=kind), bags).values.tolist() == [reference.simhash(bag, kind) for bag in bags]
+    assert simhashed(nd.SimHasher(weights=kind), bags).values.tolist() == [reference.simhash(bag, kind) for bag in bags]
 
 
 @pytest.mark.parametrize("size", [1.0, 63.99, 64.0, 65.0, LARGEST])
@@ -133,7 +119,7 @@ def test_every_length_with_weights(variant, size):
     outputs = splitmix64(9)
     bags = [[next(outputs) for _ in range(n)] for n in LENGTHS[:-1]]
     given = [[size if next(outputs) % 2 else -size + 0.25 for _ in bag] for bag in bags]
-    found = sketched(nd.SimHasher(), bags, [w for bag in given for w in bag])
+    found = simhashed(nd.SimHasher(), bags, [w for bag in given for w in bag])
     assert found.values.tolist() == [reference.simhash(bag, w) for bag, w in zip(bags, given, strict=True)]
 
 
@@ -142,18 +128,18 @@ def test_ties_are_zero(variant, n):
     """Give all bits to half of the features and none to the others; one more or less decides."""
     half = [unpermuted(2**64 - 1), unpermuted(0)] * (n // 2)
     bags = [half, [*half, half[0]], [*half, half[1]]]
-    assert sketched(nd.SimHasher(), bags).values.tolist() == [0, 2**64 - 1, 0]
-    assert sketched(nd.SimHasher(weights="distinct"), bags).values.tolist() == [0, 0, 0]
+    assert simhashed(nd.SimHasher(), bags).values.tolist() == [0, 2**64 - 1, 0]
+    assert simhashed(nd.SimHasher(weights="distinct"), bags).values.tolist() == [0, 0, 0]
     smallest = 2.0**-16
     for more, value in ((smallest, 2**64 - 1), (0.0, 0), (-smallest, 0)):
-        assert sketched(nd.SimHasher(), [half], [LARGEST] * (n - 2) + [1 + more, 1]).values.tolist() == [value]
+        assert simhashed(nd.SimHasher(), [half], [LARGEST] * (n - 2) + [1 + more, 1]).values.tolist() == [value]
 
 
 def test_order_changes_nothing(variant):
     outputs = splitmix64(3)
     bag = [next(outputs) for _ in range(777)]
     for kind in (None, "distinct", {f: f % 7 for f in bag}):
-        found = sketched(nd.SimHasher(weights=kind), [bag, bag[::-1], sorted(bag)]).values
+        found = simhashed(nd.SimHasher(weights=kind), [bag, bag[::-1], sorted(bag)]).values
         assert len(set(found.tolist())) == 1
 
 
@@ -168,7 +154,7 @@ def test_documents_without_features(variant):
 
 def test_a_document_whose_weights_are_all_zero_resembles_nothing():
     """Tell weights that are all zero from sums that are ties."""
-    found = sketched(nd.SimHasher(), [[1, 2], [unpermuted(0), unpermuted(2**64 - 1)]], [0.0, 2.0**-18, 3.0, 3.0])
+    found = simhashed(nd.SimHasher(), [[1, 2], [unpermuted(0), unpermuted(2**64 - 1)]], [0.0, 2.0**-18, 3.0, 3.0])
     assert (found.values.tolist(), found.valid.tolist()) == ([0, 0], [False, True])
 
 
@@ -222,75 +208,6 @@ def test_finds_near_duplicates_with_the_index():
     pairs = nd.HammingIndex(found.values[found.valid], ids=np.flatnonzero(found.valid), max_distance=3).pairs()
     assert list(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True)) == [(0, 1)]
     assert pairs.distance.tolist() == [found.distance(0, 1)]
-
-
-# ---------------------------------------------------------------------------------------------- statistics
-
-
-@pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.99])
-@pytest.mark.parametrize("kind", ["equal", "weighted"])
-def test_a_bit_differs_with_the_probability_of_the_angle(kind, part):
-    """Expect θ/π for random sets (Charikar 2002): the mean over 300 pairs of 64 bits within 5 standard errors.
-
-    Add 1/200, because sums of 800 terms are only nearly normal.
-    """
-    rng = np.random.default_rng(round(100 * part))
-    size, pairs, shared = 801, 300, round(801 * part)
-    bags, given, angles = [], [], []
-    for _ in range(pairs):
-        both = rng.integers(0, 2**64, 2 * size - shared, np.uint64)
-        bags += [both[:size], both[size - shared :]]
-        w = rng.gamma(1.5, 1.0, len(both)) if kind == "weighted" else np.ones(len(both))
-        given += [w[:size], w[size - shared :]]
-        common = (w[size - shared : size] ** 2).sum()
-        angles.append(math.acos(common / math.sqrt((w[:size] ** 2).sum() * (w[size - shared :] ** 2).sum())))
-    found = sketched(nd.SimHasher(), bags, None if kind == "equal" else np.concatenate(given))
-    measured = np.mean([found.distance(i, i + 1) for i in range(0, 2 * pairs, 2)]) / 64
-    expected = np.mean(angles) / math.pi
-    assert abs(measured - expected) <= 5 * math.sqrt(expected * (1 - expected) / (64 * pairs)) + 1 / 200
-
-
-def test_bits_are_balanced_and_independent():
-    """Expect each of 64 bits in half of the simhashes of unrelated sets, and no two alike, within 5 standard errors."""
-    rng = np.random.default_rng(5)
-    n = 4000
-    found = nd.SimHasher().sketch_hashes(rng.integers(0, 2**64, 33 * n, np.uint64), np.arange(0, 33 * n + 1, 33)).values
-    bits = (found[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).astype(float)
-    assert np.abs(bits.mean(axis=0) - 0.5).max() <= 5 * 0.5 / math.sqrt(n)
-    correlations = np.corrcoef(bits.T) - np.eye(64)
-    assert np.abs(correlations).max() <= 5.5 / math.sqrt(n)
-
-
-def test_structured_input_is_mixed():
-    """Take small numbers as features: without π all high bits would be 0."""
-    bags = [range(i, i + 100) for i in range(0, 40_000, 100)]
-    found = sketched(nd.SimHasher(), bags).values
-    distances = [(a ^ b).bit_count() for a, b in itertools.pairwise(found.tolist())]
-    assert abs(np.mean(distances) - 32) <= 5 * 4 / math.sqrt(len(distances))
-
-
-# ---------------------------------------------------------------------------------------------- what others chose
-
-
-def test_published_seomoz(published):
-    """Compare with seomoz/simhash-cpp: unit weights, plain 64-bit hashes, ties 0.
-
-    SimHasher permutes hashes by π first, so it gets the hashes that π sends to theirs.
-    """
-    for case in published("simhash_seomoz.json")["compute"]:
-        [found] = sketched(nd.SimHasher(), [[unpermuted(h) for h in case["hashes"]]]).values.tolist()
-        assert found == case["simhash"]
-        if len(set(case["hashes"])) > 1:
-            assert sketched(nd.SimHasher(), [case["hashes"]]).values.tolist() != [case["simhash"]]
-
-
-def test_published_1e0ng(published):
-    """Compare with 1e0ng/simhash: the last 8 bytes of a feature's MD5, weight 1, ties 0."""
-    for case in published("simhash_1e0ng.json")["values"]:
-        features = case["features"] if isinstance(case["features"], list) else [str(i) for i in range(500)]
-        hashes = [int.from_bytes(hashlib.md5(feature.encode()).digest()[-8:], "big") for feature in features]
-        [found] = sketched(nd.SimHasher(), [[unpermuted(h) for h in hashes]]).values.tolist()
-        assert found == case["simhash"]
 
 
 # ---------------------------------------------------------------------------------------------- sketches
@@ -358,9 +275,9 @@ def test_recipes_differ():
     assert nd.SimHasher().recipe["weights"] is None
     with pytest.raises(nd.RecipeMismatch, match=r"weights is None here and 'distinct' there"):
         nd.SimHasher().sketch("a").concat(nd.SimHasher(weights="distinct").sketch("a"))
-    given = sketched(nd.SimHasher(), [[1]], [1.0])
+    given = simhashed(nd.SimHasher(), [[1]], [1.0])
     with pytest.raises(nd.RecipeMismatch, match=r"weights is 'array' here and None there"):
-        given.concat(sketched(nd.SimHasher(), [[1]]))
+        given.concat(simhashed(nd.SimHasher(), [[1]]))
 
 
 def test_a_recipe_is_what_weights_are_not_how_they_came():
@@ -382,7 +299,7 @@ def test_pickles_and_recipes(sketcher):
 
 def test_from_recipe_refuses():
     for recipe in (nd.SimHasher(weights={1: 1.0}).recipe, nd.SimHasher(weights=nd.Idf.learn(["a"])).recipe,
-                   nd.SimHasher(weights=initial_letter).recipe, sketched(nd.SimHasher(), [[1]], [1.0]).recipe):
+                   nd.SimHasher(weights=initial_letter).recipe, simhashed(nd.SimHasher(), [[1]], [1.0]).recipe):
         with pytest.raises(nd.RecipeMismatch, match=r"weights are needed, of which the recipe knows only .*give them as"):
             nd.SimHasher.from_recipe(recipe)
     with pytest.raises(nd.RecipeMismatch, match="weights"):
@@ -428,11 +345,11 @@ def test_an_idf_brings_its_shingling():
         (lambda: nd.SimHasher(weights={1: 1, 2: -math.inf}), ValueError, "weight of 2 is -inf"),
         (lambda: nd.SimHasher(weights={1: 32768}), ValueError, "weight of 1 is 32768"),
         (lambda: nd.SimHasher(weights={1: -32768 + 2.0**-17}), ValueError, "smaller than 32768 in magnitude"),
-        (lambda: sketched(nd.SimHasher(), [[1, 2]], [1.0]), ValueError, "there are 1 weights for 2 values"),
-        (lambda: sketched(nd.SimHasher(), [[1]], [None]), TypeError, "weight 0 is None; weights are ints or floats"),
-        (lambda: sketched(nd.SimHasher(), [[1]], [[1.0]]), TypeError, r"got float64 \(1, 1\)"),
-        (lambda: sketched(nd.SimHasher(weights={}), [[1]], [1.0]), ValueError, "the sketcher has weights of its own"),
-        (lambda: sketched(nd.SimHasher(weights=initial_letter), [[1]]), ValueError, "weights are a callable, which needs"),
+        (lambda: simhashed(nd.SimHasher(), [[1, 2]], [1.0]), ValueError, "there are 1 weights for 2 values"),
+        (lambda: simhashed(nd.SimHasher(), [[1]], [None]), TypeError, "weight 0 is None; weights are ints or floats"),
+        (lambda: simhashed(nd.SimHasher(), [[1]], [[1.0]]), TypeError, r"got float64 \(1, 1\)"),
+        (lambda: simhashed(nd.SimHasher(weights={}), [[1]], [1.0]), ValueError, "the sketcher has weights of its own"),
+        (lambda: simhashed(nd.SimHasher(weights=initial_letter), [[1]]), ValueError, "weights are a callable, which needs"),
         (lambda: nd.SimHasher(weights=lambda run: math.nan).sketch("a"), ValueError, "document 0: the weights .* 0 is nan"),
         (lambda: nd.SimHasher(weights=lambda run: "b").sketch_many(["", "a"]), TypeError,
          "document 1: the weights of its shingles: weight 0 is 'b'"),
@@ -457,12 +374,12 @@ def test_more_occurrences_than_are_exact_are_refused(monkeypatch):
     """Replace the bound, 2^32, by a smaller one that a test can reach."""
     assert _simhash.MAX_OCCURRENCES * (2**31 - 1) < 2**63
     monkeypatch.setattr(_simhash, "MAX_OCCURRENCES", 100)
-    assert sketched(nd.SimHasher(), [[5] * 100], [1.0] * 100).valid.all()
+    assert simhashed(nd.SimHasher(), [[5] * 100], [1.0] * 100).valid.all()
     message = "may have 101 occurrences of features; weighted sums are exact up to 100"
     with pytest.raises(ValueError, match=message):
-        sketched(nd.SimHasher(), [[5] * 101], [1.0] * 101)
+        simhashed(nd.SimHasher(), [[5] * 101], [1.0] * 101)
     with pytest.raises(ValueError, match=message):
-        sketched(nd.SimHasher(weights={5: 1.0}), [[5] * 101])
+        simhashed(nd.SimHasher(weights={5: 1.0}), [[5] * 101])
     with pytest.raises(ValueError, match="weighted sums are exact up to 100"):
         nd.SimHasher(weights={5: 1.0}).sketch("a " * 1000)
     assert nd.SimHasher().sketch("a " * 1000).valid.all()

@@ -11,36 +11,10 @@ import pytest
 from generated import hash_sets
 from hypothesis import given
 from hypothesis import strategies as st
+from sketch_samples import DOCUMENTS, check_same, either, labelled
 
 import ndcore as nd
 from ndcore.reference import minhash, resemblance
-from ndcore.storage import container
-
-DOCUMENTS = ["a rose is a rose is a rose", "", "a rose is a rose is a flower", "something else, of other words", "...", "a"]
-SKETCHERS = [nd.MinHasher(16), nd.MinHasher(5, 64), nd.BottomSketcher(3), nd.BottomSketcher(50, 40),
-             nd.ModSketcher(1), nd.ModSketcher(1, size=3), nd.ModSketcher("adaptive")]  # fmt: skip
-either = pytest.mark.parametrize("sketcher", SKETCHERS, ids=lambda s: f"{s.recipe['kind']}-{s.recipe.id[:6]}")
-
-
-def same(a: nd.Sketches, b: nd.Sketches) -> None:
-    assert type(a) is type(b) is nd.Sketches
-    assert a.recipe == b.recipe and len(a) == len(b) and a.ids == b.ids
-    for name in ("values", "offsets", "sizes", "sizes_exact", "valid", "digests", "moduli"):
-        ours, theirs = getattr(a, name), getattr(b, name)
-        assert (ours is None) is (theirs is None), name
-        if ours is not None:
-            assert ours.dtype == theirs.dtype, name
-            np.testing.assert_array_equal(ours, theirs, err_msg=name)
-
-
-def labelled(sketcher, ids=True, digests=True) -> nd.Sketches:
-    made = sketcher.sketch_many(DOCUMENTS)
-    return nd.Sketches(
-        made.values, made.recipe, offsets=made.offsets, sizes=made.sizes, sizes_exact=made.sizes_exact, valid=made.valid,
-        ids=[f"id {i} \udc80é" for i in range(len(made))] if ids else None,
-        digests=np.arange(32 * len(made), dtype=np.uint8).reshape(-1, 32) if digests else None, moduli=made.moduli,
-    )  # fmt: skip
-
 
 # ---------------------------------------------------------------------------------------------- sequences
 
@@ -51,7 +25,7 @@ def test_one_at_a_time_is_the_same_as_a_batch(sketcher):
     assert len(many) == len(DOCUMENTS) and f"<{len(DOCUMENTS)} " in repr(many)
     assert many.valid.tolist() == [True, False, True, True, False, True]
     for i, document in enumerate(DOCUMENTS):
-        same(sketcher.sketch(document), many[i : i + 1])
+        check_same(sketcher.sketch(document), many[i : i + 1])
         np.testing.assert_array_equal(many[i], sketcher.sketch(document)[0])
     for row, again in zip(many, range(len(many)), strict=True):
         np.testing.assert_array_equal(row, many[again])
@@ -102,7 +76,7 @@ def test_arrays_must_be_of_one_length(name):
 def test_concat(sketcher):
     whole = labelled(sketcher)
     for cut in (0, 2, 6):
-        same(whole[:cut].concat(whole[cut:]), whole)
+        check_same(whole[:cut].concat(whole[cut:]), whole)
     without = labelled(sketcher, ids=False, digests=False)
     joined = whole.concat(without)
     assert (len(joined), joined.ids, joined.digests) == (12, None, None)
@@ -228,151 +202,11 @@ def test_no_certainty_from_unions_that_were_cut():
     assert low < 8 / 24 < high
 
 
-# ---------------------------------------------------------------------------------------------- files
-
-
-@either
-@pytest.mark.parametrize("mmap", [False, True])
-@pytest.mark.parametrize("extras", [{}, {"ids": False}, {"digests": False}])
-def test_round_trip(sketcher, mmap, extras, tmp_path):
-    made = labelled(sketcher, **extras)
-    made.save(tmp_path / "s.nds")
-    same(nd.load(tmp_path / "s.nds", mmap=mmap), made)
-    same(nd.load(str(tmp_path / "s.nds")), made)
-    made[:0].save(str(tmp_path / "empty.nds"))
-    same(nd.load(tmp_path / "empty.nds"), made[:0])
-
-
 @either
 def test_pickles_and_copies(sketcher):
     made = labelled(sketcher)
-    same(pickle.loads(pickle.dumps(made)), made)
-    same(copy.deepcopy(made), made)
-
-
-@pytest.mark.parametrize("ids", [[], ["", "a", "é\ud800", "\0", "5", "x" * 1000], [0, -1, 2**63 - 1, -(2**63), 7, 7]])
-def test_ids_come_back(ids, tmp_path):
-    made = nd.MinHasher(4).sketch_many(DOCUMENTS[: len(ids)])
-    made.ids = ids
-    made.save(tmp_path / "s")
-    assert nd.load(tmp_path / "s").ids == ids
-
-
-@pytest.mark.parametrize("ids", [["a", 1, "b"], [1.5, 2, 3], [2**63, 1, 2], [None, "a", "b"]])
-def test_ids_that_cannot_be_saved(ids, tmp_path):
-    made = nd.MinHasher(4).sketch_many(DOCUMENTS[:3])
-    made.ids = ids
-    with pytest.raises(TypeError, match="all str or all integers of 64 bits"):
-        made.save(tmp_path / "s")
-    assert list(tmp_path.iterdir()) == []
-
-
-def split_here(text):
-    return text.split()
-
-
-def test_only_callables_with_a_name_can_be_saved(tmp_path):
-    nd.MinHasher(4, shingling=nd.Shingling(split_here)).sketch("A b").save(tmp_path / "named")
-    assert "split_here" in nd.load(tmp_path / "named").recipe["shingling"]["unit"]
-    with pytest.raises(ValueError, match="unnamed callable cannot be saved"):
-        nd.MinHasher(4, shingling=nd.Shingling(lambda text: text.split())).sketch("a").save(tmp_path / "unnamed")
-    assert not (tmp_path / "unnamed").exists()
-
-
-@either
-def test_every_damaged_byte_is_noticed(sketcher, tmp_path):
-    path = tmp_path / "s.nds"
-    labelled(sketcher).save(path)
-    data = path.read_bytes()
-    for at in [*range(80), *range(80, len(data), 41), len(data) - 1]:
-        spoilt = bytearray(data)
-        spoilt[at] ^= 1 << at % 8
-        path.write_bytes(spoilt)
-        with pytest.raises(nd.CorruptFile, match=r"s\.nds: "):
-            nd.load(path)
-    for size in (0, 1, 8, 63, 64, 100, len(data) - 1):
-        path.write_bytes(data[:size])
-        with pytest.raises(nd.CorruptFile, match=r"s\.nds: "):
-            nd.load(path)
-    path.write_bytes(data + b"\0")
-    with pytest.raises(nd.CorruptFile, match="should have"):
-        nd.load(path)
-
-
-def rewritten(path, sketcher, **changes) -> None:
-    """Write a file with right checksums whose contents do not fit together; None leaves an array out."""
-    labelled(sketcher).save(path)
-    header, arrays = container.read(path)
-    for name, value in changes.items():
-        target = header if name in header else arrays
-        if value is None:
-            del target[name]
-        else:
-            target[name] = value
-    container.write(path, "sketches", header, arrays)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"values": None}, {"sizes": None}, {"valid": None}, {"sizes_exact": None}, {"recipe": None},
-        {"recipe": "{"}, {"recipe": "[]"}, {"recipe": "{}"}, {"recipe": nd.Shingling().recipe.to_json()},
-        {"recipe": nd.MinHasher(17).recipe.to_json()}, {"recipe": nd.MinHasher(16, 64).recipe.to_json()},
-        {"recipe": nd.BottomSketcher().recipe.to_json()},
-        {"values": np.zeros((6, 16), np.uint64)}, {"values": np.zeros((6, 15), np.uint32)},
-        {"values": np.zeros(6, np.uint32)},
-        {"values": np.zeros((6, 16), np.int32)}, {"values": np.zeros((5, 16), np.uint32)},
-        {"offsets": np.zeros(7, np.int64)},
-        {"sizes": np.zeros(5)}, {"valid": np.ones(7, np.bool_)}, {"digests": np.zeros((3, 32), np.uint8)},
-        {"id_offsets": None}, {"id_bytes": np.zeros(3, np.uint8)}, {"id_offsets": np.arange(7)},
-        {"id_bytes": np.full(60, 0xFF, np.uint8), "id_offsets": np.arange(0, 70, 10)},
-    ],
-    ids=lambda changes: ",".join(f"{k}={'none' if v is None else type(v).__name__}" for k, v in changes.items()),
-)  # fmt: skip
-def test_signatures_that_do_not_fit_together(changes, tmp_path):
-    rewritten(tmp_path / "s", nd.MinHasher(16), **changes)
-    with pytest.raises(nd.CorruptFile, match="/s: the sketches in it do not fit together"):
-        nd.load(tmp_path / "s")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"digests": np.zeros((6, 31), np.uint8)}, {"digests": np.zeros((6, 32), np.float64)},
-        {"digests": np.zeros(6, np.uint8)},
-        {"valid": np.full(6, 2, np.uint8)}, {"sizes_exact": np.ones(6)}, {"sizes": np.zeros((6, 2))},
-        {"sizes": np.zeros(6, np.bool_)},
-    ],
-    ids=lambda changes: ",".join(f"{k}-{v.dtype}-{v.shape}" for k, v in changes.items()),
-)  # fmt: skip
-def test_arrays_of_wrong_kinds_do_not_fit_together(changes, tmp_path):
-    rewritten(tmp_path / "s", nd.MinHasher(16), **changes)
-    with pytest.raises(nd.CorruptFile, match="/s: the sketches in it do not fit together"):
-        nd.load(tmp_path / "s")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"moduli": None}, {"moduli": np.full(6, 3, np.uint64)}, {"moduli": np.zeros(6, np.uint64)},
-        {"moduli": np.ones(5, np.uint64)}, {"moduli": np.ones(6, np.int64)}, {"offsets": None},
-        {"offsets": np.array([0, 1, 2, 3, 4, 5, 99])}, {"values": np.zeros(7, np.uint32)},
-        {"recipe": nd.ModSketcher(2).recipe.to_json()}, {"recipe": nd.BottomSketcher().recipe.to_json()},
-    ],
-    ids=lambda changes: ",".join(f"{k}={'none' if v is None else type(v).__name__}" for k, v in changes.items()),
-)  # fmt: skip
-def test_adaptive_sketches_that_do_not_fit_together(changes, tmp_path):
-    rewritten(tmp_path / "s", nd.ModSketcher("adaptive"), **changes)
-    with pytest.raises(nd.CorruptFile, match="do not fit together"):
-        nd.load(tmp_path / "s")
-
-
-@pytest.mark.parametrize("changed", [{"modulus": 0}, {"modulus": -2}, {"modulus": True}, {"modulus": "many"}, {"size": 1}])
-def test_recipes_of_mod_sketches_that_nobody_has(changed, tmp_path):
-    recipe = nd.Recipe({**nd.ModSketcher(1, size=50).recipe.parameters, **changed})
-    rewritten(tmp_path / "s", nd.ModSketcher(1, size=50), recipe=recipe.to_json(), recipe_id=recipe.id)
-    with pytest.raises(nd.CorruptFile, match=r"recipe's modulus is|moduli belong|at most the recipe's size"):
-        nd.load(tmp_path / "s")
+    check_same(pickle.loads(pickle.dumps(made)), made)
+    check_same(copy.deepcopy(made), made)
 
 
 @pytest.mark.parametrize("offsets", [[0, 9], [1, 3], [0, 2, 1, 3]])
@@ -381,35 +215,6 @@ def test_offsets_must_cut_the_values(offsets):
     with pytest.raises(ValueError, match="offsets do not ascend from 0 to 3, the number of values"):
         nd.Sketches(np.arange(3, dtype=np.uint64), nd.BottomSketcher().recipe, offsets=np.array(offsets), sizes=np.ones(n),
                     sizes_exact=np.zeros(n, np.bool_), valid=np.ones(n, np.bool_))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"offsets": None}, {"offsets": np.zeros(0, np.int64)}, {"offsets": np.array([0, 3, 2, 4, 5, 5, 5])},
-        {"offsets": np.array([0, 1, 2, 3, 4, 5, 99])}, {"offsets": np.array([0, 0, 0, 0, 0, 0, 4])},
-        {"offsets": np.zeros(7, np.uint64)}, {"values": np.zeros(7, np.uint32)}, {"values": np.zeros((7, 1), np.uint64)},
-        {"recipe": nd.BottomSketcher(2).recipe.to_json()}, {"recipe": nd.MinHasher().recipe.to_json()},
-    ],
-    ids=lambda changes: ",".join(f"{k}={'none' if v is None else type(v).__name__}" for k, v in changes.items()),
-)  # fmt: skip
-def test_bottom_sketches_that_do_not_fit_together(changes, tmp_path):
-    rewritten(tmp_path / "s", nd.BottomSketcher(3), **changes)
-    with pytest.raises(nd.CorruptFile, match="do not fit together"):
-        nd.load(tmp_path / "s")
-
-
-def test_other_files(tmp_path):
-    (tmp_path / "text").write_text("a text of some length, which is not a file of sketches at all, to be sure")
-    with pytest.raises(nd.CorruptFile, match="not a file of ndcore"):
-        nd.load(tmp_path / "text")
-    with pytest.raises(FileNotFoundError):
-        nd.load(tmp_path / "none")
-    with pytest.raises(nd.CorruptFile, match="not a regular file"):
-        nd.load(tmp_path)
-    container.write(tmp_path / "index", "index", {}, {})
-    with pytest.raises(ValueError, match="holds 'index', not 'sketches'"):
-        nd.load(tmp_path / "index")
 
 
 # ---------------------------------------------------------------------------------------------- arrow
@@ -431,30 +236,6 @@ def test_to_arrow(sketcher):
     assert table.schema.metadata[b"ndcore.recipe_id"].decode() == made.recipe.id
     assert nd.Recipe.from_json(table.schema.metadata[b"ndcore.recipe"]) == made.recipe
     assert labelled(sketcher, ids=False).to_arrow().column_names == ["sketch", "size", "size_exact", "valid", *adaptive]
-
-
-@pytest.mark.parametrize("bits", [32, 40, 64])
-def test_fewer_bits_take_fewer_bytes_in_a_file(bits, tmp_path):
-    texts = [" ".join(f"w{i}x{j}" for j in range(300)) for i in range(20)]
-    sketches = nd.BottomSketcher(100, bits=bits).sketch_many(texts)
-    sketches.save(tmp_path / "sketches")
-    _, arrays = container.read(tmp_path / "sketches")
-    assert arrays["values"].nbytes == len(sketches.values) * bits // 8
-    loaded = nd.load(tmp_path / "sketches")
-    assert loaded.values.dtype == np.uint64
-    assert loaded.values.tolist() == sketches.values.tolist()
-    assert max(sketches.values.tolist()).bit_length() <= bits
-
-
-@pytest.mark.parametrize(("bits", "message"), [(24, "bits are 24, not 32, 40 or 64"), (40, r"uint8 \(2000, 5\)")])
-def test_packed_values_that_do_not_fit_their_recipe_are_refused(bits, message, tmp_path):
-    texts = [" ".join(f"w{i}x{j}" for j in range(300)) for i in range(20)]
-    nd.BottomSketcher(100, bits=32).sketch_many(texts).save(tmp_path / "sketches")
-    _, arrays = container.read(tmp_path / "sketches")
-    recipe = nd.Recipe(nd.load(tmp_path / "sketches").recipe.parameters | {"bits": bits})
-    container.write(tmp_path / "sketches", "sketches", {"recipe": recipe.to_json(), "recipe_id": recipe.id}, arrays)
-    with pytest.raises(nd.CorruptFile, match=message):
-        nd.load(tmp_path / "sketches")
 
 
 @pytest.mark.parametrize("sketcher", [nd.MinHasher(32), nd.MinHasher(32, method="fast"), nd.BottomSketcher(4)], ids=repr)
