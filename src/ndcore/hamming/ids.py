@@ -78,9 +78,9 @@ class RowIds:
     @classmethod
     def of(cls, ids: NDArray[Any] | PackedStrings | None, count: int, following: int | None) -> RowIds:
         """Wrap the ids of `count` rows; None: 0, 1, …. `following` is the next id where ids are counted."""
-        made = cls(following is not None)
-        made._ids, made.count, made._next = ids, count, following or 0
-        return made
+        row_ids = cls(following is not None)
+        row_ids._ids, row_ids.count, row_ids._next = ids, count, following or 0
+        return row_ids
 
     @classmethod
     def restored(cls, ids: NDArray[Any] | PackedStrings | None, count: int, following: int | None) -> RowIds:
@@ -130,10 +130,10 @@ class RowIds:
             given = None if self._ids is None else np.arange(self._next, self._next + n)
         else:
             given = self._checked(as_ids(ids), n)
-        made = RowIds.of(None if given is None else self._with(given), self.count + n,
-                              self._next + n if self.counted else None)
-        made._order, made._hashes = self._order, self._hashes
-        return made
+        row_ids = RowIds.of(None if given is None else self._with(given), self.count + n,
+                            self._next + n if self.counted else None)
+        row_ids._order, row_ids._hashes = self._order, self._hashes
+        return row_ids
 
     def _checked(self, given: NDArray[Any] | PackedStrings, n: int) -> NDArray[Any] | PackedStrings:
         """Check the ids given for n more rows."""

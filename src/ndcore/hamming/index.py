@@ -115,11 +115,11 @@ class HammingIndex:
 
     def __copy__(self) -> HammingIndex:
         """Copy the index. Both share the sorted tables, which are immutable."""
-        made = object.__new__(HammingIndex)
+        copied = object.__new__(HammingIndex)
         ids = RowIds.of(self._ids.stored, self._ids.count, self._ids.following)
         removed = None if self._removed is None else self._removed.copy()
-        vars(made).update(vars(self), _levels=[*self._levels], _buffer=self._buffer.copy(), _ids=ids, _removed=removed)
-        return made
+        vars(copied).update(vars(self), _levels=[*self._levels], _buffer=self._buffer.copy(), _ids=ids, _removed=removed)
+        return copied
 
     @property
     def nbytes(self) -> int:
@@ -135,6 +135,10 @@ class HammingIndex:
 
     def query(self, fingerprint: int) -> tuple[NDArray[Any], Ints]:
         """Find all fingerprints within max_distance bits of one fingerprint.
+
+        Parameters
+        ----------
+        fingerprint : int
 
         Returns
         -------

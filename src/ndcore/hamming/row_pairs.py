@@ -133,5 +133,5 @@ def ranges(begins: Ints, counts: Ints) -> Ints:
     """Concatenate the ranges that begin at begins[i] and have counts[i] elements."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    made: Ints = np.arange(total) + np.repeat(begins - (ends - counts), counts)
-    return made
+    positions: Ints = np.arange(total) + np.repeat(begins - (ends - counts), counts)
+    return positions

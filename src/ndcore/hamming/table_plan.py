@@ -82,9 +82,9 @@ class TablePlan:
 
     def for_count(self, log2_count: float) -> TablePlan:
         """Return a plan with the same tables for 2^log2_count fingerprints. The tables are not checked again."""
-        made = object.__new__(TablePlan)
-        vars(made).update(vars(self), log2_count=log2_count)
-        return made
+        plan = object.__new__(TablePlan)
+        vars(plan).update(vars(self), log2_count=log2_count)
+        return plan
 
     @property
     def prefixes(self) -> tuple[int, ...]:
@@ -143,8 +143,8 @@ class TablePlan:
 
     def __str__(self) -> str:
         count = f"2^{self.log2_count:g}"
-        least, most = min(self.prefixes), max(self.prefixes)
-        bits = f"{least} bits" if least == most else f"{least} to {most} bits"
+        shortest, longest = min(self.prefixes), max(self.prefixes)
+        bits = f"{shortest} bits" if shortest == longest else f"{shortest} to {longest} bits"
         return "\n".join([
             f"{counted(len(self.tables), 'table')} of {count} fingerprints of {self.bits} bits: "
             f"exact within {self.max_distance}",
@@ -239,8 +239,8 @@ def plan_tables(
         raise TypeError(f"memory is {memory!r:.80}; it must be a number of bytes")
     allowed = [plan for plan in plans if memory is None or plan.memory <= memory]
     if not allowed:
-        least = min(plans, key=lambda plan: plan.memory)
-        raise ValueError(f"memory is {memory}; 2^{log2_count:g} fingerprints in one table take {least.memory:.0f} bytes: "
+        smallest = min(plans, key=lambda plan: plan.memory)
+        raise ValueError(f"memory is {memory}; 2^{log2_count:g} fingerprints in one table take {smallest.memory:.0f} bytes: "
                          "allow more, or scan them in a file with hamming_join")
     return min(allowed, key=lambda plan: plan.nanoseconds)
 

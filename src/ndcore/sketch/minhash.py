@@ -118,10 +118,10 @@ class MinHasher(Sketcher):
         """
         if recipe["kind"] != "minhash":
             raise ValueError(f"signatures are needed, the sketches are {recipe['kind']!r}")
-        made = cls(recipe["num_perm"], recipe["bits"], recipe["seed"],
-                   shingling or Shingling.from_recipe(Recipe(recipe["shingling"])), recipe["method"])
-        recipe.check(made.recipe)
-        return made
+        sketcher = cls(recipe["num_perm"], recipe["bits"], recipe["seed"],
+                       shingling or Shingling.from_recipe(Recipe(recipe["shingling"])), recipe["method"])
+        recipe.check(sketcher.recipe)
+        return sketcher
 
     def _sink(self, n: int) -> Any:
         if self.method == "fast":

@@ -180,9 +180,9 @@ class SimHasher(Sketcher):
         if weights is None and recipe["weights"] is not None:
             raise RecipeMismatch(f"weights are needed, of which the recipe knows only {recipe['weights']}: give them as "
                                  "weights=, or with sketch_hashes where they were given with hashes")
-        made = cls(recipe["bits"], weights, recipe["seed"], shingling)
-        recipe.check(made.recipe)
-        return made
+        sketcher = cls(recipe["bits"], weights, recipe["seed"], shingling)
+        recipe.check(sketcher.recipe)
+        return sketcher
 
     def _sink(self, n: int) -> Any:
         if self.weights is None:

@@ -119,14 +119,14 @@ def meta_sketches(sk: Sketches, run: int = RUN, sketcher: SetSketcher | None = N
     As in `super_shingles`.
     """
     found = super_shingles(sk, run)
-    made = (sketcher or BottomSketcher()).sketch_hashes(found.values, found.offsets)
+    meta = (sketcher or BottomSketcher()).sketch_hashes(found.values, found.offsets)
     below = {
         "kind": "super-shingling", "version": 1, "unit": sk.recipe["shingling"]["unit"], "run": run,
         "polynomial": FEATURE_POLYNOMIAL, "sketch": sk.recipe.parameters,
     }  # fmt: skip
-    made.recipe = Recipe({**made.recipe.parameters, "shingling": below})
-    made.ids = sk.ids
-    return made
+    meta.recipe = Recipe({**meta.recipe.parameters, "shingling": below})
+    meta.ids = sk.ids
+    return meta
 
 
 def checked_run(run: int) -> int:

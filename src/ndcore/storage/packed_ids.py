@@ -106,8 +106,10 @@ class PackedStrings:
 
     def tolist(self) -> list[Any]:
         """Return all strings as Python objects."""
-        data = self.data.tobytes()
-        return [self.decode(data[a:b]) for a, b in itertools.pairwise(self.ends[:self.count + 1].tolist())]
+        data, ends = self.data.tobytes(), self.ends[:self.count + 1].tolist()
+        if self.text:
+            return [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)]
+        return [data[a:b] for a, b in itertools.pairwise(ends)]
 
     def hashes(self) -> Ints:
         """Return a hash of each string, as `hashes_of` does."""
