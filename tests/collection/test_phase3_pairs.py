@@ -9,7 +9,7 @@ import pytest
 from agreement import cut_small
 from samples import as_sketches, collection, parted
 
-from ndcore.collection.phase2_entries import Marks, sort_entries
+from ndcore.collection.phase2_entries import PairingSets, sort_entries
 from ndcore.collection.phase3_pairs import count_pairs, counted_pairs, measure_of
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Settings
@@ -39,8 +39,8 @@ def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
     taken = np.array([leaders[i] == i and len(sample.members) > 0 for i, sample in enumerate(samples)])
     segments = parted(sketches, [5, 5, 31])
     shelf = MemoryShelf()
-    marks = [Marks(part.values, part.offsets) for part in segments.parts]
-    sort_entries(marks, taken, shelf, max_holders=max_holders, keep=True, memory_limit=memory_limit, **HOW)
+    sets = [PairingSets(part.values, part.offsets) for part in segments.parts]
+    sort_entries(sets, taken, shelf, max_holders=max_holders, keep=True, memory_limit=memory_limit, **HOW)
     wanted = fourphase.entries(samples, leaders)
     assert entries_on(shelf) == wanted
 
@@ -64,13 +64,13 @@ def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
 
 
 def test_nothing_to_sort():
-    for marks, taken in (
-        ([Marks(np.empty(0, np.uint64), np.zeros(1, np.int64))], np.empty(0, np.bool_)),
-        ([Marks(np.empty(0, np.uint64), np.zeros(4, np.int64))], np.ones(3, np.bool_)),
-        ([Marks(np.array([1, 1], np.uint64), np.array([0, 1, 2]))], np.zeros(2, np.bool_)),
+    for sets, taken in (
+        ([PairingSets(np.empty(0, np.uint64), np.zeros(1, np.int64))], np.empty(0, np.bool_)),
+        ([PairingSets(np.empty(0, np.uint64), np.zeros(4, np.int64))], np.ones(3, np.bool_)),
+        ([PairingSets(np.array([1, 1], np.uint64), np.array([0, 1, 2]))], np.zeros(2, np.bool_)),
     ):
         shelf = MemoryShelf()
-        sort_entries(marks, taken, shelf, max_holders=10, keep=True, memory_limit=None, **HOW)
+        sort_entries(sets, taken, shelf, max_holders=10, keep=True, memory_limit=None, **HOW)
         assert entries_on(shelf) == []
         segments = Segments([as_sketches([Sketch(1, [])] * len(taken), False)])
 
@@ -83,6 +83,6 @@ def test_nothing_to_sort():
 
 def test_slabs_and_entries_that_do_not_fit_together():
     """Try members that do not ascend, which the keys of sketches refuse before."""
-    marks = [Marks(np.array([2**63, 1, 2**63 + 1] * 50, np.uint64), np.array([0, 150]))]
+    sets = [PairingSets(np.array([2**63, 1, 2**63 + 1] * 50, np.uint64), np.array([0, 150]))]
     with pytest.raises(ValueError, match="sketches do not ascend"):
-        sort_entries(marks, np.ones(1, np.bool_), MemoryShelf(), max_holders=9, keep=False, memory_limit=1, **HOW)
+        sort_entries(sets, np.ones(1, np.bool_), MemoryShelf(), max_holders=9, keep=False, memory_limit=1, **HOW)

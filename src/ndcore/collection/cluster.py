@@ -22,7 +22,7 @@ from ndcore.collection.clustering import Clustering
 from ndcore.collection.equal_documents import find_leaders
 from ndcore.collection.job import Job, length, readable
 from ndcore.collection.phase1_sketches import sketch_documents
-from ndcore.collection.phase2_entries import marks_of, sort_entries
+from ndcore.collection.phase2_entries import pairing_sets, sort_entries
 from ndcore.collection.phase3_pairs import count_pairs, finish_pairs, is_paired, measure_of
 from ndcore.collection.phase4_clusters import PairedCollection, make_clusters
 from ndcore.collection.segments import Segments
@@ -167,8 +167,8 @@ def _pair(shelf: Shelf, segments: Segments, leaders: Ints, job: Job, report: Pro
     """Run phases two and three."""
     n, settings = len(segments), job.settings
     taken = (leaders == np.arange(n)) & ~segments.empty
-    marks = [marks_of(part, settings) for part in segments.parts]
-    sort_entries(marks, taken, shelf, max_holders=settings.max_holders, keep=keep, memory_limit=job.memory_limit,
+    sets = [pairing_sets(part, settings) for part in segments.parts]
+    sort_entries(sets, taken, shelf, max_holders=settings.max_holders, keep=keep, memory_limit=job.memory_limit,
                  threads=job.threads, report=report)
     count_pairs(n, shelf, measure_of(settings, segments, shelf), floor=settings.floor, memory_limit=job.memory_limit,
                 threads=job.threads, report=report)

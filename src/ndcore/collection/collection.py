@@ -283,9 +283,9 @@ class Collection:
         joined = first
         for part in others:
             joined = joined.concat(part)
-        made: Sketches = joined[:]
-        made.ids = [self.names[position] for position in range(len(self.names))]
-        return made
+        copy: Sketches = joined[:]
+        copy.ids = [self.names[position] for position in range(len(self.names))]
+        return copy
 
     @property
     def recipe(self) -> Recipe:

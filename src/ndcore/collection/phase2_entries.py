@@ -3,10 +3,10 @@
 In: the sketches of phase one, except of documents that equal an earlier one. Out: the slots ``slabs``, ``entries/…``
 (kept for queries only) and ``runs/…``.
 
-A document holds a set of marks: the values that propose pairs. They are the members of its sketch, its super-shingles or its
-features, by the method. The list does not fit in memory, so it is cut by the leading bits of values into slabs of about the
-same size, which are sorted independently. A run is the list of documents that hold one value, so it has all pairs that this
-value proposes. A value held by more than `max_holders` documents is common (§5.1): it proposes no pairs.
+A document has a pairing set, of the values that propose pairs: by the method, the members of its sketch, its super-shingles
+or its features. The list of entries does not fit in memory, so it is cut by the leading bits of values into slabs of similar
+size, which are sorted independently. A run is the list of documents that hold one value, so it has all pairs that this value
+proposes. A value held by more than `max_holders` documents is common (§5.1): it proposes no pairs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_features import super_features
 from ndcore.sketch.super_shingles import super_shingles
 
-__all__ = ["Marks", "marks_of", "sort_entries"]
+__all__ = ["PairingSets", "pairing_sets", "sort_entries"]
 
 DIGITS = 12  # leading bits of values by which they are cut into slabs
 SLAB = 1 << 22  # entries that are sorted at a time, at least
@@ -39,45 +39,45 @@ ENTRY_BYTES = 60  # an entry, its scratch, key, document and run
 FILE_BYTES = 18  # of an entry on disk, its part of the runs included
 
 
-class Marks(NamedTuple):
+class PairingSets(NamedTuple):
     """The values that propose pairs: document i of a part has the ascending set values[offsets[i] : offsets[i + 1]]."""
 
     values: NDArray[np.uint64]
     offsets: Ints
 
 
-def marks_of(part: Sketches, settings: Settings) -> Marks:
-    """Return the marks of the documents of a part, by the method of the settings."""
+def pairing_sets(part: Sketches, settings: Settings) -> PairingSets:
+    """Return the pairing sets of the documents of a part, by the method of the settings."""
     if settings.method == "shingles":
         assert part.offsets is not None
-        return Marks(part.values, part.offsets)
+        return PairingSets(part.values, part.offsets)
     if settings.method == "super-shingles":
-        made = super_shingles(part, settings.run)
-        return Marks(*_pairs.distinct(made.values.copy(), made.offsets))
+        sets = super_shingles(part, settings.run)
+        return PairingSets(*_pairs.distinct(sets.values.copy(), sets.offsets))
     design = settings.filter
     assert design is not None
     shape = (design.groups, design.group_size)
     rows = super_features(part, *shape, design.need) if settings.combined else features(part, *shape)
-    return Marks(*_pairs.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
+    return PairingSets(*_pairs.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
 
 
 class _Part(NamedTuple):
-    """Marks of consecutive documents, the first of them, and which of them are taken."""
+    """Pairing sets of consecutive documents, the first document, and which documents are taken."""
 
-    marks: Marks
+    sets: PairingSets
     first: int
     taken: NDArray[np.uint8]
 
 
 def sort_entries(
-    marks: Sequence[Marks], taken: NDArray[np.bool_], shelf: Shelf, *, max_holders: int, keep: bool,
+    sets: Sequence[PairingSets], taken: NDArray[np.bool_], shelf: Shelf, *, max_holders: int, keep: bool,
     memory_limit: int | None, threads: int | None, report: Progress,
 ) -> None:
     """Sort the entries of the documents taken, slab by slab, and gather the runs of each slab.
 
     Parameters
     ----------
-    marks : sequence of Marks
+    sets : sequence of PairingSets
         Of all documents, in parts.
     taken : bool (n,)
         Documents whose entries are sorted.
@@ -86,7 +86,7 @@ def sort_entries(
         max_holders of them (holders), where each run ends (ends), and the values held by more (common: value, holders,
         example), with their holders one after another (crowd). Parts that are there already are not made again.
     """
-    parts = list(_parts(marks, taken))
+    parts = list(_parts(sets, taken))
     resumed = shelf.has(slots.SLABS)
     if not resumed:
         cut = _cut_into_slabs(parts, memory_limit, threads)
@@ -95,7 +95,7 @@ def sort_entries(
         slots.drop_parts(shelf, slots.ENTRIES, slots.RUNS)  # of other slabs
         shelf.put(slots.SLABS, {}, {"slabs": cut})
     slabs = slots.read(shelf, slots.SLABS, len(taken))[1]["slabs"]
-    if sum(slabs[:, 2].tolist()) > sum(len(part.values) for part in marks):
+    if sum(slabs[:, 2].tolist()) > sum(len(part.values) for part in sets):
         raise slots.corrupt(shelf, slots.SLABS, "its slabs have more entries than the sketches have members")
 
     def sorted_slab(name: str, slab: list[int]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
@@ -125,10 +125,10 @@ def sort_entries(
         report("sorting entries", done, total)
 
 
-def _parts(marks: Sequence[Marks], taken: NDArray[np.bool_]) -> Iterator[_Part]:
-    """Yield the marks of each part with its documents."""
+def _parts(sets: Sequence[PairingSets], taken: NDArray[np.bool_]) -> Iterator[_Part]:
+    """Yield the pairing sets of each part with its documents."""
     first = 0
-    for part in marks:
+    for part in sets:
         last = first + len(part.offsets) - 1
         yield _Part(part, first, taken[first:last].astype(np.uint8))
         first = last
@@ -139,7 +139,7 @@ def _cut_into_slabs(parts: Sequence[_Part], memory_limit: int | None, threads: i
     shift = 64 - DIGITS
     histogram = np.zeros(1 << DIGITS, np.int64)
     for part in parts:
-        _entries.histogram(part.marks.values, part.marks.offsets, part.taken, shift, histogram)
+        _entries.histogram(part.sets.values, part.sets.offsets, part.taken, shift, histogram)
     cuts = cut_into_parts(histogram, SLAB, ENTRY_BYTES, memory_limit, threads)
     slabs = np.empty((len(cuts) - 1, 3), np.uint64)
     slabs[:, 0] = cuts[:-1].astype(np.uint64) << np.uint64(shift)
@@ -164,5 +164,6 @@ def _runs(keys: NDArray[np.uint64], documents: NDArray[np.uint32], max_holders: 
     """Return the arrays of a part of ``runs/…``: the runs of a slab, and its common values with their holders."""
     holders, ends, common = _entries.runs(keys, documents, max_holders)
     starts = np.searchsorted(keys, common[:, 0])
-    crowd = [documents[start : start + size] for start, size in zip(starts, common[:, 1].astype(np.int64), strict=True)]
-    return {"holders": holders, "ends": ends, "common": common, "crowd": np.concatenate([documents[:0], *crowd])}
+    sizes = common[:, 1].astype(np.int64)
+    of_common = [documents[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+    return {"holders": holders, "ends": ends, "common": common, "crowd": np.concatenate([documents[:0], *of_common])}

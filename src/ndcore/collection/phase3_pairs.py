@@ -70,7 +70,7 @@ class CommonValues(NamedTuple):
 
 
 def measure_of(settings: Settings, segments: Segments, shelf: Shelf) -> Measure:
-    """Return how pairs are measured: shingles are counted by the runs; for marks of other kinds, sketches are compared."""
+    """Return how pairs are measured: shingles are counted by the runs; by other methods, sketches are compared."""
     if settings.method == "shingles":
         count_common = _common_counter(shelf, len(segments))
 

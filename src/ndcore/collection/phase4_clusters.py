@@ -106,8 +106,8 @@ class _Links:
         """Return what is compared with the threshold: the resemblance where too few members tell a containment."""
         if self.grouping.policy == "resemblance":
             return overlaps.resemblance
-        told = enough_members(self.segments, a, b, np.minimum(overlaps.in_a, overlaps.in_b), self.grouping.least)
-        return np.where(told, overlaps.contained, overlaps.resemblance)
+        enough = enough_members(self.segments, a, b, np.minimum(overlaps.in_a, overlaps.in_b), self.grouping.least)
+        return np.where(enough, overlaps.contained, overlaps.resemblance)
 
 
 def _stars(links: _Links, n: int, best: bool) -> Ints:

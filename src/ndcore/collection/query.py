@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ndcore._types import Floats, Ints
 from ndcore.checks import check_choice, checked_threshold
 from ndcore.collection import slots
-from ndcore.collection.phase2_entries import marks_of
+from ndcore.collection.phase2_entries import pairing_sets
 from ndcore.collection.segments import Overlaps
 from ndcore.collection.settings import POLICIES, Policy
 from ndcore.collection.shelf import part_name
@@ -50,7 +50,7 @@ class Search:
         if limit is not None and limit < 1:
             raise ValueError(f"limit is at least 1, got {limit!r}")
         check_choice("policy", policy, POLICIES)
-        documents, common = self._holders(marks_of(sketch, settings).values)
+        documents, common = self._holders(pairing_sets(sketch, settings).values)
         documents = documents[common >= settings.needed]
         overlaps = clustering.segments.against(sketch, documents)
         weight = overlaps.resemblance if policy == "resemblance" else self._containment(sketch, documents, overlaps)

@@ -83,7 +83,7 @@ class Settings:
 
     @property
     def needed(self) -> int:
-        """Number of marks that two documents must share to be compared."""
+        """Number of values that the pairing sets of two documents must share for them to be compared."""
         return 1 if self.filter is None or self.combined else self.filter.need
 
     def plain(self) -> dict[str, Any]:

@@ -48,8 +48,8 @@ def entries(arrays: Arrays, n: int) -> str | None:
 
 def runs(arrays: Arrays, n: int) -> str | None:
     """Find an unknown document in a run, a run of fewer than two, or one out of order."""
-    holders, ends, crowd = arrays["holders"], arrays["ends"], arrays["crowd"]
-    for documents in (holders, crowd):
+    holders, ends, of_common = arrays["holders"], arrays["ends"], arrays["crowd"]
+    for documents in (holders, of_common):
         if len(documents) and documents.max() >= n:
             return f"a value is held by document {documents.max()} of {n}"
     if (ends[-1] if len(ends) else 0) != len(holders) or (np.diff(ends.astype(np.int64), prepend=0) < 2).any():
@@ -59,8 +59,8 @@ def runs(arrays: Arrays, n: int) -> str | None:
     if (holders[1:] <= holders[:-1])[later[1:]].any():
         return "the documents of a run do not ascend"
     fault = paired(arrays, n)
-    if fault is None and int(arrays["common"][:, 1].sum()) != len(crowd):
-        fault = f"common values are not held by {len(crowd)} documents"
+    if fault is None and int(arrays["common"][:, 1].sum()) != len(of_common):
+        fault = f"common values are not held by {len(of_common)} documents"
     return fault
 
 

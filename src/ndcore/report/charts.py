@@ -104,11 +104,11 @@ def chart(name: str, title: str, bars: Sequence[Bar], mark: tuple[float, str] | 
             f'<text class="mark {side}" x="{x + (5 if side == "start" else -5):.2f}" y="15">{label}</text>'
         )
     filled = [bar for bar in bars if bar.number]
-    told = "; ".join(f"{bar.label}: {bar.number:,}" for bar in filled[:8])
+    words = "; ".join(f"{bar.label}: {bar.number:,}" for bar in filled[:8])
     rest = f"; and {len(filled) - 8} more intervals, in the table" if len(filled) > 8 else ""
     return (
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{name}-title {name}-desc">'
-        f'<title id="{name}-title">{title}</title><desc id="{name}-desc">{told}{rest}</desc>{"".join(shapes)}</svg>'
+        f'<title id="{name}-title">{title}</title><desc id="{name}-desc">{words}{rest}</desc>{"".join(shapes)}</svg>'
     )
 
 

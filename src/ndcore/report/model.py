@@ -224,13 +224,13 @@ def read_excerpts(
     visits = visits or {}
 
     def excerpts(positions: Ints) -> dict[int, Excerpt]:
-        shown, wanted = set(positions.tolist()), np.zeros(total, np.bool_)
-        wanted[[*shown, *visits]] = True
+        asked, wanted = set(positions.tolist()), np.zeros(total, np.bool_)
+        wanted[[*asked, *visits]] = True
         found: dict[int, Excerpt] = {}
         if wanted.any():
             for where, texts in indexed_texts(corpora, starts, wanted):
                 for position, text in zip(where.tolist(), texts, strict=True):
-                    if position in shown:
+                    if position in asked:
                         found[position] = Excerpt(truncate(text, EXCERPT), len(text))
                     if position in visits:
                         visits[position](text)

@@ -84,11 +84,11 @@ def _grid(caption: str, heads: Sequence[tuple[str, bool]], lines: str, kind: str
 
 def _fitted(make: Callable[[int], str], limit: int, size: int) -> str:
     """Call `make` with limit, limit / 2, … characters until the result has at most `size` bytes; return it."""
-    made = make(limit)
-    while len(made.encode()) > size and limit > 8:
+    body = make(limit)
+    while len(body.encode()) > size and limit > 8:
         limit //= 2
-        made = make(limit)
-    return made
+        body = make(limit)
+    return body
 
 
 def _short(text: str, limit: int) -> str:
@@ -119,11 +119,11 @@ def _snippet(excerpt: Excerpt) -> str:
     def first(limit: int) -> str:
         start = truncate(excerpt.text, 4 * limit)
         words: Text = b" ".join(start.split()) if isinstance(start, bytes) else " ".join(start.split())
-        shown = truncate(words, limit)
-        if len(shown) == len(words) and len(start) == excerpt.length:
-            return visible(shown)
-        whole: Text = shown.rpartition(b" ")[0] if isinstance(shown, bytes) else shown.rpartition(" ")[0]
-        return f'{visible(whole or shown)}<span class="cut">&nbsp;…</span>'
+        head = truncate(words, limit)
+        if len(head) == len(words) and len(start) == excerpt.length:
+            return visible(head)
+        whole: Text = head.rpartition(b" ")[0] if isinstance(head, bytes) else head.rpartition(" ")[0]
+        return f'{visible(whole or head)}<span class="cut">&nbsp;…</span>'
 
     return _fitted(first, SNIPPET, SNIPPET_BYTES)
 
@@ -171,17 +171,17 @@ def _charts(report: Report) -> str:
     bars = resemblance_bars(report.resemblances, report.threshold)
     if not sizes and not bars:
         return '<p class="faint">No document duplicates another.</p>'
-    made = ""
+    figures = ""
     if sizes:
-        made += _chart("sizes", "Clusters by their number of documents", "Documents", "Clusters", sizes, None, "", "")
+        figures += _chart("sizes", "Clusters by their number of documents", "Documents", "Clusters", sizes, None, "", "")
     if bars:
         low = float(bars[0].label.partition(" ")[0])
         place = (report.threshold - low) / (1 - low) * len(bars)
-        made += _chart(
+        figures += _chart(
             "pairs", f"Accepted pairs by {report.measure}", report.measure.capitalize(), "Pairs", bars,
             (place, f"threshold {report.threshold:g}"), "1", report.pairs,
         )
-    return f'<div class="pair">{made}</div>'
+    return f'<div class="pair">{figures}</div>'
 
 
 def _chart(
@@ -205,8 +205,8 @@ def _clusters(report: Report) -> str:
     """Render the table of clusters."""
     if not report.clusters:
         return '<p class="faint">There are none: no document stands for another.</p>'
-    total, shown = len(report.sizes), len(report.clusters)
-    count = "All" if shown == total else f"The {shown:,} largest of {total:,}"
+    total, listed = len(report.sizes), len(report.clusters)
+    count = "All" if listed == total else f"The {listed:,} largest of {total:,}"
     names = [part.name for part in report.parts]
     caption = f"{count} clusters. Of the members of each, at most {MEMBERS} are listed, least alike first."
     heads = ("Documents", True), ("Representative", False), ("Members", False), ("Lowest resemblance", True)
@@ -241,8 +241,9 @@ def _members(cluster: ShownCluster) -> str:
         f'<td class="number">{_resemblance(member)}</td></tr>'
         for member in cluster.members
     )
-    total, shown = sum(cluster.verdicts.values()), len(cluster.members)
-    below, more = (f", {shown:,} of them below", f": {total - shown:,} more are not listed") if shown < total else ("", "")
+    total, listed = sum(cluster.verdicts.values()), len(cluster.members)
+    below = f", {listed:,} of them below" if listed < total else ""
+    more = f": {total - listed:,} more are not listed" if listed < total else ""
     heads = ("Document", False), ("Class", False), ("Resemblance", True)
     return (
         f"<details><summary>{counted(total, 'member')}{below}</summary>"
@@ -342,9 +343,9 @@ def _table(table: ReportTable) -> str:
         for row in table.rows
     )
     rows = len(table.rows)
-    shown = f"{rows:,} in all" if rows == table.total else f"the first {rows:,} of {table.total:,}"
-    made = _grid(f"{_text(table.title)}: {shown}", tuple(zip(map(_text, table.columns), numeric, strict=True)), lines)
-    return f'{text}<div class="card wide">{made}</div>'
+    extent = f"{rows:,} in all" if rows == table.total else f"the first {rows:,} of {table.total:,}"
+    grid = _grid(f"{_text(table.title)}: {extent}", tuple(zip(map(_text, table.columns), numeric, strict=True)), lines)
+    return f'{text}<div class="card wide">{grid}</div>'
 
 
 def _right(right: bool) -> str:
@@ -368,5 +369,5 @@ def _making(report: Report) -> str:
         rows.insert(0, ("made", report.made))
     lines = "".join(f'<tr><th scope="row">{_text(name)}</th><td>{_value(value)}</td></tr>' for name, value in rows)
     heads = ("Parameter", False), ("Value", False)
-    made = _grid("What decides the result: equal inputs give it again", heads, lines, "making")
-    return f'<div class="card wide">{made}</div>'
+    grid = _grid("What decides the result: equal inputs give it again", heads, lines, "making")
+    return f'<div class="card wide">{grid}</div>'

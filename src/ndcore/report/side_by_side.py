@@ -87,10 +87,10 @@ class _Column:
         part = self.text[p.start : p.end]
         text, was_bytes = decoded(part), isinstance(part, bytes)
         head, middle, tail = elided(text, LONG)
-        shown = [escaped(each, was_bytes) for each in (head, middle, tail)]
+        parts = [escaped(each, was_bytes) for each in (head, middle, tail)]
         if middle:
-            shown[1] = f"<details><summary>{len(middle):,} characters more</summary>{shown[1]}</details>"
-        return "".join(shown)
+            parts[1] = f"<details><summary>{len(middle):,} characters more</summary>{parts[1]}</details>"
+        return "".join(parts)
 
 
 def _dimmed(text: str) -> str:
