@@ -83,7 +83,7 @@ def test_views_and_other_layouts():
 
 
 def found(rows, design, **how) -> tuple[list[tuple[int, int]], list[tuple[int, list[int]]]]:
-    arguments = {"least": 0, "max_holders": 1000, "first_fixed": len(rows), **how}
+    arguments = {"equal_minima": 0, "max_holders": 1000, "first_fixed": len(rows), **how}
     with reporting(None) as report:
         candidates = find_candidates(rows, np.arange(len(rows)), design, report=report, **arguments)
     pairs = list(zip(candidates.a.tolist(), candidates.b.tolist(), strict=True))
@@ -128,7 +128,7 @@ def test_only_active_documents_are_paired():
     rows, design = np.zeros((6, 2), np.uint32), FilterDesign.of(2, 1, 1, threshold=0.5)
     with reporting(None) as report:
         candidates = find_candidates(
-            rows, np.array([0, 3, 5]), design, least=0, max_holders=9, first_fixed=3, report=report
+            rows, np.array([0, 3, 5]), design, equal_minima=0, max_holders=9, first_fixed=3, report=report
         )
     assert list(zip(candidates.a.tolist(), candidates.b.tolist(), strict=True)) == [(0, 3), (0, 5)]
 

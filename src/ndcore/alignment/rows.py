@@ -14,7 +14,7 @@ from ndcore.alignment.passages import Passage, Passages
 __all__ = ["Row", "decoded", "elided", "escaped", "in_same_order", "rows", "spelt", "visible"]
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-KEPT_UNSEEN = "\n\t\u200c\u200d"  # blanks, and the joiners that letters and emoji are made with
+KEPT_UNSEEN = "\n\t\u200c\u200d"  # blanks, and the joiners of letters and emoji
 
 
 class Row(NamedTuple):
@@ -32,14 +32,14 @@ def rows(found: Passages) -> list[Row]:
     columns keep their order. O(n log n).
     """
     chosen = in_same_order(found)
-    made = []
+    arranged = []
     columns = _split(found.a, chosen), _split(found.b, chosen)
     for (before_a, a), (before_b, b) in zip(*columns, strict=True):
         if before_a or before_b:
-            made.append(Row(before_a, before_b, False))
+            arranged.append(Row(before_a, before_b, False))
         if a and b:
-            made.append(Row([a], [b], True))
-    return made
+            arranged.append(Row([a], [b], True))
+    return arranged
 
 
 def _split(passages: list[Passage], chosen: frozenset[int]) -> Iterator[tuple[list[Passage], Passage | None]]:

@@ -15,7 +15,7 @@ a sequence of passes takes the certain places first, and tries a bounded number 
    tile, unless it would be shorter than the repeats of step 2 that it begins in.
 4. Repeats again, by all tiles: free runs that equal a part of a tile are pieces of that tile's number.
 
-After step 4 no element is free: its equals in the other sequence are in tiles, or step 3 had made it one.
+After step 4 no element is free: its equals in the other sequence are in tiles, or step 3 would have made it part of one.
 """
 
 from __future__ import annotations

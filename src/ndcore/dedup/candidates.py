@@ -55,14 +55,14 @@ def find_candidates(
     active: Ints,
     design: FilterDesign,
     *,
-    least: int,
+    equal_minima: int,
     max_holders: int,
     first_fixed: int,
     by: Ints | None = None,
     memory_limit: int | None = None,
     report: Progress,
 ) -> Candidates:
-    """Find the pairs of active documents that share at least design.need features and `least` minima.
+    """Find the pairs of active documents that share at least design.need features and `equal_minima` minima.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def find_candidates(
     active : int64, ascending
         The documents to pair.
     design : FilterDesign
-    least : int
+    equal_minima : int
         Minima that a pair shares at least, of the whole signatures.
     max_holders : int
         Runs of more documents are returned, not expanded.
@@ -85,7 +85,7 @@ def find_candidates(
     -----
     O(groups · n) to sort, one comparison of signatures per pair that shares a feature. One group is in memory at a time.
     """
-    judge = Judge(rows, design.groups, design.group_size, design.need, least, first_fixed)
+    judge = Judge(rows, design.groups, design.group_size, design.need, equal_minima, first_fixed)
     found: list[NDArray[np.uint64]] = []
     runs: list[Run] = []
     cut = None

@@ -140,8 +140,8 @@ def near_duplicates(
         collapsed = collapse(documents, order, by_codes, version_codes, cluster, threads=threads, report=report)
         candidates = find_candidates(
             documents.rows, np.flatnonzero(documents.valid & collapsed.compared), design,
-            least=least_equal_minima(sketcher.num_perm, threshold), max_holders=max_holders, first_fixed=documents.n,
-            by=by_codes, memory_limit=memory, report=report,
+            equal_minima=least_equal_minima(sketcher.num_perm, threshold), max_holders=max_holders,
+            first_fixed=documents.n, by=by_codes, memory_limit=memory, report=report,
         )
         verifier = verifier_of(documents, candidates, tokens=verify == "tokens", threads=threads, report=report)
         pairs = verifier.verified(candidates.a, candidates.b, threshold, report)

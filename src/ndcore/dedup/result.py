@@ -109,9 +109,9 @@ class NearDuplicates(Assignments):
     Arrays are read-only.
     """
 
-    labels: NDArray[np.int64]
+    labels: Ints
     classes: NDArray[np.str_]
-    resemblance: NDArray[np.float64]
+    resemblance: Floats
     pairs: Pairs
     estimated: NDArray[np.bool_]
     threshold: float
@@ -152,17 +152,17 @@ class NearDuplicates(Assignments):
                         valid=valid, digests=documents.digests[:n])
 
     @property
-    def kept(self) -> NDArray[np.int64]:
+    def kept(self) -> Ints:
         """Positions kept, ascending; another name of `keep_indices`."""
         return self.keep_indices
 
     @property
-    def duplicates(self) -> NDArray[np.int64]:
+    def duplicates(self) -> Ints:
         """Positions dropped, ascending."""
         return np.flatnonzero(self.labels != np.arange(len(self)))
 
     @property
-    def representatives(self) -> NDArray[np.int64]:
+    def representatives(self) -> Ints:
         """Positions that represent other documents, ascending; some may be of `against`."""
         return np.unique(self.labels[self.duplicates])
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pairs import common, components, distinct
-from ndcore._types import Text
+from ndcore._types import Floats, Ints, Text
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledSets
@@ -21,15 +21,15 @@ SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time
 PAIRS = 256  # pairs that a thread compares at a time
 
 
-_Piece = tuple[NDArray[np.int64], Sequence[Text]]
-_Sets = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]
+_Piece = tuple[Ints, Sequence[Text]]
+_Sets = tuple[Ints, NDArray[np.uint64], Ints]
 
 
 class ShingleSets:
     """The sets of distinct shingles of some documents, to compare pairs of them exactly.
 
     With ``tokens=True`` shingles are compared as tuples of tokens: each distinct tuple gets a number of its own, in a
-    dictionary, so that nobody can forge a resemblance by shingles whose fingerprints collide. Slower, and in memory.
+    dictionary, so that colliding fingerprints cannot forge a resemblance. Slower, and in memory.
     """
 
     def __init__(self, shingling: Shingling, n: int, *, tokens: bool, threads: int | None, limit: int = SETS_IN_MEMORY
@@ -66,8 +66,7 @@ class ShingleSets:
         offsets = np.concatenate([[0], np.cumsum([len(members) for members in sets])]).astype(np.int64)
         return positions, np.array([number for members in sets for number in sorted(members)], np.uint64), offsets
 
-    def resemblance(self, a: NDArray[np.int64], b: NDArray[np.int64], report: Progress | None = None
-                    ) -> NDArray[np.float64]:
+    def resemblance(self, a: Ints, b: Ints, report: Progress | None = None) -> Floats:
         """Compute float64(common) / float64(union) for each pair (a[i], b[i]) of documents that have been read."""
         out = np.empty(len(a), np.float64)
         for done, which in self._batches(a, b):
@@ -76,7 +75,7 @@ class ShingleSets:
                 report("verifying", done, len(a))
         return out
 
-    def _of_batch(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _of_batch(self, a: Ints, b: Ints) -> Floats:
         """Compute the resemblances of pairs whose sets fit in memory together."""
         documents, ends = np.unique(np.concatenate([a, b]), return_inverse=True)
         values, offsets = self._sets.gather(self._number[documents])
@@ -84,10 +83,10 @@ class ShingleSets:
         x, y = ends[: len(a)].astype(np.int64), ends[len(a) :].astype(np.int64)
         parts = [slice(i, i + PAIRS) for i in range(0, len(x), PAIRS)]
         shared = np.concatenate(list(map_pieces(lambda p: common(values, offsets, x[p], y[p]), parts, self.threads)))
-        exact: NDArray[np.float64] = shared.astype(np.float64) / (sizes[x] + sizes[y] - shared).astype(np.float64)
+        exact: Floats = shared.astype(np.float64) / (sizes[x] + sizes[y] - shared).astype(np.float64)
         return exact
 
-    def _batches(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def _batches(self, a: Ints, b: Ints) -> Iterator[tuple[int, Ints]]:
         """Yield (pairs done, which pairs), batches whose sets fit in memory; a component of candidates stays together."""
         if not len(a):
             return

@@ -200,8 +200,8 @@ class _Option(NamedTuple):
 
 def _cheapest(options: list[_Option]) -> _Option:
     """Return the option of least cost; of ties, the one with fewer minima, then less need, then fewer groups."""
-    least = min(option.cost for option in options)
-    ties = [option for option in options if option.cost <= least * (1.0 + TIE)]
+    least_cost = min(option.cost for option in options)
+    ties = [option for option in options if option.cost <= least_cost * (1.0 + TIE)]
     return min(ties, key=lambda option: (option.used, option.need, option.groups))
 
 
@@ -236,14 +236,14 @@ def _shapes(bounds: Bounds, limit: int, model: Unrelated) -> list[_Shape]:
 
 def _least_work(shapes: list[_Shape], bounds: Bounds, model: Unrelated) -> _Option:
     """Find the cheapest option; shapes are visited until their collisions alone cost more."""
-    least = math.inf
+    least_work = math.inf
     options: list[_Option] = []
     for shape in sorted(shapes):
-        if shape.collisions * COLLISION_COST > least * (1.0 + TIE):
+        if shape.collisions * COLLISION_COST > least_work * (1.0 + TIE):
             break
         added = _options(shape, bounds, model)
         options += added
-        least = min(least, *(option.cost for option in added))
+        least_work = min(least_work, *(option.cost for option in added))
     return _cheapest(options)
 
 
@@ -287,10 +287,10 @@ def _refusal(bounds: Bounds, num_perm: int, limit: int) -> str:
                 f"miss={miss:g}, not even with need=1 and group_size=1; make room for {_least_groups(threshold, miss)}, or "
                 "give a higher threshold or miss")
     reached = ((n, size, bounds.largest_need(n, size)) for size, numbers in bounds.shapes(limit) for n in numbers)
-    least, groups, size, need = min((pass_probability(bounds.lower, *shape), *shape) for shape in reached)
+    passed, groups, size, need = min((pass_probability(bounds.lower, *shape), *shape) for shape in reached)
     return (f"no design of at most {most} features and {limit} minima that misses at most {miss:g} at "
             f"threshold={threshold:g} passes as little as {bounds.passed:g} at {bounds.lower:g}; groups={groups}, "
-            f"group_size={size}, need={need} passes {least:.2g}. Allow that, a larger miss, a lower resemblance, or more "
+            f"group_size={size}, need={need} passes {passed:.2g}. Allow that, a larger miss, a lower resemblance, or more "
             "permutations or bytes")
 
 

@@ -20,12 +20,12 @@ EXACT_COEFFICIENT = 5000  # trials up to which log C(n, k) comes from the intege
 CHUNK = 1024
 
 
-def upper_tail(least: int, trials: int, probability: float, complement: float | None = None) -> float:
-    """Compute P(X >= least) for X binomial(trials, probability).
+def upper_tail(k: int, trials: int, probability: float, complement: float | None = None) -> float:
+    """Compute P(X >= k) for X binomial(trials, probability).
 
     Parameters
     ----------
-    least, trials : int
+    k, trials : int
     probability : float in [0, 1]
     complement : float, optional
         1 - probability, if it is known more exactly than the subtraction gives it.
@@ -36,19 +36,19 @@ def upper_tail(least: int, trials: int, probability: float, complement: float | 
     O(sqrt(trials)) terms, at most `trials`.
     """
     q = 1.0 - probability if complement is None else complement
-    if least <= 0:
+    if k <= 0:
         return 1.0
-    if least > trials:
+    if k > trials:
         return 0.0
-    if least > trials * probability:  # the terms fall from the first on
-        return _falling_tail(least, trials, probability, q)
-    return 1.0 - _falling_tail(trials - least + 1, trials, q, probability)
+    if k > trials * probability:  # the terms fall from the first on
+        return _falling_tail(k, trials, probability, q)
+    return 1.0 - _falling_tail(trials - k + 1, trials, q, probability)
 
 
-def lower_tail(most: int, trials: int, probability: float, complement: float | None = None) -> float:
-    """Compute P(X <= most) for X binomial(trials, probability). Parameters and accuracy as in `upper_tail`."""
+def lower_tail(k: int, trials: int, probability: float, complement: float | None = None) -> float:
+    """Compute P(X <= k) for X binomial(trials, probability). Parameters and accuracy as in `upper_tail`."""
     q = 1.0 - probability if complement is None else complement
-    return upper_tail(trials - most, trials, q, probability)
+    return upper_tail(trials - k, trials, q, probability)
 
 
 def interval(successes: int, trials: int, confidence: float = 0.95, method: Literal["midp", "exact"] = "midp"
@@ -130,21 +130,21 @@ def _lower_end(successes: int, trials: int, confidence: float, share: float) -> 
     return (low + high) / 2.0
 
 
-def _falling_tail(least: int, trials: int, p: float, q: float) -> float:
-    """Compute P(X >= least), least at or above the mode: the first term times a sum of products of falling ratios."""
+def _falling_tail(k: int, trials: int, p: float, q: float) -> float:
+    """Compute P(X >= k), k at or above the mode: the first term times a sum of products of falling ratios."""
     if p == 0.0:
         return 0.0
     if q == 0.0:
         return 1.0
     total = product = 1.0
-    for start in range(least, trials, CHUNK):
-        k = np.arange(start, min(start + CHUNK, trials), dtype=np.float64)
-        products = product * np.cumprod((trials - k) / (k + 1.0) * (p / q))
+    for start in range(k, trials, CHUNK):
+        counts = np.arange(start, min(start + CHUNK, trials), dtype=np.float64)
+        products = product * np.cumprod((trials - counts) / (counts + 1.0) * (p / q))
         total += float(products.sum())
         product = float(products[-1])
         if product < 1e-18 * total:
             break
-    return min(1.0, _term(least, trials, p, q) * total)
+    return min(1.0, _term(k, trials, p, q) * total)
 
 
 def _term(k: int, n: int, p: float, q: float) -> float:

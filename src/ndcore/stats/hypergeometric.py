@@ -72,8 +72,8 @@ def finite_intervals(
         n = np.maximum(np.rint(np.minimum(whole[part], LARGEST)), t + of_union * x)
         last = np.maximum(x, np.minimum(np.floor((n - t + x) / (1 + of_union)), most[part]))
         tails = _Tails(x, t, n, float(of_union), (1.0 - confidence) / 2.0, share)
-        least, greatest = _first(x, last, tails.upper_is_large), _first(x, last + 1.0, tails.lower_is_small) - 1.0
-        for found, k in ((low, np.minimum(least, greatest)), (high, np.maximum(least, greatest))):
+        smallest, largest = _first(x, last, tails.upper_is_large), _first(x, last + 1.0, tails.lower_is_small) - 1.0
+        for found, k in ((low, np.minimum(smallest, largest)), (high, np.maximum(smallest, largest))):
             found[part] = k / (n - of_union * k)
     return low, high
 

@@ -223,11 +223,11 @@ class Shingling:
             raise ValueError(f"unit {parameters.get('unit')} is a function: pass shingling=Shingling(unit=that function, …)")
         names = ("unit", "width", "labelled", "short", "normalize", "polynomial", "token_polynomial")
         try:
-            made = cls(**{name: parameters[name] for name in names}, stop_words=tuple(parameters.get("stop_words", ())))
+            shingling = cls(**{name: parameters[name] for name in names}, stop_words=tuple(parameters.get("stop_words", ())))
         except (KeyError, TypeError) as error:
             raise ValueError(f"the recipe does not describe a shingling: {error}") from error
-        recipe.check(made.recipe, "shinglings")
-        return made
+        recipe.check(shingling.recipe, "shinglings")
+        return shingling
 
     def __eq__(self, other: object) -> bool:
         return self.recipe == other.recipe if isinstance(other, Shingling) else NotImplemented
