@@ -50,7 +50,9 @@ def test_rows_of_any_table(tmp_path_factory: pytest.TempPathFactory, table: list
         (b'id,text\n1,"a\n2,b\n', 2, "a quoted field of this row is not closed"),
         (b"id,text\n1,caf\xe9\n", 2, "the row is not UTF-8"),
         (b"id,text\r1,a\r2,b\r", None, "its lines end with CR alone"),
-        (b"\n", None, "no column 'text'"),
+        (b"\n", None, "has no header: its first line is empty"),
+        (b"", None, "has no header: its first line is empty"),
+        (b"\xef\xbb\xbf\r\n", None, "has no header: its first line is empty"),
     ],
 )
 def test_tables_that_are_none(tmp_path: Path, data: bytes, number: int | None, reason: str) -> None:

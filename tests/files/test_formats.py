@@ -61,6 +61,13 @@ def test_compression_that_no_name_tells(tmp_path: Path, name: str, ending: str) 
         [ROWS[i] for i in KEPT]))
 
 
+@pytest.mark.parametrize("ending", PACK)
+def test_a_suffix_that_hides_the_compression_says_nothing_of_the_data(tmp_path: Path, ending: str) -> None:
+    expected = TEXTS if ending else [lines(ROWS)]
+    assert read(write(tmp_path / "export.bin", PACK[ending](lines(ROWS))))[0] == expected
+    assert read(write(tmp_path / "notes.txt", PACK[ending](lines(ROWS))))[0] == [lines(ROWS)]
+
+
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
 def test_texts_are_decompressed_and_kept_as_they_are(tmp_path: Path, ending: str) -> None:
     for name, content in (("a.txt", text(1)), ("b", text(1).upper()), ("c.changes", text(2))):

@@ -139,6 +139,8 @@ def header(source: Source) -> list[str]:
         raise DocumentError(source.path, None, f"the header cannot be read: {error}") from error
     except UnicodeDecodeError as error:
         raise DocumentError(source.path, None, "the header is not UTF-8; convert the file: iconv -t UTF-8") from error
+    if names == [""]:
+        raise DocumentError(source.path, None, "has no header: its first line is empty; the first line names the columns")
     if any("\r" in name for name in names):
         raise DocumentError(source.path, None, "its lines end with CR alone; convert them to LF")
     return names

@@ -196,7 +196,8 @@ def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
     head = _beginning(file, compression, HEAD) if compression else raw
     if head is None:  # nothing can be decompressed
         return Format(named or default, compression)
-    found = _content(name, head, default)
+    untold = compression and not (ending or named or name.lower().endswith(".txt"))
+    found = _content("" if untold else name, head, default)  # a suffix that hides the compression says nothing of the data
     if found.kind == "object":
         more = _beginning(file, compression, _LONGEST_HEAD) or head
         found = found._replace(kind=_lines_or_object(more, named))
