@@ -19,7 +19,7 @@ from ndcore.files.formats import WHOLE, recognise
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.provenance import Place
 from ndcore.files.sources import STDIN, format_of, is_stream, is_url
-from ndcore.files.stream_copies import read_whole
+from ndcore.files.stream_copies import read_path
 
 __all__ = ["load_document"]
 
@@ -90,7 +90,7 @@ def _load_whole(name: str, unit: str | None, html: str | None, advice: str) -> T
             raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
         with Documents(found, html=html) as documents:
             return next(documents.batches())[0]
-    data = read_whole(name)
+    data = read_path(name)
     format_ = recognise("stdin.txt", io.BytesIO(data))
     _refuse(name, "" if in_bytes and format_.binary else format_.problem, advice)
     if format_.compression:

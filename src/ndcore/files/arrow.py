@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from ndcore.checks import missing
@@ -57,9 +56,7 @@ class ArrowFile:
     def __enter__(self) -> ArrowFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._map.close()
 
     def _reader(self) -> Any:

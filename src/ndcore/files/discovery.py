@@ -12,7 +12,8 @@ import io
 import os
 import posixpath
 import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ndcore.collection.manifest import DESCRIPTION
@@ -101,36 +102,57 @@ def _source(path: str, name: str, label: str, found: Format, named: bool) -> Sou
 
 def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool) -> None:
     """Find the files of a URL. They are streams: the first pass copies them."""
+
+    def formats(urls: list[str]) -> Iterator[Format]:
+        for path, head in zip(urls, beginnings(urls), strict=True):
+            yield recognised(posixpath.basename(path), io.BytesIO(head), binary)
+
     below = listed(url)
-    own = _own_folders(url, below or (), selection)
+    if below is None:
+        found.sources.append(replace(_source(url, name, name, next(formats([url])), True), location=""))
+        return
+    own = _own_folders(url, below, selection)
     found.ignored.extend(Ignored(path, _OWN[kind]) for path, kind in own.values())
-    chosen: list[tuple[str, str]] = []
-    for path, relative in below or ():
-        if any(relative.startswith(folder) for folder in own):
-            continue
-        ignored = _passed_over(relative, selection)
+    entries = [
+        (path, relative, _passed_over(relative, selection))
+        for path, relative in below
+        if not any(relative.startswith(folder) for folder in own)
+    ]
+    before = len(found.sources)
+    _add_files(entries, name, prefix, found, formats)
+    for source in found.sources[before:]:
+        source.location = ""
+
+
+def _find_in_directory(
+    directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool
+) -> None:
+    entries = [(os.path.join(directory, relative), relative, why) for relative, why in sorted(_walk(directory, selection))]
+    _add_files(entries, name, prefix, found, lambda paths: (format_of(path, binary) for path in paths))
+
+
+def _add_files(
+    entries: list[tuple[str, str, str]],
+    name: str,
+    prefix: str,
+    found: Inputs,
+    formats: Callable[[list[str]], Iterator[Format]],
+) -> None:
+    """Add the files of a directory, given as (path, path below the directory, why it is not read or empty)."""
+    descriptions = _descriptions([relative for _, relative, ignored in entries if not ignored])
+    formats_of_files = formats([path for path, relative, ignored in entries if not ignored and relative not in descriptions])
+    for path, relative, ignored in entries:
         if ignored == _EXCLUDED:
             found.excluded += 1
         elif ignored:
             found.ignored.append(Ignored(path, ignored))
-        else:
-            chosen.append((path, relative))
-    descriptions = _descriptions([relative for _, relative in chosen])
-    for path, relative in chosen:
-        if relative in descriptions:
+        elif relative in descriptions:
             found.companions.append((path, f"{name}/{relative}"))
             found.ignored.append(Ignored(path, "description of a dataset"))
-    files = [(path, f"/{relative}") for path, relative in chosen if relative not in descriptions]
-    files = [(url, "")] if below is None else files
-    for (path, relative), head in zip(files, beginnings([path for path, _ in files]), strict=True):
-        kind = recognised(posixpath.basename(path), io.BytesIO(head), binary)
-        if kind.binary and below is not None:
+        elif (kind := next(formats_of_files)).binary:
             found.ignored.append(Ignored(path, kind.binary))
         else:
-            label = f"{prefix}{relative[1:]}" if relative else name
-            source = _source(path, f"{name}{relative}", label, kind, below is None)
-            source.location = ""
-            found.sources.append(source)
+            found.sources.append(_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
 
 
 def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selection) -> dict[str, tuple[str, str]]:
@@ -166,29 +188,6 @@ def _entered(folder: str, selection: Selection) -> bool:
     if not selection.hidden and any(part.startswith(".") for part in parts):
         return False
     return all(selection.enters("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
-
-
-def _find_in_directory(
-    directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool
-) -> None:
-    entries = sorted(_walk(directory, selection))
-    belonging = _descriptions([relative for relative, ignored in entries if not ignored])
-    for relative, ignored in entries:
-        path = os.path.join(directory, relative)
-        if ignored == _EXCLUDED:
-            found.excluded += 1
-            continue
-        if relative in belonging:
-            found.companions.append((path, f"{name}/{relative}"))
-            ignored = "description of a dataset"
-        if ignored:
-            found.ignored.append(Ignored(path, ignored))
-            continue
-        kind = format_of(path, binary)
-        if kind.binary:
-            found.ignored.append(Ignored(path, kind.binary))
-        else:
-            found.sources.append(_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
 
 
 def _descriptions(files: list[str]) -> set[str]:

@@ -6,7 +6,6 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -150,9 +149,7 @@ class Documents:
     def __enter__(self) -> Documents:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from ndcore.checks import missing
@@ -49,9 +48,7 @@ class ParquetFile:
     def __enter__(self) -> ParquetFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def batches(self, columns: Iterable[str] | None = None) -> Iterator[Any]:

@@ -140,7 +140,7 @@ def _has_fileno() -> bool:
     return True
 
 
-def read_whole(path: str) -> bytes:
+def read_path(path: str) -> bytes:
     """Return the bytes of one text document: a file, or a stream read to its end.
 
     Raises
