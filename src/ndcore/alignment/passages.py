@@ -41,7 +41,13 @@ class Passage(NamedTuple):
 
 
 class Passages(NamedTuple):
-    """The result of `passages`: the passages of both documents, in order; together they hold all tokens."""
+    """The result of `passages`.
+
+    Attributes
+    ----------
+    a, b : list of Passage
+        The passages of both documents, in order; together they cover all tokens.
+    """
 
     a: list[Passage]
     b: list[Passage]

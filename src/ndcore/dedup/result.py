@@ -33,7 +33,25 @@ CLASSES = ("kept", "identical", "lexical", "shingle", "near", "version")
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why two documents are or are not near-duplicates; ``print(explanation)`` tells it in words."""
+    """Why two documents are or are not near-duplicates; ``print(explanation)`` tells it in words.
+
+    Attributes
+    ----------
+    i, j : int
+        Positions of the documents.
+    verdict : str
+        A class of `NearDuplicates`, or "different".
+    threshold : float
+    exact : Overlap or None
+        Sizes of the shingle sets; None if a text cannot be read.
+    estimate : float
+        Share of minima that agree, nan without shingles.
+    interval : (float, float)
+        Its 95 % confidence interval.
+    shared_features : int
+        Features (LSH bands) that both documents have.
+    design : FilterDesign
+    """
 
     i: int
     j: int
@@ -192,6 +210,10 @@ class NearDuplicates(Assignments):
             An int is a position, even if ids are ints, and n + k is document k of `against`. A str or bytes is the id of one
             of the n documents.
 
+        Returns
+        -------
+        Explanation
+
         Raises
         ------
         IndexError, KeyError
@@ -235,6 +257,15 @@ class NearDuplicates(Assignments):
 
         Documents that were compared only with representatives (see `common`) and fall below the new threshold are kept,
         though some may resemble one another.
+
+        Parameters
+        ----------
+        threshold : float
+            From this result's threshold to 1.
+
+        Returns
+        -------
+        NearDuplicates
 
         Raises
         ------

@@ -53,7 +53,7 @@ def pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need
     Raises
     ------
     TypeError, ValueError
-        For parameters outside these ranges.
+        A parameter is outside its range.
 
     Notes
     -----
@@ -130,6 +130,16 @@ def resemblance_at(probability: float, groups: int = 6, group_size: int = 14, ne
     ----------
     probability : float in [0, 1]
     groups, group_size, need : int
+        As in `pass_probability`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is outside its range.
 
     Notes
     -----

@@ -22,6 +22,15 @@ def expected_distinct(shingles: int, bits: int = 64) -> float:
     bits : int
         l, at least 1.
 
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is outside its range.
+
     References
     ----------
     Broder, "On the resemblance and containment of documents", 1997, §4.1. DOI 10.1109/SEQUEN.1997.666900.
@@ -46,6 +55,15 @@ def fingerprint_error(shingles: int, bits: int = 64) -> float:
     bits : int
         l, at least 1.
 
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is outside its range.
+
     References
     ----------
     Broder, "On the resemblance and containment of documents", 1997, §4.1. DOI 10.1109/SEQUEN.1997.666900.
@@ -68,6 +86,15 @@ def expected_spurious(documents: int, bits: int = 64, groups: int = 1, need: int
     groups, need : int
         Features per document, and how many must be equal.
 
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is outside its range.
+
     References
     ----------
     Broder, "Identifying and filtering near-duplicate documents", 2000, §2. DOI 10.1007/3-540-45123-4_1.
@@ -82,6 +109,20 @@ def fingerprint_bits(documents: int) -> int:
     """Return the bits of a fingerprint that make spurious matches rare: 2 log2(documents) + 20, rounded up.
 
     Fewer than 2^-21 spurious matches are then expected per feature.
+
+    Parameters
+    ----------
+    documents : int
+        Size of the collection, at least 1.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is outside its range.
 
     References
     ----------

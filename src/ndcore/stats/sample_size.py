@@ -27,10 +27,14 @@ def probability_within(size: int, resemblance: float, error: float) -> float:
     error : float
         ε, at least 0. Both are read as decimal numbers, so that 0.7 + 0.1 is 0.8.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     TypeError, ValueError
-        For parameters outside these ranges.
+        A parameter is outside its range.
 
     Notes
     -----
@@ -67,10 +71,14 @@ def sample_size(resemblance: float, error: float, confidence: float = 0.95) -> i
     confidence : float
         Strictly between 0 and 1.
 
+    Returns
+    -------
+    int
+
     Raises
     ------
     TypeError, ValueError
-        For parameters outside these ranges.
+        A parameter is outside its range.
 
     Notes
     -----

@@ -84,7 +84,15 @@ def resemblance(a: Text, b: Text, shingling: Shingling | None = None) -> float:
 def containment(a: Text, b: Text, shingling: Shingling | None = None) -> float:
     """Compute the exact containment |A∩B| / |A| of text a in text b, on their shingle sets.
 
-    nan where either text has no shingles. Parameters, errors and reference as in `resemblance`.
+    Parameters, errors and reference as in `resemblance`.
+
+    Returns
+    -------
+    float
+        0 to 1; nan where either text has no shingles.
+
+    >>> containment("a rose is a rose", "a rose is a rose is a rose, by any other name", Shingling(width=3))
+    1.0
     """
     return overlap(a, b, shingling).containment
 

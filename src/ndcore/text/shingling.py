@@ -193,6 +193,15 @@ class Shingling:
         **parameters
             Parameters of `Shingling`, except the polynomials.
 
+        Returns
+        -------
+        Shingling
+
+        Raises
+        ------
+        TypeError, ValueError
+            The seed or a parameter is not accepted.
+
         Notes
         -----
         P and Q are random_irreducible(64, …) of the first and the last eight of 16 bytes, read as u64 big-endian: random
