@@ -75,6 +75,7 @@ def add_cluster(commands: Commands) -> None:
 
 
 def _add_clusters(group: Group) -> None:
+    """Add the options that decide how pairs become clusters."""
     group.add_argument("--threshold", type=threshold, metavar="T",
                        help="resemblance (Jaccard similarity) from which documents are clustered together (default 0.5)")
     group.add_argument("--policy", choices=("resemblance", "containment"),
@@ -87,6 +88,7 @@ def _add_clusters(group: Group) -> None:
 
 
 def _add_sketches(group: Group) -> None:
+    """Add the options that decide what is sketched and which pairs are counted."""
     add_tokens(group)
     group.add_argument("--modulus", type=modulus, metavar="M",
                        help="sketch 1 shingle in M, or adaptive: 50 to 100 of each document (default)")
@@ -132,12 +134,14 @@ def _make_collection(options: ClusterOptions, stack: contextlib.ExitStack) -> Bu
 
 
 def _output(options: ClusterOptions) -> CollectionOutput:
+    """Return the output directory. Raises UsageError where none is named."""
     if options.output is None:
         raise UsageError("name the directory of the new collection: -o COLLECTION")
     return CollectionOutput(options.output, options.overwrite, options.outcome)
 
 
 def _write_report(options: ClusterOptions, built: Built) -> None:
+    """Write the page of ``--report``."""
     assert options.report is not None
     write_page(options.report, render_page(built, options.command_line))
     if not options.quiet and not options.json:
@@ -157,9 +161,11 @@ def _dry_run(options: ClusterOptions) -> int:
     limit = math.inf if options.memory_limit is None else options.memory_limit
 
     def memory(documents: float, stored: float, each: float) -> float:
+        """Estimate the bytes of memory: sketches and their sorted entries, bounded by --memory."""
         return min(documents * 5 * each, limit) + 100 * documents
 
     def disk(documents: float, stored: float, each: float) -> Range:
+        """Estimate the bytes of the collection."""
         return Range(documents * 2 * each, documents * (2.6 * each + 200))
 
     return dry_run(options, found, sketcher, Costs(memory, disk, Range(0.1, 1.0), 75), output.name)

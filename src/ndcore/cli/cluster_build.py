@@ -227,9 +227,11 @@ class _LaterIds:
     """The ids of documents, available after they have been read. Raises DocumentError where all were rejected."""
 
     def __init__(self, documents: Documents, output: Path) -> None:
+        """Take the documents, and the directory to remove where all are rejected."""
         self.documents, self.output = documents, output
 
     def __iter__(self) -> Iterator[Any]:
+        """Iterate over the ids, once the documents have been read."""
         error = only_rejected(self.documents)
         if error is not None:
             shutil.rmtree(self.output)  # an unfinished collection of nothing
@@ -327,6 +329,7 @@ def _describe_source(options: ClusterOptions, old: Collection | None, found: Inp
 
 
 def _stamp(file: Path) -> list[int]:
+    """Return size and modification time of a file."""
     status = file.stat()
     return [status.st_size, status.st_mtime_ns]
 

@@ -36,6 +36,7 @@ class CollectionOutput:
     """
 
     def __init__(self, name: str, overwrite: bool, outcome: Outcome) -> None:
+        """Name the directory; nothing is checked or written yet."""
         self.name, self.path, self.overwrite, self.outcome = name, Path(name), overwrite, outcome
         self.source: dict[str, Any] | None = None
 

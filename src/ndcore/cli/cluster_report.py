@@ -56,11 +56,13 @@ def describe(built: Built) -> dict[str, Any]:
 
 
 def _count_classes(found: Clustering) -> dict[str, int]:
+    """Count the documents of each class, except the representatives."""
     counts = np.bincount(found.codes, minlength=len(CLASSES)).tolist()
     return {name: count for name, count in zip(CLASSES, counts, strict=True) if name != "kept"}
 
 
 def _count_repeated(built: Built) -> int:
+    """Count the documents whose id an earlier document has."""
     if built.earlier:
         names = built.collection.names
         return len(names) - len({names[position] for position in range(len(names))})
@@ -95,6 +97,7 @@ def print_report(built: Built, stream: TextIO) -> None:
 
 
 def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
+    """Return the notes below the table of counts."""
     ignored = Counter(item["kind"] for item in account["ignored"])
     listed = (
         (account["counts"]["earlier"], "document", "of the collection that was extended"),
@@ -111,6 +114,7 @@ def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
 
 
 def _print_largest(built: Built, stream: TextIO) -> None:
+    """Print the largest clusters, a line each."""
     found, names = built.collection.clustering, built.collection.names
     total = len(found.representatives)
     if not total:

@@ -52,6 +52,7 @@ def compare_page(found: DocumentComparison) -> str:
 
 
 def _subtitle(found: DocumentComparison) -> str:
+    """Return the line below the verdict: shared shingles, threshold, kind of shingles."""
     sh = found.shingling
     labelled = "labelled " if sh.labelled else ""
     normal = f", {sh.normalize}" if sh.normalize else ""
@@ -60,6 +61,7 @@ def _subtitle(found: DocumentComparison) -> str:
 
 
 def _card(letter: str, document: ComparedDocument) -> str:
+    """Render name and size of a document."""
     return (
         f'<section class="card"><h2>{letter} · {visible(document.name)}</h2>'
         f"<p>{document.length}, {document.tokens:,} tokens, {document.shingles:,} distinct shingles</p></section>"
@@ -67,6 +69,7 @@ def _card(letter: str, document: ComparedDocument) -> str:
 
 
 def _figures(found: DocumentComparison) -> str:
+    """Render the table of exact and estimated figures."""
     heads = "".join(f'<th scope="col">from {estimate.sketch}, 95 % interval</th>' for estimate in found.estimates)
     cells = "".join(_cell(e.resemblance, e.interval, found.exact.resemblance) for e in found.estimates)
     lines = [f'<tr><th scope="row">resemblance</th><td class="exact">{found.exact.resemblance:.4f}</td>{cells}</tr>']
@@ -82,6 +85,7 @@ def _figures(found: DocumentComparison) -> str:
 
 
 def _cell(value: float, interval: tuple[float, float], exact: float) -> str:
+    """Render an estimate with its interval, in digits and as a picture."""
     low, high = interval
     return f"<td>{value:.4f} <small>{low:.4f} to {high:.4f}</small>{_track(exact, interval)}</td>"
 
@@ -98,6 +102,7 @@ def _track(exact: float, interval: tuple[float, float]) -> str:
 
 
 def _legend() -> str:
+    """Render the explanation of the signs."""
     return (
         '<div class="legend"><span><span class="nd-sign s">1</span>shared: the same number on both sides</span>'
         '<span><span class="nd-sign nd-only">≠</span>on one side alone</span>'

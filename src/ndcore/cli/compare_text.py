@@ -44,6 +44,7 @@ def report(found: DocumentComparison, stream: TextIO, every: bool) -> None:
 
 
 def _figures(found: DocumentComparison, console: Any) -> None:
+    """Print both documents, the verdict, and the table of figures."""
     from rich.table import Table
     from rich.text import Text
 
@@ -69,11 +70,13 @@ def _figures(found: DocumentComparison, console: Any) -> None:
 
 
 def _with_interval(value: float, interval: tuple[float, float]) -> str:
+    """Format an estimate with its interval."""
     low, high = interval
     return f"{value:.4f} exactly" if low == high else f"{value:.3f} ({low:.2f}-{high:.2f})"
 
 
 def _passages(found: DocumentComparison, console: Any, every: bool) -> None:
+    """Print the passages of both documents side by side."""
     from rich.table import Table
 
     listed = rows(found.passages)
@@ -92,6 +95,7 @@ def _passages(found: DocumentComparison, console: Any, every: bool) -> None:
 
 
 def _cell(found: DocumentComparison, side: int, row: Row, every: bool) -> Table:
+    """Build one side of a row of passages."""
     from rich.table import Table
     from rich.text import Text
 
@@ -108,6 +112,7 @@ def _cell(found: DocumentComparison, side: int, row: Row, every: bool) -> Table:
 
 
 def _styled(document: ComparedDocument, p: Passage, note: str, style: str, unit: Any, every: bool) -> Styled:
+    """Build the styled text of a passage; a long one is elided unless `every` passage is shown in full."""
     from rich.text import Text
 
     text = _one_line(document.text[p.start : p.end], unit)

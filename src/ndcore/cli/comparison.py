@@ -117,6 +117,7 @@ def _identical(a: Text, b: Text, exact: Overlap) -> bool:
 
 
 def _verdict(identical: bool, lexical: bool, exact: Overlap, threshold: float) -> str:
+    """Return the verdict, the strictest that holds."""
     if identical:
         return "identical"
     if not (exact.size_a and exact.size_b):
@@ -129,6 +130,7 @@ def _verdict(identical: bool, lexical: bool, exact: Overlap, threshold: float) -
 
 
 def _estimate(name: str, sketcher: MinHasher | BottomSketcher | ModSketcher, a: Text, b: Text) -> SketchEstimate:
+    """Estimate all figures from sketches of one kind."""
     sketches = sketcher.sketch_many([a, b], threads=1)
     return SketchEstimate(
         name,

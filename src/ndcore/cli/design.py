@@ -129,6 +129,7 @@ def _given(options: DesignOptions) -> FilterDesign | None:
 
 
 def _search(options: DesignOptions) -> FilterDesign:
+    """Search the cheapest filter within the bounds of the options."""
     length = {} if options.num_perm is None else {"num_perm": options.num_perm, "max_num_perm": options.num_perm}
     return design_filter(
         options.threshold or THRESHOLD, miss=options.miss, documents=options.collection or DOCUMENTS,
@@ -168,11 +169,13 @@ def _report(chosen: FilterDesign, picture: str | None) -> None:
 
 
 def _print_lines(lines: list[tuple[str, str, str]]) -> None:
+    """Print lines of name, value and meaning."""
     for name, value, meaning in lines:
         print(f"  {name:<11} {value:>9}  {meaning}")
 
 
 def _parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
+    """Return the lines that describe the filter."""
     used, bits = chosen.groups * chosen.group_size, fingerprint_bits(chosen.documents)
     length = f"2 log2(documents) + 20 = {bits}" + (f", but a feature has {chosen.feature_bits}" if bits > 64 else "")
     return [
@@ -186,6 +189,7 @@ def _parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
 
 
 def _expectations(chosen: FilterDesign) -> list[tuple[str, str, str]]:
+    """Return the lines that describe what the filter does."""
     return [
         ("miss", f"{chosen.miss:.2g}", f"of the pairs at {chosen.threshold:g} are missed, fewer above it"),
         ("half", f"{chosen.half:.3f}", "resemblance at which half of the pairs pass"),

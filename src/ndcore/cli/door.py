@@ -29,6 +29,7 @@ class Outcome:
     message: str = ""
 
     def __str__(self) -> str:
+        """Say what was written."""
         if self.message:
             return self.message
         if self.written:

@@ -81,6 +81,7 @@ def load(path: str, column: Column) -> Loaded:
 
 
 def _kind(path: str, column: Column) -> str:
+    """Return how a file is read: one of FORMATS, "sketches" or "text"."""
     if column.format is not None:
         return column.format
     if path == STDIN:
@@ -89,6 +90,7 @@ def _kind(path: str, column: Column) -> str:
 
 
 def _map_raw(path: str, column: Column) -> NDArray[np.uint64]:
+    """Map a file whose format is raw, or not known."""
     if column.format == "raw":
         return mapped_raw(path)
     try:
@@ -150,6 +152,7 @@ def _load_simhashes(path: str) -> Loaded:
 
 
 def _load_parquet(path: str, column: Column) -> Loaded:
+    """Load the columns of a Parquet file."""
     values: list[NDArray[np.uint64]] = []
     ids: list[Any] = []
     for part, part_ids in _parquet_batches(path, column):
@@ -159,6 +162,7 @@ def _load_parquet(path: str, column: Column) -> Loaded:
 
 
 def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
+    """Return the ids of a column. Raises ValueError where they cannot be ids."""
     try:
         as_ids(listed)
     except TypeError as error:
@@ -192,6 +196,7 @@ def _column_names(path: str, column: Column, names: list[str]) -> list[str]:
 
 
 def _values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
+    """Return a Parquet column as fingerprints. Raises ValueError for other types and for nulls."""
     if values.null_count or str(values.type) not in ("uint64", "int64"):
         nulls = " with nulls" if values.null_count else ""
         raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
@@ -201,6 +206,7 @@ def _values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
 
 
 def _load_text(path: str, column: Column, kind: str) -> Loaded:
+    """Load the columns of a text file."""
     at, id_at = _position("--field", column.fingerprint or "1"), _position("--id-field", column.id)
     values: list[int] = []
     ids: list[str] = []
@@ -239,6 +245,7 @@ def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
 
 
 def _position(option: str, name: str | None) -> Any:
+    """Return the position of a column from its number in an option; None where it is not given."""
     if name is None:
         return None
     if not (name.isascii() and name.isdigit() and int(name) > 0):

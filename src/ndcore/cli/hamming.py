@@ -69,6 +69,7 @@ class BuildOptions(FileOptions):
 
 
 def _add_build(parts: Any) -> None:
+    """Add ``ndcore hamming build`` to the commands."""
     p = parts.add_parser("build", help="make an index", description="Make an index of fingerprints. " + FILES)
     p.set_defaults(run=run_build, options=BuildOptions)
     p.add_argument("input", metavar="IN", help="fingerprints")
@@ -87,6 +88,7 @@ def _add_build(parts: Any) -> None:
 
 
 def _add_memory(group: Group, example: str) -> None:
+    """Add --memory for tables, with an example of a size."""
     group.add_argument(
         "--memory", type=memory, metavar="SIZE", help=f"for tables and directories, for instance {example} ({SIZES})"
     )
@@ -95,6 +97,7 @@ def _add_memory(group: Group, example: str) -> None:
 def run_build(options: BuildOptions) -> int:
     """Run ``ndcore hamming build``."""
     def is_ours(place: Path) -> bool:
+        """Tell whether a file is an index."""
         return is_index(str(place))
 
     check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours, inputs=[options.input])
@@ -143,6 +146,7 @@ class PlanOptions(Options):
 
 
 def _add_plan(parts: Any) -> None:
+    """Add ``ndcore hamming plan`` to the commands."""
     p = parts.add_parser(
         "plan",
         help="choose the tables for a collection, and see what they cost",
@@ -183,6 +187,7 @@ class InfoOptions(Options):
 
 
 def _add_info(parts: Any) -> None:
+    """Add ``ndcore hamming info`` to the commands."""
     p = parts.add_parser("info", help="describe an index", description="Describe an index and its tables.")
     p.set_defaults(run=run_info, options=InfoOptions)
     p.add_argument("index", metavar="INDEX", help="a file made by ndcore hamming build")
@@ -218,6 +223,7 @@ def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
 
 
 def _describe_plan(chosen: TablePlan) -> dict[str, Any]:
+    """Return what ``--json`` prints of tables and their cost."""
     parts = dataclasses.asdict(chosen)
     parts["tables"] = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
     return parts | {"matches": chosen.matches, "candidates": chosen.candidates, "memory": chosen.memory,

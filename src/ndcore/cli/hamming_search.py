@@ -242,6 +242,7 @@ def run_join(options: JoinOptions) -> int:
 def _match(options: JoinOptions, queries: Loaded) -> Matches:
     """Match the queries with a saved index, with simhashes, or with a file of fingerprints piece by piece."""
     def matches_in(collection: Any) -> Matches:
+        """Join the queries with one collection."""
         return hamming_join(queries.fingerprints, collection, options.max_distance, bits=options.bits,
                             threads=options.threads, progress=not options.quiet)
 
@@ -272,6 +273,7 @@ def _match(options: JoinOptions, queries: Loaded) -> Matches:
 
 
 def _add_lines(p: argparse.ArgumentParser) -> None:
+    """Add --json for output in lines."""
     add_json(p.add_argument_group(OUTPUT), "print one JSON object a line instead of columns with tabs")
 
 
@@ -292,5 +294,6 @@ def _print_rows(options: FileOptions, found: Matches | Pairs, names: Iterable[An
 
 
 def _plain(column: Any) -> list[Any]:
+    """Return a column as a list; bytes are decoded."""
     listed = column if isinstance(column, list) else column.tolist()
     return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]

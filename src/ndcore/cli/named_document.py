@@ -102,6 +102,7 @@ def _load_whole(name: str, unit: str | None, html: str | None, advice: str) -> T
 
 
 def _refuse(name: str, problem: str, advice: str) -> None:
+    """Raise DocumentError where there is a problem."""
     if problem:
         raise DocumentError(name, None, f"{problem}{advice}")
 

@@ -83,6 +83,7 @@ def run_query(options: QueryOptions) -> int:
 
 
 def _print_members(collection: Collection, ident: Any, as_json: bool) -> None:
+    """Print the cluster of a document."""
     label, members = collection.cluster_of(ident), collection.members(ident)
     if as_json:
         print(json.dumps({"cluster": label, "members": members}, indent=2))
@@ -106,6 +107,7 @@ def _find_id(collection: Collection, word: str) -> Any:
 
 
 def _print_matches(found: list[Resembling], collection: Collection, options: QueryOptions, stream: TextIO) -> None:
+    """Print a table of the documents that were found, for people."""
     lowest = collection.clustering.threshold if options.threshold is None else options.threshold
     word = "resembles it" if options.policy == "resemblance" else "contains it, or is contained in it,"
     if not found:
