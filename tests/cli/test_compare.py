@@ -69,7 +69,7 @@ def test_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = "Seven wizards quietly boil soup today. Old news here: one two three four five!"
     b = "one, two, three, four five -- and seven wizards\nQUIETLY boil soup today; seven wizards quietly boil"
     assert run("compare", *write(tmp_path, a, b), "--width", 4) == 0
-    table = capsys.readouterr().out.partition("a further place\n")[2]
+    table = capsys.readouterr().out.partition("again: repeated\n")[2]
     assert table.splitlines() == [
         " " * 50 + " [2] (moved) one, two, three, four five",
         " " * 50 + "   + and",

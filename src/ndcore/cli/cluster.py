@@ -35,11 +35,12 @@ from ndcore.cli.options import (
     add_overwrite,
     add_report,
     add_running,
+    add_seed,
     add_tokens,
 )
 from ndcore.cli.outputs import check_report, write_page
 from ndcore.cli.summary import printable
-from ndcore.cli.values import integer, modulus, positive, seed, threshold
+from ndcore.cli.values import integer, modulus, positive, threshold
 from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import is_collection
 from ndcore.files.errors import UsageError
@@ -71,7 +72,7 @@ def add_cluster(commands: Commands) -> None:
     _add_clusters(p.add_argument_group("clusters"))
     _add_sketches(p.add_argument_group(SHINGLES))
     add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p, "memory to use at a time, about, for instance 2G"))
+    add_dry_run(add_running(p, "use about this much memory at a time, for instance 2G"))
 
 
 def _add_clusters(group: Group) -> None:
@@ -92,7 +93,7 @@ def _add_sketches(group: Group) -> None:
     add_tokens(group)
     group.add_argument("--modulus", type=modulus, metavar="M",
                        help="sketch 1 shingle in M, or adaptive: 50 to 100 of each document (default)")
-    group.add_argument("--seed", type=seed, metavar="N", help="of the permutation (default 1)")
+    add_seed(group)
     group.add_argument("--method", choices=("shingles", "super-shingles", "features"),
                        help="what documents must share to be compared (default shingles: nothing is missed)")
     group.add_argument("--run-length", type=integer(1, 1 << 16), metavar="N",

@@ -106,5 +106,5 @@ def _legend() -> str:
     return (
         '<div class="legend"><span><span class="nd-sign s">1</span>shared: the same number on both sides</span>'
         '<span><span class="nd-sign nd-only">≠</span>on one side alone</span>'
-        '<span><span class="nd-sign m">2</span>shared, in another place there, or in a further place here</span></div>'
+        '<span><span class="nd-sign m">2</span>shared, but elsewhere in the other document, or repeated</span></div>'
     )

@@ -87,7 +87,7 @@ def _passages(found: DocumentComparison, console: Any, every: bool) -> None:
     for row in shown:
         table.add_row(*(_cell(found, side, row, every) for side in (0, 1)))
     console.print()
-    console.print("[n] shared; - only in A; + only in B; moved: in another place there; again: in a further place")
+    console.print("[n] shared; - only in A; + only in B; moved: elsewhere in the other document; again: repeated")
     console.print(table)
     left = sum(len(row.a) + len(row.b) for row in listed[len(shown) :])
     if left:

@@ -39,7 +39,7 @@ def add_hamming(commands: Commands) -> None:
     """Add ``ndcore hamming`` with its own commands: build, query, pairs, join, plan, info."""
     top = commands.add_parser(
         "hamming",
-        help="find fingerprints within a few bits",
+        help="find fingerprints that differ in a few bits",
         description="Find fingerprints that differ in at most a few bits (Hamming distance), exactly. " + FILES,
     )
     parts = top.add_subparsers(dest="part", required=True, metavar="COMMAND", help="what to do")
@@ -79,9 +79,10 @@ def _add_build(parts: Any) -> None:
     add_json(output, "print a description of the index as one JSON object")
     add_search(p)
     tables = p.add_argument_group(TABLES)
-    tables.add_argument("--compress", action="store_true", help="65 to 75 % of the memory; queries take longer")
+    tables.add_argument("--compress", action="store_true", help="take 65 to 75 % of the memory; queries take longer")
     choice = tables.add_mutually_exclusive_group()
-    choice.add_argument("--tables", type=positive, metavar="N", help="at most N (default: the fastest, by a model)")
+    choice.add_argument("--tables", type=positive, metavar="N",
+                        help="use at most N tables (default: the fastest choice by a cost model)")
     _add_memory(choice, "4G")
     add_columns(p)
     add_running(p)
@@ -90,7 +91,8 @@ def _add_build(parts: Any) -> None:
 def _add_memory(group: Group, example: str) -> None:
     """Add --memory for tables, with an example of a size."""
     group.add_argument(
-        "--memory", type=memory, metavar="SIZE", help=f"for tables and directories, for instance {example} ({SIZES})"
+        "--memory", type=memory, metavar="SIZE",
+        help=f"memory for the tables and their directories, for instance {example} ({SIZES})",
     )
 
 
@@ -150,7 +152,7 @@ def _add_plan(parts: Any) -> None:
     p = parts.add_parser(
         "plan",
         help="choose the tables for a collection, and see what they cost",
-        description="Choose the tables for a collection, the fastest by a model or as asked, and print what they cost.",
+        description="Choose the tables for a collection, the fastest by a cost model or as asked, and print what they cost.",
     )
     p.set_defaults(run=run_plan, options=PlanOptions)
     add_json(p.add_argument_group(OUTPUT), "print one JSON object")
@@ -158,7 +160,7 @@ def _add_plan(parts: Any) -> None:
     tables = p.add_argument_group(TABLES)
     tables.add_argument("--log2-count", type=bounded(0, 64), default=34, metavar="D", help="2^D fingerprints (default 34)")
     choice = tables.add_mutually_exclusive_group()
-    choice.add_argument("--min-prefix", type=whole, metavar="P", help="fewest tables that lead with P bits or more")
+    choice.add_argument("--min-prefix", type=whole, metavar="P", help="fewest tables whose prefixes have P bits or more")
     choice.add_argument("--tables", type=positive, metavar="N", help="longest prefix with at most N tables")
     choice.add_argument("--splits", type=block_counts, metavar="R,…", help="blocks of every level, for instance 4,4")
     _add_memory(choice, "500G")

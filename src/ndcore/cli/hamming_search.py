@@ -39,9 +39,9 @@ __all__ = ["FILES", "FileOptions", "add_columns", "add_join", "add_pairs", "add_
            "open_index"]
 
 FILES = (
-    "Fingerprints are read from simhashes that ndcore sketch wrote, .npy arrays, Parquet columns, text (a column of decimal "
-    "numbers, or hexadecimal ones with 0x; columns end at tabs, commas or blanks; - is text on standard input), and else as "
-    "8 bytes each, lowest first."
+    "Fingerprints are simhashes saved by ndcore sketch, a .npy array, a column of Parquet, or a column of text: decimal "
+    "numbers, or hexadecimal ones with 0x; tabs, commas or blanks separate columns, and - is text on standard input. Any "
+    "other file has 8 bytes for each fingerprint, little-endian."
 )
 ROWS_AT_ONCE = 1 << 16
 DISTANCE, BITS = 3, 64  # defaults
@@ -66,7 +66,7 @@ class FileOptions(Options):
 def add_columns(p: argparse.ArgumentParser) -> Group:
     """Add the group of arguments that say where fingerprints and ids are in a file."""
     group = p.add_argument_group(INPUT)
-    group.add_argument("--format", choices=FORMATS, help="of the file (default: its suffix decides)")
+    group.add_argument("--format", choices=FORMATS, help="format of the file (default: by its suffix)")
     group.add_argument("--field", metavar="C", help="column of the fingerprints: a name in Parquet, a number from 1 in text")
     group.add_argument("--id-field", metavar="C", help="column of the ids (default: positions from 0 are the ids)")
     return group

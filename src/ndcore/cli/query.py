@@ -113,7 +113,7 @@ def _print_matches(found: list[Resembling], collection: Collection, options: Que
     if not found:
         print(f"None of {len(collection):,} documents {word} at {lowest:g} or more", file=stream)
         return
-    print("resemblance  of text in document  of document in text  id  [cluster]", file=stream)
+    print(f"resemblance  {'text in document':>19}  {'document in text':>19}  id  [cluster]", file=stream)
     for match in found:
         print(f"{match.resemblance:11.3f}  {match.text_in_document:19.3f}  {match.document_in_text:19.3f}  "
               f"{printable(str(match.id))}  [{printable(str(match.cluster))}]", file=stream)
