@@ -259,17 +259,6 @@ TestChanges.settings = settings(max_examples=40, stateful_step_count=25, deadlin
                                 suppress_health_check=[HealthCheck.too_slow])
 
 
-def test_parts_stay_few_while_fingerprints_come_one_by_one(monkeypatch):
-    monkeypatch.setattr(hamming_index, "BUFFER", 16)
-    values = near_ones(1500)
-    index = nd.HammingIndex()
-    for i, value in enumerate(values):
-        index.add([value])
-        if i % 100 == 0:
-            assert found(index.query(value)) == reference.within(values[:i + 1], value, 3)
-    assert len(index._levels) <= 4
-
-
 @pytest.mark.parametrize("splits", [(6,), (7,), (4, 4)])
 def test_presence_of_prefixes_in_many_runs(splits, variant):
     """Take few fingerprints of few bits, so that presence takes parts of several runs."""
