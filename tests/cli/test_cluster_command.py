@@ -168,7 +168,7 @@ def test_refusals(tmp_path, records, collection, capsys):
 
 
 def test_an_interrupted_run_goes_on(tmp_path, records):
-    """Killed in the middle of phase two, the same command finishes; with changed inputs it refuses."""
+    """Kill a run in phase two: the same command finishes it, and refuses changed inputs."""
     killed = (
         "import os, sys; import ndcore.collection.cluster as f; f.count_pairs = lambda *a, **k: os._exit(9); "
         "import ndcore.cli.main; sys.exit(ndcore.cli.main.main(sys.argv[1:]))"
@@ -235,7 +235,7 @@ def test_options_that_other_clusters_do_not_take(collection, tmp_path, capsys, o
 
 
 def test_ids_that_places_do_not_tell(tmp_path, capsys):
-    """An id is told, although the name of the place ends like it; one that was made of the place is not."""
+    """Print an id although its place ends like it; leave out an id that was made of the place."""
     file = tmp_path / "a.jsonl"
     file.write_text(''.join(json.dumps({"id": ident, "text": page(1)}) + "\n" for ident in ("1", "2")))
     assert run("cluster", file, "-o", tmp_path / "c") == 0

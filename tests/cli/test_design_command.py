@@ -19,7 +19,7 @@ def run(*arguments: object) -> int:
 
 
 def refused(capsys: pytest.CaptureFixture[str], code: int, *arguments: object) -> str:
-    """The message of a command that fails and prints nothing else."""
+    """Return the message of a command that fails and prints nothing else."""
     try:
         assert run(*arguments) == code
     except SystemExit as stop:
@@ -31,7 +31,7 @@ def refused(capsys: pytest.CaptureFixture[str], code: int, *arguments: object) -
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
-    """The object that --json prints."""
+    """Return the object that --json prints."""
     assert run(*arguments, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert isinstance(found, dict)
@@ -43,7 +43,7 @@ def shape(account: dict[str, Any]) -> tuple[int, int, int]:
 
 
 def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every line of AltaVista's filter, whose numbers stand in Broder 2000."""
+    """Compare every line of AltaVista's filter with the numbers in Broder 2000."""
     assert run("--preset", "altavista") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Filter for pairs at resemblance 0.975 or more in 200,000,000 documents"

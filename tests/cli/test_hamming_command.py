@@ -38,7 +38,7 @@ def rows(text):
 
 @pytest.fixture
 def files(tmp_path):
-    """The same fingerprints in files of every kind, with the options to read them."""
+    """Write the same fingerprints to files of every kind; return them with the options to read them."""
     array = np.array(VALUES, np.uint64)
     np.save(tmp_path / "f.npy", array)
     array.astype("<u8").tofile(tmp_path / "f.u64")
