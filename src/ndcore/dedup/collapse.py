@@ -16,7 +16,7 @@ from ndcore.dedup.documents import Documents
 from ndcore.dedup.first_pass import alike
 from ndcore.progress import Progress
 
-__all__ = ["Collapsed", "collapse", "keep_order", "label_codes"]
+__all__ = ["Collapsed", "collapse", "keep_order", "number_labels"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Collapsed:
         compared: NDArray[np.bool_] = (self.version == own) & (self.leader == own)
         return compared
 
-    def representatives(self, pairs: Pairs) -> Ints:
+    def choose_representatives(self, pairs: Pairs) -> Ints:
         """Choose a representative for each leader, given the pairs of leaders that resemble each other enough."""
         return represent(len(self.order), *pairs, self.order, self.fixed, self.cluster)
 
@@ -65,21 +65,21 @@ def collapse(
     Lexically equivalent documents have the same signature, so digests are read again only where signatures coincide.
     """
     positions = np.arange(len(documents))
-    version = _versions(one_per, order)
+    version = _find_versions(one_per, order)
     live = version == positions
     digestible = live & documents.valid & (documents.known | documents.has_text(positions))
     documents.digest(alike(documents.rows, digestible) & ~documents.known, threads=threads, report=report)
-    leader = _leaders(documents, live, order, by)
+    leader = _find_leaders(documents, live, order, by)
     return Collapsed(order, positions >= documents.n, version, leader, cluster)
 
 
 def keep_order(keep: Any, documents: Documents, lengths: Ints | None) -> Ints:
     """Return all positions in keep order: `against`, then the documents as `keep` says, ties by position."""
     n = documents.n
-    return np.concatenate([np.arange(n, len(documents)), _ordered(keep, n, lengths)])
+    return np.concatenate([np.arange(n, len(documents)), _order(keep, n, lengths)])
 
 
-def _ordered(keep: Any, n: int, lengths: Ints | None) -> Ints:
+def _order(keep: Any, n: int, lengths: Ints | None) -> Ints:
     """Return the positions 0 … n − 1 in keep order."""
     if isinstance(keep, str):
         if keep == "first":
@@ -97,7 +97,7 @@ def _ordered(keep: Any, n: int, lengths: Ints | None) -> Ints:
     return np.argsort(priorities, kind="stable")
 
 
-def label_codes(name: str, labels: ArrayLike | Callable[[], ArrayLike] | None, n: int) -> Ints | None:
+def number_labels(name: str, labels: ArrayLike | Callable[[], ArrayLike] | None, n: int) -> Ints | None:
     """Number the labels of n documents, equal labels alike; None for None."""
     if labels is None:
         return None
@@ -114,7 +114,7 @@ def label_codes(name: str, labels: ArrayLike | Callable[[], ArrayLike] | None, n
     return np.fromiter((codes.setdefault(label, len(codes)) for label in array.tolist()), np.int64, n)
 
 
-def _versions(codes: Ints | None, order: Ints) -> Ints:
+def _find_versions(codes: Ints | None, order: Ints) -> Ints:
     """Find the first document in keep order with the code of each; documents without a code are their own version."""
     version = np.arange(len(order))
     if codes is not None:
@@ -124,7 +124,7 @@ def _versions(codes: Ints | None, order: Ints) -> Ints:
     return version
 
 
-def _leaders(documents: Documents, live: NDArray[np.bool_], order: Ints, by: Ints | None) -> Ints:
+def _find_leaders(documents: Documents, live: NDArray[np.bool_], order: Ints, by: Ints | None) -> Ints:
     """Find the first live document in keep order that is lexically equivalent (without shingles: identical) to each."""
     total = len(order)
     rank = np.empty(total, np.int64)

@@ -35,7 +35,7 @@ class _Settled:
 def settle_runs(
     pairs: Pairs, candidates: Candidates, verifier: Verifier, collapsed: Collapsed, *, threshold: float, max_holders: int
 ) -> Draft:
-    """Choose representatives, given the verified pairs and those to be found in long runs.
+    """Choose representatives by the verified pairs, and by further pairs found in the long runs.
 
     In keep order, each representative in a run that resembles none before it is compared with all documents that follow,
     up to max_holders such representatives a run. The pairs found change the representatives, so this is repeated for the
@@ -48,12 +48,12 @@ def settle_runs(
     rank = np.empty(len(collapsed.order), np.int64)
     rank[collapsed.order] = np.arange(len(rank))
     runs = [_Settled(run, rank) for run in candidates.runs]
-    labels = collapsed.representatives(pairs)
+    labels = collapsed.choose_representatives(pairs)
     while added := [
         found for run in runs for found in _compare_within(run, labels, candidates, verifier, threshold, max_holders)
     ]:
         pairs = _merged([pairs, *added], len(labels))
-        labels = collapsed.representatives(pairs)
+        labels = collapsed.choose_representatives(pairs)
     return Draft(pairs, labels, [run.account() for run in runs])
 
 
@@ -72,7 +72,7 @@ def _compare_within(
                 run.left_out = len(run.documents) - at
                 return
             others = candidates.partners(document, run.documents[at + 1 :])
-            found = verifier.verified(np.full(len(others), document), others, threshold)
+            found = verifier.verify(np.full(len(others), document), others, threshold)
             run.matches[document] = found.b
             yield Pairs(np.minimum(*found[:2]), np.maximum(*found[:2]), found.resemblance)
         if represents:

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from ndcore.checks import check_choice, check_ids, checked_memory_limit, checked_threshold, is_int
 from ndcore.clusters.assign import CLUSTERINGS
 from ndcore.dedup.candidates import find_candidates
-from ndcore.dedup.collapse import collapse, keep_order, label_codes
+from ndcore.dedup.collapse import collapse, keep_order, number_labels
 from ndcore.dedup.documents import Side, read_documents
 from ndcore.dedup.long_runs import settle_runs
 from ndcore.dedup.result import NearDuplicates, conclude
-from ndcore.dedup.verify import verifier_of
+from ndcore.dedup.verify import read_candidates
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.search import design_filter
 from ndcore.progress import Progress, reporting
@@ -128,23 +128,23 @@ def near_duplicates(
     _check(threshold, cluster, max_holders, verify, ids)
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
-    memory = _half(memory_limit)
-    sides = [Side(texts, "texts")] if against is None else [Side(texts, "texts"), Side(_loaded(against), "against")]
+    memory = _halve(memory_limit)
+    sides = [Side(texts, "texts")] if against is None else [Side(texts, "texts"), Side(_load(against), "against")]
     sketcher, design = _plan(sides, threshold, shingling, num_perm, seed, filter)
     with reporting(progress) as report:
         documents, lengths = read_documents(sides, sketcher, threads=threads, memory_limit=memory, report=report)
         if ids is not None and len(ids) != documents.n:
             raise ValueError(f"there are {len(ids)} ids and {documents.n} documents")
         order = keep_order(keep, documents, lengths)
-        by_codes, version_codes = label_codes("by", by, documents.n), label_codes("one_per", one_per, documents.n)
+        by_codes, version_codes = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
         collapsed = collapse(documents, order, by_codes, version_codes, cluster, threads=threads, report=report)
         candidates = find_candidates(
             documents.rows, np.flatnonzero(documents.valid & collapsed.compared), design,
             equal_minima=least_equal_minima(sketcher.num_perm, threshold), max_holders=max_holders,
             first_fixed=documents.n, by=by_codes, memory_limit=memory, report=report,
         )
-        verifier = verifier_of(documents, candidates, tokens=verify == "tokens", threads=threads, report=report)
-        pairs = verifier.verified(candidates.a, candidates.b, threshold, report)
+        verifier = read_candidates(documents, candidates, tokens=verify == "tokens", threads=threads, report=report)
+        pairs = verifier.verify(candidates.a, candidates.b, threshold, report)
         draft = settle_runs(pairs, candidates, verifier, collapsed, threshold=threshold, max_holders=max_holders)
         return conclude(draft, documents, collapsed, verifier if cluster == "components" else None,
                         threshold=threshold, filter=design, ids=ids)
@@ -162,13 +162,13 @@ def _check(threshold: float, cluster: str, max_holders: int, verify: str, ids: A
         check_ids(ids, None)
 
 
-def _half(memory_limit: int | str | None) -> int | None:
+def _halve(memory_limit: int | str | None) -> int | None:
     """Return half of the limit: one half is for signatures, the other for entries to sort."""
     limit = checked_memory_limit(memory_limit)
     return None if limit is None else max(1, limit // 2)
 
 
-def _loaded(against: Any) -> Any:
+def _load(against: Any) -> Any:
     """Load the sketches that `against` is the path of; return anything else as it is."""
     return load(against) if isinstance(against, (str, os.PathLike)) else against
 

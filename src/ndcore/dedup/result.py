@@ -278,7 +278,7 @@ class NearDuplicates(Assignments):
                 "near_duplicates again"
             )
         pairs = self.pairs.where(self.verified & (self.pairs.resemblance >= threshold))
-        draft = Draft(pairs, self.collapsed.representatives(pairs), self.common)
+        draft = Draft(pairs, self.collapsed.choose_representatives(pairs), self.common)
         return conclude(draft, self.sources, self.collapsed, self.verifier,
                         threshold=threshold, filter=self.filter, ids=self.ids)
 

@@ -11,7 +11,7 @@ from ndcore.dedup.documents import Documents
 from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.progress import Progress
 
-__all__ = ["Verifier", "verifier_of"]
+__all__ = ["Verifier", "read_candidates"]
 
 ROWS = 4096  # pairs of signatures that are compared at a time
 
@@ -33,16 +33,16 @@ class Verifier:
             out[part] = (self.documents.rows[a[part]] == self.documents.rows[b[part]]).mean(axis=1)
         return out
 
-    def verified(self, a: Ints, b: Ints, threshold: float, report: Progress | None = None) -> Pairs:
+    def verify(self, a: Ints, b: Ints, threshold: float, report: Progress | None = None) -> Pairs:
         """Return the pairs at or above the threshold, in their order."""
         pairs = Pairs(a, b, self.resemblance(a, b, report))
         return pairs.where(pairs.resemblance >= threshold)
 
 
-def verifier_of(
+def read_candidates(
     documents: Documents, candidates: Candidates, *, tokens: bool, threads: int | None, report: Progress
 ) -> Verifier:
-    """Read the candidates again and form their shingle sets: all documents that may have to be compared."""
+    """Read all documents that may have to be compared, and form their shingle sets."""
     wanted = np.zeros(len(documents), np.bool_)
     for positions in (candidates.a, candidates.b, *(run.documents for run in candidates.runs)):
         wanted[positions] = True
