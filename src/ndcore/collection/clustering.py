@@ -156,7 +156,7 @@ class Clustering(Assignments):
         threshold, policy, cluster, least
             As in `cluster`. None: as in this clustering.
         guard, threads
-            As in `cluster`. A guard is for one clustering only: None is no guard.
+            As in `cluster`. A guard is for one clustering only, so None means none.
 
         Returns
         -------
