@@ -168,7 +168,7 @@ def test_refusals(tmp_path, records, collection, capsys):
 
 
 def test_an_interrupted_run_goes_on(tmp_path, records):
-    """Kill a run in phase two: the same command finishes it, and refuses changed inputs."""
+    """Stop a run in phase two: the same command finishes it, and refuses changed inputs."""
     killed = (
         "import os, sys; import ndcore.collection.cluster as f; f.count_pairs = lambda *a, **k: os._exit(9); "
         "import ndcore.cli.main; sys.exit(ndcore.cli.main.main(sys.argv[1:]))"
