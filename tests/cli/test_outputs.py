@@ -109,8 +109,8 @@ def test_overwrite_says_that_tables_carry_no_mark(
     assert Path("t.csv").read_text().startswith("id,")
     capsys.readouterr()
     for command, words in (
-        ("dedup", "any file of the names of --table and --pairs"), ("design", "any file of the name of --plot"),
-        ("clusters", "any file called FILE"),
+        ("dedup", "any file of --table and --pairs"), ("design", "any file of the name of --plot"),
+        ("clusters", "FILE, even if ndcore did not write it"),
     ):
         with pytest.raises(SystemExit):
             main([command, "--help"])

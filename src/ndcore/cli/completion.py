@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ndcore.checks import missing
+from ndcore.cli.door import Options
 from ndcore.cli.options import Commands
 from ndcore.cli.strict_parser import Parser, commands_of
 
@@ -23,18 +25,26 @@ def add_completion(commands: Commands, top: Parser) -> None:
         epilog='bash: eval "$(ndcore completion bash)" in ~/.bashrc. zsh: ndcore completion zsh > _ndcore, in a directory '
         "of $fpath. fish: ndcore completion fish > ~/.config/fish/completions/ndcore.fish.",
     )
-    p.set_defaults(run=lambda args: run_completion(top, args.shell))
+    p.set_defaults(run=run_completion, options=CompletionOptions, parser=top)
     p.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
 
 
-def run_completion(top: Parser, shell: str) -> int:
-    """Print the script for a shell, and return the exit code."""
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions(Options):
+    """The options of ``ndcore completion``, and the parser of all commands."""
+
+    shell: str
+    parser: Parser
+
+
+def run_completion(options: CompletionOptions) -> int:
+    """Run ``ndcore completion``, and return the exit code."""
     try:
         import shtab
     except ImportError as error:
         raise ImportError(missing("shtab", "completion")) from error
-    _mark_files(top, shtab.FILE)
-    print(shtab.complete(top, shell))
+    _mark_files(options.parser, shtab.FILE)
+    print(shtab.complete(options.parser, options.shell))
     return 0
 
 

@@ -39,8 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments.command_line, arguments.outcome = shlex.join(["ndcore", *given]), Outcome()
     try:
         with _signals():
-            taken = getattr(arguments, "options", None)
-            code: int = arguments.run(arguments if taken is None else taken.parsed(arguments))
+            code: int = arguments.run(arguments.options.parsed(arguments))
             sys.stdout.flush()
             return code
     except KeyboardInterrupt as stopped:

@@ -25,7 +25,7 @@ _MEANING = {
     "lexical": "the same words in the same order",
     "shingle": "the same set of shingles",
     "near": "resemblance at or above the threshold",
-    "version": "another document with the same value of --one-per comes first",
+    "version": "another document of the same value of --one-per comes first",
 }
 NO_MAIN = "without recognizable main content, read whole"
 BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
