@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,3 +54,21 @@ def refused(capsys: pytest.CaptureFixture[str], code: int, *arguments: object) -
     assert "Traceback" not in captured.err
     assert captured.out == ""
     return captured.err.partition("ndcore")[2].lstrip(": ").rstrip()
+
+
+def lines(path: Path) -> list[Any]:
+    """Read a file of JSON lines."""
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def tree(path: Path) -> dict[str, bytes]:
+    """Read all files below a directory, by their paths."""
+    return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+def printed(capfdbinary: pytest.CaptureFixture[bytes], *arguments: object) -> tuple[bytes, str]:
+    """Run a command, and return what it writes to standard output and to standard error."""
+    capfdbinary.readouterr()
+    assert run(*arguments) == 0
+    captured = capfdbinary.readouterr()
+    return captured.out, captured.err.decode()

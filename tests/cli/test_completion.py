@@ -27,7 +27,7 @@ def test_scripts_name_commands_and_options(shell: str, capsys: pytest.CaptureFix
 
 @pytest.fixture
 def completed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """What bash offers for the last of some words."""
+    """Return what bash offers for the last of some words."""
     if shutil.which("bash") is None:
         pytest.skip("no bash here")
     (tmp_path / "complete.bash").write_text(script("bash", capsys), encoding="utf-8")

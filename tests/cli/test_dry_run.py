@@ -137,7 +137,7 @@ def peak(*words: object) -> int:
 def test_memory_and_disk_are_those_of_a_run(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Within a factor of 1.5 of the range; the estimate by a process of its own, as its own memory counts."""
+    """Expect a run within a factor of 1.5 of the range; a process of its own estimates, as its memory counts."""
     monkeypatch.chdir(tmp_path)
     Path("a.jsonl").write_bytes(lines(made_up(60_000, 30)))
     words = [command[0], "a.jsonl", *command[1:]]

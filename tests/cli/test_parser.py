@@ -14,7 +14,7 @@ from ndcore.cli.strict_parser import Parser, commands_of, nearest
 
 
 def walked(top: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parser]]:
-    """(words of the command, its parser), the program itself first."""
+    """Yield (words of the command, its parser), the program itself first."""
     yield names, top
     for name, below in commands_of(top).items():
         assert isinstance(below, Parser)
@@ -26,7 +26,7 @@ COMMANDS = {names: below for names, below in ALL.items() if not commands_of(belo
 
 
 def failed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """What is written to standard error where the arguments are at fault."""
+    """Run a command whose arguments are at fault, and return what it writes to standard error."""
     with pytest.raises(SystemExit) as stop:
         main([str(argument) for argument in arguments])
     assert stop.value.code == 2
@@ -123,7 +123,7 @@ GROUPS = {"options", "positional arguments", "output", "near-duplicates", "shing
 
 @pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
 def test_options_stand_in_named_groups(names: tuple[str, ...]) -> None:
-    """Only --help stands under "options"; an option that several commands have stands in the same group in each."""
+    """Expect only --help under "options", and a shared option in the same group of every command."""
     for group in COMMANDS[names]._action_groups:
         options = [action.dest for action in group._group_actions if action.option_strings]
         assert group.title != "options" or options == ["help"]

@@ -14,7 +14,7 @@ def test_every_option_is_for_one_kind():
 
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_options_are_none_until_they_are_given(kind):
-    """With another default, every other kind would be refused for an option that nobody gave."""
+    """Expect None: with another default, every other kind would be refused for an option that nobody gave."""
     parsed = vars(parser().parse_args(["sketch", "in", "-o", "out", "--kind", kind]))
     assert parsed["kind"] == kind
     assert {name: parsed[name] for name in NAMES} == dict.fromkeys(NAMES)

@@ -95,7 +95,7 @@ def test_options_of_other_kinds_are_refused(options, message, corpus, tmp_path, 
 
 
 def test_documents_to_near_simhashes(corpus, tmp_path, capsys):
-    """The documents without shingles are left out, and ids are those of the documents."""
+    """Leave documents without shingles out; the ids are the ids of the documents."""
     sketches, index = tmp_path / "s.nds", tmp_path / "s.ndh"
     assert run("sketch", corpus, "-o", sketches, "--kind", "simhash", "-q") == 0
     assert run("hamming", "pairs", sketches) == 0
@@ -134,7 +134,7 @@ def test_simhashes_of_other_recipes_are_refused(corpus, tmp_path, capsys):
 
 
 def test_only_files_of_the_same_kind_are_replaced(corpus, tmp_path, capsys):
-    """Weights least of all replace the documents they are learned from."""
+    """Refuse other files, above all to replace documents by the weights learned from them."""
     made = tmp_path / "made.nds"
     nd.HammingIndex([1]).save(tmp_path / "index")
     kind = ["sketch", corpus, "-o", made, "--kind", "simhash", "--overwrite"]
@@ -154,3 +154,15 @@ def test_an_index_tells_the_recipe_of_its_simhashes(corpus, tmp_path, capsys):
     assert run("hamming", "build", tmp_path / "s.nds", "-o", tmp_path / "index", "-q") == 0
     assert run("hamming", "info", tmp_path / "index") == 0
     assert f"Simhashes of the recipe {nd.SimHasher().recipe.id}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [("dedup", "-o", "out"), ("sketch", "-o", "out.nds"), ("cluster", "-o", "out.ndc")])
+def test_the_first_of_rejected_documents_is_named_and_the_others_counted(arguments, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.jsonl").write_text("{nope\n{}\n{nope\n")
+    command, *output = arguments
+    assert run(command, "bad.jsonl", *output, "--on-error", "skip", "-q") == 1
+    message = capsys.readouterr().err
+    assert message.startswith("ndcore: bad.jsonl:1: invalid JSON")
+    assert message.endswith("(and 2 other documents could not be read either)\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.jsonl"]

@@ -14,7 +14,7 @@ from ndcore.files.documents import Documents
 
 
 def corpus(path: Path, families: int = 60) -> None:
-    """Families of documents that resemble their first one more or less."""
+    """Write families of documents that resemble their first one more or less."""
     rng = np.random.default_rng(11)
     words = np.array([f"w{i}" for i in range(4000)])
     rows = []
@@ -101,7 +101,7 @@ def test_what_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_common_features_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """Documents that were compared with representatives only are not compared again."""
+    """Expect a note: documents that were compared with representatives only are not compared again."""
     assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", "--max-holders", "2"]) == 0
     assert "so common that at thresholds above 0.6 a few near-duplicates" in capsys.readouterr().out
     assert main(["dedup", "a.jsonl", "-o", "one", "--threshold", "0.6", "--max-holders", "2"]) == 0
