@@ -83,11 +83,11 @@ class Names:
             raise self._corrupt(f"the id of document {position} {error}") from error
 
     def _corrupt(self, fault: str) -> CorruptFile:
-        """Return the error to raise where ids are damaged."""
+        """Make the error to raise where ids are damaged."""
         return CorruptFile(f"{self._place}: {fault}; build the collection again")
 
     def positions(self, ident: Any) -> Ints:
-        """Return the documents with this id, ascending; KeyError for an unknown id, TypeError for one of another kind."""
+        """Find the documents with this id, ascending; KeyError for an unknown id, TypeError for one of another kind."""
         kind = str if self._strings is not None else int
         if not isinstance(ident, (str, int, np.integer)) or isinstance(ident, str) != (kind is str):
             raise TypeError(f"ids are {kind.__name__} here, got {ident!r}")
@@ -97,7 +97,7 @@ class Names:
         return found
 
     def _positions(self, ident: Any) -> Ints:
-        """Return the documents with this id of the right kind, ascending; none for an unknown one."""
+        """Find the documents with this id of the right kind, ascending; none for an unknown one."""
         if self._numbers is None and self._strings is None:
             return np.array([ident] if 0 <= ident < self.n else [], np.int64)
         assert self._order is not None
@@ -117,7 +117,7 @@ class Names:
         return np.array([position for position in self._among(span).tolist() if self[position] == ident], np.int64)
 
     def _among(self, span: list[int]) -> Ints:
-        """Return the documents from one place of the order up to another, ascending."""
+        """List the documents from one place of the order up to another, ascending."""
         assert self._order is not None
         found = np.sort(self._order[span[0] : span[1]].astype(np.int64))
         if len(found) and found[-1] >= self.n:

@@ -135,7 +135,7 @@ def _parts(sets: Sequence[PairingSets], taken: NDArray[np.bool_]) -> Iterator[_P
 
 
 def _cut_into_slabs(parts: Sequence[_Part], memory_limit: int | None, threads: int | None) -> NDArray[np.uint64]:
-    """Return (lowest value, highest value, entries) of each slab, ascending; at least one."""
+    """Compute (lowest value, highest value, entries) of each slab, ascending; at least one."""
     shift = 64 - DIGITS
     histogram = np.zeros(1 << DIGITS, np.int64)
     for part in parts:
@@ -161,7 +161,7 @@ def _sorted(parts: Sequence[_Part], low: int, high: int, size: int) -> tuple[NDA
 
 
 def _runs(keys: NDArray[np.uint64], documents: NDArray[np.uint32], max_holders: int) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays of a part of ``runs/…``: the runs of a slab, and its common values with their holders."""
+    """Gather the arrays of a part of ``runs/…``: the runs of a slab, and its common values with their holders."""
     holders, ends, common = _entries.runs(keys, documents, max_holders)
     starts = np.searchsorted(keys, common[:, 0])
     sizes = common[:, 1].astype(np.int64)

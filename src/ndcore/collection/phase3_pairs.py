@@ -148,7 +148,7 @@ def count_pairs(
 
 
 def _cut_into_ranges(volume: Ints, memory_limit: int | None, threads: int | None) -> Ints:
-    """Return (first document, last, pairs) of each range of documents; the last is not included."""
+    """Compute (first document, last, pairs) of each range of documents; the last is not included."""
     cuts = cut_into_parts(volume, RANGE, PAIR_BYTES, memory_limit, threads)
     sizes = np.add.reduceat(volume, cuts[:-1]) if len(volume) else np.empty(0, np.int64)
     return np.column_stack([cuts[:-1], cuts[1:], sizes]).astype(np.int64)
@@ -183,7 +183,7 @@ def finish_pairs(shelf: Shelf, n: int) -> None:
 
 
 def common_values(shelf: Shelf, n: int) -> CommonValues:
-    """Return the values that more than max_holders of n documents hold, most holders first."""
+    """Read the values that more than max_holders of n documents hold, most holders first."""
     common = slots.read(shelf, slots.PAIRED, n)[1]["common"]
     order = np.lexsort((common[:, 0], -common[:, 1].astype(np.int64)))
     return CommonValues(common[order, 0], common[order, 1].astype(np.int64), common[order, 2].astype(np.int64))

@@ -44,7 +44,7 @@ class Search:
         self._opened: dict[int, tuple[NDArray[np.uint64], NDArray[np.uint32]]] = {}
 
     def find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
-        """Return the documents that resemble a sketch, most similar first; parameters as of `Collection.query`."""
+        """Find the documents that resemble a sketch, most similar first; parameters as of `Collection.query`."""
         clustering, names, settings = self._stored.clustering, self._stored.names, self._stored.settings
         threshold = clustering.threshold if threshold is None else checked_threshold(threshold)
         if limit is not None and limit < 1:

@@ -54,7 +54,7 @@ class Shelf(Protocol):
         """Raise OSError where the disk has no room for `need` bytes more."""
 
 
-class MemoryShelf:
+class MemoryShelf(Shelf):
     """A shelf in memory; outcomes past `limit` bytes in all go to files of a temporary directory."""
 
     def __init__(self, limit: int | None = None) -> None:
@@ -107,7 +107,7 @@ class MemoryShelf:
         return sketches
 
     def _spilled(self, name: str) -> DirectoryShelf:
-        """Return the shelf of files; KeyError where nothing went there."""
+        """Get the shelf of files; KeyError where nothing went there."""
         if self._files is None:
             raise KeyError(name)
         return self._files
@@ -128,7 +128,7 @@ class MemoryShelf:
         pass
 
 
-class DirectoryShelf:
+class DirectoryShelf(Shelf):
     """A shelf of files, each put in its place when it is complete, so that an interrupted job goes on after the last one.
 
     Nothing waits for the disk until `sync`. Headers are checked whenever a file is opened, checksums of arrays by `verify`
@@ -139,6 +139,7 @@ class DirectoryShelf:
         self.path = Path(path)
 
     def _file(self, name: str) -> Path:
+        """Name the file of an outcome."""
         return self.path / f"{name}.ndc"
 
     def has(self, name: str) -> bool:
@@ -217,9 +218,10 @@ class DirectoryShelf:
             container.sync(place)
 
     def _files(self) -> list[Path]:
+        """List all files, sorted."""
         return sorted(self.path.rglob("*.ndc"))
 
 
 def part_name(folder: str, number: int) -> str:
-    """Return the name of a part; names ascend as numbers do."""
+    """Name a part of a slot; names ascend as numbers do."""
     return f"{folder}/{number:08d}"

@@ -175,7 +175,7 @@ def discard(shelf: Shelf, lifetime: Lifetime) -> None:
 
 
 def corrupt(shelf: Shelf, name: str, fault: str) -> CorruptFile:
-    """Return the error to raise where something is wrong with a slot."""
+    """Make the error to raise where something is wrong with a slot."""
     return CorruptFile(f"{shelf.where(name)}: {fault}; build the collection again")
 
 

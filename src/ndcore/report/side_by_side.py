@@ -44,6 +44,7 @@ def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "
 
 
 def _box(content: str) -> str:
+    """Wrap text in a box."""
     return f'<div class="nd-text" dir="auto">{content}</div>'
 
 
@@ -94,4 +95,5 @@ class _Column:
 
 
 def _dimmed(text: str) -> str:
+    """Wrap text between passages, if there is any."""
     return text and f'<span class="nd-between">{text}</span>'
