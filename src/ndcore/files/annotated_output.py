@@ -63,11 +63,13 @@ def _columns(verdicts: Verdicts) -> dict[str, str]:
 
 
 def _values(verdicts: Verdicts, position: int, fields: Iterable[str]) -> list[Any]:
+    """Look up the fields of one verdict; a missing one is None."""
     verdict = verdicts.describe(position)
     return [verdict.get(field, False if field == "against" else None) for field in fields]
 
 
 def _annotate_table(documents: Documents, index: int, target: Path, verdicts: Verdicts, report: Progress) -> None:
+    """Write a CSV or TSV file with the columns of verdicts."""
     source, columns = documents.sources[index], _columns(verdicts)
     delimiter = DELIMITERS[source.kind]
 
@@ -80,10 +82,12 @@ def _annotate_table(documents: Documents, index: int, target: Path, verdicts: Ve
 
 
 def _cell(value: Any) -> str:
+    """Write a value as the text of a cell; truth values in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _annotate_columns(documents: Documents, index: int, target: Path, verdicts: Verdicts) -> None:
+    """Write a Parquet or Arrow file with the columns of verdicts."""
     import pyarrow as pa
 
     positions, columns = {number: position for position, number in numbered(documents, index)}, _columns(verdicts)

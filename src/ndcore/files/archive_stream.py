@@ -60,6 +60,7 @@ class ArchiveStream:
         self._pieces = self._open()
 
     def _open(self) -> Iterator[Frame]:
+        """Decompress from where the file stands."""
         if self._compression:
             return frames(self._file, self._compression, self._path, self._dictionary)
         return (Frame(None, data, None) for data in iter(lambda: self._file.read(_CHUNK), b""))
@@ -116,6 +117,7 @@ class ArchiveStream:
                 return passed
 
     def _drop(self, count: int) -> None:
+        """Remove bytes from the front of the buffer."""
         del self.buffer[:count]
         self.position += count
 
@@ -166,6 +168,7 @@ class ArchiveStream:
         return found is not None
 
     def _next_member(self, begins: Callable[[bytes], bool]) -> int | None:
+        """Search the file for the next member after the damaged one."""
         magic = MAGIC[self._compression]
         start, block = self._member + 1, b""
         self._file.seek(start)

@@ -80,6 +80,7 @@ def examine(entry: Entry) -> Page | str:
 
 
 def _response(entry: Entry, head: Head) -> Page | str:
+    """Examine an HTTP response: its status, codings and media type."""
     begin, end = _HTTP_BEGIN.match(entry.content), _HTTP_END.search(entry.content)
     if begin is None or end is None:
         raise RecordError("its content does not begin with the headers of an HTTP response")
@@ -94,6 +95,7 @@ def _response(entry: Entry, head: Head) -> Page | str:
 
 
 def _page(entry: Entry, head: Head, media: str, payload: bytes, codings: tuple[str, ...]) -> Page | str:
+    """Make a Page of a payload with HTML or plain text; name the kind of any other."""
     kind = media.partition(";")[0].strip().lower()
     is_html = kind in _HTML
     if not is_html and kind not in _TEXT:
@@ -142,6 +144,7 @@ def _chunked(data: bytes, cut: bool) -> bytes | None:
 
 
 def _brotli(data: bytes, cut: bool) -> bytes | None:
+    """Decompress br (RFC 7932); None where the payload is plain HTML."""
     from fastwarc.stream_io import BrotliReader
 
     parts = bytearray()
@@ -159,6 +162,7 @@ def _brotli(data: bytes, cut: bool) -> bytes | None:
 
 
 def _deflate(data: bytes, cut: bool) -> bytes | None:
+    """Decompress deflate (RFC 1950, or RFC 1951 as some servers send it); None where the payload is plain HTML."""
     for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):  # as the standard has it, and as some servers send it
         stream = zlib.decompressobj(bits)
         with contextlib.suppress(zlib.error):
@@ -172,6 +176,7 @@ def _deflate(data: bytes, cut: bool) -> bytes | None:
 
 
 def _framed(compression: str, magic: bytes) -> Callable[[bytes, bool], bytes | None]:
+    """Make the decoder of a compression that begins with `magic`."""
     def decode(data: bytes, cut: bool) -> bytes | None:
         if not data.startswith(magic):
             return None
@@ -189,6 +194,7 @@ def _framed(compression: str, magic: bytes) -> Callable[[bytes, bool], bytes | N
 
 
 def _check_length(length: int) -> None:
+    """Refuse a payload that grows too long."""
     if length > LONGEST:
         raise ValueError(f"it decodes to more than {LONGEST >> 20} MiB")
 
@@ -257,6 +263,7 @@ def documents(
 
 
 def _value(head: Head, field: str) -> Any:
+    """Look up a field of FIELDS; RecordError where it is missing."""
     value = {"url": head.url, "host": _host(head.url), "date": head.date}[field]
     if not value:
         raise RecordError(f"it has no {field}")
@@ -264,6 +271,7 @@ def _value(head: Head, field: str) -> Any:
 
 
 def _host(url: str) -> str:
+    """Extract the host of a URL; empty where there is none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

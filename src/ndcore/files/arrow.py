@@ -60,6 +60,7 @@ class ArrowFile:
         self._map.close()
 
     def _reader(self) -> Any:
+        """Open a reader at the beginning of the file."""
         self._map.seek(0)
         return self._pa.ipc.open_file(self._map) if self._is_file else self._pa.ipc.open_stream(self._map)
 
@@ -167,7 +168,7 @@ def check_names(fields: Iterable[Any]) -> None:
 
 
 def field_path(schema: Any, field: str) -> list[str] | None:
-    """Return the names that lead to a field, a column and structs in it, or None: `records.lookup` in a schema."""
+    """Find the names that lead to a field, a column and structs in it, or None: `records.lookup` in a schema."""
     from pyarrow import types
 
     names = [schema.field(i).name for i in range(schema.num_fields)] if hasattr(schema, "num_fields") else schema.names

@@ -54,7 +54,7 @@ def rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
 
 
 def _check_columns(source: Source, schema: Any, fields: Fields) -> list[str]:
-    """Return the fields that the file has. DocumentError where it lacks one, or where a text is of another type."""
+    """List the fields that the file has. DocumentError where it lacks one, or where a text is of another type."""
     paths = {name: field_path(schema, name) for name in (*fields.text, fields.id, *fields.others)}
     tops = {name: path[0] for name, path in paths.items() if path is not None}
     check_columns(source.path, list(schema.names), tops, fields)
@@ -69,6 +69,7 @@ def _check_columns(source: Source, schema: Any, fields: Fields) -> list[str]:
 
 
 def _is_text(kind: Any) -> bool:
+    """Tell whether a column type holds strings or binary, also in a dictionary."""
     import pyarrow.types as types
 
     if types.is_dictionary(kind):
@@ -78,6 +79,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _text(texts: Sequence[Any], fields: Sequence[str]) -> str | bytes:
+    """Join the texts of a row; RecordError where one is null or not UTF-8."""
     for text, field in zip(texts, fields, strict=True):
         if text is None:
             raise RecordError(f"the text column {field!r} is null")
@@ -90,13 +92,14 @@ class _NotUtf8(bytes):
 
 
 def _valid(value: Any) -> Any:
+    """Pass a value on; RecordError where it is a string that is not UTF-8."""
     if isinstance(value, _NotUtf8):
         raise RecordError("a string of the row is not UTF-8; store the column as binary to have it read as bytes")
     return value
 
 
 def column_values(batch: Any, name: str) -> list[Any]:
-    """Return the Python values of a field, one by one where a string of it is not UTF-8."""
+    """Convert a field to Python values, one by one where a string of it is not UTF-8."""
     import pyarrow.compute
 
     first, *below = field_path(batch.schema, name) or [name]
@@ -112,6 +115,7 @@ def column_values(batch: Any, name: str) -> list[Any]:
 
 
 def _scalar(value: Any) -> Any:
+    """Convert an Arrow scalar; mark a string that is not UTF-8."""
     try:
         return value.as_py()
     except UnicodeDecodeError:

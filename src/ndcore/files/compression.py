@@ -41,7 +41,7 @@ class Frame(NamedTuple):
 
 
 def compression_of(head: bytes) -> str:
-    """Return the compression of a file (a key of FORMATS), or an empty string, by its first 10 bytes or more."""
+    """Recognise the compression of a file (a key of FORMATS), or an empty string, by its first 10 bytes or more."""
     if head.startswith(MAGIC["bz2"]):
         return "bz2" if head[3:4] in b"123456789" and head[4:10] in _BZ2_BLOCKS else ""
     if head[1:4] == _ZST_SKIPPABLE and 0x50 <= head[0] <= 0x5F:
@@ -90,6 +90,7 @@ class _Bounded:
         self._decompressor = decompressor
 
     def decompress(self, data: bytes) -> bytes:
+        """Decompress at most _OUTPUT bytes."""
         made: bytes = self._decompressor.decompress(data, _OUTPUT)
         return made
 

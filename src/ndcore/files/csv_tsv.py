@@ -90,7 +90,7 @@ def _scan(row: bytearray, at: int, inside: bool, delimiter: bytes) -> tuple[int,
 
 
 def cells(row: bytes, delimiter: bytes) -> list[bytes]:
-    r"""Return the fields of a row without their quotes.
+    r"""Split a row into its fields without their quotes.
 
     Raises RecordError where something else than a delimiter follows a closing quote.
 
@@ -128,7 +128,7 @@ def cells(row: bytes, delimiter: bytes) -> list[bytes]:
 
 
 def header(source: Source) -> list[str]:
-    """Return the names of the columns. Raises DocumentError where there is no header that can be read."""
+    """Read the names of the columns. Raises DocumentError where there is no header that can be read."""
     try:
         _, row = next(raw_rows(source), (1, b""))
     except DocumentError as error:  # without it the file has no records
@@ -173,7 +173,7 @@ class Table:
         ]
 
     def parse(self, number: int, row: bytes) -> Record:
-        """Return the record of a row. RecordError where it has more or fewer fields than the header, or is not UTF-8."""
+        """Parse a row. RecordError where it has more or fewer fields than the header, or is not UTF-8."""
         found = cells(row, self._delimiter)
         if len(found) != self._count:
             raise RecordError(f"{len(found)} fields, where the header has {self._count}")

@@ -81,12 +81,14 @@ def find(
 
 
 def _missing(path: str) -> str:
+    """Say why a path does not exist."""
     if os.path.islink(path):
         return f"symbolic link to {os.readlink(path)}, which does not exist"
     return "no such file or directory"
 
 
 def _single(path: str, name: str, binary: bool) -> Source:
+    """Make the source of an input that is a file or a stream."""
     if is_stream(path):
         kind, compression = of_name(name)
         return Source(path, name, name, kind or "text", compression, "", compression)
@@ -94,6 +96,7 @@ def _single(path: str, name: str, binary: bool) -> Source:
 
 
 def _source(path: str, name: str, label: str, found: Format, named: bool) -> Source:
+    """Make a source of a file with a known format."""
     return Source(
         path, name, label, found.kind, found.compression, path, found.compression,
         encoding=found.encoding, problem=found.problem, named=named,
@@ -127,6 +130,7 @@ def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Sel
 def _find_in_directory(
     directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool
 ) -> None:
+    """Find the files of a local directory."""
     entries = [(os.path.join(directory, relative), relative, why) for relative, why in sorted(_walk(directory, selection))]
     _add_files(entries, name, prefix, found, lambda paths: (format_of(path, binary) for path in paths))
 
@@ -156,7 +160,7 @@ def _add_files(
 
 
 def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selection) -> dict[str, tuple[str, str]]:
-    """Return URL and kind of the outermost folders that ndcore wrote, by their paths with ``/`` behind.
+    """List URL and kind of the outermost folders that ndcore wrote, by their paths with ``/`` behind.
 
     UsageError where that is the directory itself.
     """
@@ -191,7 +195,7 @@ def _entered(folder: str, selection: Selection) -> bool:
 
 
 def _descriptions(files: list[str]) -> set[str]:
-    """Return the files that describe Arrow files beside them, as ``save_to_disk`` of Hugging Face's ``datasets`` writes."""
+    """Find the files that describe Arrow files beside them, as ``save_to_disk`` of Hugging Face's ``datasets`` writes."""
     datasets = {posixpath.dirname(file) for file in files if file.endswith(".arrow")}
     splits = {posixpath.dirname(folder) for folder in datasets if folder}
     found = {posixpath.join(folder, name) for folder in datasets for name in ("state.json", "dataset_info.json")}

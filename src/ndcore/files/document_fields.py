@@ -110,6 +110,7 @@ class Ranking:
 
 
 def _kind(value: Any) -> str:
+    """Name the kind of a value for ordering; empty where it cannot be ordered."""
     if isinstance(value, (bool, int, float)):
         return "" if isinstance(value, float) and math.isnan(value) else "number"
     if isinstance(value, str):

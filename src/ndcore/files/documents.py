@@ -134,6 +134,7 @@ class Documents:
         self._reset()
 
     def _reset(self) -> None:
+        """Forget everything that a pass has noted."""
         self.ids, self._places = Ids(), Places()
         self._columns.clear()
         self.rejected: list[Rejected] = []
@@ -233,6 +234,7 @@ class Documents:
         return self.place(position).own_id(self.ids[position], self._source(position).label)
 
     def _source(self, position: int) -> Source:
+        """Find the source of a document. O(log files)."""
         return self.sources[min(bisect_right(self._firsts, position), len(self.sources)) - 1]
 
     def is_rejected(self, index: int, number: int | None) -> bool:
@@ -269,6 +271,7 @@ class Documents:
             yield np.array(positions, np.int64), texts
 
     def _all(self, first: bool) -> Iterator[tuple[int, Record]]:
+        """Yield position and record of all documents, source by source."""
         for index, source in enumerate(self.sources):
             self._at, source.seen = index, 0
             yield from self._read_first(index) if first else self._read_again(index)
@@ -365,6 +368,7 @@ class Documents:
         return True
 
     def _reject(self, index: int, error: DocumentError) -> None:
+        """Raise the error, or note it where errors are skipped."""
         if not self._skip:
             raise error
         self.rejected.append(Rejected(error.path, error.number, error.reason))

@@ -83,7 +83,7 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
 
 
 def read_whole(source: Source) -> bytes:
-    """Return the decompressed bytes of a file that is one document. Raises DocumentError."""
+    """Read the decompressed bytes of a file that is one document. Raises DocumentError."""
     with reading(source) as stream:
         if not source.stored:
             return stream.read()

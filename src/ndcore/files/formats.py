@@ -172,7 +172,7 @@ def renamed(name: str, kind: str, compression: str) -> str:
 
 
 def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
-    """Return the format of a file called `name` by what it begins with.
+    """Recognise the format of a file called `name` by what it begins with.
 
     A few KiB are read, up to 1 MiB of compressed data and of the first line of ``.json``. An empty file has the format that
     its name says. Damaged data are reported when they are read.
@@ -333,6 +333,7 @@ _ZIPPED = (
 
 
 def _zipped(head: bytes) -> str:
+    """Name the kind of ZIP archive by the names of its first files."""
     return next((name for magic, name in _ZIPPED if magic in head), "ZIP archive")
 
 

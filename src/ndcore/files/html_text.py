@@ -71,6 +71,7 @@ def decoded_text(data: bytes, charset: str | None) -> str | bytes:
 
 
 def _encoding(data: bytes, charset: str | None, is_html: bool) -> str:
+    """Determine the encoding, in the order that `decoded_html` says."""
     from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
     for mark, encoding in _BOMS:
@@ -94,4 +95,5 @@ def is_utf8(data: bytes) -> bool:
 
 
 def _decoded(data: bytes, encoding: str) -> str:
+    """Decode as browsers do, and drop the byte order mark."""
     return data.decode(_SUPERSETS.get(encoding, encoding), "replace").removeprefix("\ufeff")

@@ -53,6 +53,7 @@ def distinct_names(inputs: Sequence[str]) -> list[str]:
 
 
 def _parts(path: str) -> list[str]:
+    """Split the path of an input into its names; standard input and streams get names with a suffix."""
     if path == STDIN:
         return [STDIN_NAME]
     if is_url(path):

@@ -86,6 +86,7 @@ class Elements:
             self.closing = before
 
     def _fail(self, reason: str) -> NoReturn:
+        """Raise DocumentError for the next element."""
         rest = "the elements from this one on cannot be read"
         raise DocumentError(self._source.path, self._number + 1, f"invalid JSON: {reason}; {rest}")
 
@@ -116,6 +117,7 @@ class _Buffer:
         return len(self._buffer) > before
 
     def _pass(self, end: int) -> bytes:
+        """Pass over the buffer up to `end`, and return the bytes."""
         passed = bytes(self._buffer[self._at : end])
         self._at = end
         return passed

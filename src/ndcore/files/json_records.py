@@ -67,6 +67,7 @@ class RecordParser:
         return Record(number, text, ident, values, len(line))
 
     def _value(self, others: dict[str, Any], field: str) -> Any:
+        """Look up a required or optional field."""
         value = others[field]
         if value is MISSING:
             if field in self._fields.optional:
@@ -75,6 +76,7 @@ class RecordParser:
         return value
 
     def _slow(self, body: bytes) -> Decoded:
+        """Decode a line with the standard module."""
         record = _load(body)
         if not isinstance(record, dict):
             raise RecordError(f"{describe(record)}, not a JSON object; one object per line is expected")
@@ -89,6 +91,7 @@ class RecordParser:
         return join_texts(texts), {name: lookup(record, name) for name in self._names}
 
     def _fast_decoder(self) -> Decoder | None:
+        """Build a decoder with msgspec; None where it is missing or cannot name the fields."""
         try:
             import msgspec
         except ImportError:
@@ -173,6 +176,7 @@ def _load(body: bytes) -> Any:
 
 
 def _lenient_int(digits: str) -> int | float:
+    """Convert digits to int, or to float where there are too many."""
     try:
         return int(digits)
     except ValueError:
@@ -180,12 +184,14 @@ def _lenient_int(digits: str) -> int | float:
 
 
 def _whole_file(text: str) -> str:
+    """Add a hint where a line looks like the beginning of a document over many lines."""
     if text.strip() in ("{", "[", "[{"):
         return " (one JSON object per line is expected, not one document over many lines)"
     return ""
 
 
 def _fields_of(record: Any) -> str:
+    """List the fields of a record, for messages."""
     names = sorted(str(name) for name in record) if isinstance(record, dict) else []
     if not names:
         return "the record has no fields"

@@ -88,6 +88,7 @@ def _write_records(
     file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None,
     report: Progress,
 ) -> None:
+    """Write records of text, each on one line."""
     source = documents.sources[index]
     names = header(source) if source.kind in DELIMITERS else []
     _check_names(source, names, annotation)
@@ -107,6 +108,7 @@ def _write_records(
 def _write_texts(
     file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None
 ) -> int:
+    """Write whole files and pages as id and text, and count the ones that are not UTF-8."""
     only = np.zeros_like(wanted)
     span = documents.span(index)
     only[span.start : span.stop] = wanted[span.start : span.stop]
@@ -125,6 +127,7 @@ def _write_texts(
 def _write_rows(
     file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None
 ) -> None:
+    """Write rows of Parquet and Arrow."""
     source = documents.sources[index]
     positions = {number: position for position, number in numbered(documents, index) if wanted[position]}
     with columnar.open_file(source) as opened:
@@ -167,6 +170,7 @@ def _nothing(name: str) -> None:
 
 
 def _value(value: Any) -> Any:
+    """Convert a value that the json module does not know."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):

@@ -82,6 +82,7 @@ def _copy_companions(output: OutputDirectory, documents: Documents, kept: npt.ND
 
 
 def _changed_state(data: bytes, folder: Path, kept: npt.NDArray[np.bool_]) -> bytes:
+    """Rewrite the ``state.json`` of a dataset; return it unchanged where its layout is unknown."""
     try:
         state = json.loads(data)
         files = [item for item in state["_data_files"] if (folder / item["filename"]).is_file()]

@@ -45,6 +45,7 @@ class OutputDirectory:
         self._check()
 
     def _check(self) -> None:
+        """Check that the directory can be written."""
         check_output(self.path, "output of ndcore dedup", overwrite=self._overwrite, ours=is_output, folder=True)
 
     def refuse_overlap(self, sources: list[Source]) -> None:
@@ -86,6 +87,7 @@ class OutputDirectory:
         self._building = None
 
     def _swap(self) -> None:
+        """Replace the existing directory; put it back where that fails."""
         self._check()
         old = self.building.with_suffix(".old")
         self._target.rename(old)

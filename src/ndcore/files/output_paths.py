@@ -80,4 +80,5 @@ def check_apart(paths: Iterable[str | None]) -> None:
 
 
 def _article(noun: str) -> str:
+    """Choose "a" or "an" for a noun."""
     return "an" if noun[:1].lower() in "aeiou" else "a"

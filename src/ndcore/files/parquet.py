@@ -63,6 +63,7 @@ class ParquetFile:
                 yield batch
 
     def _group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
+        """Yield the batches of one row group."""
         group = self._file.metadata.row_group(index)
         size = batch_rows(group.num_rows, group.total_byte_size)
         try:
@@ -85,6 +86,7 @@ class ParquetFile:
                 self._flush(writer, pending, 1)
 
     def _codec(self) -> str:
+        """Find the compression of the first column."""
         metadata = self._file.metadata
         if metadata.num_row_groups and metadata.num_columns:
             codec = str(metadata.row_group(0).column(0).compression)

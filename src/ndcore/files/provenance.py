@@ -166,4 +166,5 @@ class SavedPlaces:
 
 
 def _at(column: array[int], position: int) -> int | None:
+    """Look up an entry of a sparse column."""
     return None if position >= len(column) or column[position] == _NONE else column[position]

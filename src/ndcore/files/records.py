@@ -137,7 +137,7 @@ def check_columns(path: str, names: Sequence[str], found: Mapping[str, str], fie
 
 
 def lookup(record: Any, field: str) -> Any:
-    """Return the value of a field, or MISSING; ``a.b`` is the field of that name, or else ``b`` of an object ``a``.
+    """Look up the value of a field, or MISSING; ``a.b`` is the field of that name, or else ``b`` of an object ``a``.
 
     >>> lookup({"a": {"b": "inside"}}, "a.b"), lookup({"a": {"b": "inside"}, "a.b": "of that name"}, "a.b")
     ('inside', 'of that name')

@@ -51,6 +51,7 @@ class Selection:
         return included and not self._matches(self._exclude, file)
 
     def _matches(self, patterns: dict[str, re.Pattern[str]], path: str) -> bool:
+        """Match a path against patterns, and note which ones matched."""
         matching = [text for text, pattern in patterns.items() if pattern.match(path)]
         self._used.update(matching)
         return bool(matching)
@@ -70,6 +71,7 @@ class Selection:
 
 
 def _patterns(texts: Sequence[str], option: str) -> dict[str, re.Pattern[str]]:
+    """Compile the patterns of an option."""
     if isinstance(texts, str):
         raise TypeError(f"{option} is a list of patterns, got the str {texts!r}")
     for text in texts:

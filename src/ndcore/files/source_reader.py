@@ -61,6 +61,7 @@ class SourceReader:
         return self._whole(source, wanted)
 
     def _parsed(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
+        """Parse the wanted records of a file that is cut into records."""
         parse = Table(source, self._fields).parse if source.kind in DELIMITERS else self._parser.parse
         for number, _, raw in raw_records(source):
             if not raw:
@@ -73,6 +74,7 @@ class SourceReader:
                 yield item
 
     def _rows(self, source: Source, wanted: Callable[[int | None], bool]) -> Iterator[Item]:
+        """Read the wanted rows of a file of columns."""
         for item in columnar.rows(source, self._fields):
             if wanted(item.number if isinstance(item, Record) else item[0]):
                 yield item
@@ -85,6 +87,7 @@ class SourceReader:
         return (item._replace(text=html(item.text, None)) if isinstance(item, Record) else item for item in items)
 
     def _whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
+        """Read a file that is one document."""
         if not wanted(None):
             return
         data = read_whole(source)

@@ -111,7 +111,7 @@ def is_url(path: str) -> bool:
 
 
 def format_of(path: str, binary: bool = False) -> Format:
-    """Return the format of a file by its first bytes; by its name alone where it cannot be read.
+    """Recognise the format of a file by its first bytes; by its name alone where it cannot be read.
 
     With `binary`, a file that is not text counts as text in an unknown encoding.
     """

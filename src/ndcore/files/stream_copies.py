@@ -69,6 +69,7 @@ def copy_stream(source: Source, work: WorkDirectory) -> None:
 
 
 def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
+    """Copy a stream, after recognising its format."""
     head = _beginning(stream)
     if not is_url(source.path):
         found = recognise(source.name, io.BytesIO(head))
@@ -127,12 +128,14 @@ def chunks(path: str) -> Generator[bytes, None, None]:
 
 
 def _open(path: str) -> IO[bytes]:
+    """Open standard input or a file."""
     if path == STDIN:
         return open(sys.stdin.fileno(), "rb", closefd=False) if _has_fileno() else sys.stdin.buffer
     return Path(path).open("rb")
 
 
 def _has_fileno() -> bool:
+    """Tell whether standard input is a file of the operating system."""
     try:
         sys.stdin.fileno()
     except (AttributeError, OSError, ValueError):
@@ -141,7 +144,7 @@ def _has_fileno() -> bool:
 
 
 def read_path(path: str) -> bytes:
-    """Return the bytes of one text document: a file, or a stream read to its end.
+    """Read the bytes of one text document: a file, or a stream read to its end.
 
     Raises
     ------

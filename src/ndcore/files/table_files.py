@@ -86,6 +86,7 @@ class TableFile:
             return self._write(table)
 
     def _write(self, table: Table) -> int:
+        """Write in the format of the suffix."""
         if self._format == ".parquet":
             return _write_parquet(self._new, table)
         if self._format == ".csv":
@@ -119,6 +120,7 @@ def _write_csv(file: IO[str], table: Table) -> int:
 
 
 def _write_parquet(path: Path, table: Table) -> int:
+    """Write Parquet in batches; ids are int64 or strings."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -141,12 +143,14 @@ def _write_parquet(path: Path, table: Table) -> int:
 
 
 def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Cut rows into batches."""
     remaining = iter(rows)
     while batch := list(itertools.islice(remaining, BATCH)):
         yield batch
 
 
 def _in_csv(value: Any) -> Any:
+    """Convert a value to a cell of CSV."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else _plain(value)

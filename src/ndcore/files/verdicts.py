@@ -129,6 +129,7 @@ class Verdicts:
         return len(np.unique(self.labels[~self.kept]))
 
     def _cluster(self, label: int, members: npt.NDArray[np.int64]) -> Cluster:
+        """Describe one cluster."""
         classes = Counter(str(name) for name in self.classes[members])
         lowest = self.resemblance[members]
         known = lowest[~np.isnan(lowest)]

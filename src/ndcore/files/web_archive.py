@@ -112,6 +112,7 @@ class Warc:
     begin, next = _WARC_BEGIN, _WARC_NEXT
 
     def size(self, stream: ArchiveStream) -> int:
+        """Measure the head at the beginning of the buffer, as in `Format`."""
         stream.need(_WARC_LEAST)
         if not _WARC_BEGIN.match(stream.buffer):
             raise BrokenHead(stream.damage or "no WARC record begins here")
@@ -123,6 +124,7 @@ class Warc:
                 raise BrokenHead(stream.damage or f"its headers do not end within {min(len(stream.buffer), _HEAD):,} bytes")
 
     def parse(self, data: bytes) -> Head:
+        """Parse a head, as in `Format`."""
         fields = header_fields(data)
         length = (fields.get("Content-Length") or "").strip()
         if not re.fullmatch(r"[0-9]{1,18}", length):
@@ -141,6 +143,7 @@ class Arc:
     begin, next = _ARC_BEGIN, _ARC_NEXT
 
     def size(self, stream: ArchiveStream) -> int:
+        """Measure the head at the beginning of the buffer, as in `Format`."""
         while b"\n" not in stream.buffer and len(stream.buffer) < _HEAD and stream.fill():
             pass
         line = _ARC_BEGIN.match(stream.buffer, 0, _HEAD)
@@ -150,6 +153,7 @@ class Arc:
         return line.end()
 
     def parse(self, data: bytes) -> Head:
+        """Parse a head, as in `Format`."""
         line = _ARC_BEGIN.match(data)
         assert line is not None
         length = line["length"].decode("latin-1")
@@ -212,6 +216,7 @@ class _Reader:
         self._format: Format = Arc() if named or _ARC_BEGIN.match(stream.buffer) else Warc()
 
     def entries(self) -> Iterator[Entry]:
+        """Yield every record and every broken place."""
         stream = self._stream
         while stream.buffer or stream.damage is not None:
             if stream.buffer:
@@ -236,6 +241,7 @@ class _Reader:
         return Entry(self._number, place, None, b"", problem, None, (b"", b""))
 
     def _entry(self) -> Entry:
+        """Read the record at the beginning of the buffer."""
         stream = self._stream
         start, place = stream.offset(stream.position), self._place()
         try:
