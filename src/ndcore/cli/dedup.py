@@ -100,11 +100,7 @@ def _add_outputs(group: Group) -> None:
 def _add_duplicates(group: Group) -> None:
     """Add the options that say which documents are near-duplicates, and which of them to keep."""
     group.add_argument(
-        "--threshold",
-        dest="thresholds",
-        type=ascending_thresholds,
-        default=(0.8,),
-        metavar="T[,T]",
+        "--threshold", dest="thresholds", type=ascending_thresholds, default=(0.8,), metavar="T[,T]",
         help="Jaccard similarity (resemblance) from which documents are near-duplicates (default 0.8). With several, as "
         "0.7,0.8,0.9, the inputs are read once, and OUTDIR gets a folder for each",
     )
@@ -114,32 +110,22 @@ def _add_duplicates(group: Group) -> None:
         "signatures (ndcore cluster --method features); IN stays as it is. Repeatable",
     )
     group.add_argument(
-        "--keep",
-        type=keep,
-        default=("first", ""),
-        metavar="RULE",
+        "--keep", type=keep, default=("first", ""), metavar="RULE",
         help="document to keep of a cluster: first, longest, FIELD:desc or FIELD:asc (default first). Archives have the "
         "fields url, host and date",
     )
     group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     group.add_argument(
-        "--one-per",
-        metavar="FIELD",
+        "--one-per", metavar="FIELD",
         help="of documents with the same value in this field keep at most one, the first by --keep, even if their texts "
         "differ: --one-per url --keep date:desc keeps the newest capture of every page",
     )
     group.add_argument(
-        "--clustering",
-        dest="cluster",
-        choices=("star", "components", "greedy"),
-        default="star",
+        "--clustering", dest="cluster", choices=("star", "components", "greedy"), default="star",
         help="how pairs become clusters (default star)",
     )
     group.add_argument(
-        "--max-holders",
-        type=integer(2),
-        default=1000,
-        metavar="N",
+        "--max-holders", type=integer(2), default=1000, metavar="N",
         help="if N or more documents share a feature (an LSH band), compare only with representatives (default 1000)",
     )
 

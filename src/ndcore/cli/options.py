@@ -100,9 +100,7 @@ def add_fields(group: Group) -> None:
     )
     add_selection(group)
     group.add_argument(
-        "--on-error",
-        choices=("stop", "skip"),
-        default="stop",
+        "--on-error", choices=("stop", "skip"), default="stop",
         help="at a document that cannot be read: stop, or skip it and list it (default stop)",
     )
 
@@ -131,10 +129,7 @@ def add_record(
     group.add_argument("--text-field", action="append", metavar="FIELD", help=text)
     group.add_argument("--id-field", metavar="FIELD", help=ident)
     group.add_argument(
-        "--html",
-        dest="html_part",
-        type=part,
-        choices=PARTS,
+        "--html", dest="html_part", type=part, choices=PARTS,
         help="text of HTML: the whole page, or its main content (the whole page if none is recognized). With this option "
         "the text fields of records are HTML too (default: page, and text fields are plain text)",
     )
