@@ -9,10 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnyPath", "Arrays", "Floats", "Ints", "Text"]
+__all__ = ["AnyArray", "AnyPath", "Arrays", "Bools", "Floats", "Ints", "Text", "UInts"]
 
 Text: TypeAlias = str | bytes
 AnyPath: TypeAlias = str | os.PathLike[str]
 Ints: TypeAlias = NDArray[np.int64]
+UInts: TypeAlias = NDArray[np.uint64]
 Floats: TypeAlias = NDArray[np.float64]
-Arrays: TypeAlias = Mapping[str, NDArray[Any]]  # by name, as a container holds them
+Bools: TypeAlias = NDArray[np.bool_]
+AnyArray: TypeAlias = NDArray[Any]
+Arrays: TypeAlias = Mapping[str, AnyArray]  # by name, as a container holds them

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ndcore._types import Floats
+from ndcore._types import Floats, Ints
 from ndcore.checks import checked_int, missing
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.pass_probability import checked_resemblance
@@ -70,7 +70,7 @@ class Histogram(NamedTuple):
     """Counts of values in [edges[i], edges[i + 1]), the last interval closed."""
 
     edges: Floats
-    counts: NDArray[np.int64]
+    counts: Ints
 
 
 class Plot(NamedTuple):
@@ -185,9 +185,7 @@ def histogram(values: ArrayLike, width: float = 0.02) -> Histogram:
 # ---- figures
 
 
-def plot_filter(
-    *designs: FilterDesign, scale: Literal["linear", "log", "both"] = "both", points: int = 1001
-) -> Plot:
+def plot_filter(*designs: FilterDesign, scale: Literal["linear", "log", "both"] = "both", points: int = 1001) -> Plot:
     """Plot the curves of filters on a linear scale, a logarithmic scale, or both side by side.
 
     Parameters

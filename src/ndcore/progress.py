@@ -68,9 +68,7 @@ def reporting(progress: bool | Progress | None) -> Iterator[Progress]:
             report.close()
 
 
-def by_position(
-    report: Progress, stage: str, position: Callable[[], tuple[int, int] | None]
-) -> Progress:
+def by_position(report: Progress, stage: str, position: Callable[[], tuple[int, int] | None]) -> Progress:
     """Return a callable that reports one stage in bytes read of its files.
 
     Parameters

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ndcore._types import AnyArray
 
 __all__ = ["Frozen", "frozen", "private", "rebuilt"]
 
@@ -26,7 +27,7 @@ def frozen(value: T) -> T:
     return value
 
 
-def private(array: NDArray[Any]) -> NDArray[Any]:
+def private(array: AnyArray) -> AnyArray:
     """Return the array if nobody can write to it, otherwise a read-only copy."""
     base: Any = array
     while isinstance(base, np.ndarray):

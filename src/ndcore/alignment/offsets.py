@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _text
-from ndcore._types import Ints, Text
+from ndcore._types import Bools, Ints, Text
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Spans", "locate"]
@@ -77,7 +77,7 @@ def byte_offsets(points: NDArray[np.uint32], surrogate: int) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def is_surrogate(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
+def is_surrogate(points: NDArray[np.uint32]) -> Bools:
     """Tell which code points are surrogates."""
     return (points >= 0xD800) & (points < 0xE000)
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._pairs import distinct
-from ndcore._types import Ints, Text
+from ndcore._types import Ints, Text, UInts
 from ndcore.alignment.offsets import locate
 from ndcore.alignment.tiling import Piece, tile
 from ndcore.text.shingling import Shingling, checked_shingling
@@ -110,13 +109,13 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     ))
 
 
-def _common(prints: NDArray[np.uint64], offsets: Ints) -> NDArray[np.uint64]:
+def _common(prints: UInts, offsets: Ints) -> UInts:
     """Return the fingerprints that two documents have in common, ascending."""
     values, bounds = distinct(prints.copy(), offsets)
     return np.intersect1d(values[: bounds[1]], values[bounds[1] :], assume_unique=True)
 
 
-def _numbered(values: NDArray[np.uint64], common: NDArray[np.uint64]) -> Ints:
+def _numbered(values: UInts, common: UInts) -> Ints:
     """Number values by their place in `common`; −1: not in it."""
     if not len(common):
         return np.full(len(values), -1)

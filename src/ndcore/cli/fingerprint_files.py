@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ndcore._types import UInts
 from ndcore.files.errors import UsageError
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.parquet import ParquetFile
@@ -49,7 +49,7 @@ class Column(NamedTuple):
 class Loaded(NamedTuple):
     """Fingerprints of a file; their ids, or None; the recipe that made them, or None where the file does not say."""
 
-    fingerprints: NDArray[np.uint64]
+    fingerprints: UInts
     ids: list[Any] | None = None
     recipe: Recipe | None = None
 
@@ -89,7 +89,7 @@ def _kind(path: str, column: Column) -> str:
     return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
 
 
-def _map_raw(path: str, column: Column) -> NDArray[np.uint64]:
+def _map_raw(path: str, column: Column) -> UInts:
     """Map a file whose format is raw, or not known."""
     if column.format == "raw":
         return mapped_raw(path)
@@ -99,12 +99,12 @@ def _map_raw(path: str, column: Column) -> NDArray[np.uint64]:
         raise ValueError(f"{error}; say what it is with --format") from error
 
 
-def read_pieces(path: str, column: Column) -> Iterator[NDArray[np.uint64]]:
+def read_pieces(path: str, column: Column) -> Iterator[UInts]:
     """Yield the fingerprints of a file of any size: arrays mapped whole, Parquet about ROWS at a time, text read whole."""
     if _kind(path, column) != "parquet":
         yield load(path, column).fingerprints
         return
-    gathered: list[NDArray[np.uint64]] = []
+    gathered: list[UInts] = []
     for values, _ in _parquet_batches(path, column._replace(id=None)):
         gathered.append(values)
         if sum(map(len, gathered)) >= ROWS:
@@ -153,7 +153,7 @@ def _load_simhashes(path: str) -> Loaded:
 
 def _load_parquet(path: str, column: Column) -> Loaded:
     """Load the columns of a Parquet file."""
-    values: list[NDArray[np.uint64]] = []
+    values: list[UInts] = []
     ids: list[Any] = []
     for part, part_ids in _parquet_batches(path, column):
         values.append(part)
@@ -170,7 +170,7 @@ def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
     return listed
 
 
-def _parquet_batches(path: str, column: Column) -> Iterator[tuple[NDArray[np.uint64], list[Any]]]:
+def _parquet_batches(path: str, column: Column) -> Iterator[tuple[UInts, list[Any]]]:
     """Yield fingerprints and ids, if there is a column of them, of a Parquet file, some rows at a time."""
     source = Source(path, path, path, "parquet", "", path, "")
     with ParquetFile(source) as file:
@@ -195,13 +195,13 @@ def _column_names(path: str, column: Column, names: list[str]) -> list[str]:
     return found
 
 
-def _values(path: str, name: str, values: Any) -> NDArray[np.uint64]:
+def _values(path: str, name: str, values: Any) -> UInts:
     """Return a Parquet column as fingerprints. Raises ValueError for other types and for nulls."""
     if values.null_count or str(values.type) not in ("uint64", "int64"):
         nulls = " with nulls" if values.null_count else ""
         raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
                          "bits as int64) without nulls")
-    found: NDArray[np.uint64] = values.to_numpy().view(np.uint64)
+    found: UInts = values.to_numpy().view(np.uint64)
     return found
 
 

@@ -8,24 +8,16 @@ DOI 10.1109/SEQUEN.1997.666900.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore import _pairs
+from ndcore._types import Bools, Floats, Ints
 
 __all__ = ["CLUSTERINGS", "represent"]
 
 CLUSTERINGS = ("star", "components", "greedy")
 
 
-def represent(
-    n: int,
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    resemblance: NDArray[np.float64],
-    order: NDArray[np.int64],
-    fixed: NDArray[np.bool_],
-    cluster: str = "star",
-) -> NDArray[np.int64]:
+def represent(n: int, a: Ints, b: Ints, resemblance: Floats, order: Ints, fixed: Bools, cluster: str = "star") -> Ints:
     """Assign every document to a representative.
 
     Parameters

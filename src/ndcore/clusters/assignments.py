@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import Floats, Ints
+from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.alignment.rows import elided, visible
 from ndcore.checks import imported
 from ndcore.human import counted
@@ -29,9 +28,9 @@ class Assignments(Frozen):
     classes: Any  # str (n,)
 
     @property
-    def mask(self) -> NDArray[np.bool_]:
+    def mask(self) -> Bools:
         """Documents that stand for themselves, bool (n,): True is kept."""
-        kept: NDArray[np.bool_] = self.labels == np.arange(len(self.labels))
+        kept: Bools = self.labels == np.arange(len(self.labels))
         return kept
 
     @property
@@ -60,9 +59,9 @@ class Assignments(Frozen):
         """Return a pandas DataFrame with the columns of `to_arrow`. ImportError without pandas."""
         return imported("pandas", "to_pandas").DataFrame(self._columns())
 
-    def _columns(self) -> dict[str, Sequence[Any] | NDArray[Any]]:
+    def _columns(self) -> dict[str, Sequence[Any] | AnyArray]:
         """Return the columns of the tables."""
-        columns: dict[str, Sequence[Any] | NDArray[Any]] = {
+        columns: dict[str, Sequence[Any] | AnyArray] = {
             "label": np.asarray(self.labels), "class": self.classes.tolist(), "resemblance": np.asarray(self.resemblance),
             "cluster_size": self.cluster_sizes,
         }

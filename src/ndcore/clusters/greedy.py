@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ndcore._greedy import MOST_VALUES, Greedy
+from ndcore._types import Ints, UInts
 from ndcore.checks import check_numbered, checked_int, checked_threshold
 from ndcore.sketch.sketcher import checked_sets
 
@@ -28,7 +29,7 @@ def greedy_clusters(
     moduli: ArrayLike | None = None,
     order: ArrayLike | None = None,
     max_holders: int | None = 1000,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Cluster documents by their mod sketches, one document after another (Broder 1997, §4.4).
 
     Every cluster has a representative sketch. A document joins the cluster whose representative it resembles most (the first
@@ -97,7 +98,7 @@ def greedy_clusters(
     return clusters.place(_checked_order(order, n))
 
 
-def _masks(moduli: ArrayLike | None, n: int) -> NDArray[np.uint64]:
+def _masks(moduli: ArrayLike | None, n: int) -> UInts:
     """Return, for each modulus, a power of two, the bits that its multiples do not have."""
     if moduli is None:
         return np.zeros(n, np.uint64)
@@ -112,7 +113,7 @@ def _masks(moduli: ArrayLike | None, n: int) -> NDArray[np.uint64]:
     return masks
 
 
-def _checked_order(order: ArrayLike | None, n: int) -> NDArray[np.int64]:
+def _checked_order(order: ArrayLike | None, n: int) -> Ints:
     """Return the order as positions; TypeError or ValueError unless it is a permutation."""
     if order is None:
         return np.arange(n)

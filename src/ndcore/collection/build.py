@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import AnyPath, Arrays
+from ndcore._types import AnyArray, AnyPath, Arrays
 from ndcore.checks import check_ids
 from ndcore.collection import slots
 from ndcore.collection.cluster import run_phases
@@ -24,7 +23,7 @@ from ndcore.sketch.sketches import Sketches
 
 __all__ = ["IdArrays", "build_collection", "ids_to_pack", "packed_ids"]
 
-IdArrays = Callable[[int], dict[str, NDArray[Any]]]
+IdArrays = Callable[[int], dict[str, AnyArray]]
 """Of the number of documents, known at the end: the arrays of the slot ``ids``."""
 
 
@@ -73,7 +72,7 @@ def ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None =
     known = list(ids) if isinstance(ids, Sized) else None
     ready = None if known is None else Names.packed(known)
 
-    def packed(total: int) -> dict[str, NDArray[Any]]:
+    def packed(total: int) -> dict[str, AnyArray]:
         if ready is not None and earlier is None:
             return ready
         new = list(ids) if known is None else known
@@ -87,7 +86,7 @@ def ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None =
     return packed
 
 
-def packed_ids(arrays: dict[str, NDArray[Any]]) -> IdArrays:
+def packed_ids(arrays: dict[str, AnyArray]) -> IdArrays:
     """Return ids that are packed already, for any number of documents."""
     return lambda total: arrays
 

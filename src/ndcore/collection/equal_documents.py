@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _pairs
-from ndcore._types import Ints
+from ndcore._types import Bools, Ints
 from ndcore.checks import check_numbered
 from ndcore.collection import slots
 from ndcore.collection.classes import IDENTICAL, LEXICAL, SHINGLE
@@ -61,7 +61,7 @@ def _read_digests(
     digests = np.zeros((len(segments), 32), np.uint8)
     documents, firsts = alike
 
-    def read(which: NDArray[np.bool_], part: int) -> None:
+    def read(which: Bools, part: int) -> None:
         wanted = np.zeros(len(segments), np.bool_)
         wanted[documents[which]] = wanted[firsts[which]] = True
         wanted[:first] = False

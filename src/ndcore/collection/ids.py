@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import Ints
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.packed_ids import PackedStrings, pack_ids
 from ndcore.text.shingling import Shingling
@@ -31,7 +30,7 @@ class Names:
         Their file, for messages.
     """
 
-    def __init__(self, arrays: dict[str, NDArray[Any]], n: int, place: str = "ids") -> None:
+    def __init__(self, arrays: dict[str, AnyArray], n: int, place: str = "ids") -> None:
         self.n, self._place = n, place
         self._numbers, self._order = arrays.get("ids"), arrays.get("order")
         self._keys, self._strings = arrays.get("keys"), None
@@ -49,7 +48,7 @@ class Names:
         return self._numbers is not None or self._strings is not None
 
     @staticmethod
-    def packed(ids: Sequence[Any] | Iterable[Any]) -> dict[str, NDArray[Any]]:
+    def packed(ids: Sequence[Any] | Iterable[Any]) -> dict[str, AnyArray]:
         """Pack ids into the arrays of their slot, with an order in which they are looked up.
 
         TypeError for ids that are neither all integers nor all str; ValueError for one of more than 65,535 bytes.
@@ -125,7 +124,7 @@ class Names:
         return found
 
 
-def _keys(ids: list[str]) -> NDArray[np.uint64]:
+def _keys(ids: list[str]) -> UInts:
     """Fingerprint each id as one shingle: ids are shorter than its width, so the shingle is the whole id."""
     keys = np.zeros(len(ids), np.uint64)
     some = np.fromiter((bool(ident) for ident in ids), np.bool_, len(ids))

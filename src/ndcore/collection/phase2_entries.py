@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _entries, _pairs
-from ndcore._types import Ints
+from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.collection import slots
 from ndcore.collection.parts import cut_into_parts
@@ -42,7 +42,7 @@ FILE_BYTES = 18  # of an entry on disk, its part of the runs included
 class PairingSets(NamedTuple):
     """The values that propose pairs: document i of a part has the ascending set values[offsets[i] : offsets[i + 1]]."""
 
-    values: NDArray[np.uint64]
+    values: UInts
     offsets: Ints
 
 
@@ -70,7 +70,7 @@ class _Part(NamedTuple):
 
 
 def sort_entries(
-    sets: Sequence[PairingSets], taken: NDArray[np.bool_], shelf: Shelf, *, max_holders: int, keep: bool,
+    sets: Sequence[PairingSets], taken: Bools, shelf: Shelf, *, max_holders: int, keep: bool,
     memory_limit: int | None, threads: int | None, report: Progress,
 ) -> None:
     """Sort the entries of the documents taken, slab by slab, and gather the runs of each slab.
@@ -98,7 +98,7 @@ def sort_entries(
     if sum(slabs[:, 2].tolist()) > sum(len(part.values) for part in sets):
         raise slots.corrupt(shelf, slots.SLABS, "its slabs have more entries than the sketches have members")
 
-    def sorted_slab(name: str, slab: list[int]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    def sorted_slab(name: str, slab: list[int]) -> tuple[UInts, NDArray[np.uint32]]:
         if keep and shelf.has(name):
             arrays = slots.read(shelf, name, len(taken))[1]
             return arrays["keys"], arrays["documents"]
@@ -125,7 +125,7 @@ def sort_entries(
         report("sorting entries", done, total)
 
 
-def _parts(sets: Sequence[PairingSets], taken: NDArray[np.bool_]) -> Iterator[_Part]:
+def _parts(sets: Sequence[PairingSets], taken: Bools) -> Iterator[_Part]:
     """Yield the pairing sets of each part with its documents."""
     first = 0
     for part in sets:
@@ -134,7 +134,7 @@ def _parts(sets: Sequence[PairingSets], taken: NDArray[np.bool_]) -> Iterator[_P
         first = last
 
 
-def _cut_into_slabs(parts: Sequence[_Part], memory_limit: int | None, threads: int | None) -> NDArray[np.uint64]:
+def _cut_into_slabs(parts: Sequence[_Part], memory_limit: int | None, threads: int | None) -> UInts:
     """Compute (lowest value, highest value, entries) of each slab, ascending; at least one."""
     shift = 64 - DIGITS
     histogram = np.zeros(1 << DIGITS, np.int64)
@@ -149,7 +149,7 @@ def _cut_into_slabs(parts: Sequence[_Part], memory_limit: int | None, threads: i
     return slabs
 
 
-def _sorted(parts: Sequence[_Part], low: int, high: int, size: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+def _sorted(parts: Sequence[_Part], low: int, high: int, size: int) -> tuple[UInts, NDArray[np.uint32]]:
     """Gather and sort the `size` entries whose values are from low to high; return (values, documents)."""
     entries, end = np.empty((size, 2), np.uint64), 0
     for (values, offsets), first, taken in parts:
@@ -160,7 +160,7 @@ def _sorted(parts: Sequence[_Part], low: int, high: int, size: int) -> tuple[NDA
     return entries[:, 0].copy(), entries[:, 1].astype(np.uint32)
 
 
-def _runs(keys: NDArray[np.uint64], documents: NDArray[np.uint32], max_holders: int) -> dict[str, NDArray[np.generic]]:
+def _runs(keys: UInts, documents: NDArray[np.uint32], max_holders: int) -> dict[str, NDArray[np.generic]]:
     """Gather the arrays of a part of ``runs/…``: the runs of a slab, and its common values with their holders."""
     holders, ends, common = _entries.runs(keys, documents, max_holders)
     starts = np.searchsorted(keys, common[:, 0])

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore import _entries, _pairs
-from ndcore._types import Ints
+from ndcore._types import Bools, Ints, UInts
 from ndcore.collection import slots
 from ndcore.collection.parts import cut_into_parts
 from ndcore.collection.segments import Overlaps, Segments
@@ -34,7 +33,7 @@ RANGE = 1 << 24  # pairs, repeats counted, that are counted at a time, at least
 ROOM = 1 << 20  # counted pairs that are judged at a time
 JUDGED_BYTES = 100
 
-Measure = Callable[[Ints, Ints, Ints], tuple[NDArray[np.bool_], Overlaps]]
+Measure = Callable[[Ints, Ints, Ints], tuple[Bools, Overlaps]]
 """Of pairs (a, b, common): which of them to look at, and what these have in common."""
 
 
@@ -53,7 +52,7 @@ class CountedPairs(NamedTuple):
         a, b, *overlaps = (np.concatenate(column) for column in zip(*rows, strict=True))
         return cls(a, b, Overlaps(*overlaps))
 
-    def where(self, which: NDArray[np.bool_]) -> CountedPairs:
+    def where(self, which: Bools) -> CountedPairs:
         """Select the pairs of a mask."""
         return CountedPairs(self.a[which], self.b[which], self.overlaps.where(which))
 
@@ -61,7 +60,7 @@ class CountedPairs(NamedTuple):
 class CommonValues(NamedTuple):
     """Values held by more documents than max_holders, most holders first: how many, and the first that holds each."""
 
-    value: NDArray[np.uint64]
+    value: UInts
     holders: Ints
     example: Ints
 
@@ -74,12 +73,12 @@ def measure_of(settings: Settings, segments: Segments, shelf: Shelf) -> Measure:
     if settings.method == "shingles":
         count_common = _common_counter(shelf, len(segments))
 
-        def counted(a: Ints, b: Ints, common: Ints) -> tuple[NDArray[np.bool_], Overlaps]:
+        def counted(a: Ints, b: Ints, common: Ints) -> tuple[Bools, Overlaps]:
             return np.ones(len(a), np.bool_), segments.overlaps(a, b, common + count_common(a, b))
 
         return counted
 
-    def compared(a: Ints, b: Ints, common: Ints) -> tuple[NDArray[np.bool_], Overlaps]:
+    def compared(a: Ints, b: Ints, common: Ints) -> tuple[Bools, Overlaps]:
         which = common >= settings.needed
         return which, segments.compared(a[which], b[which], 1)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _pairs
-from ndcore._types import Floats, Ints
+from ndcore._types import Bools, Floats, Ints
 from ndcore.clusters.chains import Chains, chains, guarded
 from ndcore.clusters.greedy import greedy_clusters
 from ndcore.clusters.pairs import Pairs
@@ -85,7 +85,7 @@ def make_clusters(paired: PairedCollection, grouping: Grouping, threads: int | N
     return Clusters(labels[paired.leaders], *_verdicts(paired, labels, grouping, threads), found)
 
 
-def enough_members(segments: Segments, a: Ints, b: Ints, members: Ints, least: int) -> NDArray[np.bool_]:
+def enough_members(segments: Segments, a: Ints, b: Ints, members: Ints, least: int) -> Bools:
     """Tell which pairs have samples that tell a containment: whole sets, or at least `least` members."""
     return segments.whole(a, b) | (members >= least)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Floats, Ints
+from ndcore._types import Floats, Ints, UInts
 from ndcore.checks import check_choice, checked_threshold
 from ndcore.collection import slots
 from ndcore.collection.phase2_entries import pairing_sets
@@ -41,7 +41,7 @@ class Search:
     def __init__(self, stored: StoredCollection) -> None:
         self._stored = stored
         self._copies = Groups.by(stored.clustering.leaders)
-        self._opened: dict[int, tuple[NDArray[np.uint64], NDArray[np.uint32]]] = {}
+        self._opened: dict[int, tuple[UInts, NDArray[np.uint32]]] = {}
 
     def find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
         """Find the documents that resemble a sketch, most similar first; parameters as of `Collection.query`."""
@@ -74,7 +74,7 @@ class Search:
         exact = self._stored.clustering.segments.whole(documents, documents) & whole
         return np.where(exact | (members >= least), overlaps.contained, overlaps.resemblance)
 
-    def _holders(self, values: NDArray[np.uint64]) -> tuple[Ints, Ints]:
+    def _holders(self, values: UInts) -> tuple[Ints, Ints]:
         """Return (documents, how many of these values each holds), without common values."""
         stored = self._stored
         n, slabs, most = len(stored.clustering), stored.slabs, stored.settings.max_holders
@@ -96,7 +96,7 @@ class Search:
             )
         return found, counts.astype(np.int64)
 
-    def _entries(self, slab: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    def _entries(self, slab: int) -> tuple[UInts, NDArray[np.uint32]]:
         """Return the sorted entries of a slab; map them if they are not."""
         if slab not in self._opened:
             name = part_name(slots.ENTRIES, slab)
@@ -105,7 +105,7 @@ class Search:
         return self._opened[slab]
 
 
-def span_of(keys: NDArray[np.uint64], value: np.uint64, low: int, high: int) -> tuple[int, int]:
+def span_of(keys: UInts, value: np.uint64, low: int, high: int) -> tuple[int, int]:
     """Find a value among ascending ones from low to high by interpolation search; return (first, last) of its span.
 
     The interpolated place is searched with neighbouring pages of the file; all keys where the value is not there.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._entries import members_under, sample_keys
-from ndcore._types import Ints
+from ndcore._types import Bools, Floats, Ints, UInts
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
 
@@ -26,31 +26,31 @@ class Overlaps:
         self.common, self.in_a, self.in_b = common, in_a, in_b
 
     @property
-    def resemblance(self) -> NDArray[np.float64]:
+    def resemblance(self) -> Floats:
         """common / (in_a + in_b − common); nan for 0 / 0."""
         return _ratio(self.common, self.in_a + self.in_b - self.common)
 
     @property
-    def a_in_b(self) -> NDArray[np.float64]:
+    def a_in_b(self) -> Floats:
         """common / in_a: the containment of a in b; nan for 0 / 0."""
         return _ratio(self.common, self.in_a)
 
     @property
-    def b_in_a(self) -> NDArray[np.float64]:
+    def b_in_a(self) -> Floats:
         """common / in_b: the containment of b in a; nan for 0 / 0."""
         return _ratio(self.common, self.in_b)
 
     @property
-    def contained(self) -> NDArray[np.float64]:
+    def contained(self) -> Floats:
         """The larger containment: of the smaller sample in the larger."""
         return _ratio(self.common, np.minimum(self.in_a, self.in_b))
 
-    def where(self, which: NDArray[np.bool_]) -> Overlaps:
+    def where(self, which: Bools) -> Overlaps:
         """Select the pairs of a mask."""
         return Overlaps(self.common[which], self.in_a[which], self.in_b[which])
 
 
-def _ratio(part: Ints, whole: Ints) -> NDArray[np.float64]:
+def _ratio(part: Ints, whole: Ints) -> Floats:
     """Divide; nan for 0 / 0."""
     out = np.full(len(part), np.nan)
     return np.divide(part, whole, out=out, where=whole > 0)  # type: ignore[no-any-return]
@@ -76,18 +76,18 @@ class Segments:
         return int(self.starts[-1])
 
     @cached_property
-    def valid(self) -> NDArray[np.bool_]:
+    def valid(self) -> Bools:
         """Which documents have shingles."""
         return np.concatenate([part.valid for part in self.parts])
 
     @cached_property
-    def empty(self) -> NDArray[np.bool_]:
+    def empty(self) -> Bools:
         """Which documents have no shingles, or an empty sample: they propose no pairs."""
-        empty: NDArray[np.bool_] = ~self.valid | (self.members == 0)
+        empty: Bools = ~self.valid | (self.members == 0)
         return empty
 
     @cached_property
-    def moduli(self) -> NDArray[np.uint64] | None:
+    def moduli(self) -> UInts | None:
         """The modulus of each adaptive mod sketch; None where there is one for all."""
         moduli = [part.moduli for part in self.parts if part.moduli is not None]
         return np.concatenate(moduli) if moduli else None
@@ -98,25 +98,25 @@ class Segments:
         return np.concatenate([_members(part).astype(np.uint32) for part in self.parts])
 
     @cached_property
-    def keys(self) -> NDArray[np.uint64]:
+    def keys(self) -> UInts:
         """A fingerprint of each sample with its modulus: equal samples have equal fingerprints."""
         return np.concatenate([_keys(part) for part in self.parts])
 
-    def samples(self, taken: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Ints]:
+    def samples(self, taken: Bools) -> tuple[UInts, Ints]:
         """Return (values, offsets) of all samples, where documents that are not taken have empty ones."""
         offsets = np.concatenate([[0], np.cumsum(np.where(taken, self.members, 0))]).astype(np.int64)
         values = [part.values[np.repeat(taken[start : start + len(part)], _members(part))]
                   for part, start in zip(self.parts, self.starts[:-1], strict=True)]
         return np.concatenate(values), offsets
 
-    def whole(self, a: Ints, b: Ints) -> NDArray[np.bool_]:
+    def whole(self, a: Ints, b: Ints) -> Bools:
         """Tell for which pairs both samples are the whole sets, so that overlaps are exact."""
         if self.moduli is None:
             return np.full(len(a), self.recipe["kind"] == "mod" and self.recipe["modulus"] == 1)
-        both: NDArray[np.bool_] = (self.moduli[a] == 1) & (self.moduli[b] == 1)
+        both: Bools = (self.moduli[a] == 1) & (self.moduli[b] == 1)
         return both
 
-    def at(self, documents: Ints, moduli: NDArray[np.uint64]) -> Ints:
+    def at(self, documents: Ints, moduli: UInts) -> Ints:
         """Count the members that the samples of these documents have at these moduli, powers of 2."""
         out = self.members[documents].astype(np.int64)
         assert self.moduli is not None
@@ -182,7 +182,7 @@ def _members(part: Sketches) -> Ints:
     return np.full(len(part), part.values.shape[1]) if part.offsets is None else np.diff(part.offsets)
 
 
-def _keys(part: Sketches) -> NDArray[np.uint64]:
+def _keys(part: Sketches) -> UInts:
     """Fingerprint each sample of a part, with its modulus."""
     if part.offsets is not None:
         return sample_keys(part.values, part.offsets, part.moduli)

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from numpy.typing import NDArray
-
-from ndcore._types import Arrays
+from ndcore._types import AnyArray, Arrays
 from ndcore.human import human_bytes
 from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.sketch.sketches import Sketches, load
@@ -32,7 +30,7 @@ class Shelf(Protocol):
     def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
         """Put an outcome there, in place of an older one."""
 
-    def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return header and arrays of an outcome; the arrays are not to be written to."""
 
     def put_sketches(self, name: str, sketches: Sketches) -> None:
@@ -90,8 +88,8 @@ class MemoryShelf(Shelf):
             assert self._files is not None
             self._files.put(name, header, arrays)
 
-    def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        outcome: tuple[dict[str, Any], dict[str, NDArray[Any]]] = (
+    def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        outcome: tuple[dict[str, Any], dict[str, AnyArray]] = (
             self._kept[name][1] if name in self._kept else self._spilled(name).get(name)
         )
         return outcome
@@ -150,7 +148,7 @@ class DirectoryShelf(Shelf):
         file.parent.mkdir(exist_ok=True)
         container.write(file, KIND + name.partition("/")[0], header, arrays, durable=False)
 
-    def get(self, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         self._check_kind(name, KIND + name.partition("/")[0])
         return container.read(self._file(name), mmap=True, verify=False)
 

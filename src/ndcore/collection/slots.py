@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import Arrays
+from ndcore._types import AnyArray, Arrays
 from ndcore.collection import slot_checks
 from ndcore.collection.shelf import Shelf
 from ndcore.recipe import Recipe
@@ -111,7 +110,7 @@ SLOTS: Mapping[str, Slot] = {slot.name: slot for slot in (
 )}
 
 
-def opened(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def opened(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return header and arrays of a slot, or of a part, without a look at their values.
 
     CorruptFile where it is missing, or where names, types or dimensions of its arrays are wrong.
@@ -130,7 +129,7 @@ def opened(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dic
     return header, arrays
 
 
-def read(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return header and arrays of a slot, or of a part, with values that are possible. O(values).
 
     CorruptFile, which names the file, where they are not.
@@ -142,7 +141,7 @@ def read(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dict[
     return header, arrays
 
 
-def read_parts(shelf: Shelf, slot: str, documents: int) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
+def read_parts(shelf: Shelf, slot: str, documents: int) -> Iterator[tuple[str, dict[str, AnyArray]]]:
     """Yield name and arrays of each part of a slot, as `read` returns them."""
     for name in shelf.names(slot):
         yield name, read(shelf, name, documents)[1]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Ints
+from ndcore._types import Ints, UInts
 from ndcore.clusters.chains import Chains
 from ndcore.collection import slots
 from ndcore.collection.clustering import Clustering
@@ -56,7 +56,7 @@ class StoredCollection(NamedTuple):
     settings: Settings
     clustering: Clustering
     names: Names
-    slabs: NDArray[np.uint64]
+    slabs: UInts
     clusters: Groups
 
 

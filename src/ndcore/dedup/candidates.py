@@ -7,14 +7,13 @@ documents", 2000, §3); sorting entries follows Broder, Glassman, Manasse, Zweig
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore import _feature
 from ndcore._pairs import Judge, distinct, sort_entries
-from ndcore._types import Ints
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import Progress
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
@@ -51,7 +50,7 @@ class Candidates(NamedTuple):
 
 
 def find_candidates(
-    rows: NDArray[Any],
+    rows: AnyArray,
     active: Ints,
     design: FilterDesign,
     *,
@@ -86,7 +85,7 @@ def find_candidates(
     O(groups · n) to sort, one comparison of signatures per pair that shares a feature. One group is in memory at a time.
     """
     judge = Judge(rows, design.groups, design.group_size, design.need, equal_minima, first_fixed)
-    found: list[NDArray[np.uint64]] = []
+    found: list[UInts] = []
     runs: list[Run] = []
     cut = None
     parts = _parts(len(active), memory_limit)
@@ -119,8 +118,8 @@ def _parts(n: int, memory_limit: int | None) -> int:
 
 
 def _sorted_parts(
-    rows: NDArray[Any], active: Ints, design: FilterDesign, group: int, by: Ints | None, parts: int
-) -> Iterator[NDArray[np.uint64]]:
+    rows: AnyArray, active: Ints, design: FilterDesign, group: int, by: Ints | None, parts: int
+) -> Iterator[UInts]:
     """Yield the entries (feature, document) of one group sorted by feature, in parts by the features' high bits."""
     keys = _feature.features(rows, design.group_size, group, group + 1, FEATURE_POLYNOMIAL)[active, 0]
     if by is not None:
@@ -134,7 +133,7 @@ def _sorted_parts(
         yield entries
 
 
-def _long_runs(entries: NDArray[np.uint64], group: int, max_holders: int, first_fixed: int) -> list[Run]:
+def _long_runs(entries: UInts, group: int, max_holders: int, first_fixed: int) -> list[Run]:
     """Find the runs of more than max_holders entries, unless all are fixed."""
     keys = entries[:, 0]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.empty(0, np.int64)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ndcore._types import Ints
+from ndcore._types import Bools, Ints
 from ndcore.clusters.assign import represent
 from ndcore.clusters.pairs import Pairs
 from ndcore.dedup.documents import Documents
@@ -39,16 +39,16 @@ class Collapsed:
     """
 
     order: Ints
-    fixed: NDArray[np.bool_]
+    fixed: Bools
     version: Ints
     leader: Ints
     cluster: str
 
     @property
-    def compared(self) -> NDArray[np.bool_]:
+    def compared(self) -> Bools:
         """bool (documents,): their own version and their own leader."""
         own = np.arange(len(self.order))
-        compared: NDArray[np.bool_] = (self.version == own) & (self.leader == own)
+        compared: Bools = (self.version == own) & (self.leader == own)
         return compared
 
     def choose_representatives(self, pairs: Pairs) -> Ints:
@@ -124,7 +124,7 @@ def _find_versions(codes: Ints | None, order: Ints) -> Ints:
     return version
 
 
-def _find_leaders(documents: Documents, live: NDArray[np.bool_], order: Ints, by: Ints | None) -> Ints:
+def _find_leaders(documents: Documents, live: Bools, order: Ints, by: Ints | None) -> Ints:
     """Find the first live document in keep order that is lexically equivalent (without shingles: identical) to each."""
     total = len(order)
     rank = np.empty(total, np.int64)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Ints, Text
+from ndcore._types import AnyArray, Bools, Ints, Text
 from ndcore.checks import check_documents, check_numbered
 from ndcore.dedup.first_pass import Reading, read_corpus
 from ndcore.progress import Progress
@@ -54,10 +54,10 @@ class Documents:
 
     corpora: tuple[Corpus | None, Corpus | None]
     n: int
-    rows: NDArray[Any]
+    rows: AnyArray
     digests: NDArray[np.uint8]
-    known: NDArray[np.bool_]
-    valid: NDArray[np.bool_]
+    known: Bools
+    valid: Bools
     invalid_bytes: int
     recipe: Recipe
     shingling: Shingling
@@ -66,16 +66,16 @@ class Documents:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def has_text(self, positions: Ints) -> NDArray[np.bool_]:
+    def has_text(self, positions: Ints) -> Bools:
         """Tell which of these documents can be read again."""
         new, old = (corpus is not None for corpus in self.corpora)
         return np.where(positions < self.n, new, old)
 
-    def texts(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[Ints, Sequence[Text]]]:
+    def texts(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
         """Read documents again: yield (positions, texts) in pieces of work for threads."""
         return indexed_texts(self.corpora, (0, self.n), wanted)
 
-    def digest(self, wanted: NDArray[np.bool_], *, threads: int | None, report: Progress) -> None:
+    def digest(self, wanted: Bools, *, threads: int | None, report: Progress) -> None:
         """Read documents again to fill in their digests."""
         read_digests(self.corpora, (0, self.n), wanted, self.shingling, self.digests, self.valid,
                      threads=threads, report=report)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _feature
-from ndcore._types import Ints, Text
+from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.sketch.cardinality import sizes_of_rows
@@ -46,11 +46,11 @@ class Reading(NamedTuple):
         Bytes outside well-formed UTF-8 sequences, of all documents together.
     """
 
-    rows: NDArray[Any]
+    rows: AnyArray
     digests: NDArray[np.uint8]
-    known: NDArray[np.bool_]
+    known: Bools
     lengths: Ints | None
-    valid: NDArray[np.bool_]
+    valid: Bools
     invalid_bytes: int
 
 
@@ -60,7 +60,7 @@ class _RecentSignatures:
     def __init__(self) -> None:
         self._table = np.zeros(CACHED, np.uint64)
 
-    def repeats(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+    def repeats(self, rows: AnyArray) -> Bools:
         """Tell which of these signatures are in the cache, or repeated among these; add them all."""
         keys = _keys(rows)
         slots = keys % np.uint64(CACHED)
@@ -72,12 +72,12 @@ class _RecentSignatures:
         return repeats
 
 
-def _keys(rows: NDArray[Any]) -> NDArray[np.uint64]:
+def _keys(rows: AnyArray) -> UInts:
     """Compute a fingerprint of each signature."""
     return _feature.features(rows, rows.shape[1], 0, 1, FEATURE_POLYNOMIAL)[:, 0]
 
 
-def alike(rows: NDArray[Any], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def alike(rows: AnyArray, among: Bools) -> Bools:
     """Tell which documents among these share their signature with another of them, by fingerprints. O(n log n)."""
     which = np.flatnonzero(among)
     _, number, count = np.unique(_keys(rows)[which], return_inverse=True, return_counts=True)

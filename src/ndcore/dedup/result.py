@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Floats, Ints
+from ndcore._types import Bools, Floats, Ints
 from ndcore.checks import position_of
 from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.pairs import Pairs
@@ -131,7 +131,7 @@ class NearDuplicates(Assignments):
     classes: NDArray[np.str_]
     resemblance: Floats
     pairs: Pairs
-    estimated: NDArray[np.bool_]
+    estimated: Bools
     threshold: float
     filter: FilterDesign
     common: list[dict[str, int]]
@@ -150,7 +150,7 @@ class NearDuplicates(Assignments):
         return f"<NearDuplicates of {len(self)} documents at {self.threshold:g}: {counts}>"
 
     @property
-    def valid(self) -> NDArray[np.bool_]:
+    def valid(self) -> Bools:
         """bool (n,); False: the document has no shingles, so it can only be identical to another."""
         return self.sources.valid[: len(self)]
 
@@ -283,10 +283,10 @@ class NearDuplicates(Assignments):
                         threshold=threshold, filter=self.filter, ids=self.ids)
 
     @property
-    def verified(self) -> NDArray[np.bool_]:
+    def verified(self) -> Bools:
         """bool (pairs,): True: the pair was compared; False: digests tell that it is identical or lexical."""
         leader, (a, b, _) = self.collapsed.leader, self.pairs
-        compared: NDArray[np.bool_] = (leader[a] == a) & (leader[b] == b)
+        compared: Bools = (leader[a] == a) & (leader[b] == b)
         return compared
 
     @cached_property
@@ -295,9 +295,7 @@ class NearDuplicates(Assignments):
         return frozen(verdicts(self.sources, *self.pairs, ~self.estimated))
 
 
-def verdicts(
-    documents: Documents, i: Ints, j: Ints, resemblance: Floats, exact: NDArray[np.bool_]
-) -> NDArray[np.str_]:
+def verdicts(documents: Documents, i: Ints, j: Ints, resemblance: Floats, exact: Bools) -> NDArray[np.str_]:
     """Return the strongest verdict for each pair (i, j), supposed to be near-duplicates at least."""
     known = documents.known[i] & documents.known[j]
     same = documents.digests[i] == documents.digests[j]
@@ -342,9 +340,7 @@ def conclude(
     )
 
 
-def _with_equals(
-    documents: Documents, leader: Ints, pairs: Pairs, estimated: NDArray[np.bool_]
-) -> tuple[Pairs, NDArray[np.bool_]]:
+def _with_equals(documents: Documents, leader: Ints, pairs: Pairs, estimated: Bools) -> tuple[Pairs, Bools]:
     """Add the pairs of each document with its leader, which digests tell."""
     members = np.flatnonzero(leader != np.arange(len(leader)))
     firsts = leader[members]

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._pairs import common, components, distinct
-from ndcore._types import Floats, Ints, Text
+from ndcore._types import Floats, Ints, Text, UInts
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledSets
@@ -22,7 +21,7 @@ PAIRS = 256  # pairs that a thread compares at a time
 
 
 _Piece = tuple[Ints, Sequence[Text]]
-_Sets = tuple[Ints, NDArray[np.uint64], Ints]
+_Sets = tuple[Ints, UInts, Ints]
 
 
 class ShingleSets:

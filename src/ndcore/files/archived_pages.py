@@ -211,11 +211,7 @@ _DECODERS: dict[str, Callable[[bytes, bool], bytes | None]] = {
 
 
 def documents(
-    source: Source,
-    fields: Sequence[str],
-    part: str,
-    wanted: Callable[[int], bool],
-    counts: Counter[str],
+    source: Source, fields: Sequence[str], part: str, wanted: Callable[[int], bool], counts: Counter[str]
 ) -> Iterator[Record | tuple[int, str]]:
     """Yield the wanted documents of an archive, and (number, reason) for each broken place.
 

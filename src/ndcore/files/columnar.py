@@ -122,9 +122,7 @@ def _scalar(value: Any) -> Any:
         return _NotUtf8(value.as_buffer().to_pybytes())
 
 
-def rewrite(
-    source: Source, target: Path, keep: Callable[[int], bool], added: Callable[[list[int]], Any] | None
-) -> None:
+def rewrite(source: Source, target: Path, keep: Callable[[int], bool], added: Callable[[list[int]], Any] | None) -> None:
     """Write the rows of `source` for which ``keep(row number)`` holds to a new file `target`.
 
     Schema, metadata and compression stay the same, and so does the cut into row groups or record batches.

@@ -127,9 +127,7 @@ def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Sel
         source.location = ""
 
 
-def _find_in_directory(
-    directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool
-) -> None:
+def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool) -> None:
     """Find the files of a local directory."""
     entries = [(os.path.join(directory, relative), relative, why) for relative, why in sorted(_walk(directory, selection))]
     _add_files(entries, name, prefix, found, lambda paths: (format_of(path, binary) for path in paths))

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ndcore._types import Bools, Ints
 from ndcore.files.archived_pages import MISNAMED
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import Columns, Grouping, Ids, Ranking
@@ -129,7 +129,7 @@ class Documents:
         self._reader = SourceReader(fields, html, fast)
         self._work = WorkDirectory()
         self._complete = False
-        self._ends: NDArray[np.int64] | None = None
+        self._ends: Ints | None = None
         self._at = 0
         self._reset()
 
@@ -260,7 +260,7 @@ class Documents:
         yield from (texts for _, texts in _batched(self._all(first)))
         self._complete = True
 
-    def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], list[str | bytes]]]:
+    def selected(self, wanted: Bools) -> Iterator[tuple[Ints, list[str | bytes]]]:
         """Yield (positions, texts) of the wanted documents, in batches as of `batches`.
 
         Lines of JSONL files that are not wanted are not parsed. The first pass is made before, unless it has been made.
@@ -306,7 +306,7 @@ class Documents:
         if index in self._stamps:
             self.check_unchanged(index)
 
-    def _read_again(self, index: int, chosen: NDArray[np.bool_] | None = None) -> Iterator[tuple[int, Record]]:
+    def _read_again(self, index: int, chosen: Bools | None = None) -> Iterator[tuple[int, Record]]:
         """Yield position and record of each document of a source, or of the `chosen` ones (bool along all documents)."""
         source, span = self.sources[index], self.span(index)
         if index in self._passed_over or (chosen is not None and not chosen[span.start : span.stop].any()):

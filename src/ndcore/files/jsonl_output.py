@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ndcore._types import Bools
 from ndcore.files import columnar
 from ndcore.files.annotated_output import splice
 from ndcore.files.byte_order_mark import without_mark
@@ -37,7 +37,7 @@ _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # strings of JSON hold no such b
 
 
 def write_lines(
-    file: IO[bytes], documents: Documents, wanted: npt.NDArray[np.bool_], annotation: Annotation | None, report: Progress
+    file: IO[bytes], documents: Documents, wanted: Bools, annotation: Annotation | None, report: Progress
 ) -> int:
     """Write a line of JSON for each wanted document, in the order of the inputs.
 
@@ -85,8 +85,7 @@ def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
 
 
 def _write_records(
-    file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None,
-    report: Progress,
+    file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None, report: Progress
 ) -> None:
     """Write records of text, each on one line."""
     source = documents.sources[index]
@@ -105,9 +104,7 @@ def _write_records(
             file.write(line if line.endswith(b"\n") else line + b"\n")
 
 
-def _write_texts(
-    file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None
-) -> int:
+def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None) -> int:
     """Write whole files and pages as id and text, and count the ones that are not UTF-8."""
     only = np.zeros_like(wanted)
     span = documents.span(index)
@@ -124,9 +121,7 @@ def _write_texts(
     return repaired
 
 
-def _write_rows(
-    file: IO[bytes], documents: Documents, index: int, wanted: npt.NDArray[np.bool_], annotation: Annotation | None
-) -> None:
+def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None) -> None:
     """Write rows of Parquet and Arrow."""
     source = documents.sources[index]
     positions = {number: position for position, number in numbered(documents, index) if wanted[position]}

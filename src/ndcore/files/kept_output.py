@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
+from ndcore._types import Bools
 from ndcore.files import columnar
 from ndcore.files.archive_stream import ArchiveStream
 from ndcore.files.archived_pages import Page, examine
@@ -31,7 +31,7 @@ from ndcore.progress import Progress
 _COPY = 1 << 20
 
 
-def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[np.bool_], report: Progress) -> None:
+def write_kept(output: OutputDirectory, documents: Documents, kept: Bools, report: Progress) -> None:
     """Write every input with its kept documents only, in its own format, records untouched.
 
     Parameters
@@ -67,7 +67,7 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: npt.NDArray[
     _copy_companions(output, documents, kept)
 
 
-def _copy_companions(output: OutputDirectory, documents: Documents, kept: npt.NDArray[np.bool_]) -> None:
+def _copy_companions(output: OutputDirectory, documents: Documents, kept: Bools) -> None:
     """Copy the files that describe kept documents to stand beside them again.
 
     The ``state.json`` of a dataset gets another fingerprint where documents were dropped (to ``datasets`` the same
@@ -81,7 +81,7 @@ def _copy_companions(output: OutputDirectory, documents: Documents, kept: npt.ND
         target.write_bytes(data)
 
 
-def _changed_state(data: bytes, folder: Path, kept: npt.NDArray[np.bool_]) -> bytes:
+def _changed_state(data: bytes, folder: Path, kept: Bools) -> bytes:
     """Rewrite the ``state.json`` of a dataset; return it unchanged where its layout is unknown."""
     try:
         state = json.loads(data)
@@ -93,7 +93,7 @@ def _changed_state(data: bytes, folder: Path, kept: npt.NDArray[np.bool_]) -> by
     return to_json(state | {"_data_files": files, "_fingerprint": new}, indent=2) + b"\n"
 
 
-def _write_archive(documents: Documents, index: int, kept: npt.NDArray[np.bool_], target: Path, report: Progress) -> None:
+def _write_archive(documents: Documents, index: int, kept: Bools, target: Path, report: Progress) -> None:
     """Write the kept documents, and all sound records that are not documents, each as it stands in the file.
 
     Where compression does not keep the records of the file apart, each is compressed by itself here.

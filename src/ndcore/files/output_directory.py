@@ -63,9 +63,7 @@ class OutputDirectory:
         self._building.mkdir()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._building is not None:
             if isinstance(error, OSError):
                 name_place(error, self.path, inside=self._building)

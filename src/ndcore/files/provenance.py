@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ndcore._types import AnyArray, Ints
 from ndcore.storage.container import CorruptFile
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -84,10 +84,10 @@ class Places:
             None if date is None else _EPOCH + date * _MICROSECOND,
         )
 
-    def saved(self, files: Sequence[str], counts: NDArray[np.int64]) -> SavedPlaces:
+    def saved(self, files: Sequence[str], counts: Ints) -> SavedPlaces:
         """Return the places for storage; the documents of each file stand together, `counts` of them."""
         n = len(self._lines)
-        arrays: dict[str, NDArray[Any]] = {
+        arrays: dict[str, AnyArray] = {
             "file": np.repeat(np.arange(len(files), dtype=np.uint32), counts), "line": np.array(self._lines, np.int64),
         }
         for name, column in (("offset", self._offsets), ("date", self._dates)):
@@ -113,7 +113,7 @@ class SavedPlaces:
         Header and arrays do not fit together.
     """
 
-    def __init__(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n: int) -> None:
+    def __init__(self, header: Mapping[str, Any], arrays: Mapping[str, AnyArray], n: int) -> None:
         files = header.get("files")
         if not isinstance(files, list) or not all(isinstance(file, str) for file in files):
             raise CorruptFile("places without a list of files")

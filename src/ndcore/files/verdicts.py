@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.clusters.assignments import largest_clusters
 from ndcore.files.document_fields import Ids
 from ndcore.files.json_values import finite
@@ -21,15 +21,15 @@ class Result(Protocol):
     """The part of ``NearDuplicates`` that is needed here."""
 
     @property
-    def labels(self) -> npt.NDArray[np.int64]: ...
+    def labels(self) -> Ints: ...
     @property
-    def classes(self) -> npt.NDArray[Any]: ...
+    def classes(self) -> AnyArray: ...
     @property
-    def resemblance(self) -> npt.NDArray[np.float64]: ...
+    def resemblance(self) -> Floats: ...
     @property
-    def cluster_sizes(self) -> npt.NDArray[np.int64]: ...
+    def cluster_sizes(self) -> Ints: ...
     @property
-    def mask(self) -> npt.NDArray[np.bool_]: ...
+    def mask(self) -> Bools: ...
 
 
 class Cluster(NamedTuple):
@@ -128,7 +128,7 @@ class Verdicts:
         """Count the representatives that stand for other documents."""
         return len(np.unique(self.labels[~self.kept]))
 
-    def _cluster(self, label: int, members: npt.NDArray[np.int64]) -> Cluster:
+    def _cluster(self, label: int, members: Ints) -> Cluster:
         """Describe one cluster."""
         classes = Counter(str(name) for name in self.classes[members])
         lowest = self.resemblance[members]

@@ -10,9 +10,10 @@ from queue import Empty, SimpleQueue
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ndcore import _hamming
+from ndcore._types import UInts
 from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming.ids import RowIds
 from ndcore.hamming.join import hamming_join
@@ -29,8 +30,6 @@ __all__ = ["hamming_pairs"]
 PIECE = 1 << 20  # fingerprints read at a time
 LEAST_KEYS = 1 << 25  # keys of a range that a thread sorts at a time, at least where a table has more
 COUNTED_BITS = 14  # leading bits by which a table is cut into ranges
-
-Fingerprints = NDArray[np.uint64]
 
 
 def hamming_pairs(
@@ -124,20 +123,20 @@ class _Search:
     tables are built from the different fingerprints only.
     """
 
-    def __init__(self, collection: Fingerprints, plan: TablePlan, threads: int | None, report: Progress) -> None:
+    def __init__(self, collection: UInts, plan: TablePlan, threads: int | None, report: Progress) -> None:
         self.collection, self.plan, self.threads, self.report = collection, plan, threads, report
         self.orders = orders(plan)
         self.searcher = _hamming.Orders(plan.bits, plan.max_distance, self.orders)
-        self.different: list[Fingerprints] = []
-        self.repeated: list[Fingerprints] = []
-        self._buffers: SimpleQueue[tuple[Fingerprints, Fingerprints]] = SimpleQueue()  # free buffers
+        self.different: list[UInts] = []
+        self.repeated: list[UInts] = []
+        self._buffers: SimpleQueue[tuple[UInts, UInts]] = SimpleQueue()  # free buffers
 
-    def run(self) -> tuple[Fingerprints, Fingerprints]:
+    def run(self) -> tuple[UInts, UInts]:
         """Search all tables: (pairs of different fingerprints, shape (m, 2), repeated fingerprints)."""
         near = collected(self._pairs(), MAX_PAIRS)
         return near, np.concatenate([np.empty(0, np.uint64), *self.repeated])
 
-    def _pairs(self) -> Iterator[Fingerprints]:
+    def _pairs(self) -> Iterator[UInts]:
         """Yield the pairs of one range after another, and report progress."""
         done, total = 0, len(self.collection) * len(self.plan.tables)
         self.report("pairing", 0, total)
@@ -154,7 +153,7 @@ class _Search:
             done += count
             self.report("pairing", done, total)
 
-    def _pieces(self, table: int) -> Iterator[Fingerprints]:
+    def _pieces(self, table: int) -> Iterator[UInts]:
         """Yield the fingerprints that a table is built from, piece by piece."""
         if table:
             yield from self.different
@@ -181,7 +180,7 @@ class _Search:
             yield _KeyRange(table, begin << shift, (end << shift) - 1, here)
 
     @contextlib.contextmanager
-    def _sorted(self, wanted: _KeyRange) -> Iterator[Fingerprints]:
+    def _sorted(self, wanted: _KeyRange) -> Iterator[UInts]:
         """Gather the keys of a range and sort them by their prefix; keys of the first table by all their bits."""
         keys = scratch = np.empty(0, np.uint64)
         with contextlib.suppress(Empty):
@@ -202,7 +201,7 @@ class _Search:
         yield keys[:count]
         self._buffers.put((keys, scratch))
 
-    def _search_first_table(self, wanted: _KeyRange) -> tuple[Fingerprints, Fingerprints, Fingerprints, int]:
+    def _search_first_table(self, wanted: _KeyRange) -> tuple[UInts, UInts, UInts, int]:
         """Search a range of the first table: (pairs, different fingerprints, repeated fingerprints, number of keys)."""
         with self._sorted(wanted) as keys:
             new = np.concatenate([[True], keys[1:] != keys[:-1]])[:len(keys)]
@@ -210,7 +209,7 @@ class _Search:
             repeated = np.unique(keys[~new])
         return near_pairs(self.searcher, self.plan, 0, different, MAX_PAIRS), different, repeated, wanted.size
 
-    def _search_later_table(self, wanted: _KeyRange) -> tuple[Fingerprints, int]:
+    def _search_later_table(self, wanted: _KeyRange) -> tuple[UInts, int]:
         """Search a range of another table: (pairs, number of keys)."""
         with self._sorted(wanted) as keys:
             return near_pairs(self.searcher, self.plan, wanted.table, keys, MAX_PAIRS), wanted.size

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
+from ndcore._types import AnyArray, UInts
 from ndcore.hamming.plain_tables import RANGES_PER_TABLE, orders, runs_of, sorted_keys
 from ndcore.hamming.row_pairs import near_pairs
 from ndcore.hamming.table_designs import PermutedTable
@@ -42,18 +43,18 @@ class CompressedTable(NamedTuple):
     """
 
     blocks: NDArray[np.uint8]
-    last: NDArray[np.uint64]
+    last: UInts
     first: NDArray[np.uint32]
     lengths: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, keys: NDArray[np.uint64]) -> CompressedTable:
+    def of(cls, keys: UInts) -> CompressedTable:
         """Compress ascending keys."""
         lengths = code_lengths(_hamming.symbol_counts(keys).tolist())
         return cls(*_hamming.encoded(keys, lengths), lengths)
 
     @classmethod
-    def restored(cls, *arrays: NDArray[Any]) -> CompressedTable:
+    def restored(cls, *arrays: AnyArray) -> CompressedTable:
         """Wrap the arrays of a file. ValueError where they do not fit each other.
 
         The blocks are not read: decoding stays inside them, whatever bytes they hold.
@@ -89,7 +90,7 @@ class CompressedTables:
         return CompressedTables, (self.plan, self.tables)
 
     @classmethod
-    def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None) -> CompressedTables:
+    def of(cls, plan: TablePlan, fingerprints: UInts, threads: int | None) -> CompressedTables:
         """Build the tables of ascending fingerprints. O(n · tables); each thread holds an uncompressed table."""
 
         def build(table: PermutedTable) -> CompressedTable:
@@ -98,7 +99,7 @@ class CompressedTables:
         return cls(plan, list(map_pieces(build, plan.tables, threads)))
 
     @classmethod
-    def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> CompressedTables:
+    def restored(cls, plan: TablePlan, arrays: Mapping[str, AnyArray]) -> CompressedTables:
         """Wrap the arrays of a file. ValueError where they do not fit each other."""
         tables = [CompressedTable.restored(*(arrays[f"{name}{t}"] for name in CompressedTable._fields))
                   for t in range(len(plan.tables))]
@@ -116,7 +117,7 @@ class CompressedTables:
         """Bytes of blocks, their keys and positions, and the decoding tables."""
         return sum(array.nbytes for table in self.tables for array in table) + sum(d.nbytes for d in self._decoding)
 
-    def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
+    def fingerprints(self, begin: int, end: int) -> UInts:
         """Decode the ascending fingerprints from one position up to another. Blocks are decoded whole."""
         first = self.tables[0].first
         block = max(0, int(np.searchsorted(first, begin, "right")) - 1)
@@ -145,7 +146,7 @@ class CompressedTables:
         if len(set(map_pieces(checksum, range(len(self.tables)), threads))) > 1:
             raise ValueError("its tables are not of the same fingerprints")
 
-    def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
+    def pairs(self, task: tuple[int, int, int], most: int) -> UInts:
         """Find the pairs of fingerprints of one of `tasks`, as `PlainTables.pairs` does. Decodes its keys."""
         t, low, high = task
         return near_pairs(self.searcher, self.plan, t, self.searcher.keys_between(t, low, high), most)
@@ -160,7 +161,7 @@ class CompressedTables:
                 if above > low:
                     yield t, low, above - 1
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         """Name the arrays that a file holds."""
         return {f"{name}{t}": array for t, table in enumerate(self.tables) for name, array in table._asdict().items()}
 

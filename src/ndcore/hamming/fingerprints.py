@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ndcore import _hamming
+from ndcore._types import Ints, UInts
 from ndcore.checks import is_int
 from ndcore.storage.container import MAGIC
 
@@ -22,7 +23,7 @@ OTHER_FILES = {b"PAR1": "Parquet", b"\x1f\x8b": "a compressed file", b"\x28\xb5\
                MAGIC: "a file of ndcore"}
 
 
-def hamming_distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
+def hamming_distances(a: ArrayLike, b: ArrayLike) -> Ints:
     """Count the bits in which fingerprints differ, element by element.
 
     Parameters
@@ -48,7 +49,7 @@ def hamming_distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
     return np.asarray(_hamming.distances(np.ascontiguousarray(x).ravel(), np.ascontiguousarray(y).ravel())).reshape(x.shape)
 
 
-def as_fingerprints(values: ArrayLike) -> NDArray[np.uint64]:
+def as_fingerprints(values: ArrayLike) -> UInts:
     """Convert values to uint64. TypeError or ValueError where one is not an unsigned 64-bit integer."""
     if np.ma.is_masked(values):
         raise TypeError("fingerprints are masked; leave out those that are")
@@ -71,7 +72,7 @@ def as_fingerprints(values: ArrayLike) -> NDArray[np.uint64]:
     return array.astype(np.uint64, copy=False)
 
 
-def checked_fingerprints(values: ArrayLike, bits: int) -> NDArray[np.uint64]:
+def checked_fingerprints(values: ArrayLike, bits: int) -> UInts:
     """Return fingerprints of `bits` bits in one contiguous dimension, or raise TypeError or ValueError."""
     array = as_fingerprints(values)
     if array.ndim != 1:
@@ -81,7 +82,7 @@ def checked_fingerprints(values: ArrayLike, bits: int) -> NDArray[np.uint64]:
     return np.ascontiguousarray(array)
 
 
-def mapped_fingerprints(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
+def mapped_fingerprints(path: str | os.PathLike[str]) -> UInts:
     """Map the fingerprints of a file into memory.
 
     A file that begins like an array of NumPy, or has the suffix .npy, is one; any other is little-endian uint64 without a
@@ -101,13 +102,13 @@ def mapped_fingerprints(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
     return mapped_raw(file)
 
 
-def mapped_array(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
+def mapped_array(path: str | os.PathLike[str]) -> UInts:
     """Map an array of uint64 saved by NumPy. ValueError for any other file."""
     with Path(path).open("rb") as file:
         if file.read(len(NUMPY)) != NUMPY:
             raise ValueError(f"{os.fspath(path)}: no array of NumPy, which begins with {NUMPY!r}")
     try:
-        array: NDArray[np.uint64] = np.load(path, mmap_mode="r", allow_pickle=False)
+        array: UInts = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"{os.fspath(path)}: no sound array of NumPy: {error}") from error
     if array.ndim != 1 or array.dtype.kind != "u" or array.dtype.itemsize != 8:
@@ -115,7 +116,7 @@ def mapped_array(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
     return array
 
 
-def mapped_raw(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
+def mapped_raw(path: str | os.PathLike[str]) -> UInts:
     """Map a file of little-endian uint64 without a header. ValueError where it ends inside of a fingerprint."""
     size = Path(path).stat().st_size
     if size % 8:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ndcore._types import Ints
+from ndcore._types import AnyArray, Bools, Ints
 from ndcore.storage.packed_ids import PackedStrings, hashes_of
 
 __all__ = ["RowIds", "as_ids"]
@@ -18,7 +18,7 @@ KINDS = {"i": "integers", "u": "integers", "U": "str", "S": "bytes"}
 TAIL = 4096  # unsorted rows at the end that a look-up scans
 
 
-def as_ids(ids: ArrayLike) -> NDArray[Any] | PackedStrings:
+def as_ids(ids: ArrayLike) -> AnyArray | PackedStrings:
     """Convert ids in one dimension to an array of int64 or unsigned integers, or to packed str or bytes.
 
     TypeError for other types, and where types are mixed.
@@ -36,7 +36,7 @@ def as_ids(ids: ArrayLike) -> NDArray[Any] | PackedStrings:
     return _listed(given)
 
 
-def _listed(given: Sequence[Any]) -> NDArray[Any] | PackedStrings:
+def _listed(given: Sequence[Any]) -> AnyArray | PackedStrings:
     """Convert a list of ids. NumPy would make floats of [1, 2^63], and str of ["a", 1]."""
     kind = next((kind for kind in (str, bytes) if len(given) and isinstance(given[0], kind)), (int, np.integer))
     for id in given:
@@ -56,7 +56,7 @@ def _listed(given: Sequence[Any]) -> NDArray[Any] | PackedStrings:
     return np.array(given, np.int64 if high < 1 << 63 else np.uint64)
 
 
-def _kind(ids: NDArray[Any] | PackedStrings) -> str:
+def _kind(ids: AnyArray | PackedStrings) -> str:
     """Name the kind of ids, for messages."""
     return KINDS[ids.kind if isinstance(ids, PackedStrings) else ids.dtype.kind]
 
@@ -71,19 +71,19 @@ class RowIds:
         self.counted = counted  # ids are assigned by counting
         self.count = 0  # rows
         self._next = 0  # the next id to assign
-        self._ids: NDArray[Any] | PackedStrings | None = None  # with spare room at the end; None: row i has id i
+        self._ids: AnyArray | PackedStrings | None = None  # with spare room at the end; None: row i has id i
         self._order = np.empty(0, np.int64)  # the first rows, by ascending id or by the hashes of strings
         self._hashes = np.empty(0, np.int64)  # hashes of these rows, ascending
 
     @classmethod
-    def of(cls, ids: NDArray[Any] | PackedStrings | None, count: int, following: int | None) -> RowIds:
+    def of(cls, ids: AnyArray | PackedStrings | None, count: int, following: int | None) -> RowIds:
         """Wrap the ids of `count` rows; None: 0, 1, …. `following` is the next id where ids are counted."""
         row_ids = cls(following is not None)
         row_ids._ids, row_ids.count, row_ids._next = ids, count, following or 0
         return row_ids
 
     @classmethod
-    def restored(cls, ids: NDArray[Any] | PackedStrings | None, count: int, following: int | None) -> RowIds:
+    def restored(cls, ids: AnyArray | PackedStrings | None, count: int, following: int | None) -> RowIds:
         """Wrap the ids of a file. ValueError where they do not fit each other."""
         if ids is not None and not isinstance(ids, PackedStrings) and (ids.dtype.kind not in "iu" or ids.shape != (count,)):
             raise ValueError(f"it has {count} fingerprints and ids of {ids.dtype} {ids.shape}")
@@ -102,7 +102,7 @@ class RowIds:
         return KINDS["i"] if self._ids is None else _kind(self._ids)
 
     @property
-    def stored(self) -> NDArray[Any] | PackedStrings | None:
+    def stored(self) -> AnyArray | PackedStrings | None:
         """Ids of all rows, without spare room; None where they are 0, 1, …"""
         if self._ids is None:
             return None
@@ -113,7 +113,7 @@ class RowIds:
         """The next id where ids are counted; else None."""
         return self._next if self.counted else None
 
-    def __getitem__(self, rows: Any) -> NDArray[Any]:
+    def __getitem__(self, rows: Any) -> AnyArray:
         if self._ids is None or isinstance(self._ids, PackedStrings):
             return np.asarray(rows) if self._ids is None else self._ids[rows]
         return np.asarray(self._ids[:self.count][rows])
@@ -123,7 +123,7 @@ class RowIds:
 
         TypeError or ValueError where the given ids are not n, or are of another kind.
         """
-        given: NDArray[Any] | PackedStrings | None
+        given: AnyArray | PackedStrings | None
         if ids is None:
             if not self.counted:
                 raise TypeError(f"ids are needed: this index has ids, {self.kind}")
@@ -135,7 +135,7 @@ class RowIds:
         row_ids._order, row_ids._hashes = self._order, self._hashes
         return row_ids
 
-    def _checked(self, given: NDArray[Any] | PackedStrings, n: int) -> NDArray[Any] | PackedStrings:
+    def _checked(self, given: AnyArray | PackedStrings, n: int) -> AnyArray | PackedStrings:
         """Check the ids given for n more rows."""
         if len(given) != n:
             raise ValueError(f"{len(given)} ids for {n} fingerprints; give one for each")
@@ -145,7 +145,7 @@ class RowIds:
             raise TypeError(f"this index has {self.kind} as ids, got {_kind(given)}")
         return given
 
-    def _with(self, given: NDArray[Any] | PackedStrings) -> NDArray[Any] | PackedStrings:
+    def _with(self, given: AnyArray | PackedStrings) -> AnyArray | PackedStrings:
         """Append the given ids, in the spare room of the array where it is large enough."""
         if self._ids is None or not self.count:
             return given if isinstance(given, PackedStrings) else given.copy()
@@ -167,7 +167,7 @@ class RowIds:
         ids = self._ids.take(rows) if isinstance(self._ids, PackedStrings) else self[rows].copy()
         return RowIds.of(ids, len(rows), self.following)
 
-    def rows_of(self, ids: ArrayLike, removed: NDArray[np.bool_] | None) -> Ints:
+    def rows_of(self, ids: ArrayLike, removed: Bools | None) -> Ints:
         """Find the rows that have these ids, without removed ones. KeyError names the first id that has none."""
         asked = as_ids(ids)
         if self.count and len(asked) and _kind(asked) != self.kind:
@@ -189,7 +189,7 @@ class RowIds:
             raise KeyError(f"no fingerprint has the id {asked[~there][0].item()!r}")
         return rows
 
-    def _rows_of_strings(self, asked: PackedStrings, removed: NDArray[np.bool_] | None) -> Ints:
+    def _rows_of_strings(self, asked: PackedStrings, removed: Bools | None) -> Ints:
         """Find rows by ids that are strings: by their hashes, then by comparison."""
         names = list(dict.fromkeys(asked.encoded()))
         stored = self._ids if isinstance(self._ids, PackedStrings) and self.count else PackedStrings.of([], asked.text)
@@ -212,7 +212,7 @@ class RowIds:
             rows += found
         return np.array(rows, np.int64)
 
-    def _found(self, wanted: NDArray[Any]) -> Ints:
+    def _found(self, wanted: AnyArray) -> Ints:
         """Find the rows whose ids are these integers, given in the dtype of the ids."""
         if self._ids is None or isinstance(self._ids, PackedStrings):
             return wanted[(wanted >= 0) & (wanted < self.count)]
@@ -226,7 +226,7 @@ class RowIds:
                                tail[np.isin(array[tail], wanted)]]).astype(np.int64)
 
 
-def _common_dtype(stored: NDArray[Any], given: NDArray[Any]) -> np.dtype[Any]:
+def _common_dtype(stored: AnyArray, given: AnyArray) -> np.dtype[Any]:
     """Choose a dtype that holds both; TypeError where it would need both negative numbers and numbers above 2^63."""
     dtype = np.promote_types(stored.dtype, given.dtype)
     if dtype.kind != "f":

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import operator
 import os
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ndcore import _hamming
-from ndcore._types import AnyPath, Ints
+from ndcore._types import AnyArray, AnyPath, Bools, Ints, UInts
 from ndcore.hamming.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.hamming.ids import RowIds
 from ndcore.hamming.index_file import StoredIndex, read_index, write_index
@@ -101,7 +101,7 @@ class HammingIndex:
         self._levels: list[SortedTables] = []  # largest first, see `levels`
         self._buffer = np.empty(BUFFER, np.uint64)
         self._buffered = 0  # fingerprints in the buffer: the last rows, in their order
-        self._removed: NDArray[np.bool_] | None = None  # by row
+        self._removed: Bools | None = None  # by row
         self._unverified: str | None = None  # path of the file, until its tables are known to be sound
         self.add(fingerprints, ids, threads)
 
@@ -133,7 +133,7 @@ class HammingIndex:
 
     # ---- queries
 
-    def query(self, fingerprint: int) -> tuple[NDArray[Any], Ints]:
+    def query(self, fingerprint: int) -> tuple[AnyArray, Ints]:
         """Find all fingerprints within max_distance bits of one fingerprint.
 
         Parameters
@@ -198,7 +198,7 @@ class HammingIndex:
         found = joined(map_pieces(lambda at: self._matched(queries[at:at + QUERIES_AT_ONCE], at), starts, threads))
         return frozen(Matches(found.query, self._ids[found.row], found.distance))
 
-    def _matched(self, queries: NDArray[np.uint64], first: int) -> Found:
+    def _matched(self, queries: UInts, first: int) -> Found:
         """Find the matches of some queries, sorted. `first` is the position of the first query."""
         parts: list[tuple[Ints, ...]] = [level.many(queries) for level in self._levels]
         if self._buffered:
@@ -272,13 +272,13 @@ class HammingIndex:
         self._buffer[self._buffered:self._buffered + len(values)] = values
         self._buffered, self._ids, self._removed = self._buffered + len(values), more, removed
 
-    def _removed_of(self, rows: int) -> NDArray[np.bool_] | None:
+    def _removed_of(self, rows: int) -> Bools | None:
         """Return the mask of removed rows, at least `rows` long. Spare room may follow."""
         if self._removed is None or len(self._removed) >= rows:
             return self._removed
         return np.append(self._removed, np.zeros(rows, np.bool_))
 
-    def _merge(self, values: NDArray[np.uint64], ids: RowIds, threads: int | None, everything: bool = False) -> None:
+    def _merge(self, values: UInts, ids: RowIds, threads: int | None, everything: bool = False) -> None:
         """Merge the buffer, these values (the last rows of `ids`) and all small levels into a new level.
 
         This is the log-structured merge of the module `levels`. Removed rows are dropped on the way. The index is assigned

@@ -8,9 +8,8 @@ import os
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import AnyPath, Arrays
+from ndcore._types import AnyArray, AnyPath, Arrays, UInts
 from ndcore.hamming.ids import RowIds
 from ndcore.hamming.results import Matches
 from ndcore.hamming.sorted_tables import Found, SortedTables
@@ -52,7 +51,7 @@ class StoredIndex(NamedTuple):
 
 def write_index(path: AnyPath, stored: StoredIndex) -> None:
     """Write an index to one checksummed file, atomically."""
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, AnyArray] = {}
     plan, tables = stored.plan, None
     if stored.tables is not None:
         arrays.update(stored.tables.arrays())
@@ -92,7 +91,7 @@ def _stored_index(header: dict[str, Any], arrays: Arrays, place: str) -> StoredI
     following = None if header["following"] is None else operator.index(header["following"])
     bits, max_distance = checked_search(header["bits"], header["max_distance"], "auto")
     compress = bool(header["compress"])
-    ids: NDArray[Any] | PackedStrings | None = arrays.get("ids")
+    ids: AnyArray | PackedStrings | None = arrays.get("ids")
     if "id_bytes" in arrays:
         ids = PackedStrings.restored(bool(header["str"]), arrays["id_bytes"], arrays["id_ends"], count, place)
     row_ids = RowIds.restored(ids, count, following)
@@ -117,7 +116,7 @@ class SavedFingerprints:
         """Return the number of different fingerprints."""
         return self._tables.keys.count if self._tables else 0
 
-    def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
+    def fingerprints(self, begin: int, end: int) -> UInts:
         """Read the fingerprints from one position up to another."""
         found = self._tables.keys.fingerprints(begin, end) if self._tables else np.empty(0, np.uint64)
         if int(found.max(initial=0)) >> self.bits:

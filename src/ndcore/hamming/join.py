@@ -8,8 +8,9 @@ import os
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ndcore._types import UInts
 from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming.index_file import SavedFingerprints
 from ndcore.hamming.results import Matches
@@ -120,13 +121,13 @@ def hamming_join(
 class _FingerprintArray:
     """An array of fingerprints whose ids are their positions; the same methods as `SavedFingerprints`."""
 
-    def __init__(self, array: NDArray[np.uint64]) -> None:
+    def __init__(self, array: UInts) -> None:
         self.array = array
 
     def __len__(self) -> int:
         return len(self.array)
 
-    def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
+    def fingerprints(self, begin: int, end: int) -> UInts:
         """Read the fingerprints from one position up to another."""
         return np.asarray(self.array[begin:end])
 

@@ -25,9 +25,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import Ints
+from ndcore._types import Ints, UInts
 from ndcore.hamming.sorted_tables import SortedTables
 
 __all__ = ["BUFFER", "take_small_levels"]
@@ -37,8 +36,8 @@ GROWTH = 8  # the least ratio of the sizes of neighbouring levels
 
 
 def take_small_levels(
-    levels: Sequence[SortedTables], values: NDArray[np.uint64], rows: Ints, everything: bool = False,
-) -> tuple[list[SortedTables], NDArray[np.uint64], Ints]:
+    levels: Sequence[SortedTables], values: UInts, rows: Ints, everything: bool = False,
+) -> tuple[list[SortedTables], UInts, Ints]:
     """Take the levels that must be merged with new fingerprints: those too small to stay, or everything.
 
     Returns the levels that stay, then the fingerprints and rows to sort into a new level.

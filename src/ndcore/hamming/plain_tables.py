@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import _hamming
+from ndcore._types import AnyArray, UInts
 from ndcore.hamming.row_pairs import near_pairs
 from ndcore.hamming.table_designs import PermutedTable
 from ndcore.hamming.table_plan import PRESENCE_ROOM, TablePlan, directory_bits, presence_bits
@@ -41,8 +42,7 @@ class PlainTables:
     """
 
     def __init__(
-        self, plan: TablePlan, keys: list[NDArray[np.uint64]], directories: list[NDArray[np.uint32]],
-        presence: list[NDArray[np.uint8]],
+        self, plan: TablePlan, keys: list[UInts], directories: list[NDArray[np.uint32]], presence: list[NDArray[np.uint8]]
     ) -> None:
         self.plan, self.keys, self.directories, self.presence = plan, keys, directories, presence
         self.searcher = _hamming.Searcher(plan.bits, plan.max_distance, orders(plan),
@@ -52,15 +52,14 @@ class PlainTables:
         return PlainTables, (self.plan, self.keys, self.directories, self.presence)
 
     @classmethod
-    def of(cls, plan: TablePlan, fingerprints: NDArray[np.uint64], threads: int | None,
-           room: int = PRESENCE_ROOM) -> PlainTables:
+    def of(cls, plan: TablePlan, fingerprints: UInts, threads: int | None, room: int = PRESENCE_ROOM) -> PlainTables:
         """Build the tables of ascending fingerprints. O(n · tables), on several threads.
 
         Presence takes about 2^room bits per fingerprint.
         """
         log2_count = float(np.log2(len(fingerprints)))
 
-        def build(table: PermutedTable) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8]]:
+        def build(table: PermutedTable) -> tuple[UInts, NDArray[np.uint32], NDArray[np.uint8]]:
             free = plan.bits - table.prefix
             keys = fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints, free)
             known = presence_bits(table.prefix, log2_count, room)
@@ -70,7 +69,7 @@ class PlainTables:
         return cls(plan, *map(list, zip(*map_pieces(build, plan.tables, threads), strict=True)))
 
     @classmethod
-    def restored(cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]]) -> PlainTables:
+    def restored(cls, plan: TablePlan, arrays: Mapping[str, AnyArray]) -> PlainTables:
         """Wrap the arrays of a file without reading them. ValueError where their shapes do not fit each other."""
         keys = [arrays[f"keys{t}"] for t in range(len(plan.tables))]
         directories = [arrays[f"directory{t}"] for t in range(len(plan.tables))]
@@ -92,10 +91,10 @@ class PlainTables:
     @property
     def nbytes(self) -> int:
         """Bytes of keys, directories and presence."""
-        arrays: Iterable[NDArray[Any]] = (*self.keys, *self.directories, *self.presence)
+        arrays: Iterable[AnyArray] = (*self.keys, *self.directories, *self.presence)
         return sum(array.nbytes for array in arrays)
 
-    def fingerprints(self, begin: int, end: int) -> NDArray[np.uint64]:
+    def fingerprints(self, begin: int, end: int) -> UInts:
         """Return the ascending fingerprints from one position up to another."""
         return self.keys[0][begin:end]
 
@@ -121,7 +120,7 @@ class PlainTables:
         if len(set(map_pieces(checksum, range(len(self.keys)), threads))) > 1:
             raise ValueError("its tables are not of the same fingerprints")
 
-    def pairs(self, task: tuple[int, int, int], most: int) -> NDArray[np.uint64]:
+    def pairs(self, task: tuple[int, int, int], most: int) -> UInts:
         """Find the pairs of fingerprints of one of `tasks`; uint64 (m, 2). The search ends after more than `most`."""
         t, begin, end = task
         return near_pairs(self.searcher, self.plan, t, self.keys[t][begin:end], most)
@@ -134,15 +133,15 @@ class PlainTables:
                 if end > begin:
                     yield t, begin, end
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         """Name the arrays that a file holds."""
-        named: dict[str, NDArray[Any]] = {}
+        named: dict[str, AnyArray] = {}
         for t, (keys, directory) in enumerate(zip(self.keys, self.directories, strict=True)):
             named[f"keys{t}"], named[f"directory{t}"] = keys, directory
         return named | {f"presence{t}": bits for t, bits in enumerate(self.presence) if len(bits)}
 
 
-def sorted_keys(table: PermutedTable, fingerprints: NDArray[np.uint64], free: int = 0) -> NDArray[np.uint64]:
+def sorted_keys(table: PermutedTable, fingerprints: UInts, free: int = 0) -> UInts:
     """Permute and sort fingerprints. The lowest `free` bits of the keys may be in any order."""
     keys = _hamming.permuted(runs_of(table), fingerprints)
     _hamming.sort(keys, free)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
-from ndcore._types import Ints
+from ndcore._types import AnyArray, Ints
 from ndcore.readonly import rebuilt
 
 __all__ = ["MAX_PAIRS", "Matches", "Pairs"]
@@ -28,7 +26,7 @@ class Matches(NamedTuple):
     """
 
     query: Ints
-    id: NDArray[Any]
+    id: AnyArray
     distance: Ints
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -46,8 +44,8 @@ class Pairs(NamedTuple):
         Differing bits.
     """
 
-    a: NDArray[Any]
-    b: NDArray[Any]
+    a: AnyArray
+    b: AnyArray
     distance: Ints
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore import _hamming
-from ndcore._types import Ints
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.hamming.table_plan import TablePlan
 
 __all__ = ["collected", "near_pairs", "ranges", "row_pairs"]
@@ -20,9 +18,7 @@ SAMPLED = 1024  # keys of a large run whose neighbours are counted
 LOG_ODDS = 65 * math.log(2)  # ln(2 / p) at p = 2^-64, the probability that an acceptable number of pairs is refused
 
 
-def near_pairs(
-    searcher: _hamming.Orders, plan: TablePlan, t: int, keys: NDArray[np.uint64], most: int,
-) -> NDArray[np.uint64]:
+def near_pairs(searcher: _hamming.Orders, plan: TablePlan, t: int, keys: UInts, most: int) -> UInts:
     """Find the pairs among some keys of table t, without those that an earlier table finds; uint64 (m, 2).
 
     The search ends once there are more than `most`. All keys with the same prefix are compared with each other, which takes
@@ -53,7 +49,7 @@ def too_many(most: int, where: str = "") -> ValueError:
                       "smaller max_distance, or ask query_many for some of them")
 
 
-def _large_runs(keys: NDArray[np.uint64], free: int) -> Iterator[NDArray[np.uint64]]:
+def _large_runs(keys: UInts, free: int) -> Iterator[UInts]:
     """Yield the runs of LARGE_RUN or more keys that agree in all but their lowest `free` bits."""
     if len(keys) < LARGE_RUN:
         return
@@ -68,7 +64,7 @@ def _large_runs(keys: NDArray[np.uint64], free: int) -> Iterator[NDArray[np.uint
             yield keys[begin:end]
 
 
-def collected(parts: Iterable[NDArray[np.uint64]], most: int) -> NDArray[np.uint64]:
+def collected(parts: Iterable[UInts], most: int) -> UInts:
     """Concatenate pairs of different fingerprints, uint64 (m, 2). ValueError as soon as there are more than `most`."""
     listed, count = [np.empty((0, 2), np.uint64)], 0
     for part in parts:
@@ -79,9 +75,7 @@ def collected(parts: Iterable[NDArray[np.uint64]], most: int) -> NDArray[np.uint
     return np.concatenate(listed)
 
 
-def row_pairs(
-    rows: NDArray[Any], starts: Ints | None, x: Ints, y: Ints, distance: Ints, most: int,
-) -> tuple[Ints, Ints, Ints]:
+def row_pairs(rows: AnyArray, starts: Ints | None, x: Ints, y: Ints, distance: Ints, most: int) -> tuple[Ints, Ints, Ints]:
     """List (a, b, distance) of all pairs of rows with fingerprints x[i] and y[i], or with the same one; a < b, ascending.
 
     Parameters
@@ -118,7 +112,7 @@ def row_pairs(
     return first[order], second[order], distances[order]
 
 
-def _products(rows: NDArray[Any], starts: Ints, x: Ints, y: Ints) -> tuple[Ints, Ints]:
+def _products(rows: AnyArray, starts: Ints, x: Ints, y: Ints) -> tuple[Ints, Ints]:
     """Pair every row of fingerprint x[i] with every row of y[i]."""
     width = starts[y + 1] - starts[y]
     counts = (starts[x + 1] - starts[x]) * width

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore import _hamming
 from ndcore._pairs import sort_entries
-from ndcore._types import Ints
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.hamming.compressed_tables import CompressedTables
 from ndcore.hamming.plain_tables import PlainTables
 from ndcore.hamming.row_pairs import collected, ranges, row_pairs
@@ -66,13 +65,13 @@ class SortedTables:
         The sorted tables of the different fingerprints.
     """
 
-    def __init__(self, plan: TablePlan, rows: NDArray[Any], starts: Ints | None, keys: PlainTables | CompressedTables,
+    def __init__(self, plan: TablePlan, rows: AnyArray, starts: Ints | None, keys: PlainTables | CompressedTables,
                  place: str | None = None) -> None:
         self.plan, self.rows, self.starts, self.keys = plan, rows, starts, keys
         self._place = place  # the file of rows and keys, which may be unsound; None: sorted here
 
     @classmethod
-    def of(cls, values: NDArray[np.uint64], rows: NDArray[Any], plan: TablePlan, threads: int | None,
+    def of(cls, values: UInts, rows: AnyArray, plan: TablePlan, threads: int | None,
            compress: bool = False, room: int = PRESENCE_ROOM) -> SortedTables:
         """Sort fingerprints. O(n · tables), on several threads. `room` is as in `PlainTables.of`."""
         entries = np.empty((len(values), 2), np.uint64)
@@ -91,7 +90,7 @@ class SortedTables:
 
     @classmethod
     def restored(
-        cls, plan: TablePlan, arrays: Mapping[str, NDArray[Any]], rows: int, compress: bool, place: str,
+        cls, plan: TablePlan, arrays: Mapping[str, AnyArray], rows: int, compress: bool, place: str,
     ) -> SortedTables:
         """Wrap the arrays of a file, named by `place`. ValueError where their shapes do not fit; `check` reads them."""
         keys = (CompressedTables if compress else PlainTables).restored(plan, arrays)
@@ -120,7 +119,7 @@ class SortedTables:
         if (self.rows[1:] <= self.rows[:-1])[repeated[1:]].any():
             raise ValueError("the rows of a fingerprint do not ascend")
 
-    def _among(self, positions: NDArray[Any], n: int, what: str) -> NDArray[np.int64]:
+    def _among(self, positions: AnyArray, n: int, what: str) -> Ints:
         """Convert positions to int64. CorruptFile where one is not among n, as in an unverified file."""
         if self._place is not None and len(positions) and (int(positions.min()) < 0 or int(positions.max()) >= n):
             raise CorruptFile(f"{self._place}: a {what} is not one of {n}: open it with verify=True to see what is wrong")
@@ -136,7 +135,7 @@ class SortedTables:
         """Bytes of the tables, without rows and starts."""
         return self.keys.nbytes
 
-    def values(self) -> NDArray[np.uint64]:
+    def values(self) -> UInts:
         """Return the fingerprint of each of `rows`; uint64 (count,)."""
         fingerprints = self.keys.fingerprints(0, self.keys.count)
         return fingerprints if self.starts is None else np.repeat(fingerprints, np.diff(self.starts))
@@ -153,7 +152,7 @@ class SortedTables:
         rank = np.array(ranks, np.int64)
         return self.expanded(rank, rank, np.array(distances, np.int64))[1:]
 
-    def many(self, queries: NDArray[np.uint64]) -> Found:
+    def many(self, queries: UInts) -> Found:
         """Find all matches of several queries."""
         matches = self.keys.searcher.probe(queries)
         return self.expanded(*(matches[name].astype(np.int64) for name in ("query", "rank", "distance")))
@@ -178,9 +177,9 @@ class SortedTables:
         x, y = self.keys.searcher.ranks(a), self.keys.searcher.ranks(b)
         return row_pairs(self.rows, self.starts, x, y, _hamming.distances(a, b), most)
 
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
+    def arrays(self) -> Mapping[str, AnyArray]:
         """Name the arrays that a file holds."""
-        named: dict[str, NDArray[Any]] = {"rows": self.rows}
+        named: dict[str, AnyArray] = {"rows": self.rows}
         if self.starts is not None:
             named["starts"] = self.starts
         return named | self.keys.arrays()

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ndcore._types import Ints
 
 __all__ = ["Bar", "chart", "resemblance_bars", "size_bars", "stacked"]
 
@@ -27,7 +28,7 @@ class Bar(NamedTuple):
     number: int
 
 
-def size_bars(sizes: NDArray[np.int64]) -> list[Bar]:
+def size_bars(sizes: Ints) -> list[Bar]:
     """Count sizes of clusters, all at least 2, in intervals that double: 2, 3 to 4, 5 to 8, …, each up to a power of 2."""
     if not len(sizes):
         return []
@@ -46,7 +47,7 @@ def _short(number: int) -> str:
     return str(number)
 
 
-def resemblance_bars(counts: NDArray[np.int64], threshold: float) -> list[Bar]:
+def resemblance_bars(counts: Ints, threshold: float) -> list[Bar]:
     """Return the bars of resemblances counted in 100ths, or in 50ths if there would be more than 50 bars.
 
     They begin with the lowest resemblance, or at the threshold.

@@ -325,9 +325,7 @@ def choose_clusters(
     ))
 
 
-def _ordered(
-    label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], resemblance: Floats
-) -> _Chosen:
+def _ordered(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], resemblance: Floats) -> _Chosen:
     """Sort the members of a cluster, the least similar first; at the same resemblance, the weakest class first."""
     verdicts = classes(members)
     strength = np.select([verdicts == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
@@ -337,8 +335,7 @@ def _ordered(
 
 
 def _nearest(
-    labels: Ints, resemblance: Floats, dropped: Ints, threshold: float,
-    viewed: dict[int, int], limit: int,
+    labels: Ints, resemblance: Floats, dropped: Ints, threshold: float, viewed: dict[int, int], limit: int
 ) -> list[int]:
     """Return positions of members at or just above the threshold, nearest first, one of a cluster, not viewed already."""
     passed = resemblance[dropped] >= threshold  # False for nan

@@ -185,8 +185,7 @@ def _charts(report: Report) -> str:
 
 
 def _chart(
-    name: str, title: str, what: str, counted: str, bars: Sequence[Bar], mark: tuple[float, str] | None, end: str,
-    note: str,
+    name: str, title: str, what: str, counted: str, bars: Sequence[Bar], mark: tuple[float, str] | None, end: str, note: str
 ) -> str:
     """Render a histogram with its numbers in a table."""
     lines = "".join(f'<tr><td>{bar.label}</td><td class="number">{bar.number:,}</td></tr>' for bar in bars if bar.number)

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._minhash import Bottoms
+from ndcore._types import Bools
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import bottom_sizes
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
@@ -70,7 +70,7 @@ class BottomSketcher(Sketcher):
     def _sink(self, n: int) -> Any:
         return Bottoms(n, self.size, self.bits, self.seed)
 
-    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
         counts = end_to_end([piece.sink.counts for piece in done])
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])

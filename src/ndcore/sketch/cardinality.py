@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ndcore._types import AnyArray, Bools, Floats, Ints, UInts
 from ndcore.recipe import Recipe
 
 __all__ = ["bottom_sizes", "fast_sizes", "sample_sizes", "signature_sizes", "sizes_of_rows"]
 
 
-def signature_sizes(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
+def signature_sizes(values: AnyArray, valid: Bools) -> Floats:
     """Estimate numbers of distinct shingles from signatures. Relative error about 1 / √k for k minima.
 
     Of n uniform numbers with minimum u, −log(1 − u) is exponential with rate n. The rate of k such exponentials is estimated
@@ -26,16 +24,14 @@ def signature_sizes(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[n
     return np.where(valid, sizes, 0.0)
 
 
-def sizes_of_rows(values: NDArray[Any], valid: NDArray[np.bool_], recipe: Recipe) -> NDArray[np.float64]:
+def sizes_of_rows(values: AnyArray, valid: Bools, recipe: Recipe) -> Floats:
     """Estimate as `signature_sizes` does; nan for method="fast", whose rows do not tell how many rounds filled them."""
     if recipe["method"] == "fast":
         return np.where(valid, np.nan, 0.0)
     return signature_sizes(values, valid)
 
 
-def fast_sizes(
-    values: NDArray[Any], counted: NDArray[np.int64], valid: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def fast_sizes(values: AnyArray, counted: Ints, valid: Bools) -> Floats:
     """Estimate numbers of distinct shingles from fast sketches; exact where they were counted (0: not counted).
 
     Where one round fills all t coordinates, the value of a coordinate is the first point of a Poisson process with rate
@@ -57,9 +53,7 @@ def fast_sizes(
     return sizes
 
 
-def bottom_sizes(
-    values: NDArray[np.uint64], offsets: NDArray[np.int64], size: int, bits: int = 64
-) -> NDArray[np.float64]:
+def bottom_sizes(values: UInts, offsets: Ints, size: int, bits: int = 64) -> Floats:
     """Estimate numbers of distinct shingles: exact where a sketch is not full, else max(s, (s − 1)·2^bits / (largest + 1)).
 
     (s − 1)·2^bits / (largest + 1) is unbiased. The lower bound s, the number of members, adds a bias where sets have few
@@ -73,9 +67,7 @@ def bottom_sizes(
     return sizes
 
 
-def sample_sizes(
-    values: NDArray[np.uint64], offsets: NDArray[np.int64], recipe: Recipe, moduli: NDArray[np.uint64] | None = None
-) -> NDArray[np.float64]:
+def sample_sizes(values: UInts, offsets: Ints, recipe: Recipe, moduli: UInts | None = None) -> Floats:
     """Estimate numbers of distinct shingles from bottom or mod sketches of valid documents; `moduli` of adaptive ones.
 
     A set has on average m times as many elements as multiples of m among their permuted values; at least 1.

@@ -7,9 +7,8 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import Floats
+from ndcore._types import Bools, Floats, Ints
 from ndcore.readonly import Frozen
 from ndcore.stats.binomial import checked_interval, interval
 from ndcore.stats.hypergeometric import finite_intervals
@@ -42,15 +41,15 @@ class Comparison(Frozen):
     signatures : bool
     """
 
-    common: NDArray[np.int64]
-    total: NDArray[np.int64]
-    in_a: NDArray[np.int64]
+    common: Ints
+    total: Ints
+    in_a: Ints
     size_a: Floats
     size_b: Floats
-    known_a: NDArray[np.bool_]
-    known_b: NDArray[np.bool_]
-    whole: NDArray[np.bool_]
-    valid: NDArray[np.bool_]
+    known_a: Bools
+    known_b: Bools
+    whole: Bools
+    valid: Bools
     signatures: bool
 
     @property
@@ -164,9 +163,7 @@ class Comparison(Frozen):
         return np.clip(lower, 0.0, 1.0), np.minimum(1.0, upper)
 
 
-def _ratio_error(
-    r: Floats, weight: Floats, known_a: NDArray[np.bool_], known_b: NDArray[np.bool_]
-) -> tuple[Floats, Floats]:
+def _ratio_error(r: Floats, weight: Floats, known_a: Bools, known_b: Bools) -> tuple[Floats, Floats]:
     """Compute √k times the standard error of log(|B| / |A|) from k minima, and its correlation with the resemblance.
 
     The sums of the exponential minima of A and B have relative variance 1/k and correlation r. The sum of A has covariance
@@ -186,20 +183,18 @@ def _combined(first: Floats, second: Floats, correlation: Floats) -> Floats:
     return np.sqrt(np.maximum(0.0, first**2 + second**2 + 2.0 * correlation * first * second))
 
 
-def _size_error(size: Floats, known: NDArray[np.bool_], total: NDArray[np.int64]) -> Floats:
+def _size_error(size: Floats, known: Bools, total: Ints) -> Floats:
     """Compute one standard error, at least one element, of a size estimated from `total` members; 0 where it is known."""
     unseen = np.maximum(1.0, size - total + 1.0)
     return np.where(known, 0.0, np.maximum(1.0, np.sqrt(size * unseen / np.maximum(1, total - 2))))
 
 
-def _ratio(numerator: NDArray[np.int64], denominator: NDArray[np.int64]) -> Floats:
+def _ratio(numerator: Ints, denominator: Ints) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(denominator > 0, np.float64(numerator) / np.float64(denominator), np.nan)
 
 
-def _binomial(
-    successes: NDArray[np.int64], trials: NDArray[np.int64], confidence: float, method: Method
-) -> tuple[Floats, Floats]:
+def _binomial(successes: Ints, trials: Ints, confidence: float, method: Method) -> tuple[Floats, Floats]:
     """Compute the binomial interval of each different outcome once."""
     outcomes, which = np.unique(np.stack([successes.ravel(), trials.ravel()], axis=1), axis=0, return_inverse=True)
     ends = np.array([interval(x, n, confidence, method) for x, n in outcomes.tolist()]).reshape(-1, 2)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore import _feature
+from ndcore._types import UInts
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
 __all__ = ["features"]
 
 
-def features(sk: Sketches, groups: int = 6, group_size: int = 14) -> NDArray[np.uint64]:
+def features(sk: Sketches, groups: int = 6, group_size: int = 14) -> UInts:
     """Compute features of signatures: fingerprints of groups of consecutive minima, the keys of LSH bands.
 
     Parameters

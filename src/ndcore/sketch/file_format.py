@@ -15,10 +15,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._greedy import first_wrong
-from ndcore._types import Arrays
+from ndcore._types import AnyArray, Arrays, Ints, UInts
 from ndcore.recipe import Recipe
 from ndcore.storage.packed_ids import pack_ids, unpack_ids
 
@@ -53,7 +52,7 @@ def refuse_unnamed(what: str, name: object) -> None:
         raise ValueError(f"what was made by an unnamed callable cannot be saved; use a function of a module as {what}")
 
 
-def pack_arrays(recipe: Recipe, fields: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+def pack_arrays(recipe: Recipe, fields: Mapping[str, Any]) -> dict[str, AnyArray]:
     """Pack the fields of Sketches that are not None into the arrays of a file."""
     arrays = {name: fields[name] for name in (*REQUIRED, *OPTIONAL) if fields[name] is not None}
     arrays["values"] = _pack_values(recipe, arrays["values"])
@@ -103,8 +102,7 @@ def _check_arrays(recipe: Recipe, arrays: Arrays) -> None:
         raise ValueError("a document has no number of shingles")
 
 
-def check_values(recipe: Recipe, values: NDArray[Any], offsets: NDArray[np.int64] | None, moduli: NDArray[np.uint64] | None
-                 ) -> None:
+def check_values(recipe: Recipe, values: AnyArray, offsets: Ints | None, moduli: UInts | None) -> None:
     """Raise ValueError where the values of a sample do not ascend, or one is not a multiple of its modulus. O(values)."""
     if offsets is None:
         return
@@ -133,7 +131,7 @@ def _check_parameters(recipe: Recipe) -> None:
         raise ValueError(f"the recipe's method is {recipe['method']!r}")
 
 
-def _check_samples(kind: str, values: NDArray[Any], offsets: NDArray[Any] | None, size: int | None) -> None:
+def _check_samples(kind: str, values: AnyArray, offsets: AnyArray | None, size: int | None) -> None:
     if offsets is None or offsets.dtype != np.int64 or offsets.ndim != 1 or len(offsets) == 0:
         raise ValueError(f"a {kind} sketch needs int64 offsets")
     if values.dtype != np.uint64 or values.ndim != 1:
@@ -156,14 +154,14 @@ def _check_moduli(recipe: Recipe, arrays: Arrays) -> None:
         raise ValueError(f"the recipe's modulus is {modulus!r}")
 
 
-def _pack_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
+def _pack_values(recipe: Recipe, values: AnyArray) -> AnyArray:
     """Cut the values of bottom sketches of 32 or 40 bits to as many; other values stay."""
     if recipe["kind"] != "bottom" or recipe["bits"] == 64:
         return values
     return np.ascontiguousarray(values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : recipe["bits"] // 8])
 
 
-def _unpack_values(recipe: Recipe, values: NDArray[Any]) -> NDArray[Any]:
+def _unpack_values(recipe: Recipe, values: AnyArray) -> AnyArray:
     """Return values as uint64 again. ValueError where they do not lie as `_pack_values` lays them."""
     if recipe["kind"] != "bottom" or recipe["bits"] == 64:
         return values

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ndcore._minhash import FastSignatures, Signatures32, Signatures64
+from ndcore._types import Bools
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import fast_sizes, signature_sizes
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
@@ -128,7 +126,7 @@ class MinHasher(Sketcher):
             return FastSignatures(n, self.num_perm, self.seed)
         return (Signatures32 if self.bits == 32 else Signatures64)(n, self.num_perm, self.seed)
 
-    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
         values = end_to_end([piece.sink.rows for piece in done])
         if self.method == "permutations":
             sizes = partial(signature_sizes, values, valid)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._modsketch import Mods
+from ndcore._types import Bools
 from ndcore.checks import is_int
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sample_sizes
@@ -88,7 +88,7 @@ class ModSketcher(Sketcher):
     def _sink(self, n: int) -> Any:
         return Mods(n, 0 if self.modulus == "adaptive" else self.modulus, self.size or 0, self.seed)
 
-    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
         counts = end_to_end([piece.sink.counts for piece in done])
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])

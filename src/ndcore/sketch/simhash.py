@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
-from ndcore._types import Text
+from ndcore._types import Bools, Floats, Text
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
 from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
@@ -207,10 +207,10 @@ class SimHasher(Sketcher):
         runs = self.shingling.shingles(text)
         return [run[:-1] for run in runs] if self.shingling.labelled else runs
 
-    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Simhashes:
+    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Simhashes:
         return self._simhashes([piece.sink for piece in done], valid, self.recipe)
 
-    def _simhashes(self, sinks: Sequence[Any], has_shingles: NDArray[np.bool_], recipe: Recipe) -> Simhashes:
+    def _simhashes(self, sinks: Sequence[Any], has_shingles: Bools, recipe: Recipe) -> Simhashes:
         distinct = self.weights == "distinct"
         return Simhashes(
             end_to_end([sink.rows for sink in sinks]), recipe,
@@ -260,7 +260,7 @@ class SimHasher(Sketcher):
         return self._simhashes([sink], np.diff(ends) > 0, self._recipe("array"))
 
 
-def _uncounted(has_shingles: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _uncounted(has_shingles: Bools) -> Floats:
     """Return sizes that were not counted: nan, and 0 without shingles."""
     return np.where(has_shingles, np.nan, 0.0)
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ndcore._pairs import distinct
 from ndcore._pipeline import Batch
-from ndcore._types import Text
+from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import MAX_MINIMA, is_int
 from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces, thread_count
@@ -41,7 +41,7 @@ class SketchedPiece(NamedTuple):
     """
 
     sink: Any
-    valid: NDArray[np.bool_]
+    valid: Bools
     invalid_bytes: int
     hashed: list[bytes]
 
@@ -64,7 +64,7 @@ class Sketcher(ABC):
         """Make the sink that takes the fingerprints of n documents."""
 
     @abstractmethod
-    def _gather(self, done: Sequence[SketchedPiece], valid: NDArray[np.bool_]) -> Sketches:
+    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
         """Join the sketches of all pieces, in order."""
 
     def __repr__(self) -> str:
@@ -171,12 +171,12 @@ class Sketcher(ABC):
         return sketches
 
 
-def end_to_end(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def end_to_end(arrays: Sequence[AnyArray]) -> AnyArray:
     """Concatenate arrays; a single one is returned as it is."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def _count(sketches: Sketches, values: NDArray[np.uint64], offsets: NDArray[np.int64]) -> None:
+def _count(sketches: Sketches, values: UInts, offsets: Ints) -> None:
     """Set the sizes to the exact numbers of distinct values; `values` is overwritten."""
     _, ends = distinct(values, offsets)
     sketches.sizes, sketches.sizes_exact = np.diff(ends).astype(np.float64), np.ones(len(sketches), np.bool_)
@@ -203,7 +203,7 @@ def checked_seed(seed: int) -> int:
     return int(seed)
 
 
-def checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[UInts, Ints]:
     """Return values and offsets of sets as contiguous arrays, or raise TypeError or ValueError."""
     hashes, ends = np.asarray(values), np.asarray(offsets)
     if hashes.ndim == 1 and hashes.dtype.kind in "fO" and not isinstance(values, np.ndarray):

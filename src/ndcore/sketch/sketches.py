@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pairs import equal_items, overlaps
-from ndcore._types import AnyPath
+from ndcore._types import AnyArray, AnyPath, Bools, Floats, Ints, UInts
 from ndcore.checks import checked_int
 from ndcore.parallel import map_pieces
 from ndcore.readonly import frozen, private
@@ -54,15 +54,15 @@ class Sketches:
         canonical tokens.
     """
 
-    values: NDArray[Any]
+    values: AnyArray
     recipe: Recipe
-    offsets: NDArray[np.int64] | None
-    sizes_exact: NDArray[np.bool_]
-    valid: NDArray[np.bool_]
+    offsets: Ints | None
+    sizes_exact: Bools
+    valid: Bools
     ids: list[Any] | None
     digests: NDArray[np.uint8] | None
-    moduli: NDArray[np.uint64] | None
-    _sizes: NDArray[np.float64] | Callable[[], NDArray[np.float64]]
+    moduli: UInts | None
+    _sizes: Floats | Callable[[], Floats]
     _kinds: ClassVar[dict[str, type[Sketches]]] = {}  # recipes whose sketches are of a class of their own
 
     def __init_subclass__(cls, kind: str) -> None:
@@ -70,16 +70,16 @@ class Sketches:
 
     def __init__(
         self,
-        values: NDArray[Any],
+        values: AnyArray,
         recipe: Recipe,
         *,
-        offsets: NDArray[np.int64] | None = None,
-        sizes: NDArray[np.float64] | Callable[[], NDArray[np.float64]],
-        sizes_exact: NDArray[np.bool_],
-        valid: NDArray[np.bool_],
+        offsets: Ints | None = None,
+        sizes: Floats | Callable[[], Floats],
+        sizes_exact: Bools,
+        valid: Bools,
         ids: Sequence[str] | Sequence[int] | None = None,
         digests: NDArray[np.uint8] | None = None,
-        moduli: NDArray[np.uint64] | None = None,
+        moduli: UInts | None = None,
     ) -> None:
         offsets = None if offsets is None else private(offsets)
         vars(self).update(  # not by `__setattr__`, which checks replacements
@@ -114,14 +114,14 @@ class Sketches:
         vars(self).update({name: frozen(value) for name, value in state.items()})
 
     @property
-    def sizes(self) -> NDArray[np.float64]:
+    def sizes(self) -> Floats:
         """Numbers of distinct shingles, see the class; estimated at the first access."""
         if callable(self._sizes):
             self.sizes = self._sizes()
         return self._sizes  # type: ignore[return-value]
 
     @sizes.setter
-    def sizes(self, sizes: NDArray[np.float64]) -> None:
+    def sizes(self, sizes: Floats) -> None:
         self._check_number("sizes", sizes)
         self._sizes = sizes
 
@@ -131,10 +131,10 @@ class Sketches:
     def __repr__(self) -> str:
         return f"<{len(self)} {self.recipe['kind']} sketches, recipe {self.recipe.id}>"
 
-    def __iter__(self) -> Iterator[NDArray[Any]]:
+    def __iter__(self) -> Iterator[AnyArray]:
         return (self._row(i) for i in range(len(self)))
 
-    def _row(self, i: int) -> NDArray[Any]:
+    def _row(self, i: int) -> AnyArray:
         if not -len(self) <= i < len(self):
             raise IndexError(f"document {i} of {len(self)} sketches")
         i %= len(self)
@@ -214,9 +214,7 @@ class Sketches:
             self.valid[rows] & theirs.valid[columns], self.offsets is None,
         )
 
-    def _count(
-        self, theirs: Sketches, a: NDArray[np.int64], b: NDArray[np.int64], out: NDArray[np.int64], threads: int | None
-    ) -> None:
+    def _count(self, theirs: Sketches, a: Ints, b: Ints, out: Ints, threads: int | None) -> None:
         """Count common values of pairs into the rows of `out`: common, total, in_a of `Comparison`."""
         ours, others = np.ascontiguousarray(self.values), np.ascontiguousarray(theirs.values)
 
@@ -236,7 +234,7 @@ class Sketches:
         else:
             work(0)
 
-    def _whole(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _whole(self, rows: Ints) -> Bools:
         """Find the rows whose sketches hold the whole sets."""
         if self.offsets is None:
             return np.zeros(rows.shape, np.bool_)
@@ -364,7 +362,7 @@ def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
         raise container.CorruptFile(f"{os.fspath(path)}: the sketches in it do not fit together: {error}") from error
 
 
-def _positions(which: Positions | None, n: int) -> NDArray[np.int64]:
+def _positions(which: Positions | None, n: int) -> Ints:
     """Return positions among n sketches, counted from 0; None: all. TypeError, or IndexError that names a document."""
     if which is None:
         return np.arange(n)

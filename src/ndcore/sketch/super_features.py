@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ndcore import _feature
+from ndcore._types import UInts
 from ndcore.checks import checked_int
 from ndcore.sketch.features import features
 from ndcore.sketch.sketches import Sketches
@@ -22,7 +20,7 @@ __all__ = ["super_features"]
 MAX_SUPER_FEATURES = 1024  # per document: 8 KiB
 
 
-def super_features(sk: Sketches, groups: int = 6, group_size: int = 14, need: int = 2) -> NDArray[np.uint64]:
+def super_features(sk: Sketches, groups: int = 6, group_size: int = 14, need: int = 2) -> UInts:
     """Compute super-features of signatures: one value for every combination of `need` features.
 
     Two documents share a super-feature exactly if they share at least `need` features, except for collisions of

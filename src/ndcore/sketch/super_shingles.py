@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ndcore import _feature
-from ndcore._types import Floats
+from ndcore._types import Floats, Ints, UInts
 from ndcore.checks import MAX_MINIMA, checked_int
 from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.readonly import frozen, rebuilt
@@ -31,8 +31,8 @@ class SuperShingles(NamedTuple):
     offsets : int64 (n + 1,)
     """
 
-    values: NDArray[np.uint64]
-    offsets: NDArray[np.int64]
+    values: UInts
+    offsets: Ints
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, (SuperShingles, *self)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore._pairs import distinct
 from ndcore._simhash import WeightTable, count, merge
-from ndcore._types import Text
+from ndcore._types import AnyArray, Floats, Text, UInts
 from ndcore.checks import is_int
 from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces
@@ -33,7 +33,7 @@ EXACT = Context(prec=50)
 BATCH = 1 << 12  # documents taken from an iterator at a time
 KIND = "idf"
 
-Counts = tuple[NDArray[np.uint64], NDArray[np.uint32]]
+Counts = tuple[UInts, NDArray[np.uint32]]
 
 
 def as_units(weights: ArrayLike, names: Sequence[object] | None = None) -> NDArray[np.int32]:
@@ -75,7 +75,7 @@ class FeatureWeights:
     Features with the weight of missing ones are left out, so that equal functions have equal digests.
     """
 
-    def __init__(self, fingerprints: NDArray[np.uint64], units: NDArray[np.int32], missing: int = 0) -> None:
+    def __init__(self, fingerprints: UInts, units: NDArray[np.int32], missing: int = 0) -> None:
         kept = units != missing
         self.fingerprints, self.units, self.missing = fingerprints[kept], units[kept], missing
 
@@ -130,8 +130,7 @@ class Idf:
     """
 
     def __init__(
-        self, documents: int, fingerprints: NDArray[np.uint64], frequencies: NDArray[np.uint32], min_df: int,
-        shingling: Shingling,
+        self, documents: int, fingerprints: UInts, frequencies: NDArray[np.uint32], min_df: int, shingling: Shingling
     ) -> None:
         self.documents, self.min_df, self.shingling = documents, min_df, shingling
         self.fingerprints, self.frequencies = fingerprints, frequencies
@@ -226,7 +225,7 @@ class Idf:
         units = np.array([_idf(self.documents, int(df)) for df in levels], np.int32)
         return FeatureWeights(self.fingerprints, units[which], _idf(self.documents, self.min_df - 1))
 
-    def weights(self, fingerprints: ArrayLike) -> NDArray[np.float64]:
+    def weights(self, fingerprints: ArrayLike) -> Floats:
         """Look up the weights of features by their fingerprints; float64 of the same shape."""
         asked = as_fingerprints(fingerprints)
         df = np.full(asked.shape, self.min_df - 1, np.uint32)
@@ -239,7 +238,7 @@ class Idf:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one checksummed file, atomically. ValueError where the shingling's unit has no name."""
         refuse_unnamed("unit", self.shingling.recipe["unit"])
-        arrays: dict[str, NDArray[Any]] = {"fingerprints": self.fingerprints, "frequencies": self.frequencies}
+        arrays: dict[str, AnyArray] = {"fingerprints": self.fingerprints, "frequencies": self.frequencies}
         container.write(path, KIND, recipe_header(self.recipe), arrays)
 
     @classmethod
@@ -337,7 +336,7 @@ def _idf(documents: int, frequency: int) -> int:
     return int(EXACT.multiply(EXACT.add(log, Decimal(1)), Decimal(UNIT)).to_integral_value(ROUND_HALF_EVEN))
 
 
-def _digest(*arrays: NDArray[Any]) -> str:
+def _digest(*arrays: AnyArray) -> str:
     """Hash the bytes of arrays; with a prefix, because a recipe refuses a str of decimal digits only."""
     digest = hashlib.blake2b(digest_size=16)
     for array in arrays:
@@ -345,7 +344,7 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return f"blake2b:{digest.hexdigest()}"
 
 
-def _check_counts(fingerprints: NDArray[Any], frequencies: NDArray[Any], documents: Any, min_df: Any) -> None:
+def _check_counts(fingerprints: AnyArray, frequencies: AnyArray, documents: Any, min_df: Any) -> None:
     """Raise ValueError where the arrays of a file cannot have been learned."""
     for name, number in (("documents", documents), ("min_df", min_df)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:

@@ -24,9 +24,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import Floats, Ints
+from ndcore._types import Bools, Floats, Ints
 
 __all__ = ["finite_intervals"]
 
@@ -88,18 +87,18 @@ class _Tails(NamedTuple):
     target: float
     share: float
 
-    def upper_is_large(self, k: Floats) -> NDArray[np.bool_]:
+    def upper_is_large(self, k: Floats) -> Bools:
         """Tell whether P(X >= x) is above the target: K is not too small."""
         _, equal, above = _tails(self.x, self.t, k, self.whole - self.of_union * k)
         return above + self.share * equal > self.target
 
-    def lower_is_small(self, k: Floats) -> NDArray[np.bool_]:
+    def lower_is_small(self, k: Floats) -> Bools:
         """Tell whether P(X <= x) is at most the target: K is too large."""
         below, equal, _ = _tails(self.x, self.t, k, self.whole - self.of_union * k)
         return below + self.share * equal <= self.target
 
 
-def _first(start: Floats, stop: Floats, holds: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
+def _first(start: Floats, stop: Floats, holds: Callable[[Floats], Bools]) -> Floats:
     """Find the first whole number from start on for which a monotonic test holds, or stop; by bisection."""
     low, high = start.copy(), stop.copy()
     while (low < high).any():

@@ -39,9 +39,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import AnyPath, Arrays
+from ndcore._types import AnyArray, AnyPath, Arrays
 from ndcore.storage.disk_space import name_place
 
 __all__ = ["Contents", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
@@ -80,9 +79,7 @@ class _Entry(NamedTuple):
     checksum: str
 
 
-def write(
-    path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *, durable: bool = True
-) -> None:
+def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *, durable: bool = True) -> None:
     """Write or replace a file atomically: readers see the old content or the new, never a part.
 
     Parameters
@@ -119,7 +116,7 @@ def write(
 
 
 def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: bool = True
-         ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+         ) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Read the header and the arrays of a file.
 
     Parameters
@@ -187,7 +184,7 @@ def peek(path: AnyPath) -> Contents:
 # ---- writing
 
 
-def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
+def _storable(name: str, array: AnyArray) -> AnyArray:
     if not isinstance(name, str) or not name:
         raise ValueError(f"the name of an array is a non-empty str, not {name!r}")
     array = np.asarray(array, order="C")
@@ -200,11 +197,11 @@ def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(dtype, copy=False)
 
 
-def _bytes_of(array: NDArray[Any]) -> memoryview:
+def _bytes_of(array: AnyArray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
 
 
-def _placed(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, NDArray[Any]]]:
+def _placed(arrays: Mapping[str, AnyArray]) -> Iterator[tuple[int, AnyArray]]:
     offset = 0
     for array in arrays.values():
         yield offset, array
@@ -215,7 +212,7 @@ def _aligned(offset: int) -> int:
     return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
-def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> bytes:
     table = [
         {"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "offset": offset,
          "checksum": hashlib.blake2b(_bytes_of(array), digest_size=16).hexdigest()}
@@ -373,7 +370,7 @@ def _check_gaps(file: BinaryIO, entries: list[_Entry], path: AnyPath) -> None:
         file.seek(entry.start + entry.nbytes)
 
 
-def _loaded_array(file: BinaryIO, entry: _Entry, path: AnyPath) -> NDArray[Any]:
+def _loaded_array(file: BinaryIO, entry: _Entry, path: AnyPath) -> AnyArray:
     array = np.empty(entry.shape, entry.dtype)
     if entry.nbytes:
         file.seek(entry.start)
@@ -382,7 +379,7 @@ def _loaded_array(file: BinaryIO, entry: _Entry, path: AnyPath) -> NDArray[Any]:
     return array
 
 
-def _mapped_array(mapped: _mmap.mmap, entry: _Entry, path: AnyPath) -> NDArray[Any]:
+def _mapped_array(mapped: _mmap.mmap, entry: _Entry, path: AnyPath) -> AnyArray:
     if not entry.nbytes:
         return np.empty(entry.shape, entry.dtype)
     if entry.start + entry.nbytes > len(mapped):
@@ -391,7 +388,7 @@ def _mapped_array(mapped: _mmap.mmap, entry: _Entry, path: AnyPath) -> NDArray[A
     return np.frombuffer(mapped, entry.dtype, count, entry.start).reshape(entry.shape)
 
 
-def _check_array(array: NDArray[Any], entry: _Entry, path: AnyPath, verify: bool) -> None:
+def _check_array(array: AnyArray, entry: _Entry, path: AnyPath, verify: bool) -> None:
     if not verify:
         return
     if hashlib.blake2b(_bytes_of(array), digest_size=16).hexdigest() != entry.checksum:

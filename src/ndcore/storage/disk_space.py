@@ -56,9 +56,7 @@ def name_place(
 
 
 @contextlib.contextmanager
-def naming(
-    path: str | os.PathLike[str], *, inside: Path | None = None, need: int = 0, hint: str = ""
-) -> Iterator[None]:
+def naming(path: str | os.PathLike[str], *, inside: Path | None = None, need: int = 0, hint: str = "") -> Iterator[None]:
     """Apply `name_place` to errors of writing in the block."""
     try:
         yield

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Ints
+from ndcore._types import AnyArray, Ints
 from ndcore.storage.container import CorruptFile
 
 __all__ = ["PackedStrings", "hashes_of", "pack_ids", "unpack_ids"]
@@ -46,9 +46,7 @@ class PackedStrings:
         return cls(text, np.frombuffer(b"".join(encoded), np.uint8), ends, len(encoded))
 
     @classmethod
-    def restored(
-        cls, text: bool, data: NDArray[Any], ends: NDArray[Any], count: int, place: str = "strings",
-    ) -> PackedStrings:
+    def restored(cls, text: bool, data: AnyArray, ends: AnyArray, count: int, place: str = "strings") -> PackedStrings:
         """Wrap the arrays of a file, named by `place`. ValueError where they do not fit each other.
 
         Only the first and the last end are read: `check` reads the others.
@@ -78,7 +76,7 @@ class PackedStrings:
         """NumPy's letter for the dtype of arrays of these strings: U or S."""
         return "U" if self.text else "S"
 
-    def __getitem__(self, rows: Ints) -> NDArray[Any]:
+    def __getitem__(self, rows: Ints) -> AnyArray:
         """Return an array of the strings in these rows, as wide as the longest."""
         view, ends = memoryview(self.data), zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         if self.text:
@@ -142,7 +140,7 @@ class PackedStrings:
         return PackedStrings(self.text, data, ends, len(rows))
 
 
-def pack_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, NDArray[Any]]:
+def pack_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, AnyArray]:
     """Pack ids into the arrays of a file: "ids", or "id_bytes" and "id_offsets".
 
     TypeError for ids that are neither all str nor all int64.
@@ -155,7 +153,7 @@ def pack_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, NDArray[Any]]:
     return {"id_bytes": packed.data, "id_offsets": packed.ends}
 
 
-def unpack_ids(arrays: Mapping[str, NDArray[Any]]) -> list[str] | list[int] | None:
+def unpack_ids(arrays: Mapping[str, AnyArray]) -> list[str] | list[int] | None:
     """Return the ids that `pack_ids` packed; None where a file has none. ValueError where the arrays do not fit."""
     if "ids" in arrays:
         return [int(i) for i in arrays["ids"]]
@@ -173,7 +171,7 @@ def hashes_of(names: Iterable[bytes], n: int) -> Ints:
     return np.fromiter(map(hash, names), np.int64, n)
 
 
-def _with_room(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
+def _with_room(array: AnyArray, used: int, more: int) -> AnyArray:
     """Return the array, or a larger copy of its used part, with room for more."""
     if used + more <= len(array) and array.flags.writeable:
         return array

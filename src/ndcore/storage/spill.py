@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import weakref
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.storage.disk_space import TEMPORARY, naming
 
 __all__ = ["SpooledArray", "SpooledSets", "temporary_file", "writing_temporary"]
@@ -49,13 +50,13 @@ class SpooledArray:
         self.nbytes = 0
         self._shape: tuple[int, ...] = ()
         self._rows = 0
-        self._chunks: list[NDArray[Any]] = []
+        self._chunks: list[AnyArray] = []
         self._file: IO[bytes] | None = None
 
     def __len__(self) -> int:
         return self._rows
 
-    def append(self, chunk: NDArray[Any]) -> None:
+    def append(self, chunk: AnyArray) -> None:
         """Append rows; all chunks have the same shape beyond the first dimension."""
         self._shape = chunk.shape[1:]
         self._rows += len(chunk)
@@ -72,7 +73,7 @@ class SpooledArray:
                 self._file.write(memoryview(chunk).cast("B") if chunk.size else b"")
         self._chunks.clear()
 
-    def array(self) -> NDArray[Any]:
+    def array(self) -> AnyArray:
         """Return all rows as one array, a memory map if they were spilled. Nothing can be appended afterwards."""
         shape = (self._rows, *self._shape)
         if self._file is not None and self.nbytes:
@@ -93,11 +94,11 @@ class SpooledSets:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._ends = [0]
-        self._chunks: list[NDArray[np.uint64]] = []
-        self._joined: NDArray[np.uint64] | None = None
+        self._chunks: list[UInts] = []
+        self._joined: UInts | None = None
         self._file: IO[bytes] | None = None
 
-    def append(self, values: NDArray[np.uint64], offsets: NDArray[np.int64]) -> None:
+    def append(self, values: UInts, offsets: Ints) -> None:
         """Append the sets values[offsets[i] : offsets[i + 1]]."""
         self._ends.extend((offsets[1:] + self._ends[-1]).tolist())
         if self._file is None and 8 * self._ends[-1] > self.limit:
@@ -112,12 +113,12 @@ class SpooledSets:
             with writing_temporary():
                 self._file.write(memoryview(values).cast("B"))
 
-    def sizes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sizes(self, numbers: Ints) -> Ints:
         """Return the number of elements of each of these sets."""
         ends = np.asarray(self._ends, np.int64)
         return ends[numbers + 1] - ends[numbers]
 
-    def gather(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def gather(self, numbers: Ints) -> tuple[UInts, Ints]:
         """Read these sets end to end, as (values, offsets)."""
         offsets = np.concatenate([[0], np.cumsum(self.sizes(numbers))]).astype(np.int64)
         values = np.empty(int(offsets[-1]), np.uint64)
@@ -128,7 +129,7 @@ class SpooledSets:
             self._read(self._ends[number], values[offsets[i] : offsets[i + 1]])
         return values, offsets
 
-    def _read(self, start: int, into: NDArray[np.uint64]) -> None:
+    def _read(self, start: int, into: UInts) -> None:
         if self._file is None:
             assert self._joined is not None
             into[:] = self._joined[start : start + len(into)]

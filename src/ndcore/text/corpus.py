@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ndcore._types import Ints, Text
+from ndcore._types import Bools, Ints, Text
 from ndcore.storage.spill import temporary_file, writing_temporary
 from ndcore.text.inputs import as_bytes, as_texts, pieces, take
 
@@ -42,7 +41,7 @@ class TextCorpus:
         """Yield the texts in bounded batches."""
         return (part for _, part in pieces(self.texts, BATCH))
 
-    def selected(self, wanted: NDArray[np.bool_]) -> Iterator[tuple[Ints, Sequence[Text]]]:
+    def selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
         """Yield (positions, texts) of the wanted documents in bounded batches."""
         positions = np.flatnonzero(wanted[: len(self.texts)])
         for first, texts in pieces(take(self.texts, positions), BATCH):
@@ -58,7 +57,7 @@ def corpus_pieces(corpus: Corpus) -> Iterator[tuple[int, Sequence[Text]]]:
 
 
 def indexed_texts(
-    corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_]
+    corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: Bools
 ) -> Iterator[tuple[Ints, Sequence[Text]]]:
     """Yield (positions, texts) of the wanted documents in pieces of work; corpus i begins at position starts[i]."""
     for corpus, start in zip(corpora, starts, strict=True):
@@ -67,7 +66,7 @@ def indexed_texts(
                 yield start + inside[first : first + len(part)], part
 
 
-def _selected(corpus: Corpus, wanted: NDArray[np.bool_]) -> Iterator[tuple[Ints, Sequence[Text]]]:
+def _selected(corpus: Corpus, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
     """Yield (positions, texts) of the wanted documents of a corpus, in batches."""
     if hasattr(corpus, "selected"):
         yield from corpus.selected(wanted)

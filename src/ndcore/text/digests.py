@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._pipeline import Batch
-from ndcore._types import Ints, Text
+from ndcore._types import Bools, Ints, Text
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.text.corpus import Corpus, indexed_texts
@@ -31,7 +31,7 @@ def raw_batch(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batc
     return batch if shingling.reads_bytes else Batch(texts)
 
 
-def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: NDArray[np.bool_]) -> list[bytes]:
+def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: Bools) -> list[bytes]:
     """Digest the texts at these positions, and the originals of texts without shingles."""
     hashed: list[bytes] = raw.hashed(digest, which)
     for i in np.flatnonzero(~valid[which]).tolist():
@@ -40,8 +40,8 @@ def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: NDArray[
 
 
 def read_digests(
-    corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: NDArray[np.bool_], shingling: Shingling,
-    digests: NDArray[np.uint8], valid: NDArray[np.bool_], *, parts: Sequence[int] = (OF_BYTES, OF_TOKENS),
+    corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: Bools, shingling: Shingling,
+    digests: NDArray[np.uint8], valid: Bools, *, parts: Sequence[int] = (OF_BYTES, OF_TOKENS),
     threads: int | None, report: Progress,
 ) -> None:
     """Read the wanted documents again (see `indexed_texts`) and set these parts of their rows of `digests`.
@@ -60,7 +60,7 @@ def read_digests(
 
 
 def _digest_piece(
-    shingling: Shingling, valid: NDArray[np.bool_], parts: Sequence[int], piece: tuple[Ints, Sequence[Text]]
+    shingling: Shingling, valid: Bools, parts: Sequence[int], piece: tuple[Ints, Sequence[Text]]
 ) -> tuple[Ints, list[NDArray[np.uint8]]]:
     """Return the positions of a piece and, for each of the parts, rows of digests."""
     positions, texts = piece

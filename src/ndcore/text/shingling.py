@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._pipeline import Batch, Shingler
 from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
-from ndcore._types import Ints, Text
+from ndcore._types import Ints, Text, UInts
 from ndcore.checks import is_int
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
@@ -285,13 +284,11 @@ class Shingling:
             labelled.append((*run, seen[run]))
         return labelled
 
-    def fingerprints(self, text: Text) -> NDArray[np.uint64]:
+    def fingerprints(self, text: Text) -> UInts:
         """Compute the fingerprints of the shingles in order, with repeats: uint64 (shingles,), stable in a major version."""
         return self.fingerprints_many([text], threads=1)[0]
 
-    def fingerprints_many(
-        self, texts: Iterable[Text], threads: int | None = None
-    ) -> tuple[NDArray[np.uint64], Ints]:
+    def fingerprints_many(self, texts: Iterable[Text], threads: int | None = None) -> tuple[UInts, Ints]:
         """Compute the fingerprints of many documents.
 
         Parameters
@@ -321,7 +318,7 @@ class Shingling:
             np.cumsum(np.concatenate(counts), out=offsets[1:])
         return np.concatenate(values) if values else np.empty(0, np.uint64), offsets
 
-    def _piece_fingerprints(self, piece: tuple[int, Sequence[Text]]) -> tuple[NDArray[np.uint64], Ints]:
+    def _piece_fingerprints(self, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints]:
         """Return the fingerprints of a piece (position of the first document, texts), and their number in each document."""
         first, texts = piece
         values, shingles, tokens, _ = self._shingler.fingerprints(self.batch(texts))
