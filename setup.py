@@ -19,13 +19,17 @@ C_FILES = {
     "_minhash": ["minhash", "fastsketch"],
     "_feature": ["feature"],
     "_modsketch": ["modsketch"],
-    "_pairs": ["sort", "sets", "candidates", "cluster"],
-    "_entries": ["entries"],
+    "_sets": ["sets"],
+    "_candidates": ["candidates"],
+    "_cluster": ["cluster"],
+    "_entries": ["sort", "entries"],
     "_greedy": ["greedy"],
+    "_keys": ["keys"],
     "_hamming": ["hamming", "probes", "compressed"],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],
-    "_pipeline": ["pipeline", "stops", "utf8"],
+    "_batch": ["utf8"],
+    "_pipeline": ["pipeline", "stops"],
 }
 
 

@@ -22,7 +22,7 @@ from measure import Report, Table, options
 from numpy.typing import NDArray
 
 import ndcore as nd
-from ndcore._pairs import common
+from ndcore._sets import common
 
 CORPORA = ("peps", "short_answers")
 LONG = 500  # shingles from which a document is long

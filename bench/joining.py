@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore import Shingling
-from ndcore._pairs import common, distinct
+from ndcore._sets import common, distinct
 
 Ints = NDArray[np.int64]
 

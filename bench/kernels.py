@@ -106,7 +106,7 @@ class Bench:
 
         def run() -> NDArray[np.uint64]:
             self.c.nd_text_open(reading, WORD, reduction, at, len(data), None)
-            return out[: self.c.nd_text_symbols(reading, to, len(out))]
+            return out[: self.c.nd_units_read(reading, to, len(out))]
 
         def expected() -> list[int]:
             tokens = reference_shingling.tokens(data.tobytes()[: 40 * CHECKED].decode(errors="ignore"))
@@ -232,7 +232,7 @@ class Bench:
         to = self.at(counts)
 
         def run() -> NDArray[np.int64]:
-            self.c.nd_pairs_overlap(at_a, len(a), at_b, len(b), 2**64 - 1, 0, to)
+            self.c.nd_sets_overlap(at_a, len(a), at_b, len(b), 2**64 - 1, 0, to)
             return counts
 
         def expected() -> list[int]:
@@ -301,7 +301,7 @@ class Bench:
 
         def run() -> NDArray[np.uint64]:
             work[:] = entries
-            self.c.nd_pairs_sort(at, beside, n)
+            self.c.nd_sort_entries(at, beside, n)
             return work.ravel()
 
         def expected() -> NDArray[np.uint64]:

@@ -99,10 +99,16 @@ class Mod(Structure):
     )
 
 
+class Choice(ctypes.Structure):
+    """nd_choice of nd.h."""
+
+    _fields_ = (("variants", c_void_p), ("use", ctypes.CFUNCTYPE(c_int, c_char_p, c_uint32)), ("chosen", c_void_p))
+
+
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_text_table_init": (None, [c_void_p, c_uint64]),
     "nd_text_open": (None, [c_void_p, c_int, c_void_p, c_void_p, c_size_t, c_void_p]),
-    "nd_text_symbols": (c_size_t, [c_void_p, c_void_p, c_size_t]),
+    "nd_units_read": (c_size_t, [c_void_p, c_void_p, c_size_t]),
     "nd_rabin_init": (None, [c_void_p, c_uint64, ctypes.c_uint]),
     "nd_rabin_bytes": (c_uint64, [c_void_p, c_uint64, c_void_p, c_size_t]),
     "nd_rabin_byte_window_init": (None, [c_void_p, c_void_p, c_size_t]),
@@ -122,7 +128,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_mod_open": (None, [c_void_p]),
     "nd_mod_take": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_mod_close": (None, [c_void_p]),
-    "nd_pairs_overlap": (None, [c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_uint64, c_void_p]),
+    "nd_sets_overlap": (None, [c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_uint64, c_void_p]),
     "nd_simhash_open": (None, [c_void_p]),
     "nd_simhash_take": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_simhash_value": (c_uint64, [c_void_p]),
@@ -131,7 +137,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_simhash_weighted_add": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
     "nd_simhash_weighted_value": (c_uint64, [c_void_p]),
     "nd_weights_fill": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
-    "nd_pairs_sort": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_sort_entries": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_cpu_features": (c_uint32, []),
 }
 
@@ -164,11 +170,11 @@ def compiled() -> tuple[Any, str]:
 
 def use(library: Any, stem: str, name: str | None) -> bool:
     """Run this variant of a kernel in the library; False where there is no such choice or it cannot run here."""
-    choose = getattr(library, f"nd_{stem}_use", None)
-    if choose is None:
+    try:
+        choice = Choice.in_dll(library, f"nd_{stem}_choice")
+    except ValueError:
         return name in (None, "portable")
-    choose.restype, choose.argtypes = c_int, [c_char_p, c_uint32]
-    return bool(choose(None if name is None else name.encode(), library.nd_cpu_features()) >= 0)
+    return bool(choice.use(None if name is None else name.encode(), library.nd_cpu_features()) >= 0)
 
 
 def address(array: NDArray[Any]) -> int:

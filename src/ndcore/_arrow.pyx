@@ -1,5 +1,5 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Texts of Arrow arrays, read where they lie: any producer that speaks the PyCapsule protocol."""
+"""Texts of Arrow arrays, read in place, from any producer with the Arrow PyCapsule interface."""
 
 from collections.abc import Sequence
 
@@ -58,7 +58,7 @@ ACCEPTED = "string, large_string, string_view, binary, large_binary, binary_view
 
 
 cdef class Chunk:
-    """An array moved out of its producer; released when this object goes."""
+    """An array moved out of its producer; released with this object."""
     cdef ArrowArray array
 
     def __dealloc__(self):
@@ -69,8 +69,8 @@ cdef class Chunk:
 cdef class ArrowTexts:
     """Texts in the buffers of Arrow arrays, as an immutable sequence; slices and iteration copy no text.
 
-    Items are str for string columns and bytes for binary ones, made when asked for; an item of a string column that is
-    no well-formed UTF-8 comes as bytes. 16 bytes per text.
+    Items are str for string columns and bytes for binary ones, made on access. An item of a string column that is not
+    well-formed UTF-8 comes as bytes. 16 bytes a text.
     """
 
     def __init__(self):
@@ -107,7 +107,7 @@ cdef class ArrowTexts:
     count = Sequence.count
 
     def take(self, positions):
-        """The texts at these positions (an array of int), in their order."""
+        """Select the texts at these positions (an array of int), in their order."""
         return _part(self, np.asarray(positions, np.intp))
 
     @property
@@ -127,25 +127,25 @@ cdef class ArrowTexts:
 Sequence.register(ArrowTexts)
 
 
-cdef ArrowTexts _made(list chunks, starts, sizes, bint is_text):
-    cdef ArrowTexts made = ArrowTexts.__new__(ArrowTexts)
+cdef ArrowTexts _make(list chunks, starts, sizes, bint is_text):
+    cdef ArrowTexts texts = ArrowTexts.__new__(ArrowTexts)
     cdef uintptr_t[::1] addresses = starts
     cdef Py_ssize_t[::1] bytes_of = sizes
-    made.chunks, made.starts_array, made.sizes_array, made.is_text = chunks, starts, sizes, is_text
-    made.n = addresses.shape[0]
-    if made.n:
-        made.starts = <const uint8_t **> &addresses[0]
-        made.sizes = <size_t *> &bytes_of[0]
-    return made
+    texts.chunks, texts.starts_array, texts.sizes_array, texts.is_text = chunks, starts, sizes, is_text
+    texts.n = addresses.shape[0]
+    if texts.n:
+        texts.starts = <const uint8_t **> &addresses[0]
+        texts.sizes = <size_t *> &bytes_of[0]
+    return texts
 
 
 cdef ArrowTexts _part(ArrowTexts texts, where):
-    return _made(texts.chunks, np.ascontiguousarray(texts.starts_array[where]),
+    return _make(texts.chunks, np.ascontiguousarray(texts.starts_array[where]),
                  np.ascontiguousarray(texts.sizes_array[where]), texts.is_text)
 
 
 def read_arrow(producer) -> ArrowTexts:
-    """The texts of a column, from `__arrow_c_stream__` where there is one, else from `__arrow_c_array__`.
+    """Read the texts of a column, by `__arrow_c_stream__` if it has that, else by `__arrow_c_array__`.
 
     O(texts): offsets are checked, text is not read. The producer's arrays are released with the last part of them.
 
@@ -233,7 +233,7 @@ cdef str _format(const ArrowSchema *schema):
 
 
 cdef str _checked_type(const ArrowSchema *schema):
-    """The format of the texts, those of the dictionary where there is one; TypeError where these are no texts."""
+    """Return the format of the texts, of the dictionary if there is one; TypeError if the column has no texts."""
     cdef int64_t i
     layout = _format(schema)
     if layout == "+s":
@@ -266,7 +266,7 @@ cdef ArrowTexts _read(const ArrowSchema *schema, list chunks):
             _resolve(schema, &chunk.array, at, <const uint8_t **> &addresses[at], &bytes_of[at])
         at += chunk.array.length
     _refuse_nulls(sizes)
-    return _made([chunk for chunk in chunks if chunk.array.length], starts, sizes, layout in ("u", "U", "vu"))
+    return _make([chunk for chunk in chunks if chunk.array.length], starts, sizes, layout in ("u", "U", "vu"))
 
 
 cdef _refuse_nulls(sizes):
@@ -277,7 +277,7 @@ cdef _refuse_nulls(sizes):
 
 cdef _resolve(const ArrowSchema *schema, const ArrowArray *array, int64_t position, const uint8_t **starts,
               Py_ssize_t *sizes):
-    """Starts and sizes of all texts of an array that has some; `position` is that of its first."""
+    """Find the starts and sizes of the texts of an array that is not empty; its first text is document `position`."""
     cdef int64_t n = array.length, first = array.offset, done
     cdef const uint8_t *valid = NULL
     cdef bint wide

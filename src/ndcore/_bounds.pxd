@@ -1,11 +1,11 @@
 # cython: overflowcheck=False
-"""What index arrays must be like before the C core sees them. Linear; each needs no GIL."""
+"""Checks of arguments before the C core gets them. Checks of arrays are linear, and need no GIL."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 
 cdef inline bint all_below(const int64_t[::1] positions, size_t n) noexcept nogil:
-    """Return whether every position is one of n."""
+    """Return whether every position is among n."""
     cdef size_t i, wrong = 0
     for i in range(<size_t> positions.shape[0]):
         wrong |= <uint64_t> positions[i] >= n
@@ -13,7 +13,7 @@ cdef inline bint all_below(const int64_t[::1] positions, size_t n) noexcept nogi
 
 
 cdef inline bint documents_below(const uint32_t[::1] documents, size_t n) noexcept nogil:
-    """Return whether every document is one of n."""
+    """Return whether every document is among n."""
     cdef size_t i
     cdef uint32_t largest = 0
     for i in range(<size_t> documents.shape[0]):
@@ -22,7 +22,7 @@ cdef inline bint documents_below(const uint32_t[::1] documents, size_t n) noexce
 
 
 cdef inline bint keys_below(const uint64_t[::1] keys, unsigned bits) noexcept nogil:
-    """Return whether every key has at most so many bits."""
+    """Return whether no key has more than `bits` bits."""
     cdef size_t i
     cdef uint64_t every = 0
     for i in range(<size_t> keys.shape[0]):
@@ -31,7 +31,7 @@ cdef inline bint keys_below(const uint64_t[::1] keys, unsigned bits) noexcept no
 
 
 cdef inline bint keys_ascend(const uint64_t[::1] keys, unsigned loose) noexcept nogil:
-    """Return whether keys ascend but for their lowest `loose` bits; with 0, each is larger than the one before."""
+    """Return whether keys ascend without their lowest `loose` bits; if loose is 0, whether they strictly ascend."""
     cdef size_t i, wrong = 0
     if loose >= 64:
         return True
@@ -53,19 +53,40 @@ cdef inline bint cut(const int64_t[::1] offsets, size_t n, size_t total) noexcep
 cdef inline bint span(
     const int64_t *offsets, size_t n, int64_t document, size_t total, int64_t *begin, int64_t *size
 ) noexcept nogil:
-    """Set where the values of one of n documents begin and how many they are; return whether they are among `total`."""
+    """Set the begin and the number of the values of one of n documents; return whether they are among `total`."""
     if <uint64_t> document >= n:
         return False
-    cdef int64_t first = offsets[document], last = offsets[document + 1]  # read once: a file may change under its map
+    cdef int64_t first = offsets[document], last = offsets[document + 1]  # read once: a mapped file may change
     begin[0], size[0] = first, last - first
     return 0 <= first <= last and <uint64_t> last <= total
 
 
 cdef inline bint runs_end(const uint32_t[::1] ends, size_t holders) noexcept nogil:
-    """Return whether runs end one after another, the last where the holders do."""
+    """Return whether the ends of runs ascend to the number of holders."""
     cdef size_t i, wrong = 0, n = ends.shape[0]
     if n == 0:
         return holders == 0
     for i in range(n - 1):
         wrong |= ends[i] >= ends[i + 1]
     return wrong == 0 and ends[n - 1] == holders
+
+
+cdef inline int check_lengths(str names, tuple lengths) except -1:
+    """Raise ValueError unless arrays have one length."""
+    if len(set(lengths)) > 1:
+        raise ValueError(f"{names} are of one length, got {', '.join(map(str, lengths))}")
+    return 0
+
+
+cdef inline int check_entries(const uint64_t[:, ::1] entries) except -1:
+    """Raise ValueError unless entries have two columns."""
+    if entries.shape[1] != 2:
+        raise ValueError(f"entries are rows of a key and an id, got {entries.shape[1]} columns")
+    return 0
+
+
+cdef inline int check_items(size_t item_size) except -1:
+    """Raise ValueError unless minima have 4 or 8 bytes."""
+    if item_size not in (4, 8):
+        raise ValueError(f"minima have 4 or 8 bytes, got {item_size}")
+    return 0

@@ -1,7 +1,15 @@
 from libc.stdint cimport uint32_t
 
-ctypedef size_t (*variants_fn)(const char **names, int *runnable, size_t room, uint32_t features) noexcept nogil
-ctypedef int (*use_fn)(const char *name, uint32_t features) noexcept nogil
 
-cdef dict listed(variants_fn variants)
-cdef bint used(use_fn use, object name) except -1
+cdef extern from "nd.h" nogil:
+    ctypedef struct nd_choice:
+        size_t (*variants)(const char **names, int *runnable, size_t room, uint32_t features) noexcept nogil
+        int (*use)(const char *name, uint32_t features) noexcept nogil
+        int (*chosen)() noexcept nogil
+
+
+cdef class Kernel:
+    cdef const nd_choice *choice
+
+
+cdef Kernel kernel_of(const nd_choice *choice)

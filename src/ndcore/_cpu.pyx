@@ -1,5 +1,6 @@
-"""What this CPU runs, and the questions that every kernel with variants answers in the same way."""
+"""The instruction sets of this CPU, and the choice among the variants of a kernel."""
 
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint32_t
 
 
@@ -17,7 +18,7 @@ cdef extern from "nd.h" nogil:
 
 
 def feature_names() -> list[str]:
-    """Names of the instruction sets among those ndcore has variants for that may run here."""
+    """List the instruction sets of this CPU that ndcore has variants for."""
     cdef uint32_t present = nd_cpu_features()
     names = {
         "avx2": ND_AVX2, "avx512": ND_AVX512, "pclmul": ND_PCLMUL, "vpclmul": ND_VPCLMUL, "pmull": ND_PMULL, "bmi": ND_BMI,
@@ -26,15 +27,33 @@ def feature_names() -> list[str]:
     return [name for name, bit in names.items() if present & bit]
 
 
-cdef dict listed(variants_fn variants):
-    """Names of a kernel's forms, best first, each with whether it runs here."""
-    cdef const char *names[8]
-    cdef int runnable[8]
-    cdef size_t n = variants(names, runnable, 8, nd_cpu_features())
-    return {names[i].decode(): bool(runnable[i]) for i in range(n)}
+cdef class Kernel:
+    """The choice among the variants of a kernel. `Kernel()` stands for a kernel that has its portable form only."""
+
+    def variants(self) -> dict[str, bool]:
+        """List the variants, best first, each with whether it runs on this CPU."""
+        cdef const char *names[8]
+        cdef int runnable[8]
+        cdef size_t n
+        if self.choice == NULL:
+            return {"portable": True}
+        n = self.choice.variants(names, runnable, 8, nd_cpu_features())
+        return {names[i].decode(): bool(runnable[i]) for i in range(n)}
+
+    def use(self, name: str | None) -> bool:
+        """Run this variant from now on (None: the best that runs here); return False if it is unknown or cannot run here."""
+        cdef bytes wanted = b"" if name is None else name.encode()
+        if self.choice == NULL:
+            return name is None or name == "portable"
+        return self.choice.use(NULL if name is None else PyBytes_AS_STRING(wanted), nd_cpu_features()) >= 0
+
+    def chosen(self) -> str:
+        """Return the name of the variant that runs."""
+        return list(self.variants())[0 if self.choice == NULL else self.choice.chosen()]
 
 
-cdef bint used(use_fn use, object name) except -1:
-    """Run this form from now on (None: the best that runs here); False where it is unknown or cannot run here."""
-    cdef bytes wanted = b"" if name is None else name.encode()
-    return use(NULL if name is None else <const char *> wanted, nd_cpu_features()) >= 0
+cdef Kernel kernel_of(const nd_choice *choice):
+    """Make the Kernel of a choice that the C core exports."""
+    cdef Kernel kernel = Kernel.__new__(Kernel)
+    kernel.choice = choice
+    return kernel

@@ -3,6 +3,7 @@ from numpy.typing import NDArray
 
 Counted = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 
+def sort_entries(entries: NDArray[np.uint64]) -> None: ...
 def histogram(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], taken: NDArray[np.uint8], shift: int, out: NDArray[np.int64]
 ) -> None: ...

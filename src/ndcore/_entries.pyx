@@ -1,5 +1,5 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Entries of samples, runs of them, and what documents hold in common. Arrays are checked here, at linear cost."""
+"""Entries of samples, their runs, and values that documents have in common. Arrays are checked here, at linear cost."""
 
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
@@ -9,10 +9,14 @@ from ndcore cimport _bounds
 from ndcore._signals cimport STRIDE, check_signals, rows_within, stride
 
 
+cdef extern from "sort.h" nogil:
+    ctypedef struct nd_sorting:
+        pass
+    void nd_sort_open(nd_sorting *s)
+    int nd_sort_entries_next(nd_sorting *s, nd_entry *e, nd_entry *scratch, size_t n, size_t limit)
+
+
 cdef extern from "entries.h" nogil:
-    ctypedef struct nd_entry:
-        uint64_t key
-        uint64_t id
     ctypedef struct nd_common:
         uint64_t value
         uint64_t holders
@@ -39,24 +43,42 @@ cdef extern from "entries.h" nogil:
 
 
 cdef enum:
-    EVERY = 256  # samples that are looked at between two looks at signals
+    EVERY = 256  # samples between two checks of signals
 
 
 cdef _check_samples(const uint64_t[::1] values, const int64_t[::1] offsets, size_t n):
+    """Raise ValueError unless offsets cut values into n samples."""
     if not _bounds.cut(offsets, n, values.shape[0]):
         raise ValueError(f"{offsets.shape[0]} offsets do not cut {values.shape[0]} values into the samples of {n} documents")
 
 
 cdef _check_runs(const uint32_t[::1] holders, const uint32_t[::1] ends, size_t n):
+    """Raise ValueError or IndexError unless ends cut holders, all of n documents, into runs."""
     if not _bounds.runs_end(ends, holders.shape[0]):
         raise ValueError(f"the ends of {ends.shape[0]} runs do not ascend to {holders.shape[0]}, the number of holders")
     if not _bounds.documents_below(holders, n):
         raise IndexError(f"a holder, {np.max(holders)}, is not among {n} documents")
 
 
+def sort_entries(uint64_t[:, ::1] entries not None):
+    """Sort rows (key, id) by key, stably, in place; uint64 (n, 2). O(n) per byte of the keys that varies."""
+    cdef size_t n = entries.shape[0]
+    _bounds.check_entries(entries)
+    cdef uint64_t[:, ::1] scratch = np.empty((n, 2), np.uint64)
+    cdef nd_sorting s
+    if n:
+        nd_sort_open(&s)
+        with nogil:
+            while not nd_sort_entries_next(&s, <nd_entry *> &entries[0, 0], <nd_entry *> &scratch[0, 0], n, STRIDE):
+                check_signals()
+
+
 def histogram(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint8_t[::1] taken not None,
               unsigned shift, int64_t[::1] out not None):
-    """out[v >> shift] += 1 for every value of the documents taken; out has 2^(64 - shift) words, 1 <= shift <= 63."""
+    """Count values: out[v >> shift] += 1 for every value of the documents taken; out has 2^(64 - shift) words.
+
+    1 <= shift <= 63.
+    """
     cdef size_t here, at = 0, n = taken.shape[0]
     _check_samples(values, offsets, n)
     if not 1 <= shift <= 63 or <uint64_t> out.shape[0] <= UINT64_MAX >> shift:
@@ -71,9 +93,9 @@ def histogram(const uint64_t[::1] values not None, const int64_t[::1] offsets no
 
 def gather(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint8_t[::1] taken not None,
            uint64_t first, uint64_t low, uint64_t high, uint64_t[:, ::1] entries not None, size_t at):
-    """Write (value, first + document) of the values from low to high, both included, to entries[at:]; where they end.
+    """Write (value, first + document) of the values low <= value <= high to entries[at:]; return where they end.
 
-    The caller has counted them: past the end of entries only where samples do not ascend, and then nothing is written there.
+    The caller has counted them. They end behind the last entry only if samples do not ascend; nothing is written there.
     """
     cdef size_t here, room, row = 0, n = taken.shape[0], end = entries.shape[0]
     _check_samples(values, offsets, n)
@@ -93,7 +115,7 @@ def gather(const uint64_t[::1] values not None, const int64_t[::1] offsets not N
 
 
 def runs(const uint64_t[::1] keys not None, const uint32_t[::1] documents not None, size_t max_holders):
-    """(holders uint32, ends uint32, common uint64 (c, 3)) of sorted entries; see nd_entries_runs in entries.h."""
+    """Find runs of sorted entries: (holders uint32, ends uint32, common uint64 (c, 3)); see nd_entries_runs in entries.h."""
     cdef size_t n = keys.shape[0], count = 0, commons = 0
     if documents.shape[0] != keys.shape[0]:
         raise ValueError(f"there are {keys.shape[0]} keys and {documents.shape[0]} documents")
@@ -109,7 +131,7 @@ def runs(const uint64_t[::1] keys not None, const uint32_t[::1] documents not No
 
 
 def volume(const uint32_t[::1] holders not None, const uint32_t[::1] ends not None, int64_t[::1] out not None):
-    """out[a] += the pairs (a, b), a < b, of these runs, repeats counted. ValueError or IndexError where they are no runs."""
+    """Count the pairs (a, b), a < b, of these runs, with repeats, in out[a]. ValueError or IndexError if these are none."""
     _check_runs(holders, ends, out.shape[0])
     if ends.shape[0]:
         with nogil:
@@ -119,8 +141,8 @@ def volume(const uint32_t[::1] holders not None, const uint32_t[::1] ends not No
 cdef class Counts:
     """The pairs (a, b, common) of all runs with first <= a < last, in pieces, ascending by a, then b.
 
-    all_runs: [(holders, ends), …]; volume: int64, of the documents first … last - 1; n: documents in all. ValueError or
-    IndexError where the runs are no runs, or their volume is another.
+    all_runs: [(holders, ends), …]; volume: int64, of the documents first … last - 1; n: the number of all documents.
+    ValueError or IndexError if the runs are no runs, or have another volume.
     """
     cdef uint32_t[::1] others, counter, scratch
     cdef int64_t[::1] starts
@@ -151,7 +173,7 @@ cdef class Counts:
             raise ValueError(f"the runs of documents from {first} to {last} have fewer pairs than their volume")
 
     def next(self, size_t room):
-        """(a, b, common) uint32, at least of one more document; None at the end. Room grows where one needs it."""
+        """Return the next pairs, (a, b, common) uint32, of at least one document; None at the end. Room may grow."""
         cdef size_t written
         if self.at == self.last:
             return None
@@ -166,7 +188,7 @@ cdef class Counts:
 
 def members_under(const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
                   const int64_t[::1] documents not None, const uint64_t[::1] masks not None):
-    """How many members of each of these documents are 0 in every bit of its mask; int64. IndexError for another document."""
+    """Count the members of each of these documents without a bit of its mask; int64. IndexError for other documents."""
     cdef size_t here, i = 0, at = 0, n = documents.shape[0], total = values.shape[0], samples = max(1, offsets.shape[0]) - 1
     cdef int64_t begin, size
     cdef int64_t[::1] out = np.zeros(n, np.int64)
@@ -189,7 +211,10 @@ def members_under(const uint64_t[::1] values not None, const int64_t[::1] offset
 
 def sample_keys(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint64_t[::1] moduli,
                 bint ascending=True):
-    """A fingerprint of each sample, never 0; moduli: of adaptive ones, or None. ascending: ValueError where one does not."""
+    """Compute a fingerprint of each sample, never 0; moduli: of adaptive samples, or None.
+
+    ascending: raise ValueError if a sample does not strictly ascend.
+    """
     cdef size_t here, at = 0, n = max(1, offsets.shape[0]) - 1, wrong = n, found
     cdef uint64_t[::1] out = np.empty(n, np.uint64)
     _check_samples(values, offsets, n)

@@ -1,5 +1,5 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Features of signatures, super-features of features, super-shingles of sketches, in batches."""
+"""Features of signatures, super-features of features, and super-shingles of sketches, in batches."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -28,12 +28,12 @@ cdef extern from "feature.h" nogil:
 
 
 cdef void tables_of(nd_rabin *tables, polynomial):
-    """Tables of a polynomial of degree 64."""
+    """Fill the tables of a polynomial of degree 64."""
     _rabin.rabin_init(tables, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
 
 
 def features(rows, size_t group_size, size_t first, size_t last, polynomial: int):
-    """Features first … last − 1 of every row of minima, uint64 (n, last − first); arguments checked by the caller."""
+    """Compute features first … last − 1 of every row of minima; uint64 (n, last − first). The caller checks arguments."""
     cdef const uint8_t[:, ::1] bytes_of_rows = rows.view(np.uint8)
     cdef size_t n = rows.shape[0], items = rows.shape[1], item_size = rows.itemsize
     cdef uint64_t[:, ::1] out = np.empty((n, last - first), np.uint64)
@@ -51,7 +51,7 @@ def features(rows, size_t group_size, size_t first, size_t last, polynomial: int
 
 
 def super_features(const uint64_t[:, ::1] features not None, size_t need, polynomial: int):
-    """Super-features of every row of features, uint64 (n, C(groups, need)); 1 <= need <= groups."""
+    """Compute the super-features of every row of features; uint64 (n, C(groups, need)), 1 <= need <= groups."""
     cdef size_t n = features.shape[0], groups = features.shape[1]
     cdef uint64_t[:, ::1] out = np.empty((n, comb(groups, need)), np.uint64)
     cdef uint64_t[::1] scratch = np.empty(2 * need + 1, np.uint64)
@@ -68,9 +68,9 @@ def super_features(const uint64_t[:, ::1] features not None, size_t need, polyno
 
 
 def super_shingles(const uint64_t[::1] members not None, const int64_t[::1] offsets not None, size_t run, polynomial: int):
-    """(values uint64, offsets int64 (n + 1,)) of the super-shingles of every sketch; run >= 1.
+    """Compute the super-shingles of every sketch: (values uint64, offsets int64 (n + 1,)); run >= 1.
 
-    ValueError where the offsets, n + 1 of them, do not ascend from 0 to the number of members.
+    ValueError if the offsets, n + 1 of them, do not ascend from 0 to the number of members.
     """
     cdef size_t n = offsets.shape[0] - 1
     lengths = np.diff(offsets)

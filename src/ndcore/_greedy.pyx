@@ -1,5 +1,5 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Greedy clustering of mod sketches, and its memory."""
+"""Greedy clustering of mod sketches: memory and checks."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -34,7 +34,7 @@ cdef extern from "greedy.h" nogil:
         uint32_t *touched
         uint32_t *found
     bint nd_greedy_is_sketch(const uint64_t *a, size_t n, uint64_t mask)
-    void nd_greedy_hold(nd_greedy *g, const uint64_t *a, size_t n)
+    void nd_greedy_count(nd_greedy *g, const uint64_t *a, size_t n)
     uint32_t nd_greedy_place(nd_greedy *g, const uint64_t *a, size_t n, uint64_t mask)
 
 
@@ -44,7 +44,7 @@ MOST_VALUES = 1 << 31  # two thirds of the slots that 32 bits can number
 def first_wrong(
     const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint64_t[::1] masks not None,
 ):
-    """The first sketch whose values are no ascending multiples of its mask + 1, or the number of sketches. O(values)."""
+    """Find the first sketch whose values are no ascending multiples of its mask + 1; the number of sketches if all are."""
     cdef size_t n = masks.shape[0]
     cdef int64_t i = 0, end = n
     cdef const uint64_t *base = &values[0] if values.shape[0] else NULL
@@ -57,17 +57,16 @@ def first_wrong(
 
 
 cdef class Greedy:
-    """Places sketches in clusters, one after another.
+    """The state of a clustering: sketches join clusters one after another.
 
-    values uint64 and offsets int64 (n + 1,) of the sketches, masks uint64 (n,): each modulus - 1. At most MOST_VALUES values
-    and 2^32 - 1 sketches. ValueError for arrays that do not fit each other, and where the values of a sketch, of which the
-    first is named, are no ascending multiples.
+    values uint64 and offsets int64 (n + 1,) of the sketches; masks uint64 (n,): each modulus - 1. At most MOST_VALUES values
+    and 2^32 - 1 sketches. ValueError if arrays do not fit each other, or a sketch is not of ascending multiples.
     """
     cdef nd_greedy state
     cdef const uint64_t[::1] values, masks
     cdef const int64_t[::1] offsets
     cdef list memory
-    cdef bint held
+    cdef bint counted
 
     def __cinit__(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
                   const uint64_t[::1] masks not None, double threshold, uint32_t max_holders, bint popular):
@@ -76,35 +75,38 @@ cdef class Greedy:
             raise ValueError(f"{offsets.shape[0]} offsets do not cut {total} values into {n} sketches")
         if total > MOST_VALUES or n > 0xFFFFFFFF:
             raise ValueError(f"{total} values of {n} sketches are more than {MOST_VALUES} of 2^32 - 1")
-        self.values, self.offsets, self.masks, self.held = values, offsets, masks, False
+        self.values, self.offsets, self.masks, self.counted = values, offsets, masks, False
         self.memory = []
         self.state.key = random_table_key()
         self.state.threshold, self.state.max_holders, self.state.popular = threshold, max_holders, popular
-        self.state.slots = <nd_greedy_slot *> self.given(np.zeros(room * sizeof(nd_greedy_slot), np.uint8))
+        self.state.slots = <nd_greedy_slot *> self.keep(np.zeros(room * sizeof(nd_greedy_slot), np.uint8))
         self.state.room = self.state.index_room = <uint32_t> room
-        # What is not written to takes no memory.
-        self.state.memberships = <nd_greedy_membership *> self.given(
+        # Pages that are never written take no memory.
+        self.state.memberships = <nd_greedy_membership *> self.keep(
             np.empty(total * sizeof(nd_greedy_membership), np.uint8))
         if popular:
-            self.state.heap = <uint32_t *> self.given(np.empty(total, np.uint32))
-            self.state.index = <uint32_t *> self.given(np.full(room, 0xFFFFFFFF, np.uint32))
-        self.state.clusters = <nd_greedy_cluster *> self.given(np.empty(n * sizeof(nd_greedy_cluster), np.uint8))
-        self.state.shared = <uint32_t *> self.given(np.zeros(n, np.uint32))
-        self.state.touched = <uint32_t *> self.given(np.empty(n, np.uint32))
-        self.state.found = <uint32_t *> self.given(np.empty(int(np.diff(offsets).max(initial=0)), np.uint32))
+            self.state.heap = <uint32_t *> self.keep(np.empty(total, np.uint32))
+            self.state.index = <uint32_t *> self.keep(np.full(room, 0xFFFFFFFF, np.uint32))
+        self.state.clusters = <nd_greedy_cluster *> self.keep(np.empty(n * sizeof(nd_greedy_cluster), np.uint8))
+        self.state.shared = <uint32_t *> self.keep(np.zeros(n, np.uint32))
+        self.state.touched = <uint32_t *> self.keep(np.empty(n, np.uint32))
+        self.state.found = <uint32_t *> self.keep(np.empty(int(np.diff(offsets).max(initial=0)), np.uint32))
 
-    cdef void *given(self, array):
+    cdef void *keep(self, array):
+        """Keep an array alive; return its address."""
         self.memory.append(array)
         return <void *> <size_t> array.ctypes.data
 
     cdef const uint64_t *sketch(self, int64_t i) noexcept nogil:
+        """Return the values of sketch i."""
         return &self.values[0] + self.offsets[i] if self.values.shape[0] else NULL
 
     cdef size_t size(self, int64_t i) noexcept nogil:
+        """Return the number of values of sketch i."""
         return <size_t> (self.offsets[i + 1] - self.offsets[i])
 
     def hold(self):
-        """Count the holders of every value."""
+        """Count the sketches that have each value."""
         cdef int64_t i = 0, n = self.masks.shape[0]
         cdef size_t done
         cdef bint right = True
@@ -115,23 +117,25 @@ cdef class Greedy:
                 while i < n and done < STRIDE and right:
                     right = nd_greedy_is_sketch(self.sketch(i), self.size(i), self.masks[i])
                     if right:
-                        nd_greedy_hold(&self.state, self.sketch(i), self.size(i))
+                        nd_greedy_count(&self.state, self.sketch(i), self.size(i))
                     done += self.size(i)
                     i += 1
         if not right:
             raise ValueError(f"the values of sketch {i - 1} are no ascending multiples of its modulus "
                              f"{int(self.masks[i - 1]) + 1}; give mod sketches as ModSketcher makes them")
-        self.held = True
+        self.counted = True
 
     def place(self, const int64_t[::1] order not None):
-        """Labels int64 (n,) of the sketches in this order, a permutation: of each the first in its cluster. Once, after
-        `hold`."""
+        """Place all sketches, in this order; labels int64 (n,): the first sketch of each one's cluster.
+
+        order: a permutation. Once only, after `hold`.
+        """
         cdef int64_t i, at = 0, n = order.shape[0]
-        if not self.held:
+        if not self.counted:
             raise ValueError("the holders of the values are not counted, or the sketches were placed before")
         if not np.array_equal(np.sort(order), np.arange(self.masks.shape[0])):
             raise ValueError(f"the order is no permutation of {self.masks.shape[0]} sketches")
-        self.held = False
+        self.counted = False
         cdef uint32_t cluster, before
         cdef size_t done
         cdef int64_t[::1] labels = np.empty(n, np.int64), first = np.empty(n, np.int64)

@@ -2,24 +2,16 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-
-cdef extern from "sort.h" nogil:
-    ctypedef struct nd_sorting:
-        pass
-    void nd_sort_open(nd_sorting *s)
+from ndcore._cpu cimport nd_choice
+from ndcore._entries cimport nd_entry
+from ndcore._keys cimport nd_keys_order
 
 
 cdef extern from "hamming.h" nogil:
     enum:
         ND_HAMMING_ROOM
-    ctypedef struct nd_hamming_order:
-        const uint8_t *low
-        const uint8_t *width
-        unsigned runs
-        unsigned prefix
-        uint64_t leading
     ctypedef struct nd_hamming_plan:
-        const nd_hamming_order *order
+        const nd_keys_order *order
         size_t tables
         unsigned bits
         unsigned max_distance
@@ -29,23 +21,12 @@ cdef extern from "hamming.h" nogil:
     ctypedef struct nd_hamming_cursor:
         size_t first
         size_t step
-    uint64_t nd_hamming_sum(const nd_hamming_order *o, const uint64_t *keys, size_t n, uint64_t seed)
-    void nd_hamming_permute(const nd_hamming_order *o, const uint64_t *from_, size_t n, uint64_t *to)
-    void nd_hamming_histogram(
-        const nd_hamming_order *o, const uint64_t *from_, size_t n, unsigned shift, uint64_t *counts)
-    size_t nd_hamming_gather(
-        const nd_hamming_order *o, const uint64_t *from_, size_t n, uint64_t low, uint64_t high, uint64_t *to,
-        size_t room)
-    int nd_hamming_sort_next(
-        nd_sorting *s, uint64_t *keys, uint64_t *scratch, size_t n, int lowest, size_t most)
     size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found)
     void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_t *out)
     size_t nd_hamming_pairs(
         const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t end, nd_hamming_cursor *c, nd_hamming_pair *out,
         size_t room)
-    size_t nd_hamming_variants(const char **names, int *runnable, size_t room, uint32_t features)
-    int nd_hamming_use(const char *name, uint32_t features)
-    int nd_hamming_chosen()
+    const nd_choice nd_hamming_choice
 
 
 cdef extern from "probes.h" nogil:
@@ -65,9 +46,6 @@ cdef extern from "probes.h" nogil:
         uint32_t distance
     ctypedef struct nd_probes_cursor:
         size_t table
-    void nd_probes_directory(
-        const uint64_t *keys, size_t n, unsigned bits, unsigned directory_bits, uint32_t *directory)
-    void nd_probes_presence(const uint64_t *keys, size_t n, unsigned bits, unsigned presence_bits, uint8_t *presence)
     uint32_t nd_probes_rank(const nd_probes *h, uint64_t fingerprint)
     size_t nd_probes_search(
         const nd_probes *h, const uint64_t *q, size_t n, nd_probes_cursor *c, nd_probes_match *out, size_t room)
@@ -91,9 +69,6 @@ cdef extern from "compressed.h" nogil:
     ctypedef struct nd_compressed_match:
         uint64_t query
         uint64_t fingerprint
-    ctypedef struct nd_compressed_asked:
-        uint64_t key
-        uint64_t query
     ctypedef struct nd_compressed_cursor:
         size_t table
     void nd_compressed_count(const uint64_t *keys, size_t n, uint64_t *counts)
@@ -105,5 +80,5 @@ cdef extern from "compressed.h" nogil:
     size_t nd_compressed_find(const nd_compressed_table *t, size_t from_, uint64_t key)
     void nd_compressed_ranks(const nd_compressed_table *t, const uint64_t *keys, size_t n, int64_t *out)
     size_t nd_compressed_probe(
-        const nd_compressed *h, const uint64_t *q, size_t n, nd_compressed_asked *asked, nd_compressed_cursor *c,
+        const nd_compressed *h, const uint64_t *q, size_t n, nd_entry *queries, nd_compressed_cursor *c,
         nd_compressed_match *out, size_t room)

@@ -1,6 +1,8 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Sorted tables of permuted fingerprints: making them, and what is found in them. Arrays are checked here, at linear
-cost; keys and directories of a `Searcher`, which may be larger than memory, where they are looked at."""
+"""Search by Hamming distance: by scanning, and in sorted tables, open or compressed.
+
+Arrays are checked here, at linear cost. Keys and directories of a `Searcher`, which may be larger than memory, are checked
+only where a search reads them."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -8,7 +10,9 @@ from libc.string cimport memset
 
 import numpy as np
 
-from ndcore cimport _bounds, _cpu
+from ndcore cimport _cpu, _keys
+from ndcore._entries cimport nd_entry
+from ndcore._keys cimport nd_keys_order
 from ndcore._signals cimport STRIDE, check_signals, stride
 
 
@@ -17,157 +21,16 @@ BLOCK = ND_COMPRESSED_BLOCK  # bytes
 LONGEST_CODE = ND_COMPRESSED_LONGEST  # bits
 
 
-def variants() -> dict[str, bool]:
-    """Names of the forms of the scan, best first, each with whether it runs here."""
-    return _cpu.listed(nd_hamming_variants)
-
-
-def use(name: str | None) -> bool:
-    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
-    return _cpu.used(nd_hamming_use, name)
-
-
-def chosen() -> str:
-    """Name of the variant that runs."""
-    return list(variants())[nd_hamming_chosen()]
-
-
-def sort(uint64_t[::1] keys not None, unsigned loose=0, uint64_t[::1] scratch=None):
-    """Sort in place, where the order of the lowest `loose` bits does not matter. O(n) per byte that varies; scratch of the
-    same size, or more, is made where none is given."""
-    cdef size_t n = keys.shape[0]
-    if scratch is None:
-        scratch = np.empty(n, np.uint64)
-    if <size_t> scratch.shape[0] < n:
-        raise ValueError(f"{n} keys are sorted with room for {scratch.shape[0]}")
-    cdef nd_sorting s
-    if n:
-        nd_sort_open(&s)
-        with nogil:
-            while not nd_hamming_sort_next(&s, &keys[0], &scratch[0], n, <int> (loose // 8), STRIDE):
-                check_signals()
+kernel = _cpu.kernel_of(&nd_hamming_choice)
 
 
 def _ranks_and_distances(matches):
+    """Split matches into lists of ranks and distances."""
     return matches["rank"].tolist(), matches["distance"].tolist()
 
 
-cdef unsigned _check_order(const uint8_t[:, ::1] runs) except? 255:
-    """The bits of the keys that these runs make."""
-    if runs.shape[0] != 2 or not 1 <= runs.shape[1] <= 64:
-        raise ValueError(f"runs are lows and widths, (2, 1 to 64), got {runs.shape[0], runs.shape[1]}")
-    total = 0
-    for low, width in np.asarray(runs).T.tolist():
-        total += width
-        if not 1 <= width <= 64 - low or total > 64:
-            raise ValueError(f"a run of {width} bits from bit {low} up, of {total} so far, is not among 64")
-    return total
-
-
-cdef _check_leading(const uint64_t[::1] keys, unsigned bits, unsigned leading):
-    if not 1 <= bits <= 64 or leading > min(bits, 32u):
-        raise ValueError(f"{leading} leading bits of keys of {bits} cannot be numbered")
-    if not _bounds.keys_below(keys, bits):
-        raise ValueError(f"a key, {np.max(keys)}, has more than {bits} bits")
-
-
-def permuted(const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprints not None):
-    """The fingerprints with their bits moved: runs has lows and widths, from the highest bits on; uint64 (n,)."""
-    cdef size_t at = 0, n = fingerprints.shape[0]
-    cdef uint64_t[::1] out = np.empty(n, np.uint64)
-    cdef nd_hamming_order order
-    _check_order(runs)
-    order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
-    with nogil:
-        while at < n:
-            check_signals()
-            nd_hamming_permute(&order, &fingerprints[at], stride(at, n, STRIDE), &out[at])
-            at += STRIDE
-    return np.asarray(out)
-
-
-def histogram(
-    const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprints not None, unsigned shift,
-    uint64_t[::1] counts not None,
-):
-    """Count the keys of the fingerprints by their leading bits, those above the lowest `shift`; counts has a word for each
-    value."""
-    cdef size_t at = 0, n = fingerprints.shape[0]
-    cdef nd_hamming_order order
-    cdef unsigned bits = _check_order(runs)
-    if shift > bits or bits - shift > 32 or <uint64_t> counts.shape[0] < <uint64_t> 1 << (bits - shift):
-        raise ValueError(f"{counts.shape[0]} words do not count keys of {bits} bits shifted by {shift}")
-    order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
-    with nogil:
-        while at < n:
-            check_signals()
-            nd_hamming_histogram(&order, &fingerprints[at], stride(at, n, STRIDE), shift, &counts[0])
-            at += STRIDE
-
-
-def gather(
-    const uint8_t[:, ::1] runs not None, const uint64_t[::1] fingerprints not None, uint64_t low, uint64_t high,
-    uint64_t[::1] to not None, size_t at,
-):
-    """Write the keys of the fingerprints that lie from low to high to `to`, from position `at` on; where they end. It has
-    room for one key more than are wanted; where they end past that, no more are there."""
-    cdef size_t done = 0, n = fingerprints.shape[0], room = to.shape[0]
-    cdef nd_hamming_order order
-    _check_order(runs)
-    order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
-    if at >= room:
-        raise ValueError(f"there is no room from position {at} on, but for {room} keys")
-    with nogil:
-        while done < n and at < room:
-            check_signals()
-            at += nd_hamming_gather(&order, &fingerprints[done], stride(done, n, STRIDE), low, high, &to[at], room - at)
-            done += STRIDE
-    return at
-
-
-def directory(const uint64_t[::1] keys not None, unsigned bits, unsigned directory_bits):
-    """Where each value of the leading bits begins in the ascending keys; uint32 (2^directory_bits + 1,). ValueError where a
-    key has more bits."""
-    _check_leading(keys, bits, directory_bits)
-    cdef uint32_t[::1] out = np.empty((<size_t> 1 << directory_bits) + 1, np.uint32)
-    cdef size_t n = keys.shape[0]
-    with nogil:
-        nd_probes_directory(&keys[0] if n else NULL, n, bits, directory_bits, &out[0])
-    return np.asarray(out)
-
-
-def presence(const uint64_t[::1] keys not None, unsigned bits, unsigned presence_bits):
-    """Of each value of the leading bits whether one of the keys has it; uint8, eight values a byte, bit 0 first.
-    presence_bits >= 3. ValueError where a key has more bits."""
-    _check_leading(keys, bits, presence_bits)
-    if presence_bits < 3:
-        raise ValueError(f"presence of {presence_bits} bits is no byte; give 3 or more")
-    cdef uint8_t[::1] out = np.empty((<size_t> 1 << presence_bits) // 8, np.uint8)
-    cdef size_t n = keys.shape[0]
-    with nogil:
-        nd_probes_presence(&keys[0] if n else NULL, n, bits, presence_bits, &out[0])
-    return np.asarray(out)
-
-
-def ascend(const uint64_t[::1] keys not None, unsigned loose):
-    """Whether keys ascend but for their lowest `loose` bits; with 0, whether each is larger than the one before."""
-    return _bounds.keys_ascend(keys, loose)
-
-
-def checksum(const uint8_t[:, ::1] runs not None, const uint64_t[::1] keys not None, uint64_t seed):
-    """A sum over the fingerprints of keys, whatever their order: see nd_hamming_sum in hamming.h."""
-    cdef size_t n = keys.shape[0]
-    cdef uint64_t sum
-    cdef nd_hamming_order order
-    _check_order(runs)
-    order.low, order.width, order.runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
-    with nogil:
-        sum = nd_hamming_sum(&order, &keys[0] if n else NULL, n, seed)
-    return sum
-
-
 def distances(const uint64_t[::1] a not None, const uint64_t[::1] b not None):
-    """Numbers of bits in which a[i] and b[i] differ; int64 (n,)."""
+    """Count the bits in which a[i] and b[i] differ; int64 (n,)."""
     cdef size_t at = 0, n = a.shape[0]
     cdef int64_t[::1] out = np.empty(n, np.int64)
     if a.shape[0] != b.shape[0]:
@@ -181,8 +44,8 @@ def distances(const uint64_t[::1] a not None, const uint64_t[::1] b not None):
 
 
 def scan(const uint64_t[::1] fingerprints not None, uint64_t query, unsigned max_distance):
-    """Positions of the fingerprints within max_distance bits, ascending, by looking at all; int64."""
-    cdef size_t n = fingerprints.shape[0], at = 0, i, hits, here
+    """Find the positions of the fingerprints within max_distance bits, by scanning all; int64, ascending."""
+    cdef size_t n = fingerprints.shape[0], at = 0, here = 0, i, hits
     cdef uint32_t found[1024]
     cdef int64_t[::1] some
     chunks = [np.empty(0, np.int64)]
@@ -204,7 +67,7 @@ def scan(const uint64_t[::1] fingerprints not None, uint64_t query, unsigned max
 
 
 def near_counts(const uint64_t[::1] fingerprints not None, const uint64_t[::1] queries not None, unsigned max_distance):
-    """How many of the fingerprints are within max_distance bits of each query, by looking at all; int64 (queries,)."""
+    """Count the fingerprints within max_distance bits of each query, by scanning all; int64 (queries,)."""
     cdef size_t n = fingerprints.shape[0], at, i
     cdef uint32_t found[1024]
     cdef int64_t[::1] out = np.zeros(queries.shape[0], np.int64)
@@ -221,7 +84,7 @@ def near_counts(const uint64_t[::1] fingerprints not None, const uint64_t[::1] q
 
 
 def symbol_counts(const uint64_t[::1] keys not None):
-    """How often each symbol stands for one of the ascending keys; uint64 (65,)."""
+    """Count the symbols of ascending keys; uint64 (65,)."""
     cdef uint64_t[::1] out = np.zeros(ND_COMPRESSED_SYMBOLS, np.uint64)
     cdef size_t n = keys.shape[0]
     if n:
@@ -231,7 +94,7 @@ def symbol_counts(const uint64_t[::1] keys not None):
 
 
 def decoding(const uint8_t[::1] lengths not None):
-    """The table that decodes the canonical code of these 65 lengths; uint32. ValueError where there is none."""
+    """Make the decoding table of the canonical code with these 65 lengths; uint32. ValueError if there is none."""
     cdef uint32_t[::1] codes = np.empty(ND_COMPRESSED_CODES, np.uint32)
     if lengths.shape[0] != ND_COMPRESSED_SYMBOLS or not nd_compressed_codes(&lengths[0], &codes[0]):
         raise ValueError("the lengths are those of no prefix code")
@@ -239,10 +102,12 @@ def decoding(const uint8_t[::1] lengths not None):
 
 
 def encoded(const uint64_t[::1] keys not None, const uint8_t[::1] lengths not None):
-    """(blocks uint8 (b, 2048), last keys uint64 (b,), first positions uint32 (b + 1,)) of ascending keys. Each of their
-    symbols has a length, and decoding(lengths) takes them."""
+    """Compress ascending keys; their symbols have lengths that `decoding` accepts.
+
+    Returns (blocks uint8 (b, 2048), last keys uint64 (b,), first positions uint32 (b + 1,)).
+    """
     cdef size_t n = keys.shape[0], count = 0
-    decoding(lengths)  # or these are the lengths of no code
+    decoding(lengths)  # checks them
     cdef uint8_t[:, ::1] blocks
     cdef uint64_t[::1] last
     cdef uint32_t[::1] first
@@ -258,25 +123,24 @@ def encoded(const uint64_t[::1] keys not None, const uint8_t[::1] lengths not No
 
 
 cdef class Orders:
-    """The orders of the bits in all tables, and with them the search for pairs.
+    """The orders of the bits in all tables, and the search for pairs.
 
-    orders: per table (runs as uint8 (2, r): low and width, prefix, leading); the first keeps the order of the bits.
+    orders: for each table (runs as uint8 (2, r): low and width, prefix, leading); the first keeps the order of the bits.
     """
     cdef nd_hamming_plan plan
-    cdef nd_hamming_order *order
+    cdef nd_keys_order *order
     cdef object moved, alive
 
     def __cinit__(self, unsigned bits, unsigned max_distance, list orders not None, *_):
         cdef const uint8_t[:, ::1] runs
         self.moved = orders
-        self.order = <nd_hamming_order *> calloc(max(1, len(orders)), sizeof(nd_hamming_order))
+        self.order = <nd_keys_order *> calloc(max(1, len(orders)), sizeof(nd_keys_order))
         if self.order == NULL:
             raise MemoryError
         for i, (moved, prefix, leading) in enumerate(orders):
             runs = moved
-            if _check_order(runs) != bits or not 0 <= prefix <= bits:
+            if _keys.set_order(&self.order[i], runs) != bits or not 0 <= prefix <= bits:
                 raise ValueError(f"table {i} does not permute {bits} bits, or leads with {prefix}")
-            self.order[i].low, self.order[i].width, self.order[i].runs = &runs[0, 0], &runs[1, 0], runs.shape[1]
             self.order[i].prefix, self.order[i].leading = prefix, leading
         self.plan.order, self.plan.tables = self.order, len(orders)
         self.plan.bits, self.plan.max_distance = bits, max_distance
@@ -289,8 +153,10 @@ cdef class Orders:
             raise IndexError(f"there is no table {t} of {self.plan.tables}")
 
     def pairs(self, size_t t, const uint64_t[::1] keys not None, size_t most):
-        """Pairs of fingerprints that table t is the first to hold, of some of its keys, which cut no prefix in two; uint64
-        (m, 2). The search ends once there are more than `most`."""
+        """Find the pairs of fingerprints among some keys of table t that no earlier table finds; uint64 (m, 2).
+
+        The keys include all keys with the prefixes that they have. The search ends when it has more than `most` pairs.
+        """
         cdef nd_hamming_cursor c = nd_hamming_cursor(0, 0)
         cdef size_t end = keys.shape[0], room = 1 << 16, found = 0, written
         self.check_table(t)
@@ -309,19 +175,21 @@ cdef class Orders:
 
 
 cdef _check_number(list orders, list tables):
+    """Raise ValueError unless there is one order for each table."""
     if not tables or len(orders) != len(tables):
         raise ValueError(f"there are {len(orders)} orders of bits and {len(tables)} tables; give one of each at least")
 
 
 cdef _check_powers(size_t table, ssize_t size, int each, unsigned bits):
+    """Raise ValueError unless `size` items of `each` bits number leading bits of keys."""
     if size < 1 or size & (size - 1) or (each * size).bit_length() - 1 > min(bits, 40u):
         raise ValueError(f"what table {table} has for leading bits is of {size}; it must be a power of two, of {bits} bits")
 
 
 cdef class Searcher(Orders):
-    """Finds fingerprints within max_distance bits in tables.
+    """Search in open tables for fingerprints within max_distance bits.
 
-    tables: per table (keys uint64 (n,), directory uint32 (2^d + 1,), presence as `presence` makes it, or empty).
+    tables: for each table (keys uint64 (n,), directory uint32 (2^d + 1,), presence as `presence` makes it, or empty).
     """
     cdef nd_probes how
     cdef nd_probes_table *table
@@ -352,7 +220,7 @@ cdef class Searcher(Orders):
         free(self.table)
 
     def ranks(self, const uint64_t[::1] fingerprints not None):
-        """Positions of fingerprints that are there, among the ascending ones; int64 (n,)."""
+        """Find the positions of fingerprints that are in the collection; int64 (n,)."""
         cdef size_t i, n = fingerprints.shape[0]
         cdef int64_t[::1] out = np.empty(n, np.int64)
         with nogil:
@@ -363,9 +231,9 @@ cdef class Searcher(Orders):
         return np.asarray(out)
 
     def probe_one(self, uint64_t query):
-        """(ranks, distances) of one query's matches, or None; the quick way where they are few."""
+        """Find the matches of one query: (ranks, distances), or None. Faster than `probe` if they are few."""
         cdef nd_probes_cursor c
-        cdef nd_probes_match out[2 * ND_HAMMING_ROOM]  # so that a search goes on after some matches
+        cdef nd_probes_match out[2 * ND_HAMMING_ROOM]  # so that a search continues after some matches
         cdef size_t i, written
         memset(&c, 0, sizeof(c))
         with nogil:
@@ -377,7 +245,7 @@ cdef class Searcher(Orders):
         return [out[i].rank for i in range(written)], [out[i].distance for i in range(written)]
 
     def probe(self, const uint64_t[::1] queries not None):
-        """Matches of all queries as an array of MATCH, in the order of tables."""
+        """Find the matches of all queries, in the order of tables; array of MATCH."""
         cdef nd_probes_cursor c
         cdef size_t n = queries.shape[0], room = min(<size_t> 1 << 16, 16 * n) + ND_HAMMING_ROOM, written
         cdef nd_probes_match *to
@@ -396,10 +264,10 @@ cdef class Searcher(Orders):
 
 
 cdef class CompressedSearcher(Orders):
-    """Finds fingerprints within max_distance bits in compressed tables.
+    """Search in compressed tables for fingerprints within max_distance bits.
 
-    tables: per table (blocks uint8 (b, 2048), last keys uint64 (b,), first positions uint32 (b + 1,) ascending from 0,
-    what `decoding` gives).
+    tables: for each table (blocks uint8 (b, 2048), last keys uint64 (b,), first positions uint32 (b + 1,) ascending from 0,
+    the table of `decoding`).
     """
     cdef nd_compressed how
     cdef nd_compressed_table *table
@@ -429,7 +297,7 @@ cdef class CompressedSearcher(Orders):
         free(self.table)
 
     def ranks(self, fingerprints not None):
-        """Positions of fingerprints that are there, among the ascending ones; int64 (n,)."""
+        """Find the positions of fingerprints that are in the collection; int64 (n,)."""
         cdef size_t at = 0, n = len(fingerprints)
         order = np.argsort(fingerprints)
         cdef const uint64_t[::1] ascending = fingerprints[order]
@@ -444,14 +312,14 @@ cdef class CompressedSearcher(Orders):
         return out
 
     def probe_one(self, uint64_t query):
-        """(ranks, distances) of one query's matches, or None."""
+        """Find the matches of one query: (ranks, distances), or None."""
         cdef nd_compressed_cursor c
-        cdef nd_compressed_asked asked[2]
+        cdef nd_entry entries[2]
         cdef nd_compressed_match out[ND_HAMMING_ROOM]
         cdef size_t written
         memset(&c, 0, sizeof(c))
         with nogil:
-            written = nd_compressed_probe(&self.how, &query, 1, asked, &c, out, ND_HAMMING_ROOM)
+            written = nd_compressed_probe(&self.how, &query, 1, entries, &c, out, ND_HAMMING_ROOM)
         if c.table == self.plan.tables and written == 0:
             return None
         queries = np.array([query], np.uint64)
@@ -460,10 +328,10 @@ cdef class CompressedSearcher(Orders):
         return _ranks_and_distances(self.matches(queries, np.array(<uint64_t[:2 * written]> &out[0].query)))
 
     def probe(self, const uint64_t[::1] queries not None):
-        """Matches of all queries as an array of MATCH, in the order of tables and blocks."""
+        """Find the matches of all queries, in the order of tables and blocks; array of MATCH."""
         cdef nd_compressed_cursor c
         cdef size_t n = queries.shape[0], room = min(<size_t> 1 << 16, 16 * n) + ND_HAMMING_ROOM, written
-        cdef uint64_t[:, ::1] asked = np.empty((2 * n + 1, 2), np.uint64), out = np.empty((room, 2), np.uint64)
+        cdef uint64_t[:, ::1] entries = np.empty((2 * n + 1, 2), np.uint64), out = np.empty((room, 2), np.uint64)
         cdef nd_compressed_match *to = <nd_compressed_match *> &out[0, 0]
         chunks = [np.empty((0, 2), np.uint64)]
         memset(&c, 0, sizeof(c))
@@ -473,20 +341,20 @@ cdef class CompressedSearcher(Orders):
                 while c.table < self.plan.tables and room - written >= ND_HAMMING_ROOM:
                     check_signals()
                     written += nd_compressed_probe(
-                        &self.how, &queries[0], n, <nd_compressed_asked *> &asked[0, 0], &c, to + written, room - written)
+                        &self.how, &queries[0], n, <nd_entry *> &entries[0, 0], &c, to + written, room - written)
             chunks.append(np.array(out[:written]))
         return self.matches(np.asarray(queries), np.concatenate(chunks))
 
     cdef matches(self, queries, found):
-        """Found as (query, fingerprint) as an array of MATCH."""
+        """Turn pairs (query, fingerprint) into an array of MATCH."""
         query, fingerprint = (np.ascontiguousarray(column) for column in found.reshape(-1, 2).T)
-        made = np.empty(len(query), MATCH)
-        made["query"], made["rank"] = query, self.ranks(fingerprint)
-        made["distance"] = distances(queries[query.view(np.int64)], fingerprint)
-        return made
+        result = np.empty(len(query), MATCH)
+        result["query"], result["rank"] = query, self.ranks(fingerprint)
+        result["distance"] = distances(queries[query.view(np.int64)], fingerprint)
+        return result
 
     def keys(self, size_t t, size_t begin, size_t end):
-        """Keys of blocks [begin, end) of table t; uint64."""
+        """Decode the keys of blocks [begin, end) of table t; uint64."""
         self.check_table(t)
         cdef nd_compressed_table *table = &self.table[t]
         if not begin <= end <= table.count or table.first[begin] > table.first[end]:
@@ -502,7 +370,7 @@ cdef class CompressedSearcher(Orders):
         return np.asarray(out)[:written]
 
     def keys_between(self, size_t t, uint64_t low, uint64_t high):
-        """Keys of table t from low to high; uint64."""
+        """Decode the keys of table t from low to high; uint64."""
         self.check_table(t)
         cdef nd_compressed_table *table = &self.table[t]
         cdef size_t begin = nd_compressed_find(table, 0, low)

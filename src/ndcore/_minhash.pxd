@@ -46,9 +46,9 @@ cdef void mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t
 
 
 cdef class Sink:
-    """What takes the fingerprints of one document after another: take(to, …) between start(row) and finish(row).
+    """Takes the fingerprints of one document after another, by calls of take(to, …) between start(row) and finish(row).
 
-    `prepare` is told first how many fingerprints a document may have, and all of them together; `complete` comes last.
+    `prepare` comes first, with bounds of the fingerprints of a document and of all together; `complete` comes last.
     """
     cdef prepare(self, size_t most, size_t total)
     cdef void (*take)(void *, const uint64_t *, size_t) noexcept nogil

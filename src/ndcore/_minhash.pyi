@@ -1,9 +1,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def variants() -> dict[str, bool]: ...
-def use(name: str | None) -> bool: ...
-def chosen() -> str: ...
+from ndcore._cpu import Kernel
+
+kernel: Kernel
+
 def coefficients(seed: int, num_perm: int) -> tuple[int, NDArray[np.uint64], NDArray[np.uint64]]: ...
 
 class Sink:

@@ -1,11 +1,12 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Sketches: what takes fingerprints and keeps minima."""
+"""Sinks that take fingerprints and keep minima: signatures and bottom sketches."""
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
 from ndcore cimport _cpu
+from ndcore._cpu cimport nd_choice
 from ndcore._signals cimport check_signals, stride
 from ndcore._table cimport nd_table_room, random_table_key
 
@@ -18,9 +19,7 @@ cdef extern from "minhash.h" nogil:
     void nd_bottom_open(nd_bottom *b)
     void nd_bottom_take(void *to, const uint64_t *f, size_t n)
     void nd_bottom_close(nd_bottom *b)
-    size_t nd_minhash_variants(const char **names, int *runnable, size_t room, uint32_t features)
-    int nd_minhash_use(const char *name, uint32_t features)
-    int nd_minhash_chosen()
+    const nd_choice nd_minhash_choice
 
 
 cdef extern from "fastsketch.h" nogil:
@@ -29,23 +28,11 @@ cdef extern from "fastsketch.h" nogil:
     void nd_fastsketch_close(nd_fastsketch *s)
 
 
-def variants() -> dict[str, bool]:
-    """Names of the forms of the 32-bit minima, best first, each with whether it runs here."""
-    return _cpu.listed(nd_minhash_variants)
-
-
-def use(name: str | None) -> bool:
-    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
-    return _cpu.used(nd_minhash_use, name)
-
-
-def chosen() -> str:
-    """Name of the variant that runs."""
-    return list(variants())[nd_minhash_chosen()]
+kernel = _cpu.kernel_of(&nd_minhash_choice)
 
 
 def coefficients(seed: int, num_perm: int):
-    """(key, a, b): the key of π and the coefficients of num_perm permutations, uint64, of the stream SplitMix64(seed)."""
+    """Draw (key, a, b) from SplitMix64(seed): the key of π, and the coefficients of num_perm permutations, uint64."""
     cdef uint64_t key
     cdef uint64_t[::1] a = np.zeros(max(1, num_perm), np.uint64)
     cdef uint64_t[::1] b = np.zeros(max(1, num_perm), np.uint64)
@@ -79,7 +66,7 @@ cdef class Sink:
         pass
 
     def take_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None):
-        """Sketch ready sets: set i is values[offsets[i] : offsets[i + 1]], offsets checked by the caller."""
+        """Sketch sets of fingerprints: set i is values[offsets[i] : offsets[i + 1]]. The caller checks the offsets."""
         cdef size_t row, at, end, here, passed = 0, n = offsets.shape[0] - 1
         cdef const uint64_t *base = &values[0] if values.shape[0] else NULL
         self.prepare(int(np.diff(offsets).max(initial=0)), values.shape[0])
@@ -100,7 +87,7 @@ cdef class Sink:
 
 
 cdef class Signatures32(Sink):
-    """rows (n, num_perm) uint32: the minima of document i in row i, all ones where it has no shingles."""
+    """Signatures of 32 bits: rows (n, num_perm) uint32, all ones for documents without shingles."""
     cdef nd_minima32 state
     cdef object a, b
     cdef uint32_t[:, ::1] minima
@@ -121,7 +108,7 @@ cdef class Signatures32(Sink):
 
 
 cdef class Signatures64(Sink):
-    """rows (n, num_perm) uint64."""
+    """Signatures of 64 bits: rows (n, num_perm) uint64."""
     cdef nd_minima64 state
     cdef object a, b
     cdef uint64_t[:, ::1] minima
@@ -141,7 +128,7 @@ cdef class Signatures64(Sink):
 
 
 cdef class FastSignatures(Sink):
-    """rows (n, num_perm) uint32 by fast similarity sketching; distinct int64 (n,): shingles of small sets, else 0."""
+    """Fast signatures: rows (n, num_perm) uint32; distinct int64 (n,): the number of shingles of small sets, else 0."""
     cdef nd_fastsketch state
     cdef uint64_t[::1] slots, kept
     cdef uint16_t[::1] table
@@ -162,8 +149,8 @@ cdef class FastSignatures(Sink):
         self.to = &self.state
 
     cdef prepare(self, size_t most, size_t total):
-        self.kept = np.empty(3 * max(most, 1), np.uint64)
-        self.state.kept, self.state.room = &self.kept[0], max(most, 1)
+        self.kept = np.empty(3 * max(most, <size_t> 1), np.uint64)
+        self.state.kept, self.state.room = &self.kept[0], max(most, <size_t> 1)
 
     cdef void start(self, size_t row) noexcept nogil:
         self.state.coordinates = &self.coordinates[row, 0]
@@ -174,11 +161,11 @@ cdef class FastSignatures(Sink):
         self.counted[row] = <int64_t> self.state.distinct
 
 
-EARLY = 4096  # values that a bottom sketch collects before it becomes a heap
+cdef size_t EARLY = 4096  # values that a bottom sketch collects before it becomes a heap
 
 
 cdef class Bottoms(Sink):
-    """values uint64: MIN_s of one document after another, each ascending, end to end; counts int64 (n,) of each."""
+    """Bottom sketches MIN_s, end to end: values uint64, ascending for each document; counts int64 (n,)."""
     cdef nd_bottom state
     cdef uint64_t[::1] members, table, early
     cdef size_t n, size, end
@@ -196,7 +183,8 @@ cdef class Bottoms(Sink):
 
     cdef prepare(self, size_t most, size_t total):
         # A document of few shingles has few members, whatever the size of a sketch.
-        cdef size_t size = min(self.size, max(most, 1)), early_size = min(max(EARLY, 2 * size), max(most, 1))
+        cdef size_t limit = max(most, <size_t> 1), size = min(self.size, limit)
+        cdef size_t early_size = min(max(EARLY, 2 * size), limit)
         self.table = np.empty(nd_table_room(size), np.uint64)
         self.early = np.empty(3 * early_size, np.uint64)
         self.members = np.empty(min(<object> self.n * size, total) + 1, np.uint64)

@@ -1,11 +1,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._cpu import Kernel
 from ndcore._minhash import Sink
 
-def variants() -> dict[str, bool]: ...
-def use(name: str | None) -> bool: ...
-def chosen() -> str: ...
+kernel: Kernel
 
 class Mods(Sink):
     def __init__(self, n: int, modulus: int, size: int, seed: int) -> None: ...

@@ -1,11 +1,12 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Mod sketches: what takes fingerprints and keeps the multiples of a modulus."""
+"""The sink that takes fingerprints and keeps the multiples of a modulus: mod sketches."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 import numpy as np
 
 from ndcore cimport _cpu, _minhash
+from ndcore._cpu cimport nd_choice
 from ndcore._minhash cimport Sink
 
 from ndcore._minhash import coefficients
@@ -26,30 +27,16 @@ cdef extern from "modsketch.h" nogil:
     void nd_mod_open(nd_mod *s)
     void nd_mod_take(void *to, const uint64_t *f, size_t n)
     void nd_mod_close(nd_mod *s)
-    size_t nd_modsketch_variants(const char **names, int *runnable, size_t room, uint32_t features)
-    int nd_modsketch_use(const char *name, uint32_t features)
-    int nd_modsketch_chosen()
+    const nd_choice nd_modsketch_choice
 
 
-def variants() -> dict[str, bool]:
-    """Names of the forms of the choice of multiples, best first, each with whether it runs here."""
-    return _cpu.listed(nd_modsketch_variants)
-
-
-def use(name: str | None) -> bool:
-    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
-    return _cpu.used(nd_modsketch_use, name)
-
-
-def chosen() -> str:
-    """Name of the variant that runs."""
-    return list(variants())[nd_modsketch_chosen()]
+kernel = _cpu.kernel_of(&nd_modsketch_choice)
 
 
 cdef class Mods(Sink):
-    """MOD_m of documents, end to end: values uint64, ascending for each, and counts int64 (n,).
+    """Mod sketches MOD_m, end to end: values uint64, ascending for each document; counts int64 (n,).
 
-    modulus 0: adaptive; levels uint8 (n,) are the i of the moduli 2^i then. size: the least members kept, 0: all.
+    modulus 0: adaptive, with moduli 2^i, i = levels uint8 (n,). size: the number of smallest members to keep; 0: all.
     """
     cdef nd_mod state
     cdef uint64_t[::1] members, scratch
@@ -71,7 +58,7 @@ cdef class Mods(Sink):
         self.to = &self.state
 
     cdef prepare(self, size_t most, size_t total):
-        self.members = np.empty(total + 1, np.uint64)  # what is not written to takes no memory
+        self.members = np.empty(total + 1, np.uint64)  # pages that are never written take no memory
         self.scratch = np.empty(most + 1, np.uint64)
         self.state.scratch = &self.scratch[0]
         self.used = 0

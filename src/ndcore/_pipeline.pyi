@@ -1,29 +1,15 @@
 from collections.abc import Callable, Iterable, Sequence
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._batch import Batch
 from ndcore._minhash import Sink
 
 _Hashed = TypeVar("_Hashed")
 
 UNITS: dict[str, int]
-
-class Batch:
-    def __new__(cls, documents: Sequence[str | bytes], *, normal: bool = False, remove: bool = False) -> Self: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def longest(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-    def hashed(
-        self, hashing: Callable[[memoryview | bytes], _Hashed], positions: Iterable[int] | None = None
-    ) -> list[_Hashed]: ...
-    def lengths(self) -> NDArray[np.int64]: ...
-
-def text_lengths(documents: list[str | bytes]) -> NDArray[np.int64]: ...
 
 class Shingler:
     def __init__(

@@ -1,45 +1,19 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Documents to tokens, fingerprints and sketches: the loop over documents runs without the GIL."""
+"""Shingling and sketching of batches: the loop over documents runs without the GIL."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 
 import numpy as np
 
 from ndcore cimport _rabin, _text
-from ndcore._arrow cimport ArrowTexts
+from ndcore._batch cimport Batch, allocate
 from ndcore._minhash cimport Sink
 from ndcore._rabin cimport nd_rabin, nd_rabin_byte_window, nd_rabin_symbol_window
-from ndcore._signals cimport STRIDE, check_signals, stride
+from ndcore._signals cimport check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
 from ndcore._text cimport (
     ND_BYTE, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_table, nd_text_tape_size, nd_unit)
-
-from ndcore._text import normalize
-
-
-cdef extern from *:
-    """
-    #if PY_VERSION_HEX < 0x030C0000
-    #define ND_READY(text) PyUnicode_READY(text)
-    #else
-    #define ND_READY(text) 0 /* every str is */
-    #endif
-    """
-    int ND_READY(object text) except -1
-
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
-    int PyUnicode_KIND(object text)
-    void *PyUnicode_DATA(object text)
-    Py_ssize_t PyUnicode_GET_LENGTH(object text)
-
-
-cdef extern from "utf8.h" nogil:
-    size_t nd_utf8_size(unsigned unit, const void *points, size_t n)
-    size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out)
 
 
 cdef extern from "stops.h" nogil:
@@ -104,14 +78,8 @@ cdef enum:
     BLOCK = 1024  # fingerprints that a sink takes at a time
 
 
-cdef void *allocate(size_t size) except NULL:
-    cdef void *memory = malloc(size if size else 1)
-    if memory == NULL:
-        raise MemoryError(f"{size} bytes for a document")
-    return memory
-
-
 cdef void connect(nd_kernels *run) noexcept:
+    """Set the kernels of the extensions that have their variants."""
     run.open = _text.text_open
     run.symbols = _text.text_symbols
     run.windows = _rabin.rabin_symbols
@@ -120,154 +88,11 @@ cdef void connect(nd_kernels *run) noexcept:
     run.words = _rabin.rabin_words
 
 
-cdef class Batch:
-    """Documents as bytes that stay where they are while this object lives; str by UTF-8 with surrogatepass.
-
-    bytes, ASCII str and texts of Arrow are read in place; other str, and all of them with `normal`, from buffers of this
-    object, so that nothing is cached in the caller's objects.
-    """
-    cdef object alive
-    cdef const uint8_t **texts
-    cdef size_t *sizes
-    cdef const uint8_t **own_texts
-    cdef size_t *own_sizes
-    cdef uint8_t *utf8
-    cdef bint borrowed  # from buffers that somebody else may write to
-    cdef readonly size_t count
-    cdef readonly size_t longest
-    cdef readonly size_t total
-
-    def __cinit__(self, documents, *, normal=False, remove=False):
-        cdef size_t i
-        if isinstance(documents, ArrowTexts):
-            self._borrow(documents)
-        else:
-            self._hold(list(documents))
-        if normal:
-            self._normalize(remove)
-        for i in range(self.count):
-            self.longest = max(self.longest, self.sizes[i])
-            self.total += self.sizes[i]
-
-    cdef _borrow(self, ArrowTexts documents):
-        self.alive, self.count, self.borrowed = documents, <size_t> documents.n, True
-        self.texts, self.sizes = documents.starts, documents.sizes
-
-    cdef _own(self):
-        self.texts = self.own_texts = <const uint8_t **> allocate(self.count * sizeof(uint8_t *))
-        self.sizes = self.own_sizes = <size_t *> allocate(self.count * sizeof(size_t))
-
-    cdef _hold(self, list documents):
-        cdef size_t i
-        cdef uint8_t *units
-        cdef bint encode = False
-        self.alive, self.count, self.borrowed = documents, <size_t> len(documents), False
-        self._own()
-        units = <uint8_t *> allocate(self.count)
-        try:
-            for i, document in enumerate(documents):
-                units[i] = 0
-                if isinstance(document, bytes):
-                    self.texts[i] = <const uint8_t *> PyBytes_AS_STRING(document)
-                    self.sizes[i] = <size_t> PyBytes_GET_SIZE(document)
-                elif isinstance(document, str):
-                    ND_READY(document)
-                    self.texts[i] = <const uint8_t *> PyUnicode_DATA(document)
-                    self.sizes[i] = <size_t> PyUnicode_GET_LENGTH(document)
-                    if not PyUnicode_IS_ASCII(document):
-                        units[i] = <uint8_t> PyUnicode_KIND(document)
-                        encode = True
-                else:
-                    raise TypeError(f"document {i} is of type {type(document).__name__}; texts are str or bytes")
-            if encode:
-                self._encode(units)
-        finally:
-            free(units)
-
-    cdef _encode(self, const uint8_t *units):
-        """Documents in units of 1, 2 or 4 bytes, where that is not 0, to UTF-8."""
-        cdef size_t i, done, here, size, room = 0
-        cdef const uint8_t *points
-        cdef uint8_t *at
-        with nogil:
-            for i in range(self.count):
-                done = 0 if units[i] else self.sizes[i]
-                while done < self.sizes[i]:
-                    here = stride(done, self.sizes[i], STRIDE)
-                    room += nd_utf8_size(units[i], self.texts[i] + done * units[i], here)
-                    done += here
-                    if here == STRIDE:
-                        check_signals()
-        self.utf8 = at = <uint8_t *> allocate(room)
-        with nogil:
-            for i in range(self.count):
-                if not units[i]:
-                    continue
-                points = self.texts[i]
-                self.texts[i] = at
-                done = size = 0
-                while done < self.sizes[i]:
-                    here = stride(done, self.sizes[i], STRIDE)
-                    size += nd_utf8(units[i], points + done * units[i], here, at + size)
-                    done += here
-                    if here == STRIDE:
-                        check_signals()
-                self.sizes[i] = size
-                at += size
-
-    cdef _normalize(self, bint remove):
-        cdef const uint8_t **texts = self.texts
-        cdef size_t *sizes = self.sizes
-        cdef size_t i
-        results = [normalize(PyBytes_FromStringAndSize(<const char *> texts[i], <Py_ssize_t> sizes[i]), remove)
-                   for i in range(self.count)]
-        free(self.own_texts)
-        free(self.own_sizes)
-        free(self.utf8)
-        self.own_texts, self.own_sizes, self.utf8 = NULL, NULL, NULL
-        self._hold(results)
-
-    def hashed(self, hashing, positions=None):
-        """[hashing(memoryview of the bytes)] of the documents at these positions, or of all."""
-        cdef Py_ssize_t i
-        results = []
-        for i in range(self.count) if positions is None else positions:
-            if not 0 <= i < <Py_ssize_t> self.count:
-                raise IndexError(f"document {i} of {self.count}")
-            results.append(hashing(<const uint8_t[:self.sizes[i]]> self.texts[i]) if self.sizes[i] else hashing(b""))
-        return results
-
-    def lengths(self):
-        """Bytes of every document; int64 (n,)."""
-        return np.array([self.sizes[i] for i in range(self.count)], np.int64)
-
-    def __dealloc__(self):
-        free(self.own_texts)
-        free(self.own_sizes)
-        free(self.utf8)
-
-
-def text_lengths(list documents not None):
-    """Bytes, or code points of a str, of every document, −1 where it is neither str nor bytes; int64 (n,)."""
-    cdef Py_ssize_t i
-    cdef int64_t[::1] out = np.empty(len(documents), np.int64)
-    for i in range(out.shape[0]):
-        if i % STRIDE == 0:
-            check_signals()
-        document = documents[i]
-        if isinstance(document, str):
-            ND_READY(document)
-            out[i] = PyUnicode_GET_LENGTH(document)
-        else:
-            out[i] = PyBytes_GET_SIZE(document) if isinstance(document, bytes) else -1
-    return np.asarray(out)
-
-
 cdef class Shingler:
-    """Tables of one shingling. Arguments and documents (str or bytes) are checked by the caller.
+    """The tables of a shingling. The caller checks arguments and documents (str or bytes).
 
-    `normal` is None, or whether NFKC leaves default ignorable code points out first. `stop_words` is their canonical bytes,
-    each after its length, all different.
+    normal: None, or whether NFKC removes default ignorable code points first. stop_words: canonical bytes, each after its
+    length, all different.
     """
     cdef nd_shingling how
     cdef bytes stop_words
@@ -286,7 +111,7 @@ cdef class Shingler:
         self.remove = bool(normal)
         _text.text_table_init(&self.how.token_table, <uint64_t> (token_polynomial & 0xFFFFFFFFFFFFFFFF))
         _rabin.rabin_init(&self.how.rabin, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
-        self._leave_out(stop_words)
+        self._set_stop_words(stop_words)
         _rabin.rabin_symbol_window_init(&self.how.symbol_window, &self.how.rabin, width)
         _rabin.rabin_byte_window_init(&self.how.byte_window, &self.how.rabin, width)
         self.how.lead = _rabin.rabin_shift(&self.how.rabin, _rabin.rabin_bytes(&self.how.rabin, 0, b"\x01", 1), width)
@@ -294,7 +119,8 @@ cdef class Shingler:
     def __dealloc__(self):
         free(self.how.stops.slots)
 
-    cdef _leave_out(self, bytes stop_words):
+    cdef _set_stop_words(self, bytes stop_words):
+        """Fill the table of stop words."""
         cdef const uint8_t *tape = stop_words
         cdef size_t n, room = len(stop_words) // 9 + 1
         cdef uint64_t[::1] symbols = np.empty(room, np.uint64)
@@ -309,14 +135,18 @@ cdef class Shingler:
         nd_stops_fill(&self.how.stops, tape, &symbols[0], n)
 
     cdef size_t _most(self, Batch batch, size_t size) noexcept nogil:
-        """The most shingles that a document of so many bytes can have; of one that may be changed meanwhile, one a byte."""
+        """Bound the shingles of a document of `size` bytes: one a byte, if another thread may change it meanwhile."""
         return size + 1 if batch.borrowed else nd_shingle_most(self.how.unit, size)
 
     def batch(self, documents) -> Batch:
+        """Make a Batch of documents, normalized as this shingling asks."""
         return Batch(documents, normal=self.normal, remove=self.remove)
 
     def fingerprints(self, Batch batch not None):
-        """(values uint64, shingles int64 (n,), tokens int64 (n,), invalid bytes): fingerprints in order, end to end."""
+        """Compute the fingerprints of all documents, in order, end to end.
+
+        Returns (values uint64, shingles int64 (n,), tokens int64 (n,), invalid bytes).
+        """
         cdef size_t i, room = 0
         for i in range(batch.count):
             room += self._most(batch, batch.sizes[i])
@@ -335,10 +165,10 @@ cdef class Shingler:
         return np.array(values[:all.n]), np.asarray(counts[0]), np.asarray(counts[1]), invalid
 
     def sketch(self, Batch batch not None, Sink sink not None, hashing=None):
-        """Every document's shingles are given to the sink, and its canonical bytes to `hashing`, where that is given.
+        """Give every document's shingles to a sink, and its canonical bytes to `hashing`, if that is given.
 
-        (shingles int64 (n,), tokens int64 (n,), invalid bytes, [hashing(memoryview)]): the canonical bytes are each
-        token's length, then the token.
+        Returns (shingles int64 (n,), tokens int64 (n,), invalid bytes, [hashing(memoryview)]). The canonical bytes are each
+        token's length as u64 big-endian, then the token.
         """
         cdef size_t i, room = 0, invalid = 0
         cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
@@ -364,7 +194,7 @@ cdef class Shingler:
         return np.asarray(counts[0]), np.asarray(counts[1]), invalid, results
 
     def canonical(self, Batch batch not None, hashing, positions=None):
-        """[hashing(memoryview of the canonical bytes)] of the documents at these positions, or of all."""
+        """Call hashing(memoryview of the canonical bytes) of documents at these positions, or of all; list of results."""
         cdef Py_ssize_t i
         cdef Work work = Work(self, batch)
         results = []
@@ -379,11 +209,11 @@ cdef class Shingler:
 
 
 cdef void ignore(void *to, const uint64_t *f, size_t n) noexcept nogil:
-    pass
+    """Take fingerprints and do nothing with them."""
 
 
 cdef class Work:
-    """Scratch for one pass over a batch; what became of the last document is `done`."""
+    """Scratch memory for one pass over a batch; `done` has the counts of the last document."""
     cdef Shingler shingler
     cdef nd_shingled done
     cdef size_t blocks
@@ -415,11 +245,12 @@ cdef class Work:
         free(self.tape)
 
     cdef begin_tape(self):
+        """Keep the canonical bytes of the documents from now on."""
         if self.tape == NULL:
             self.tape = <uint8_t *> allocate(nd_text_tape_size(self.batch.longest))
 
     cdef canonical(self, size_t i):
-        """What `one` has taped of document i, as long as the next has not been read; tokens are a tape themselves."""
+        """Return the canonical bytes of document i, which `one` read last; documents of the unit "tokens" are canonical."""
         if self.shingler.how.unit == ND_TOKENS:
             return <const uint8_t[:self.batch.sizes[i]]> self.batch.texts[i] if self.batch.sizes[i] else b""
         return <uint8_t[:self.taped]> self.tape if self.taped else b""
@@ -440,6 +271,7 @@ cdef class Work:
         return 0
 
     cdef int read(self, size_t i, nd_sink take, void *to) except -1 nogil:
+        """Give the unlabelled shingles of document i to a sink."""
         cdef nd_shingle_reading reading
         nd_shingle_open(
             &reading, &self.shingler.how, self.batch.texts[i], self.batch.sizes[i], self.scratch, self.tape)
@@ -449,7 +281,7 @@ cdef class Work:
         return 0
 
     cdef int look(self) except -1 nogil:
-        """Check for signals after some blocks, which short documents are too."""
+        """Check for signals after every fourth block; a short document is a block."""
         self.blocks += 1
         if self.blocks % 4 == 0:
             check_signals()

@@ -2,7 +2,7 @@
 """Polynomials over GF(2) and Rabin fingerprints."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_GetBuffer, PyBuffer_Release
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from operator import index
@@ -10,6 +10,7 @@ from operator import index
 import numpy as np
 
 from ndcore cimport _cpu
+from ndcore._cpu cimport nd_choice
 from ndcore._signals cimport check_signals, stride
 
 
@@ -33,9 +34,7 @@ cdef extern from "rabin.h" nogil:
     void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, size_t window)
     void nd_rabin_symbols(
         const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window, const uint64_t *s, size_t n, uint64_t *out)
-    size_t nd_rabin_variants(const char **names, int *runnable, size_t room, uint32_t features)
-    int nd_rabin_use(const char *name, uint32_t features)
-    int nd_rabin_chosen()
+    const nd_choice nd_rabin_choice
 
 
 cdef void rabin_init(nd_rabin *r, uint64_t low, unsigned degree) noexcept nogil:
@@ -67,33 +66,21 @@ cdef void rabin_symbols(
     nd_rabin_symbols(r, w, window, s, n, out)
 
 
-def variants() -> dict[str, bool]:
-    """Names of the forms of the symbol windows, best first, each with whether it runs here."""
-    return _cpu.listed(nd_rabin_variants)
-
-
-def use(name: str | None) -> bool:
-    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
-    return _cpu.used(nd_rabin_use, name)
-
-
-def chosen() -> str:
-    """Name of the variant that runs."""
-    return list(variants())[nd_rabin_chosen()]
+kernel = _cpu.kernel_of(&nd_rabin_choice)
 
 
 MAX_DEGREE = 1 << 16
 
 
 def _integer(name: str, value) -> int:
-    """The value as an int; TypeError for bools, floats and whatever else is none."""
+    """Convert a value to int; TypeError for bools, floats and other types."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} is an int, got {value!r} of type {type(value).__name__}")
     return index(value)
 
 
 def _words(polynomial: int) -> bytes:
-    """Little-endian u64 words of a polynomial given as an int with its leading term."""
+    """Split a polynomial, an int with its leading term, into little-endian u64 words."""
     polynomial = _integer("a polynomial (bit i the coefficient of x^i)", polynomial)
     if polynomial < 0:
         raise ValueError(f"a polynomial is a non-negative int, its leading term included; got {polynomial}")
@@ -103,8 +90,8 @@ def _words(polynomial: int) -> bytes:
 
 
 cdef enum:
-    SQUARED = 4194304  # words that are changed between two looks at signals, about
-    PUSHED = 16777216  # bytes
+    SQUARED = 4194304  # words that squarings change between two checks of signals, about
+    PUSHED = 16777216  # bytes between two checks of signals
 
 
 cdef bint _irreducible(const uint64_t *p, size_t n) except -1:
@@ -124,7 +111,7 @@ cdef bint _irreducible(const uint64_t *p, size_t n) except -1:
 
 
 def is_irreducible(polynomial: int) -> bool:
-    """Whether a polynomial over GF(2) is irreducible.
+    """Return whether a polynomial over GF(2) is irreducible.
 
     Parameters
     ----------
@@ -139,11 +126,16 @@ def is_irreducible(polynomial: int) -> bool:
     Raises
     ------
     TypeError, ValueError
-        Where the polynomial is no non-negative int of that degree.
+        If the polynomial is not a non-negative int, or has a higher degree.
 
     Notes
     -----
-    Rabin's test (1980), O(d^3 / 64) word operations at degree d.
+    Rabin's test, O(d^3 / 64) word operations at degree d.
+
+    References
+    ----------
+    Michael O. Rabin, "Probabilistic algorithms in finite fields", SIAM Journal on Computing 9(2), 1980,
+    doi:10.1137/0209024.
 
     >>> is_irreducible(0b111), is_irreducible(0b101)
     (True, False)
@@ -153,7 +145,7 @@ def is_irreducible(polynomial: int) -> bool:
 
 
 def random_irreducible(degree: int, seed: int) -> int:
-    """The first irreducible polynomial of a degree in the stream of candidates that a seed gives.
+    """Find the first irreducible polynomial of a degree among the candidates that a seed gives.
 
     Parameters
     ----------
@@ -165,13 +157,13 @@ def random_irreducible(degree: int, seed: int) -> int:
     Returns
     -------
     int
-        x^degree + v with the leading term; v the low `degree` bits of the next ⌈degree / 64⌉ outputs of
-        SplitMix64(seed), first output highest, with the constant term set.
+        x^degree + v, where v is the low `degree` bits of the next ⌈degree / 64⌉ outputs of SplitMix64(seed), the first
+        output highest, with the constant term set.
 
     Raises
     ------
     ValueError
-        Where degree or seed is out of range.
+        If degree or seed is out of range.
 
     Notes
     -----
@@ -197,10 +189,10 @@ def random_irreducible(degree: int, seed: int) -> int:
 cdef class Rabin:
     """Rabin fingerprints of byte strings modulo an irreducible polynomial.
 
-    The fingerprint of b is b(x)·x^d mod P, d the degree of P: the first byte and bit 7 are the highest powers, and d
-    zero bits are appended (Broder 1997, §4.1). For n strings of at most m bits chosen without knowledge of a random P,
-    two of them share a fingerprint with probability below n^2·m / 2^d. Strings that differ only in leading zero bytes
-    coincide. Stable: a polynomial and a string always give the same value.
+    The fingerprint of b is b(x)·x^d mod P, where d is the degree of P: the first byte and bit 7 are the highest powers, and
+    d zero bits are appended. Of n strings of at most m bits, chosen without knowledge of a random P, two share a
+    fingerprint with probability below n^2·m / 2^d. Strings that differ only in leading zero bytes have the same
+    fingerprint. Stable: a polynomial and a string always give the same value.
 
     Parameters
     ----------
@@ -210,7 +202,12 @@ cdef class Rabin:
     Raises
     ------
     ValueError
-        Where the polynomial is reducible or its degree is out of range.
+        If the polynomial is reducible or its degree is out of range.
+
+    References
+    ----------
+    Andrei Z. Broder, "On the resemblance and containment of documents", 1997, section 4.1,
+    doi:10.1109/SEQUEN.1997.666900.
 
     >>> r = Rabin()
     >>> a, b = b"near", b"-duplicate"
@@ -248,7 +245,8 @@ cdef class Rabin:
         """Degree of the polynomial: the bits of a fingerprint."""
         return self.polynomial.bit_length() - 1
 
-    cdef uint64_t _pushed(self, uint64_t state, data) except? 0:
+    cdef uint64_t _push(self, uint64_t state, data) except? 0:
+        """Return the state after the bytes of a bytes-like object."""
         cdef Py_buffer view
         cdef size_t at = 0, n
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -264,11 +262,11 @@ cdef class Rabin:
         return state
 
     def fingerprint(self, data) -> int:
-        """Fingerprint of a bytes-like object, an int of `degree` bits. O(len)."""
-        return nd_rabin_value(&self.tables, self._pushed(0, data))
+        """Compute the fingerprint of a bytes-like object, an int of `degree` bits. O(len)."""
+        return nd_rabin_value(&self.tables, self._push(0, data))
 
     def sliding(self, data, window: int):
-        """Fingerprints of all windows of a bytes-like object.
+        """Compute the fingerprints of all windows of a bytes-like object.
 
         Parameters
         ----------
@@ -279,7 +277,7 @@ cdef class Rabin:
         Returns
         -------
         ndarray of uint64, shape (max(0, n − window + 1),)
-            [i] is the fingerprint of data[i : i + window]. O(n), whatever the window (Broder 1997, §4.3).
+            [i] is the fingerprint of data[i : i + window]. O(n) for every window (Broder 1997, section 4.3).
         """
         window = _integer("window", window)
         if window < 1:
@@ -301,7 +299,7 @@ cdef class Rabin:
         return np.asarray(out)
 
     def concat(self, fa: int, fb: int, len_b: int) -> int:
-        """Fingerprint of a + b from those of a and b and the length of b in bytes. O(log len_b)."""
+        """Compute the fingerprint of a + b from the fingerprints of a and b and the bytes of b, len_b. O(log len_b)."""
         fa, fb, len_b = _integer("fa", fa), _integer("fb", fb), _integer("len_b", len_b)
         for name, value in (("fa", fa), ("fb", fb)):
             if not 0 <= value < 1 << self.degree:
@@ -311,16 +309,16 @@ cdef class Rabin:
         return nd_rabin_shift(&self.tables, fa, len_b) ^ fb
 
     def update(self, data) -> "Rabin":
-        """Append bytes to the running string that `digest` fingerprints; returns self."""
-        self.state = self._pushed(self.state, data)
+        """Append bytes to the running string that `digest` fingerprints; return self."""
+        self.state = self._push(self.state, data)
         return self
 
     def digest(self) -> int:
-        """Fingerprint of all that `update` was given since this object was made."""
+        """Return the fingerprint of all bytes that `update` has appended."""
         return nd_rabin_value(&self.tables, self.state)
 
     def copy(self) -> "Rabin":
-        """An independent object with the same polynomial and the same running string."""
+        """Return an independent object with the same polynomial and the same running string."""
         return _restore(self.polynomial, self.state)
 
 

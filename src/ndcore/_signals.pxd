@@ -10,12 +10,12 @@ cdef int check_signals() except -1 nogil
 
 
 cdef inline size_t stride(size_t at, size_t n, size_t most) noexcept nogil:
-    """Size of the piece that begins at `at`: `most` items, fewer before the end `n`."""
+    """Return the size of the piece that begins at `at`: `most` items, or fewer before the end `n`."""
     return most if n - at > most else n - at
 
 
 cdef inline size_t rows_within(const int64_t *offsets, size_t at, size_t n, size_t most) noexcept nogil:
-    """How many rows from row `at` on, of n, have `most` items together; one at least, and at most as many rows as items."""
+    """Count the rows from row `at` on, of n, that have `most` items together: at least one, and at most `most` rows."""
     cdef size_t end = at + 1
     while end < n and end - at < most and <size_t> (offsets[end + 1] - offsets[at]) <= most:
         end += 1

@@ -13,13 +13,13 @@ cdef extern from *:
     #define ND_THREAD_LOCAL _Thread_local
     #endif
 
-    enum { ND_MILLISECONDS = 20 };    /* between two times that signals are handled, for which the GIL is taken */
+    enum { ND_MILLISECONDS = 20 };    /* between two checks of signals, which take the GIL */
 
-    /* Set by one thread and read by others, which may see it late but not torn. */
+    /* One thread writes is_set and others read it: they may see it late, but never torn. */
     typedef struct nd_stop { volatile int is_set; const struct nd_stop *outer; void *owner; } nd_stop;
 
-    static ND_THREAD_LOCAL nd_stop *nd_stop_here;        /* of the pool that runs this thread; NULL: none does */
-    static ND_THREAD_LOCAL int64_t nd_stop_looked;       /* when signals were last handled, in milliseconds */
+    static ND_THREAD_LOCAL nd_stop *nd_stop_here;        /* of the pool that this thread belongs to, or NULL */
+    static ND_THREAD_LOCAL int64_t nd_stop_looked;       /* time of the last check of signals, in milliseconds */
 
     static nd_stop *nd_stop_current(void) { return nd_stop_here; }
     static void nd_stop_enter(nd_stop *s) { nd_stop_here = s; }
@@ -60,9 +60,9 @@ cdef extern from *:
 
 
 cdef int check_signals() except -1 nogil:
-    """Handle signals that have arrived, at most every 20 ms; KeyboardInterrupt where the work is to end.
+    """Handle signals that have arrived, at most every 20 ms; KeyboardInterrupt if the work must end.
 
-    Only the main thread handles signals. A thread of a pool looks at the pool's `Stop` instead, without the GIL.
+    Only the main thread handles signals. A thread of a pool reads the flag of its `Stop` instead, without the GIL.
     """
     if nd_stop_current() != NULL:
         if nd_stop_asked():
@@ -76,9 +76,9 @@ cdef int check_signals() except -1 nogil:
 
 
 cdef class Stop:
-    """Ends the work of a pool's threads: after `set`, loops in calls by `run` raise KeyboardInterrupt.
+    """A flag that ends the work of a pool's threads: after `set`, loops in calls by `run` raise KeyboardInterrupt.
 
-    Made in a thread of another pool, it also ends where that one does.
+    In a thread of another pool, the work also ends when the other pool's work does.
     """
     cdef nd_stop state
     cdef object outer
@@ -95,7 +95,7 @@ cdef class Stop:
         self.state.is_set = 1
 
     def run(self, work, item):
-        """Return work(item), unless it is ended before; KeyboardInterrupt then."""
+        """Return work(item); KeyboardInterrupt if `set` was called before."""
         cdef nd_stop *before = nd_stop_current()
         nd_stop_enter(&self.state)
         try:

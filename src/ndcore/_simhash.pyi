@@ -1,13 +1,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._cpu import Kernel
 from ndcore._minhash import Sink
 
 MAX_OCCURRENCES: int
 
-def variants() -> dict[str, bool]: ...
-def use(name: str | None) -> bool: ...
-def chosen() -> str: ...
+kernel: Kernel
+
 def count(values: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]: ...
 def merge(
     a: NDArray[np.uint64], in_a: NDArray[np.uint32], b: NDArray[np.uint64], in_b: NDArray[np.uint32]

@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 import numpy as np
 
 from ndcore cimport _cpu, _minhash
+from ndcore._cpu cimport nd_choice
 from ndcore._minhash cimport Sink
 from ndcore._signals cimport STRIDE, check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
@@ -54,31 +55,17 @@ cdef extern from "simhash.h" nogil:
     void nd_simhash_weighted_take(void *to, const uint64_t *f, size_t n)
     void nd_simhash_weighted_add(nd_simhash_weighted *s, const uint64_t *f, const int32_t *weights, size_t n)
     uint64_t nd_simhash_weighted_value(const nd_simhash_weighted *s)
-    size_t nd_simhash_variants(const char **names, int *runnable, size_t room, uint32_t features)
-    int nd_simhash_use(const char *name, uint32_t features)
-    int nd_simhash_chosen()
+    const nd_choice nd_simhash_choice
 
 
 MAX_OCCURRENCES = 1 << 32  # of weighted features in a document: their sums are exact in 64 bits
 
 
-def variants() -> dict[str, bool]:
-    """Names of the forms of counting and adding, best first, each with whether it runs here."""
-    return _cpu.listed(nd_simhash_variants)
-
-
-def use(name: str | None) -> bool:
-    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
-    return _cpu.used(nd_simhash_use, name)
-
-
-def chosen() -> str:
-    """Name of the variant that runs."""
-    return list(variants())[nd_simhash_chosen()]
+kernel = _cpu.kernel_of(&nd_simhash_choice)
 
 
 cdef class WeightTable:
-    """Weights of distinct fingerprints in units of 2^-16, for look-ups under one seed; `missing` is that of all others."""
+    """Weights of distinct fingerprints, in units of 2^-16, for one seed; `missing` is the weight of all others."""
     cdef nd_weights table
     cdef uint64_t[::1] slots
 
@@ -97,7 +84,7 @@ cdef class WeightTable:
 
 
 cdef class Sums(Sink):
-    """rows uint64 (n,): simhashes, 0 without features; weighted bool (n,): whether a feature has a weight other than 0."""
+    """Simhashes: rows uint64 (n,), 0 without features; weighted bool (n,): whether a feature has a weight other than 0."""
     cdef uint64_t[::1] values
     cdef uint8_t[::1] has_weight
     cdef readonly object rows, weighted
@@ -108,7 +95,7 @@ cdef class Sums(Sink):
 
 
 cdef class EqualSums(Sums):
-    """Every occurrence counts 1."""
+    """Simhashes in which every occurrence counts 1."""
     cdef nd_simhash state
 
     def __cinit__(self, n: int, seed: int):
@@ -125,7 +112,7 @@ cdef class EqualSums(Sums):
 
 
 cdef class DistinctSums(Sums):
-    """Every distinct fingerprint counts 1; distinct int64 (n,): how many there are."""
+    """Simhashes in which every distinct fingerprint counts 1; distinct int64 (n,): their numbers."""
     cdef nd_simhash_set state
     cdef uint64_t[::1] kept
     cdef int64_t[::1] counted
@@ -153,7 +140,7 @@ cdef class DistinctSums(Sums):
 
 
 cdef class WeightedSums(Sums):
-    """Every occurrence counts what a table says, or as much as is given with it."""
+    """Simhashes with weights, from a table or given with the values."""
     cdef nd_simhash_weighted state
     cdef WeightTable table
 
@@ -178,7 +165,7 @@ cdef class WeightedSums(Sums):
 
     def take_weighted_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
                            const int32_t[::1] weights not None):
-        """As `take_sets`, with a weight in units of 2^-16 for each of the values."""
+        """Sketch sets as `take_sets` does, with a weight in units of 2^-16 for each value."""
         cdef size_t row, at, end, here, n = offsets.shape[0] - 1
         self.prepare(int(np.diff(offsets).max(initial=0)), values.shape[0])
         with nogil:
@@ -196,7 +183,10 @@ cdef class WeightedSums(Sums):
 
 
 def count(uint64_t[::1] values not None):
-    """(distinct values ascending uint64, how often each was there uint32); fewer than 2^32 values, which are overwritten."""
+    """Count the occurrences of each value: (distinct values ascending uint64, counts uint32).
+
+    Overwrites the values, fewer than 2^32.
+    """
     cdef size_t n = values.shape[0], m = 0
     cdef uint64_t[::1] scratch = np.empty(n, np.uint64)
     cdef uint32_t[::1] counts = np.empty(n, np.uint32)
@@ -208,7 +198,7 @@ def count(uint64_t[::1] values not None):
 
 def merge(const uint64_t[::1] a not None, const uint32_t[::1] in_a not None,
           const uint64_t[::1] b not None, const uint32_t[::1] in_b not None):
-    """Two results of `count` into one."""
+    """Merge two results of `count`."""
     cdef size_t na = a.shape[0], nb = b.shape[0], m = 0
     cdef uint64_t[::1] values = np.empty(na + nb, np.uint64)
     cdef uint32_t[::1] counts = np.empty(na + nb, np.uint32)

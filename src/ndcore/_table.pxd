@@ -9,7 +9,7 @@ cdef extern from "table.h" nogil:
 
 
 cdef inline nd_table_key random_table_key() except *:
-    """Draw a key for the tables of one call or object, so that nobody can write values that crowd them."""
+    """Draw the key of the hash tables of one call or object, so that nobody can choose values that collide."""
     from os import urandom
     cdef nd_table_key key
     cdef bytes drawn = urandom(sizeof(key))

@@ -1,5 +1,5 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Canonical text: symbols of tokens, and the normal form NFKC."""
+"""Canonical text: symbols of tokens, kinds of code points, and the normal form NFKC."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -7,6 +7,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from ndcore cimport _cpu
+from ndcore._cpu cimport nd_choice
 from ndcore._signals cimport check_signals
 
 cdef extern from "unicode_tables.h":
@@ -24,12 +25,10 @@ cdef extern from "text.h" nogil:
     void nd_text_open(
         nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape)
     int nd_text_kind(uint32_t code_point)
-    size_t nd_text_variants(const char **names, int *runnable, size_t room, uint32_t features)
-    int nd_text_use(const char *name, uint32_t features)
-    int nd_text_chosen()
+    const nd_choice nd_text_choice
 
 cdef extern from "units.h" nogil:
-    size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
+    size_t nd_units_read(nd_text *t, uint64_t *out, size_t cap)
 
 cdef extern from "nfkc.h" nogil:
     size_t nd_nfkc_scratch_size(size_t n)
@@ -47,7 +46,7 @@ cdef void text_open(
     nd_text_open(t, unit, table, text, n, tape)
 
 cdef size_t text_symbols(nd_text *t, uint64_t *out, size_t cap) noexcept nogil:
-    return nd_text_symbols(t, out, cap)
+    return nd_units_read(t, out, cap)
 
 
 UNICODE_VERSION = ND_UNICODE_VERSION.decode()
@@ -56,31 +55,21 @@ SEPARATOR, IGNORABLE, MARK = ND_KIND_SEPARATOR, ND_KIND_IGNORABLE, ND_KIND_MARK
 cdef size_t PIECE = 1 << 16
 
 
-def variants() -> dict[str, bool]:
-    """Names of the forms of the words of ASCII text, best first, each with whether it runs here."""
-    return _cpu.listed(nd_text_variants)
-
-
-def use(name: str | None) -> bool:
-    """Run this variant from now on (None: the best that runs here); False where it is unknown or cannot run here."""
-    return _cpu.used(nd_text_use, name)
-
-
-def chosen() -> str:
-    """Name of the variant that runs."""
-    return list(variants())[nd_text_chosen()]
+kernel = _cpu.kernel_of(&nd_text_choice)
 
 
 def symbol(token: bytes, polynomial: int) -> int:
-    """The 64-bit symbol that stands for a token, reduced by a polynomial of degree 64 (Broder 1997, §4.3)."""
+    """Compute the 64-bit symbol of a token, modulo a polynomial of degree 64 (Broder 1997, section 4.3)."""
     cdef nd_text_table table
     nd_text_table_init(&table, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF))
     return nd_symbol(&table, token, len(token))
 
 
 def kinds(const uint32_t[::1] points):
-    """What code points, all below 0x110000, are to words: SEPARATOR, IGNORABLE, MARK, or another value for letters and
-    numbers; uint8 (n,)."""
+    """Look up the kinds of code points below 0x110000 in words; uint8 (n,).
+
+    Kinds are SEPARATOR, IGNORABLE, MARK, and other values for letters and numbers.
+    """
     cdef uint8_t[::1] out = np.empty(points.shape[0], np.uint8)
     cdef Py_ssize_t i
     with nogil:
@@ -90,12 +79,12 @@ def kinds(const uint32_t[::1] points):
 
 
 def is_boundary(point: int) -> bool:
-    """Whether text may be cut before this code point, below 0x110000, and its parts be normalized by themselves."""
+    """Return whether text may be cut before this code point, below 0x110000, and its parts normalized separately."""
     return nd_nfkc_is_boundary(point) != 0
 
 
 cdef size_t _cut(const uint8_t *text, size_t n, size_t at) noexcept nogil:
-    """Find where the piece that begins at `at` ends: before a code point that text may be cut before, or at the end."""
+    """Find the end of the piece that begins at `at`: before a code point where text may be cut, or the end of the text."""
     cdef size_t end = at + PIECE
     cdef uint32_t point
     while end < n and text[end] >= 0x80:
@@ -106,14 +95,14 @@ cdef size_t _cut(const uint8_t *text, size_t n, size_t at) noexcept nogil:
 
 
 def normalize(data: bytes, remove: bool) -> bytes:
-    """The text folded and in normal form NFKC; invalid bytes come out as 0xFF.
+    """Fold text and bring it to normal form NFKC; invalid bytes come out as 0xFF.
 
     Parameters
     ----------
     data : bytes
         UTF-8, valid or not.
     remove : bool
-        Leave default ignorable code points out first.
+        Remove default ignorable code points first.
     """
     cdef const uint8_t *text = data
     cdef size_t n = len(data), at = 0, end, length

@@ -8,35 +8,16 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import Protocol
 
 from ndcore import _hamming, _minhash, _modsketch, _rabin, _simhash, _text
+from ndcore._cpu import Kernel
 
 __all__ = ["using", "variants"]
 
 
-class _Kernel(Protocol):
-    def variants(self) -> dict[str, bool]: ...
-    def use(self, name: str | None) -> bool: ...
-    def chosen(self) -> str: ...
-
-
-class _OneForm:
-    """A kernel that has only its portable variant."""
-
-    def variants(self) -> dict[str, bool]:
-        return {"portable": True}
-
-    def use(self, name: str | None) -> bool:
-        return name in (None, "portable")
-
-    def chosen(self) -> str:
-        return "portable"
-
-
-KERNELS: dict[str, _Kernel] = {
-    "hamming": _hamming, "minhash": _minhash, "modsketch": _modsketch, "pairs": _OneForm(), "rabin": _rabin,
-    "simhash": _simhash, "text": _text,
+KERNELS: dict[str, Kernel] = {
+    "hamming": _hamming.kernel, "minhash": _minhash.kernel, "modsketch": _modsketch.kernel, "pairs": Kernel(),
+    "rabin": _rabin.kernel, "simhash": _simhash.kernel, "text": _text.kernel,
 }
 
 
@@ -46,7 +27,7 @@ def variants() -> dict[str, dict[str, str]]:
     >>> sorted(variants())
     ['hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'simhash', 'text']
     """
-    def state(kernel: _Kernel, name: str, runnable: bool) -> str:
+    def state(kernel: Kernel, name: str, runnable: bool) -> str:
         if name == kernel.chosen():
             return "running"
         return "available" if runnable else "not on this CPU"

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore._pairs import common, distinct, sort_entries
+from ndcore._entries import sort_entries
+from ndcore._sets import common, distinct
 from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance

@@ -69,27 +69,26 @@ static void end_changing(pthread_t thread)
 /* ---- nd.h */
 
 /* Runs a test under every variant of a kernel that runs here; the others are named. */
-static void each_variant(const char *stem, size_t (*variants)(const char **, int *, size_t, uint32_t),
-                         int (*use)(const char *, uint32_t), int (*chosen)(void), void (*test)(const char *variant))
+static void each_variant(const char *stem, const nd_choice *kernel, void (*test)(const char *variant))
 {
     const char *names[8] = {NULL};
     int runnable[8];
-    const size_t count = variants(names, runnable, 8, nd_cpu_features());
+    const size_t count = kernel->variants(names, runnable, 8, nd_cpu_features());
     CHECK(count >= 1 && count <= 8 && strcmp(names[count - 1], "portable") == 0, "%s: portable is the last one", stem);
-    CHECK(chosen() == (int)count - 1, "%s: portable until somebody chooses", stem);
-    CHECK(use(NULL, 0) == (int)count - 1, "%s: without features the portable form runs", stem);
-    CHECK(use("no such variant", ~UINT32_C(0)) == -1 && chosen() == (int)count - 1,
+    CHECK(kernel->chosen() == (int)count - 1, "%s: portable until somebody chooses", stem);
+    CHECK(kernel->use(NULL, 0) == (int)count - 1, "%s: without features the portable form runs", stem);
+    CHECK(kernel->use("no such variant", ~UINT32_C(0)) == -1 && kernel->chosen() == (int)count - 1,
           "%s: a demand that cannot be met changes nothing", stem);
     for (size_t v = 0; v < count && v < 8; v++) {
-        CHECK(v + 1 == count || use(names[v], 0) == -1, "%s=%s needs something", stem, names[v]);
+        CHECK(v + 1 == count || kernel->use(names[v], 0) == -1, "%s=%s needs something", stem, names[v]);
         if (!runnable[v])
             printf("skipped: %s=%s does not run on this CPU\n", stem, names[v]);
         else {
-            CHECK(use(names[v], nd_cpu_features()) == (int)v && chosen() == (int)v, "%s=%s", stem, names[v]);
+            CHECK(kernel->use(names[v], nd_cpu_features()) == (int)v && kernel->chosen() == (int)v, "%s=%s", stem, names[v]);
             test(names[v]);
         }
     }
-    CHECK(use(NULL, nd_cpu_features()) >= 0, "%s: something runs here", stem);
+    CHECK(kernel->use(NULL, nd_cpu_features()) >= 0, "%s: something runs here", stem);
 }
 
 static void test_mixers(void)
@@ -181,7 +180,7 @@ static size_t steps_of_stops(const nd_table_key *key, uint64_t *out)
     fill_crowded(out, CROWD);
     const size_t before = nd_table_steps;
     nd_stops_fill(&s, tape, out, CROWD);
-    CHECK(nd_stops_leave_out(&s, out, CROWD, tape, &end) == 0, "stop words are left out");
+    CHECK(nd_stops_remove(&s, out, CROWD, tape, &end) == 0, "stop words are left out");
     memset(out, 0, 8 * CROWD);
     return nd_table_steps - before;
 }
@@ -250,7 +249,7 @@ static size_t steps_of_greedy(const nd_table_key *key, uint64_t *out)
     fill_crowded(values, CROWD);
     const size_t before = nd_table_steps;
     for (int i = 0; i < 2; i++)
-        nd_greedy_hold(&g, values, CROWD);
+        nd_greedy_count(&g, values, CROWD);
     memset(out, 0, 8 * CROWD);
     for (int i = 0; i < 2; i++)
         out[i] = nd_greedy_place(&g, values, CROWD, 0);
@@ -497,14 +496,14 @@ static size_t read_all(nd_unit unit, const uint8_t *text, size_t n, size_t cap, 
     size_t count = 0, got;
     uint64_t *some = guarded(7, BACK, 8 * cap, 0);
     nd_text_open(reading, unit, naive_tokens(), text, n, tape);
-    while ((got = nd_text_symbols(reading, some, cap))) {
+    while ((got = nd_units_read(reading, some, cap))) {
         CHECK(got <= cap && count + got <= n + 1, "%zu symbols where %zu are asked for", got, cap);
         if (got > cap || count + got > n + 1)
             break;
         memcpy(out + count, some, 8 * got);
         count += got;
     }
-    CHECK(nd_text_symbols(reading, some, cap) == 0, "nothing comes after the end");
+    CHECK(nd_units_read(reading, some, cap) == 0, "nothing comes after the end");
     return count;
 }
 
@@ -690,7 +689,7 @@ static void test_changing_text(const char *variant)
                     nd_text t;
                     size_t total = 0, got;
                     nd_text_open(&t, UNITS[unit], naive_tokens(), text, n, round & 1 ? tape : NULL);
-                    while (total < n && (got = nd_text_symbols(&t, out + total, n - total)))
+                    while (total < n && (got = nd_units_read(&t, out + total, n - total)))
                         total += got;
                     most = total > most ? total : most;
                     if (round & 1 && (size_t)(t.tape - tape) > longest)
@@ -765,7 +764,7 @@ static void test_code_points(void)
             naive_text expected = naive_read(UNITS[u], pair, 2 * n);
             nd_text_open(&t, UNITS[u], naive_tokens(), pair, 2 * n, tape);
             size_t count = 0, got;
-            while ((got = nd_text_symbols(&t, out, 4)))
+            while ((got = nd_units_read(&t, out, 4)))
                 count += got;
             if (count != expected.count || (size_t)(t.tape - tape) != expected.taped
                 || (count && memcmp(tape, expected.tape, expected.taped)))
@@ -813,7 +812,7 @@ static void test_other_token_polynomials(void)
             memset(word, 'q', n + 1);                  /* the words of ASCII are reduced elsewhere */
             nd_text t;
             nd_text_open(&t, ND_WORD, &table, word, n + 1, NULL);
-            CHECK(nd_text_symbols(&t, out, 1) == 1 && *out == naive_symbol(LOWS[i], word, n + 1), "word, polynomial %zu", i);
+            CHECK(nd_units_read(&t, out, 1) == 1 && *out == naive_symbol(LOWS[i], word, n + 1), "word, polynomial %zu", i);
         }
     }
 }
@@ -1361,7 +1360,7 @@ static void test_sorting(void)
                 if (m % 2) {
                     nd_sorting s;
                     nd_sort_open(&s);
-                    while (!nd_sort_entries_next(&s, e, scratch, n, 0, 1 + random_below(n + 1))) {}
+                    while (!nd_sort_entries_next(&s, e, scratch, n, 1 + random_below(n + 1))) {}
                 } else
                     nd_sort_entries(e, scratch, n);
                 nd_sort_words(keys, spare, n);
@@ -1435,7 +1434,7 @@ static void test_overlaps(void)
                 expected[2] += in_a;
             }
         }
-        nd_pairs_overlap(a, ka, b, kb, size, mask, out);
+        nd_sets_overlap(a, ka, b, kb, size, mask, out);
         CHECK(memcmp(out, expected, sizeof out) == 0, "overlap of %zu and %zu members, size %zu", ka, kb, size);
     }
 }
@@ -1958,7 +1957,7 @@ static void test_greedy(void)
         g.found = scratch + 2 * n;
         for (size_t i = 0; i < n; i++) {
             CHECK(nd_greedy_is_sketch(values + offsets[i], offsets[i + 1] - offsets[i], sets[i].mask), "a sketch");
-            nd_greedy_hold(&g, values + offsets[i], offsets[i + 1] - offsets[i]);
+            nd_greedy_count(&g, values + offsets[i], offsets[i + 1] - offsets[i]);
         }
         size_t count = 0;
         for (size_t i = 0; i < n; i++) {
@@ -2105,7 +2104,7 @@ static void test_compressed_tables(const char *variant)
     static uint64_t last[4][BLOCKS_MOST];
     static uint32_t first[4][BLOCKS_MOST + 1], codes[ND_COMPRESSED_CODES];
     static nd_compressed_match out[5000];
-    static nd_compressed_asked asked[600];
+    static nd_entry asked[600];
     uint8_t lengths[ND_COMPRESSED_SYMBOLS];
     fill_lengths(lengths, 0);
     CHECK(nd_compressed_codes(lengths, codes), "a prefix code");
@@ -2120,11 +2119,11 @@ static void test_compressed_tables(const char *variant)
                 keys[distinct++] = keys[i];
         for (size_t i = 0; i < asking; i++)
             queries[i] = keys[random_below(distinct)] ^ UINT64_C(1) << i % 64;
-        nd_hamming_order order[4];
+        nd_keys_order order[4];
         nd_compressed_table table[4];
         for (int t = 0; t < 4; t++) {
-            order[t] = (nd_hamming_order){low[t], width, 4, 16, UINT64_C(0xFFFF) << low[t][0]};
-            nd_hamming_permute(&order[t], keys, distinct, permuted);
+            order[t] = (nd_keys_order){low[t], width, 4, 16, UINT64_C(0xFFFF) << low[t][0]};
+            nd_keys_permute(&order[t], keys, distinct, permuted);
             qsort(permuted, distinct, 8, ascending);
             const size_t count = nd_compressed_blocks(permuted, distinct, lengths);
             CHECK(count <= BLOCKS_MOST, "%zu blocks", count);
@@ -2175,26 +2174,26 @@ static void test_open_tables(const char *variant)
         CHECK(keys[0][i - 1] < keys[0][i], "different keys");
     for (size_t i = 0; i < ASKING; i++)
         queries[i] = i & 1 ? random64() : keys[0][random_below(n)] ^ UINT64_C(1) << i % 64;
-    nd_hamming_order order[4];
+    nd_keys_order order[4];
     nd_probes_table table[4];
     for (int t = 0; t < 4; t++) {
-        order[t] = (nd_hamming_order){t ? low[t] : low[3], t ? width : &whole, t ? 4 : 1, 16, UINT64_C(0xFFFF) << low[t][0]};
+        order[t] = (nd_keys_order){t ? low[t] : low[3], t ? width : &whole, t ? 4 : 1, 16, UINT64_C(0xFFFF) << low[t][0]};
         keys[t] = guarded(t, BACK, 8 * N, 0);
         if (t)
-            nd_hamming_permute(&order[t], keys[0], n, keys[t]);
-        nd_hamming_sort(keys[t], scratch, n, t ? 6 : 0);   /* by the prefixes */
+            nd_keys_permute(&order[t], keys[0], n, keys[t]);
+        nd_keys_sort(keys[t], scratch, n, t ? 6 : 0);   /* by the prefixes */
         uint32_t *directory = guarded(4 + t, BACK, 4 * ((1 << LISTED) + 1), 0);
-        nd_probes_directory(keys[t], n, 64, LISTED, directory);
+        nd_keys_directory(keys[t], n, 64, LISTED, directory);
         table[t] = (nd_probes_table){.keys = keys[t], .directory = directory, .directory_bits = LISTED};
-        const uint64_t sum = nd_hamming_sum(&order[t], keys[t], n, 7);
-        CHECK(sum == nd_hamming_sum(&order[0], keys[0], n, 7), "table %d sums up to its fingerprints", t);
+        const uint64_t sum = nd_keys_sum(&order[t], keys[t], n, 7);
+        CHECK(sum == nd_keys_sum(&order[0], keys[0], n, 7), "table %d sums up to its fingerprints", t);
         keys[t][n / 2] ^= 1;
-        CHECK(sum != nd_hamming_sum(&order[t], keys[t], n, 7) && nd_hamming_sum(&order[t], keys[t], 0, 7) == 0, "of others");
+        CHECK(sum != nd_keys_sum(&order[t], keys[t], n, 7) && nd_keys_sum(&order[t], keys[t], 0, 7) == 0, "of others");
         keys[t][n / 2] ^= 1;
     }
     for (int presence = 0; presence < 2; presence++) {
         for (int t = 0; presence && t < 4; t++) {
-            nd_probes_presence(keys[t], n, 64, PRESENT, bits[t]);
+            nd_keys_presence(keys[t], n, 64, PRESENT, bits[t]);
             table[t].presence = bits[t];
             table[t].presence_bits = PRESENT;
         }
@@ -2242,22 +2241,22 @@ static void test_pairs_of_tables(const char *variant)
     qsort(values, n, 8, ascending);
     for (size_t i = 1; i < n; i++)
         CHECK(values[i - 1] < values[i], "different fingerprints");
-    nd_hamming_order order[4];
+    nd_keys_order order[4];
     for (int t = 0; t < 4; t++)
-        order[t] = (nd_hamming_order){low[t], width, 4, 16, UINT64_C(0xFFFF) << low[t][0]};
+        order[t] = (nd_keys_order){low[t], width, 4, 16, UINT64_C(0xFFFF) << low[t][0]};
     const nd_hamming_plan plan = {order, 4, 64, 3};
     memset(came, 0, sizeof came);
     for (size_t t = 0; t < 4; t++) {
         uint64_t *keys = guarded((int)t, BACK, 8 * n, 0);
-        nd_hamming_permute(&order[t], values, n, keys);
-        nd_hamming_sort(keys, scratch, n, 6);
+        nd_keys_permute(&order[t], values, n, keys);
+        nd_keys_sort(keys, scratch, n, 6);
         nd_hamming_cursor c = {0, 0};
         do {
             const size_t room = t & 1 ? ROOM : ND_HAMMING_ROOM, written = nd_hamming_pairs(&plan, t, keys, n, &c, out, room);
             CHECK(written <= room, "%s: %zu pairs in room for %zu", variant, written, room);
             for (size_t i = 0; i < written; i++) {
                 const uint64_t a = out[i].a < out[i].b ? out[i].a : out[i].b, b = out[i].a ^ out[i].b ^ a;
-                came[nd_lower_bound(values, 0, n - 1, a)][nd_lower_bound(values, 0, n - 1, b)]++;
+                came[nd_keys_lower_bound(values, 0, n - 1, a)][nd_keys_lower_bound(values, 0, n - 1, b)]++;
             }
         } while (c.first < n);
         CHECK(nd_hamming_pairs(&plan, t, keys, n, &c, out, ROOM) == 0, "%s: nothing after the last key", variant);
@@ -2273,14 +2272,14 @@ static void test_pairs_of_tables(const char *variant)
 static void test_ranges_of_keys(void)
 {
     static const uint8_t low[3] = {40, 8, 0}, width[3] = {20, 32, 8};
-    const nd_hamming_order order = {low, width, 3, 20, UINT64_C(0xFFFFF) << 40};
+    const nd_keys_order order = {low, width, 3, 20, UINT64_C(0xFFFFF) << 40};
     enum { N = 1300, SHIFT = 54 };
     static uint64_t values[N], keys[N], counts[1 << (60 - SHIFT)];
     for (size_t i = 0; i < N; i++)
         values[i] = random64() >> 4;
-    nd_hamming_permute(&order, values, N, keys);
+    nd_keys_permute(&order, values, N, keys);
     memset(counts, 0, sizeof counts);
-    nd_hamming_histogram(&order, values, N, SHIFT, counts);
+    nd_keys_histogram(&order, values, N, SHIFT, counts);
     for (uint64_t v = 0; v < sizeof counts / sizeof *counts; v++) {
         size_t wanted = 0, at = 0;
         for (size_t i = 0; i < N; i++)
@@ -2289,7 +2288,7 @@ static void test_ranges_of_keys(void)
         const uint64_t first = v << SHIFT, last = first | ((UINT64_C(1) << SHIFT) - 1);
         for (size_t room = wanted + 1; room > 0; room = room > 3 ? room - 3 : 0) {
             uint64_t *to = guarded(0, BACK, 8 * room, 0);
-            CHECK(nd_hamming_gather(&order, values, N, first, last, to, room) == wanted, "%zu keys in room for %zu", wanted, room);
+            CHECK(nd_keys_gather(&order, values, N, first, last, to, room) == wanted, "%zu keys in room for %zu", wanted, room);
             at = 0;
             for (size_t i = 0; room > wanted && i < N; i++)
                 if (keys[i] >> SHIFT == v && to[at++] != keys[i])
@@ -2297,7 +2296,7 @@ static void test_ranges_of_keys(void)
         }
         CHECK(v == 0 || at <= wanted, "a range");
     }
-    CHECK(nd_hamming_gather(&order, values, N, 0, ~UINT64_C(0), keys, 1) == N, "all keys in room for none");
+    CHECK(nd_keys_gather(&order, values, N, 0, ~UINT64_C(0), keys, 1) == N, "all keys in room for none");
 }
 
 static void test_tables(const char *variant)
@@ -2339,10 +2338,10 @@ static void test_hostile_blocks(void)
         int64_t rank;
         nd_compressed_ranks(&t, &key, 1, &rank);
         static const uint8_t low = 0, width = 64;
-        const nd_hamming_order order = {&low, &width, 1, (unsigned)round % 65, round % 65 ? ~UINT64_C(0) << (64 - round % 65) : 0};
+        const nd_keys_order order = {&low, &width, 1, (unsigned)round % 65, round % 65 ? ~UINT64_C(0) << (64 - round % 65) : 0};
         const nd_compressed h = {{&order, 1, 64, 10}, &t};
         uint64_t queries[3] = {random64(), last[0], 0};
-        nd_compressed_asked asked[6];
+        nd_entry asked[6];
         nd_compressed_match matches[ND_COMPRESSED_PIECE];
         nd_compressed_cursor c = {0};
         size_t calls = 0;
@@ -2374,7 +2373,7 @@ static void test_changing_blocks(void)
             first[b] = b * (N / COUNT);
         for (int b = 0; b < COUNT; b++)
             last[b] = (uint64_t)(b + 1) << 62;
-        const nd_hamming_order order = {&low, &width, 1, 10, ~UINT64_C(0) << 54};
+        const nd_keys_order order = {&low, &width, 1, 10, ~UINT64_C(0) << 54};
         const nd_compressed_table t = {blocks, last, first, codes, COUNT};
         const nd_compressed h = {{&order, 1, 64, 10}, &t};
         const pthread_t thread = begin_changing(&changes[what]);
@@ -2392,7 +2391,7 @@ static void test_changing_blocks(void)
                 continue;      /* a block then has up to 2^32 keys, which take long */
             int64_t rank;
             nd_compressed_ranks(&t, &key, 1, &rank);
-            nd_compressed_asked asked[6];
+            nd_entry asked[6];
             nd_compressed_match matches[ND_COMPRESSED_PIECE];
             nd_compressed_cursor c = {0};
             for (size_t calls = 0; c.table < 1 && calls < 3 * N + 3; calls++)
@@ -2418,9 +2417,9 @@ static void test_changing_tables(void)
             keys[i] = i << 12 | random_below(1 << 12);
         for (size_t i = 0; i < 8; i++)
             queries[i] = random64();        /* more bits than the plan has */
-        nd_probes_directory(keys, N, BITS, LISTED, directory);
-        nd_probes_presence(keys, N, BITS, PRESENT, presence);
-        const nd_hamming_order order[2] = {{low[0], width[0], 1, 10, 0xFFC00}, {low[1], width[1], 2, 10, 0x3FF}};
+        nd_keys_directory(keys, N, BITS, LISTED, directory);
+        nd_keys_presence(keys, N, BITS, PRESENT, presence);
+        const nd_keys_order order[2] = {{low[0], width[0], 1, 10, 0xFFC00}, {low[1], width[1], 2, 10, 0x3FF}};
         const nd_probes_table table[2] = {{keys, directory, presence, LISTED, PRESENT}, {keys, directory, presence, LISTED, PRESENT}};
         const nd_probes h = {{order, 2, BITS, 3}, table, N};
         const pthread_t thread = begin_changing(&changes[what]);
@@ -2450,12 +2449,12 @@ static void test_long_keys(void)
             for (int i = 0; i < 9; i++)
                 keys[i] = random64() >> (8 - i) * 7;
             uint32_t *directory = guarded(1, BACK, 4 * ((1u << listed) + 1), 0);
-            nd_probes_directory(keys, 9, bits, listed, directory);
+            nd_keys_directory(keys, 9, bits, listed, directory);
             CHECK(directory[1u << listed] == 9 && untouched_around(1, directory, 4 * ((1u << listed) + 1)), "a directory of long keys");
             if (listed < 3)
                 continue;
             uint8_t *presence = guarded(2, BACK, (1u << listed) / 8, 0);
-            nd_probes_presence(keys, 9, bits, listed, presence);
+            nd_keys_presence(keys, 9, bits, listed, presence);
             CHECK(untouched_around(2, presence, (1u << listed) / 8), "bits of presence of long keys");
         }
 }
@@ -2501,7 +2500,7 @@ static void test_cost_of_widths(void)
     static nd_shingling s;
     static uint8_t text[2 * TOKENS];
     static uint64_t values[2 * TOKENS], symbols[TOKENS];
-    s.run = (nd_kernels){nd_text_open, nd_text_symbols, counted_windows, counted_sliding, counted_bytes, nd_rabin_words};
+    s.run = (nd_kernels){nd_text_open, nd_units_read, counted_windows, counted_sliding, counted_bytes, nd_rabin_words};
     s.short_whole = 1;
     nd_text_table_init(&s.token_table, NAIVE_Q);
     nd_rabin_init(&s.rabin, NAIVE_P, 64);
@@ -2543,7 +2542,7 @@ static void test_shingles(void)
     static nd_shingling s;
     static uint8_t text[LONGEST];
     nd_text_table_init(&s.token_table, NAIVE_Q);
-    s.run = (nd_kernels){nd_text_open, nd_text_symbols, nd_rabin_symbols, nd_rabin_sliding, nd_rabin_bytes, nd_rabin_words};
+    s.run = (nd_kernels){nd_text_open, nd_units_read, nd_rabin_symbols, nd_rabin_sliding, nd_rabin_bytes, nd_rabin_words};
     nd_rabin_init(&s.rabin, NAIVE_P, 64);
     for (size_t q = 0; q < 6; q++) {
         const size_t width = widths[q];
@@ -2606,7 +2605,7 @@ static void test_stop_words(void)
 {
     static nd_shingling s;
     static uint8_t text[LONGEST];
-    s.run = (nd_kernels){nd_text_open, nd_text_symbols, nd_rabin_symbols, nd_rabin_sliding, nd_rabin_bytes, nd_rabin_words};
+    s.run = (nd_kernels){nd_text_open, nd_units_read, nd_rabin_symbols, nd_rabin_sliding, nd_rabin_bytes, nd_rabin_words};
     s.short_whole = 1;
     nd_text_table_init(&s.token_table, NAIVE_Q);
     nd_rabin_init(&s.rabin, NAIVE_P, 64);
@@ -2626,7 +2625,7 @@ static void test_stop_words(void)
                 memcpy(tape, all.tape, all.taped);
                 for (size_t i = 0; i < all.count; i++)
                     symbols[i] = same ? 7 : all.symbols[i];
-                const size_t kept = nd_stops_leave_out(&s.stops, symbols, all.count, tape, &end);
+                const size_t kept = nd_stops_remove(&s.stops, symbols, all.count, tape, &end);
                 CHECK(kept == left.count && (size_t)(end - tape) == left.taped, "%zu of %zu left", kept, all.count);
                 CHECK(!kept || memcmp(tape, left.tape, left.taped) == 0, "tape of what is left");
                 CHECK(same || !kept || memcmp(symbols, left.symbols, 8 * kept) == 0, "symbols of what is left");
@@ -2779,16 +2778,16 @@ int main(void)
     test_table();
     test_crowded_tables();
     test_gf2();
-    each_variant("rabin", nd_rabin_variants, nd_rabin_use, nd_rabin_chosen, test_rabin_variant);
-    each_variant("text", nd_text_variants, nd_text_use, nd_text_chosen, test_text_variant);
+    each_variant("rabin", &nd_rabin_choice, test_rabin_variant);
+    each_variant("text", &nd_text_choice, test_text_variant);
     test_code_points();
     test_utf8();
     test_other_token_polynomials();
     test_nfkc();
-    each_variant("minhash", nd_minhash_variants, nd_minhash_use, nd_minhash_chosen, test_minhash_variant);
+    each_variant("minhash", &nd_minhash_choice, test_minhash_variant);
     test_bottom();
-    each_variant("modsketch", nd_modsketch_variants, nd_modsketch_use, nd_modsketch_chosen, test_modsketch);
-    each_variant("simhash", nd_simhash_variants, nd_simhash_use, nd_simhash_chosen, test_simhash_variant);
+    each_variant("modsketch", &nd_modsketch_choice, test_modsketch);
+    each_variant("simhash", &nd_simhash_choice, test_simhash_variant);
     test_weight_table();
     test_counts();
     test_sorting();
@@ -2800,7 +2799,7 @@ int main(void)
     test_greedy();
     test_codes();
     test_coding();
-    each_variant("hamming", nd_hamming_variants, nd_hamming_use, nd_hamming_chosen, test_tables);
+    each_variant("hamming", &nd_hamming_choice, test_tables);
     test_hostile_blocks();
     test_changing_blocks();
     test_changing_tables();

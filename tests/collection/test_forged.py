@@ -17,7 +17,7 @@ import fuzz_files
 from forging import with_array, with_header
 
 import ndcore as nd
-from ndcore import _entries, _greedy, _hamming, _pairs
+from ndcore import _candidates, _cluster, _entries, _greedy, _hamming, _keys, _sets
 
 FAR = 0xFFFFFF00
 
@@ -219,28 +219,28 @@ SETS = np.array([1, 2, 2, 3], np.uint64)
 ONE, NO = np.array([0]), np.array([], np.int64)
 ROWS, COUNTS, TAKEN = SETS.reshape(2, 2), np.zeros((1, 3), np.int64), np.ones(2, np.uint8)
 RUN = (np.array([0, 1], np.uint32), np.array([2], np.uint32))
-JUDGE = _pairs.Judge(np.zeros((2, 4), np.uint64), 2, 2, 1, 1, 9)
+JUDGE = _candidates.Judge(np.zeros((2, 4), np.uint64), 2, 2, 1, 1, 9)
 
 
 @pytest.mark.parametrize(("call", "error"), [
-    (lambda: _pairs.sort_entries(np.zeros((2, 1), np.uint64)), ValueError),
-    (lambda: _pairs.distinct(SETS.copy(), np.array([0, 9])), ValueError),
-    (lambda: _pairs.distinct(SETS.copy(), NO), ValueError),
-    (lambda: _pairs.common(SETS, OFFSETS, np.array([2]), ONE), IndexError),
-    (lambda: _pairs.common(SETS, OFFSETS, np.array([-1]), ONE), IndexError),
-    (lambda: _pairs.common(SETS, np.array([0, 9]), ONE, ONE), IndexError),
-    (lambda: _pairs.common(SETS, OFFSETS, ONE, NO), ValueError),
-    (lambda: _pairs.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE + 2, 9, None, np.zeros((1, 3), np.int64)), IndexError),
-    (lambda: _pairs.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, None, np.zeros((0, 3), np.int64)), ValueError),
-    (lambda: _pairs.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, None, np.zeros((1, 2), np.int64)), ValueError),
-    (lambda: _pairs.equal_items(ROWS, ONE + 2, ROWS, ONE, COUNTS), IndexError),
-    (lambda: _pairs.star_ascending(ONE, ONE + 9, np.ones(1), True, np.ones(2), np.arange(2)), IndexError),
-    (lambda: _pairs.star_ascending(ONE, ONE + 1, np.ones(1), True, np.ones(1), np.arange(2)), ValueError),
-    (lambda: _pairs.components(ONE, ONE + 9, np.arange(2)), IndexError),
-    (lambda: _pairs.components(ONE, ONE, np.arange(2), np.array([0, 9])), IndexError),
-    (lambda: _pairs.star(np.array([0, 1, 1]), ONE + 9, np.ones(1), np.arange(2), np.zeros(2, np.uint8), True), IndexError),
-    (lambda: _pairs.star(np.array([0, 5, 1]), ONE, np.ones(1), np.arange(2), np.zeros(2, np.uint8), True), ValueError),
-    (lambda: _pairs.Judge(np.zeros((2, 4), np.uint64), 3, 2, 1, 1, 9), ValueError),
+    (lambda: _entries.sort_entries(np.zeros((2, 1), np.uint64)), ValueError),
+    (lambda: _sets.distinct(SETS.copy(), np.array([0, 9])), ValueError),
+    (lambda: _sets.distinct(SETS.copy(), NO), ValueError),
+    (lambda: _sets.common(SETS, OFFSETS, np.array([2]), ONE), IndexError),
+    (lambda: _sets.common(SETS, OFFSETS, np.array([-1]), ONE), IndexError),
+    (lambda: _sets.common(SETS, np.array([0, 9]), ONE, ONE), IndexError),
+    (lambda: _sets.common(SETS, OFFSETS, ONE, NO), ValueError),
+    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE + 2, 9, None, np.zeros((1, 3), np.int64)), IndexError),
+    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, None, np.zeros((0, 3), np.int64)), ValueError),
+    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, None, np.zeros((1, 2), np.int64)), ValueError),
+    (lambda: _sets.equal_items(ROWS, ONE + 2, ROWS, ONE, COUNTS), IndexError),
+    (lambda: _cluster.star_ascending(ONE, ONE + 9, np.ones(1), True, np.ones(2), np.arange(2)), IndexError),
+    (lambda: _cluster.star_ascending(ONE, ONE + 1, np.ones(1), True, np.ones(1), np.arange(2)), ValueError),
+    (lambda: _cluster.components(ONE, ONE + 9, np.arange(2)), IndexError),
+    (lambda: _cluster.components(ONE, ONE, np.arange(2), np.array([0, 9])), IndexError),
+    (lambda: _cluster.star(np.array([0, 1, 1]), ONE + 9, np.ones(1), np.arange(2), np.zeros(2, np.uint8), True), IndexError),
+    (lambda: _cluster.star(np.array([0, 5, 1]), ONE, np.ones(1), np.arange(2), np.zeros(2, np.uint8), True), ValueError),
+    (lambda: _candidates.Judge(np.zeros((2, 4), np.uint64), 3, 2, 1, 1, 9), ValueError),
     (lambda: JUDGE.expand(0, np.full((2, 2), 7, np.uint64), 9), IndexError),
     (lambda: JUDGE.matches(0, np.array([2], np.uint64)), IndexError),
     (lambda: _entries.histogram(SETS, OFFSETS, np.ones(3, np.uint8), 52, np.zeros(4096, np.int64)), ValueError),
@@ -256,10 +256,10 @@ JUDGE = _pairs.Judge(np.zeros((2, 4), np.uint64), 2, 2, 1, 1, 9)
     (lambda: _entries.sample_keys(SETS, np.array([0, 9]), None), ValueError),
     (lambda: _greedy.Greedy(SETS, np.array([0, 2, 9]), np.zeros(2, np.uint64), 0.5, 9, True), ValueError),
     (lambda: _greedy.Greedy(SETS, OFFSETS, np.zeros(2, np.uint64), 0.5, 9, True).place(np.arange(2)), ValueError),
-    (lambda: _hamming.directory(np.array([2**20], np.uint64), 20, 4), ValueError),
-    (lambda: _hamming.presence(np.array([2**20], np.uint64), 20, 4), ValueError),
-    (lambda: _hamming.permuted(np.array([[60], [9]], np.uint8), SETS), ValueError),
-    (lambda: _hamming.histogram(np.array([[0], [8]], np.uint8), SETS, 0, np.zeros(255, np.uint64)), ValueError),
+    (lambda: _keys.directory(np.array([2**20], np.uint64), 20, 4), ValueError),
+    (lambda: _keys.presence(np.array([2**20], np.uint64), 20, 4), ValueError),
+    (lambda: _keys.permuted(np.array([[60], [9]], np.uint8), SETS), ValueError),
+    (lambda: _keys.histogram(np.array([[0], [8]], np.uint8), SETS, 0, np.zeros(255, np.uint64)), ValueError),
     (lambda: _hamming.distances(SETS, SETS[:1]), ValueError),
     (lambda: _hamming.Orders(64, 3, [(np.array([[0], [8]], np.uint8), 8, 255)]), ValueError),
     (lambda: _hamming.Searcher(8, 3, [(np.array([[0], [8]], np.uint8), 8, 255)],

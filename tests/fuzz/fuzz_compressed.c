@@ -11,9 +11,9 @@ enum { BLOCKS = 3 };
 static void probe_all(const nd_compressed_table *t, unsigned prefix, const uint64_t *queries, size_t n, size_t keys)
 {
     static const uint8_t low = 0, width = 64;
-    const nd_hamming_order order = {&low, &width, 1, prefix, prefix ? ~UINT64_C(0) << (64 - prefix) : 0};
+    const nd_keys_order order = {&low, &width, 1, prefix, prefix ? ~UINT64_C(0) << (64 - prefix) : 0};
     const nd_compressed h = {{&order, 1, 64, 3}, t};
-    nd_compressed_asked *asked = malloc(2 * n * sizeof *asked);
+    nd_entry *asked = malloc(2 * n * sizeof *asked);
     nd_compressed_match matches[ND_COMPRESSED_PIECE];
     nd_compressed_cursor c = {0};
     for (size_t calls = 0; c.table < 1; calls++) {

@@ -57,8 +57,8 @@ static void choose_variant(size_t which)   /* portable where that one does not r
 {
     const char *names[8];
     int runnable[8];
-    const size_t i = which % nd_rabin_variants(names, runnable, 8, nd_cpu_features());
-    nd_rabin_use(runnable[i] ? names[i] : "portable", nd_cpu_features());
+    const size_t i = which % nd_rabin_choice.variants(names, runnable, 8, nd_cpu_features());
+    nd_rabin_choice.use(runnable[i] ? names[i] : "portable", nd_cpu_features());
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -15,7 +15,7 @@ static void compare(nd_unit unit, const uint8_t *text, size_t n, size_t cap, con
     size_t count = 0, got;
     nd_text t;
     nd_text_open(&t, unit, naive_tokens(), text, n, tape);
-    while ((got = nd_text_symbols(&t, out, cap))) {
+    while ((got = nd_units_read(&t, out, cap))) {
         REQUIRE(got <= cap && count + got <= expected->count);
         REQUIRE(memcmp(out, expected->symbols + count, 8 * got) == 0);
         count += got;
@@ -42,7 +42,7 @@ static void check_stops(const naive_text *all, size_t k)
     uint8_t *tape = malloc(all->taped + 1), *end = tape + all->taped;
     memcpy(symbols, all->symbols, 8 * all->count);
     memcpy(tape, all->tape, all->taped);
-    REQUIRE(nd_stops_leave_out(&s, symbols, all->count, tape, &end) == left.count);
+    REQUIRE(nd_stops_remove(&s, symbols, all->count, tape, &end) == left.count);
     REQUIRE((size_t)(end - tape) == left.taped);
     REQUIRE(left.count == 0 || memcmp(symbols, left.symbols, 8 * left.count) == 0);
     REQUIRE(left.count == 0 || memcmp(tape, left.tape, left.taped) == 0);
@@ -88,8 +88,8 @@ static void choose_variant(size_t which)   /* portable where that one does not r
 {
     const char *names[8];
     int runnable[8];
-    const size_t i = which % nd_text_variants(names, runnable, 8, nd_cpu_features());
-    nd_text_use(runnable[i] ? names[i] : "portable", nd_cpu_features());
+    const size_t i = which % nd_text_choice.variants(names, runnable, 8, nd_cpu_features());
+    nd_text_choice.use(runnable[i] ? names[i] : "portable", nd_cpu_features());
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore import _hamming
+from ndcore import _hamming, _keys
 from ndcore.hamming import all_pairs
 from ndcore.hamming import index as hamming_index
 from ndcore.reference import hamming as reference
@@ -110,13 +110,13 @@ def test_files_are_mapped(name, tmp_path, small_ranges):
 def test_fingerprints_that_change_meanwhile_are_an_error(monkeypatch, small_ranges):
     """Act as another process that writes to a mapped file: only the memory of the range is written."""
     values = np.array(near_ones(500), np.uint64)
-    histogram = _hamming.histogram
+    histogram = _keys.histogram
 
     def counted(*arguments):
         histogram(*arguments)
         values[:] = 7
 
-    monkeypatch.setattr(_hamming, "histogram", counted)
+    monkeypatch.setattr(_keys, "histogram", counted)
     with pytest.raises(ValueError, match=r"changed while they were read: from 0 to .* then"):
         nd.hamming_pairs(values, threads=1)
 
@@ -150,9 +150,9 @@ def test_bad_requests():
     with pytest.raises(ValueError, match="threads must be None or an int of at least 1"):
         nd.hamming_pairs([1, 2], threads=0)
     with pytest.raises(ValueError, match="there is no room from position 3 on"):
-        _hamming.gather(np.array([[0], [64]], np.uint8), np.arange(5, dtype=np.uint64), 0, 9, np.empty(3, np.uint64), 3)
+        _keys.gather(np.array([[0], [64]], np.uint8), np.arange(5, dtype=np.uint64), 0, 9, np.empty(3, np.uint64), 3)
     with pytest.raises(ValueError, match="3 keys are sorted with room for 2"):
-        _hamming.sort(np.empty(3, np.uint64), 0, np.empty(2, np.uint64))
+        _keys.sort(np.empty(3, np.uint64), 0, np.empty(2, np.uint64))
 
 
 def test_progress_reaches_its_end(small_ranges):

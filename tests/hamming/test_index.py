@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import ndcore as nd
-from ndcore import _hamming
+from ndcore import _hamming, _keys
 from ndcore.hamming import index as hamming_index
 from ndcore.hamming.sorted_tables import Found
 from ndcore.reference import hamming as reference
@@ -283,7 +283,7 @@ def test_matches_are_ordered_whatever_the_rows(largest):
 @given(st.lists(st.integers(0, 2**20 - 1), min_size=1, max_size=200), st.integers(3, 20))
 def test_presence_has_a_bit_for_each_value(keys, known):
     keys = sorted(set(keys))
-    bits = np.unpackbits(_hamming.presence(np.array(keys, np.uint64), 20, known), bitorder="little")
+    bits = np.unpackbits(_keys.presence(np.array(keys, np.uint64), 20, known), bitorder="little")
     assert np.flatnonzero(bits).tolist() == sorted({key >> 20 - known for key in keys})
 
 

@@ -74,6 +74,6 @@ def test_what_is_made_without_arguments_does_not_crash(module, name):
 
 
 def test_all_classes_of_the_extensions_are_tried():
-    assert {("_pairs", "Judge"), ("_entries", "Counts"), ("_pipeline", "Batch"), ("_pipeline", "Shingler"),
+    assert {("_candidates", "Judge"), ("_entries", "Counts"), ("_batch", "Batch"), ("_pipeline", "Shingler"),
             ("_rabin", "Rabin"), ("_hamming", "Searcher"), ("_minhash", "Sink"), ("_simhash", "WeightTable"),
             ("_arrow", "ArrowTexts")} <= set(CASES)

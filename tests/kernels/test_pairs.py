@@ -10,7 +10,10 @@ from generated import LENGTHS, splitmix64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore._pairs import Judge, common, components, distinct, sort_entries
+from ndcore._candidates import Judge
+from ndcore._cluster import components
+from ndcore._entries import sort_entries
+from ndcore._sets import common, distinct
 from ndcore.reference import clustering
 
 KERNEL = "pairs"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore._arrow import ArrowTexts
-from ndcore._pipeline import Batch
+from ndcore._batch import Batch
 from ndcore.text.inputs import as_texts, lengths, pieces, take
 
 TEXTS = ["a rose is a rose is a rose", "", "ein Straßenname", "人", "just twelve.", "and thirteen.", "x" * 100]

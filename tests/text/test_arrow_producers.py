@@ -10,7 +10,7 @@ import pytest
 from arrowfakes import Array, Fake, FakeStream, Schema, i32, i64, indexed, release_of, strings, view, views
 
 import ndcore as nd
-from ndcore._pipeline import Batch
+from ndcore._batch import Batch
 from ndcore.text.inputs import as_texts
 
 TEXTS = ["a rose is a rose is a rose", "", "ein Straßenname", "人", "just twelve.", "and thirteen.", "x" * 100]

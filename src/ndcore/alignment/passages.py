@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore._pairs import distinct
+from ndcore._sets import distinct
 from ndcore._types import Ints, Text, UInts
 from ndcore.alignment.offsets import locate
 from ndcore.alignment.tiling import Piece, tile

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from ndcore._pipeline import Batch
+from ndcore._batch import Batch
 from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
 from ndcore.cli.options import DocumentOptions
 from ndcore.cli.summary import plain, printable

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _entries, _pairs
+from ndcore import _entries, _sets
 from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.collection import slots
@@ -53,12 +53,12 @@ def pairing_sets(part: Sketches, settings: Settings) -> PairingSets:
         return PairingSets(part.values, part.offsets)
     if settings.method == "super-shingles":
         sets = super_shingles(part, settings.run)
-        return PairingSets(*_pairs.distinct(sets.values.copy(), sets.offsets))
+        return PairingSets(*_sets.distinct(sets.values.copy(), sets.offsets))
     design = settings.filter
     assert design is not None
     shape = (design.groups, design.group_size)
     rows = super_features(part, *shape, design.need) if settings.combined else features(part, *shape)
-    return PairingSets(*_pairs.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
+    return PairingSets(*_sets.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
 
 
 class _Part(NamedTuple):
@@ -156,7 +156,7 @@ def _sorted(parts: Sequence[_Part], low: int, high: int, size: int) -> tuple[UIn
         end = _entries.gather(values, offsets, taken, first, low, high, entries, end)
     if end != size:
         raise ValueError(f"there are {end} members from {low} to {high} where {size} were counted: sketches do not ascend")
-    _pairs.sort_entries(entries)
+    _entries.sort_entries(entries)
     return entries[:, 0].copy(), entries[:, 1].astype(np.uint32)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore import _entries, _pairs
+from ndcore import _entries, _sets
 from ndcore._types import Bools, Ints, UInts
 from ndcore.collection import slots
 from ndcore.collection.parts import cut_into_parts
@@ -103,7 +103,7 @@ def _common_counter(shelf: Shelf, n: int) -> Callable[[Ints, Ints], Ints]:
     def count(a: Ints, b: Ints) -> Ints:
         out = np.zeros(len(a), np.int64)
         which = np.flatnonzero((sizes[a] > 0) & (sizes[b] > 0))
-        out[which] = _pairs.common(values, offsets, a[which], b[which])
+        out[which] = _sets.common(values, offsets, a[which], b[which])
         return out
 
     return count

@@ -1,3 +1,5 @@
+/* Each layout is one pass over the items that checks the bounds of every text once, so that texts can be read later without
+ * checks. Values are copied out with memcpy: Arrow buffers of other producers need not be aligned. */
 #include "arrow.h"
 
 enum { VIEW = 16, INLINE = 12 };
@@ -20,7 +22,7 @@ static int64_t load_i64(const void *from, int64_t i)
     return v;
 }
 
-/* Indices of 64 bits without a sign come out negative from 2^63 on, where no dictionary reaches. */
+/* Reads index i. Unsigned indices from 2^63 on come out negative, and no dictionary is that long. */
 static int64_t load_index(const void *from, size_t width, int is_signed, int64_t i)
 {
     const uint8_t *at = (const uint8_t *)from + (int64_t)width * i;

@@ -31,11 +31,11 @@ struct ArrowArrayStream {
     void *private_data;
 };
 
-/* All of these look at the n items from item `first` of the buffers on, and return n, or the number (from 0) of the first
- * item that cannot be. Buffers need no alignment. A text is starts[i], sizes[i]; a null has the size −1, an empty text a
- * start that is not NULL. `valid` is the validity bitmap, NULL where no item is null. */
+/* All of these read n items of the buffers from item `first` on. They return n, or the number (from 0) of the first item
+ * that is invalid. Buffers need no alignment. A text is starts[i], sizes[i]; a null has the size −1, an empty text a
+ * start that is not NULL. `valid` is the validity bitmap, NULL if no item is null. */
 
-/* The first null. */
+/* Finds the first null. */
 int64_t nd_arrow_null(const uint8_t *valid, int64_t first, int64_t n);
 
 /* Layouts string and binary (int32 offsets), large_string and large_binary (wide: int64 offsets). */

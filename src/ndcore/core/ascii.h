@@ -65,8 +65,8 @@ static uint64_t long_word(const nd_text_table *table, const uint8_t *word, size_
     return head;
 }
 
-/* Returns how many of SPAN bytes precede the first byte that is not ASCII. Always fewer than SPAN, even if there is no such byte
- * any more: the text may lie in memory that another thread changes. */
+/* Returns how many of SPAN bytes precede the first byte that is not ASCII. Always fewer than SPAN, even if there is no
+ * such byte any more: the text may lie in memory that another thread changes. */
 static unsigned ascii_before(const uint8_t *p)
 {
     unsigned at = 0;

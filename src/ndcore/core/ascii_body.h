@@ -1,5 +1,6 @@
-/* Reads the ASCII words at *at span by span, until other text comes, fewer than SPAN_READS bytes are left, or a span's words may
- * not fit. Returns their number; *at moves to where they end, or to a word that goes on there. Included once per variant with
+/* Reads the ASCII words at *at span by span, until other text comes, fewer than SPAN_READS bytes are left, or a span's
+ * words may not fit. Returns their number; *at moves to where they end, or to a word that goes on there. Included once
+ * per variant with
  *
  *     ND_NAME, ND_ATTR                      the function's name and attributes
  *     ND_LETTERS(p, letters, others)        letters ← mask of the letters and digits of the span p; others ← not 0 where a

@@ -13,7 +13,7 @@ typedef struct {
     size_t row_size, group_size, groups;
     size_t item_size, items;        /* bytes of a minimum; minima of a row */
     size_t need, need_items;        /* groups, and minima, that a pair must share */
-    const uint8_t *cut;             /* (documents, groups): 1 where the document's run in that group was not expanded; or NULL */
+    const uint8_t *cut;             /* (documents, groups): 1 where a document's run in a group was not expanded; or NULL */
     uint64_t first_fixed;           /* documents from here on are never paired with one another */
 } nd_candidates;
 
@@ -21,11 +21,11 @@ typedef struct {
 size_t nd_candidates_shared_groups(const nd_candidates *c, uint64_t a, uint64_t b);
 size_t nd_candidates_shared_items(const nd_candidates *c, uint64_t a, uint64_t b);
 
-/* Writes the pairs a << 32 | b, a < b, of the documents in runs of equal keys. The entries are of group `group`, sorted by key,
- * ids ascending within a run. Only pairs are written that share no earlier group that was expanded, so that every pair comes
- * once, and that share `need` groups and `need_items` minima. Runs longer than max_run are skipped. Begins at *at (an entry
- * index, the start of a run) and *within (a row within the run). Stops when fewer than a row's pairs fit in room, or after
- * bounded work; returns the number written. room >= max_run. Done when *at == n. */
+/* Writes the pairs a << 32 | b, a < b, of the documents in runs of equal keys. The entries are of group `group`, sorted
+ * by key, ids ascending within a run. Only pairs are written that share no earlier group that was expanded, so that every
+ * pair comes once, and that share `need` groups and `need_items` minima. Runs longer than max_run are skipped. Begins at
+ * *at (an entry index, the start of a run) and *within (a row within the run). Stops when fewer than a row's pairs fit in
+ * room, or after bounded work; returns the number written. room >= max_run. Done when *at == n. */
 size_t nd_candidates_expand(const nd_candidates *c, size_t group, const nd_entry *e, size_t n, size_t max_run,
                             size_t *at, size_t *within, uint64_t *out, size_t room);
 

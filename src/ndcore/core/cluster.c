@@ -4,13 +4,13 @@
  *         candidates = neighbours of v that come before v and are representatives
  *         label[v] = the best of them, or v where there are none
  *
- * A pass over documents needs all pairs of a document at once. nd_cluster_star_ascending turns this around, for pairs sorted
- * by their first document: when pairs of `a` come, all pairs that could make `a` a member have come, so `a` is settled, and
- * only the best representative so far of each later document is kept.
+ * A pass over documents needs all pairs of a document at once. nd_cluster_star_ascending turns this around, for pairs
+ * sorted by their first document: when pairs of `a` come, all pairs that could make `a` a member have come, so `a` is
+ * settled, and only the best representative so far of each later document is kept.
  *
- * Components: union–find (Tarjan, van Leeuwen, "Worst-case analysis of set union algorithms", Journal of the ACM 31(2), 1984,
- * doi:10.1145/62.2160), linked by rank in the caller's order, with path halving: each step of a search for a root sets the
- * parent of a node to its grandparent. */
+ * Components: union–find (Tarjan, van Leeuwen, "Worst-case analysis of set union algorithms", Journal of the ACM 31(2),
+ * 1984, doi:10.1145/62.2160), linked by rank in the caller's order, with path halving: each step of a search for a root
+ * sets the parent of a node to its grandparent. */
 #include "cluster.h"
 
 void nd_cluster_star(size_t n, const int64_t *from, const int64_t *to, const double *weight, const int64_t *order,

@@ -5,10 +5,11 @@
 
 #include "nd.h"
 
-/* Stars. The neighbours of v are to[from[v] … from[v + 1] − 1], of resemblance weight[…]. Documents come in the order given.
- * A document joins a representative among its neighbours, or becomes one where it has none. If `best`, it joins the
- * representative that it resembles most (the first in the order where several do), else the first in the order. A document
- * with fixed[v] != 0 always is a representative. label[v] ← the representative of v. rank: n words of scratch. O(n + pairs). */
+/* Stars. The neighbours of v are to[from[v] … from[v + 1] − 1], of resemblance weight[…]. Documents come in the order
+ * given. A document joins a representative among its neighbours, or becomes one where it has none. If `best`, it joins
+ * the representative that it resembles most (the first in the order where several do), else the first in the order. A
+ * document with fixed[v] != 0 always is a representative. label[v] ← the representative of v. rank: n words of scratch.
+ * O(n + pairs). */
 void nd_cluster_star(size_t n, const int64_t *from, const int64_t *to, const double *weight, const int64_t *order,
                      const uint8_t *fixed, int best, int64_t *rank, int64_t *label);
 

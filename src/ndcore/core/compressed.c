@@ -1,24 +1,36 @@
-/* Decoding is bound by latency: where a code begins is known when the one before is read. Codes stand by themselves, so that
- * one look-up reads two of them, and the bits below are fetched off that path. The paper's order, code and bits in turns,
- * takes 4.7 ns a key, this one by single codes 3.4, by pairs 1.9; from memory 3.5, 2.7 with the next block prefetched
- * (Zen 4, gcc 12, 2026-11-20; with BMI2 the same). */
+/* Decoding a block, one key at a time:
+ *
+ *     for each key:
+ *         symbol = decode the next code, from the front of the block
+ *         below = the next `symbol` bits, from the back of the block
+ *         key = key ^ (2^symbol + below)
+ *
+ * It is bound by latency: a code begins where the one before it ends, so its position is known only when that one is
+ * decoded. With code and bits in turns, as in the paper, the bits below lie on that path too: 4.7 ns a key. With the
+ * codes by themselves it is 3.4 ns, and as one look-up of 11 bits decodes two short codes, 1.9 ns; from memory 3.5 ns,
+ * and 2.7 ns with the next block prefetched (Zen 4, gcc 12, 2026-11-20; with BMI2 the same).
+ *
+ * Bounds of the fast loop (read_inside): a load of 8 bytes at any bit holds 57 bits, hence LOOK_UPS = 4 codes of at most
+ * 11 bits, or of a pair of together at most 11, and the bits below a symbol up to PAIRED = 56. KEYS_AT_ONCE = 8 keys take
+ * less than 64 bits each from the back. Where fewer bits than that are left of the block, keys are decoded one at a time.
+ *
+ * Searching goes through a table once for all queries, in the order of their keys: nd_compressed_probe. */
 #include "compressed.h"
 #include "sort.h"
 
 enum {
     BITS = 8 * ND_COMPRESSED_BLOCK,
-    LOOK_UPS = 4,                     /* codes in 57 bits, at least */
+    LOOK_UPS = 4,                     /* of codes, in one load */
     KEYS_AT_ONCE = 2 * LOOK_UPS,
-    PAIRED = 56,                      /* the highest symbol of a pair: its bits are in one load, wherever they begin */
+    PAIRED = 56,                      /* the highest symbol of a pair */
     INTERPOLATIONS = 2,
-    PIECES = 1 << 16,                 /* that one call of a search reads, about */
+    CALL_PIECES = 1 << 16,            /* pieces that one call of a search decodes, about */
 };
-
-static inline size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* ---- codes */
 
-/* An entry: bits that are read; first symbol; second symbol; bits of the first code and, at the top, that it is alone. */
+/* Entries of the decoding table, from the lowest bit: 8 bits, the bits of all codes in it; 8 bits, the first symbol; 8
+ * bits, the second symbol; 7 bits, the bits of the first code; 1 bit, 1 if the entry has no second code. */
 static inline uint32_t entry_alone(unsigned bits, unsigned symbol) { return 1u << 31 | bits << 24 | symbol << 8 | bits; }
 static inline unsigned entry_bits(uint32_t e) { return e & 63; }
 static inline unsigned entry_symbol(uint32_t e) { return e >> 8 & 255; }
@@ -26,9 +38,10 @@ static inline unsigned entry_second(uint32_t e) { return e >> 16 & 255; }
 static inline unsigned entry_first_bits(uint32_t e) { return e >> 24 & 127; }
 static inline int entry_is_pair(uint32_t e) { return !(e >> 31); }
 
-/* start[s] ← the code of symbol s followed by zeros, of ND_COMPRESSED_LONGEST bits: by length, then by symbol. Returns the
- * end of the last, or more than ND_COMPRESSED_CODES where the lengths are those of no prefix code. */
-static size_t canonical(const uint8_t *lengths, uint32_t *start)
+/* Assigns the canonical code: by length, then by symbol. start[s] ← the code of symbol s followed by zeros, in
+ * ND_COMPRESSED_LONGEST bits. Returns the end of the last code, or more than ND_COMPRESSED_CODES if no prefix code has these
+ * lengths. */
+static size_t assign_codes(const uint8_t *lengths, uint32_t *start)
 {
     size_t at = 0;
     for (unsigned bits = 1; bits <= ND_COMPRESSED_LONGEST; bits++)
@@ -45,16 +58,16 @@ static size_t canonical(const uint8_t *lengths, uint32_t *start)
 
 int nd_compressed_codes(const uint8_t *given, uint32_t *codes)
 {
-    uint8_t lengths[ND_COMPRESSED_SYMBOLS];     /* of a mapped file, which may be changed: read once */
+    uint8_t lengths[ND_COMPRESSED_SYMBOLS];     /* read once: they may lie in a mapped file that changes */
     memcpy(lengths, given, sizeof lengths);
     uint32_t start[ND_COMPRESSED_SYMBOLS];
-    const size_t end = canonical(lengths, start);
+    const size_t end = assign_codes(lengths, start);
     if (end > ND_COMPRESSED_CODES)
         return 0;
     for (unsigned s = 0; s < ND_COMPRESSED_SYMBOLS; s++)
         for (unsigned i = 0; lengths[s] && i < 1u << (ND_COMPRESSED_LONGEST - lengths[s]); i++)
             codes[start[s] + i] = entry_alone(lengths[s], s);
-    for (size_t i = end; i < ND_COMPRESSED_CODES; i++)      /* what no encoder writes */
+    for (size_t i = end; i < ND_COMPRESSED_CODES; i++)      /* no encoder writes these */
         codes[i] = entry_alone(1, ND_COMPRESSED_EQUAL);
     for (size_t i = 0; i < ND_COMPRESSED_CODES; i++) {
         const unsigned bits = entry_first_bits(codes[i]);
@@ -66,24 +79,9 @@ int nd_compressed_codes(const uint8_t *given, uint32_t *codes)
     return 1;
 }
 
-static inline unsigned highest_bit(uint64_t x)   /* x > 0 */
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return 63u - (unsigned)__builtin_clzll(x);
-#else
-    unsigned h = 0;
-    for (unsigned step = 32; step; step /= 2)
-        if (x >> step) {
-            x >>= step;
-            h += step;
-        }
-    return h;
-#endif
-}
-
 static inline unsigned symbol_of(uint64_t difference)
 {
-    return difference ? highest_bit(difference) : ND_COMPRESSED_EQUAL;
+    return difference ? nd_highest_bit(difference) : ND_COMPRESSED_EQUAL;
 }
 
 static inline unsigned bits_below(unsigned symbol) { return symbol & 63; }
@@ -111,12 +109,12 @@ size_t nd_compressed_blocks(const uint64_t *keys, size_t n, const uint8_t *lengt
     return blocks;
 }
 
-/* The `width` < 64 bits of a value to bits at, at + 1, … of a block, which are zero. */
-static void put(uint8_t *block, size_t at, uint64_t value, unsigned width)
+/* Writes the `width` < 64 bits of a value to bits at, at + 1, … of a block, which are zero. */
+static void put_bits(uint8_t *block, size_t at, uint64_t value, unsigned width)
 {
     if (width == 0)
         return;
-    const size_t byte = least(at / 8, ND_COMPRESSED_BLOCK - 8), before = at - 8 * byte;
+    const size_t byte = nd_min(at / 8, ND_COMPRESSED_BLOCK - 8), before = at - 8 * byte;
     nd_store_be64(block + byte, nd_load_be64(block + byte) | value << (64 - width) >> before);
     if (before + width > 64)
         block[byte + 8] |= (uint8_t)(value << (72 - before - width));
@@ -126,7 +124,7 @@ void nd_compressed_encode(const uint64_t *keys, size_t n, const uint8_t *lengths
                           uint32_t *first)
 {
     uint32_t start[ND_COMPRESSED_SYMBOLS];
-    (void)canonical(lengths, start);
+    (void)assign_codes(lengths, start);
     uint8_t *block = blocks;
     size_t count = 0, code = 0, rest = 0;
     for (size_t i = 0; i < n; i++) {
@@ -139,10 +137,10 @@ void nd_compressed_encode(const uint64_t *keys, size_t n, const uint8_t *lengths
             code = 0;
             rest = BITS;
         }
-        put(block, code, start[symbol] >> (ND_COMPRESSED_LONGEST - bits), bits);
+        put_bits(block, code, start[symbol] >> (ND_COMPRESSED_LONGEST - bits), bits);
         code += bits;
         rest -= below;
-        put(block, rest, difference & nd_low_bits(below), below);
+        put_bits(block, rest, difference & nd_low_bits(below), below);
         last[count - 1] = keys[i];
     }
     first[count] = (uint32_t)n;
@@ -150,16 +148,18 @@ void nd_compressed_encode(const uint64_t *keys, size_t n, const uint8_t *lengths
 
 /* ---- reading */
 
-/* The bits from `at` on at the top of a word, 57 of them at least but zeros after the block; `at` may be anything. */
+/* Loads the bits from `at` on into the top of a word: at least 57, zeros after the end of the block. `at` may be any
+ * number. */
 static inline uint64_t bits_at(const uint8_t *block, size_t at)
 {
-    const size_t byte = least(at / 8, ND_COMPRESSED_BLOCK - 8);
+    const size_t byte = nd_min(at / 8, ND_COMPRESSED_BLOCK - 8);
     return nd_load_be64(block + byte) << ((at - 8 * byte) & 63);
 }
 
+/* A reader, with the next codes at the top of a word. */
 typedef struct {
     const uint8_t *block;
-    uint64_t codes, key;              /* the next codes, at the top */
+    uint64_t codes, key;
     size_t code, rest;
 } state;
 
@@ -168,7 +168,7 @@ static inline uint64_t difference_of(uint64_t below, unsigned symbol)   /* the b
     return (below >> 1 | UINT64_C(1) << 63) >> (63 - symbol);
 }
 
-/* The next key. Never outside the block. */
+/* Decodes the next key. Never reads outside the block. */
 static inline uint64_t read_one(state *s, uint32_t e)
 {
     const unsigned symbol = entry_symbol(e), below = bits_below(symbol);
@@ -181,7 +181,7 @@ static inline uint64_t read_one(state *s, uint32_t e)
     return s->key ^= symbol == ND_COMPRESSED_EQUAL ? 0 : difference_of(bits, below);
 }
 
-/* The next key, whose bits below are in one load inside the block. */
+/* Decodes the next key, whose bits below are in one load inside the block. */
 static inline uint64_t read_paired(state *s, unsigned symbol)
 {
     s->rest -= symbol;
@@ -193,7 +193,7 @@ static inline uint32_t look_up(const nd_compressed_table *t, const state *s)
     return t->codes[s->codes >> (64 - ND_COMPRESSED_LONGEST)];
 }
 
-/* Up to n more keys of the block, while none of so many could leave it; how many. */
+/* Decodes up to n keys while KEYS_AT_ONCE of the longest fit in the rest of the block; returns their number. */
 static inline size_t read_inside(const nd_compressed_table *t, state *s, uint64_t *out, size_t n)
 {
     size_t i = 0;
@@ -214,12 +214,12 @@ static inline size_t read_inside(const nd_compressed_table *t, state *s, uint64_
     return i;
 }
 
-/* Up to n more keys of the block; how many. */
+/* Decodes up to n more keys of the block; returns their number. */
 static size_t read_keys(const nd_compressed_table *t, nd_compressed_reader *r, uint64_t *out, size_t n)
 {
     state s = {.block = r->block, .key = r->key, .code = r->code, .rest = r->rest};
     size_t i = 0;
-    n = least(n, r->left);
+    n = nd_min(n, r->left);
     while (i < n) {
         i += read_inside(t, &s, out + i, n - i);
         if (i < n) {
@@ -262,17 +262,17 @@ size_t nd_compressed_find(const nd_compressed_table *t, size_t from, uint64_t ke
     size_t begin = from, end = t->count;
     if (begin >= end)
         return end;
-    uint64_t below = last[begin], above = last[end - 1];   /* each is read once: the file they lie in may be changed */
+    uint64_t below = last[begin], above = last[end - 1];   /* each is read once: the file may change meanwhile */
     if (below >= key)
         return begin;
-    if (above < key || end - begin == 1)                   /* of a single block both reads are one value, unless it changed */
+    if (above < key || end - begin == 1)                   /* a single block is read twice, and may have changed */
         return end;
     begin++;
     end--;
-    int upwards = 1;                                       /* below < key <= above, and the block is in [begin, end] */
+    int upwards = 1;                                       /* below < key <= above; the block is in [begin, end] */
     for (int i = 0; i < INTERPOLATIONS && begin < end; i++) {
         const double part = (double)(key - below) / (double)(above - below);
-        const size_t at = begin + least((size_t)(part * (double)(end - begin)), end - begin - 1);
+        const size_t at = begin + nd_min((size_t)(part * (double)(end - begin)), end - begin - 1);
         const uint64_t here = last[at];
         upwards = here < key;
         if (upwards) {
@@ -283,22 +283,22 @@ size_t nd_compressed_find(const nd_compressed_table *t, size_t from, uint64_t ke
             end = at;
         }
     }
-    size_t stride = 1;                                     /* away from the last guess */
+    size_t stride = 1;                                     /* in doubled strides away from the last guess */
     if (upwards) {
         for (; end - begin > stride && last[begin + stride] < key; stride *= 2)
             begin += stride + 1;
-        end = least(end, begin + stride);
+        end = nd_min(end, begin + stride);
     } else {
         for (; end - begin > stride && last[end - stride] >= key; stride *= 2)
             end -= stride;
         begin += end - begin > stride ? end - begin - stride : 0;
     }
-    return nd_lower_bound(last, begin, end, key);
+    return nd_keys_lower_bound(last, begin, end, key);
 }
 
-/* The piece that follows in this block, or else the first of a later block that may hold keys from `low` on; 0 where there
- * is none. Blocks are met in ascending order whatever they hold. */
-static int advance(const nd_compressed_table *t, nd_compressed_cursor *c, uint64_t low)
+/* Decodes the next piece of the block, or the first piece of the next block that may hold keys from `low` on; returns 0
+ * if there is none. Blocks are read in ascending order, whatever they hold. */
+static int next_piece(const nd_compressed_table *t, nd_compressed_cursor *c, uint64_t low)
 {
     do {
         if (c->reader.left == 0 || t->last[c->following - 1] < low) {
@@ -308,8 +308,8 @@ static int advance(const nd_compressed_table *t, nd_compressed_cursor *c, uint64
             open_block(t, &c->reader, block);
             c->following = block + 1;
         }
-        c->held = read_keys(t, &c->reader, c->piece, ND_COMPRESSED_PIECE);
-    } while (c->held == 0);
+        c->piece_size = read_keys(t, &c->reader, c->piece, ND_COMPRESSED_PIECE);
+    } while (c->piece_size == 0);
     return 1;
 }
 
@@ -318,73 +318,79 @@ void nd_compressed_ranks(const nd_compressed_table *t, const uint64_t *keys, siz
     nd_compressed_cursor c = {0};
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
-        while ((c.held == 0 || c.piece[c.held - 1] < keys[i]) && advance(t, &c, keys[i]))
+        while ((c.piece_size == 0 || c.piece[c.piece_size - 1] < keys[i]) && next_piece(t, &c, keys[i]))
             at = 0;
-        while (at < c.held && c.piece[at] < keys[i])
+        while (at < c.piece_size && c.piece[at] < keys[i])
             at++;
-        const size_t position = c.following ? t->first[c.following] - c.reader.left - c.held : 0;
+        const size_t position = c.following ? t->first[c.following] - c.reader.left - c.piece_size : 0;
         out[i] = (int64_t)(position + at);
     }
 }
 
 /* ---- probes */
 
-#define KEY_OF(a) ((a).key)
-ND_SORT(static, sort_asked, nd_compressed_asked, KEY_OF)
+ND_SORT(static, sort_queries, nd_entry, ND_KEY_OF_ENTRY)
 
-static void arrange(const nd_hamming_order *o, const uint64_t *q, size_t n, nd_compressed_asked *asked,
-                    nd_compressed_cursor *c)
+/* Sorts the queries by their keys in a table. */
+static void sort_for_table(const nd_keys_order *o, const uint64_t *q, size_t n, nd_entry *queries, nd_compressed_cursor *c)
 {
     for (size_t i = 0; i < n; i++) {
-        nd_hamming_permute(o, q + i, 1, &asked[i].key);
-        asked[i].query = i;
+        nd_keys_permute(o, q + i, 1, &queries[i].key);
+        queries[i].id = i;
     }
     if (n > 1)
-        sort_asked(asked, asked + n, n);
-    *c = (nd_compressed_cursor){.table = c->table, .arranged = 1};
+        sort_queries(queries, queries + n, n);
+    *c = (nd_compressed_cursor){.table = c->table, .sorted = 1};
 }
 
-/* Matches of a query, whose prefix leaves the bits `free` open, in the piece. The query is made of its key again,
- * for another thread may have changed it. */
-static size_t meet(const nd_compressed *h, const nd_compressed_cursor *c, const nd_compressed_asked *a, uint64_t free,
-                   nd_compressed_match *out)
+/* Writes the matches of a query, whose prefix leaves the bits `free` open, in the piece; returns their number. The query is
+ * restored from its key, for another thread may have changed the array of queries. */
+static size_t collect(const nd_compressed *h, const nd_compressed_cursor *c, const nd_entry *query, uint64_t free,
+                      nd_compressed_match *out)
 {
     uint64_t differences[ND_COMPRESSED_PIECE];
-    const uint64_t high = a->key | free;
-    const size_t begin = nd_lower_bound(c->piece, 0, c->held, a->key & ~free);
-    const size_t end = high == ~UINT64_C(0) ? c->held : nd_lower_bound(c->piece, begin, c->held, high + 1);
-    const size_t hits = nd_hamming_differences(&h->plan, c->table, c->piece + begin, end - begin, a->key, differences);
-    const uint64_t fingerprint = hits ? nd_hamming_restore(&h->plan.order[c->table], a->key) : 0;
+    const uint64_t high = query->key | free;
+    const size_t begin = nd_keys_lower_bound(c->piece, 0, c->piece_size, query->key & ~free);
+    const size_t end = high == ~UINT64_C(0) ? c->piece_size : nd_keys_lower_bound(c->piece, begin, c->piece_size, high + 1);
+    const size_t hits = nd_hamming_differences(&h->plan, c->table, c->piece + begin, end - begin, query->key, differences);
+    const uint64_t fingerprint = hits ? nd_keys_restore(&h->plan.order[c->table], query->key) : 0;
     for (size_t i = 0; i < hits; i++)
-        out[i] = (nd_compressed_match){a->query, fingerprint ^ differences[i]};
+        out[i] = (nd_compressed_match){query->id, fingerprint ^ differences[i]};
     return hits;
 }
 
-size_t nd_compressed_probe(const nd_compressed *h, const uint64_t *q, size_t n, nd_compressed_asked *asked,
+/* For each table, the queries are sorted by their keys, and both are read in ascending order:
+ *
+ *     while there are queries left:
+ *         decode the next piece of keys, in the first block that may hold keys with the first query's prefix
+ *         for each query whose keys may begin in this piece: write its matches
+ *         drop the queries whose keys all lie before the end of the piece
+ *
+ * The cursor saves the table, the first query left, the next query of the piece, and the piece. */
+size_t nd_compressed_probe(const nd_compressed *h, const uint64_t *q, size_t n, nd_entry *queries,
                            nd_compressed_cursor *c, nd_compressed_match *out, size_t room)
 {
     size_t written = 0, pieces = 0;
-    for (; c->table < h->plan.tables; c->table++, c->arranged = 0) {
+    for (; c->table < h->plan.tables; c->table++, c->sorted = 0) {
         const nd_compressed_table *t = &h->table[c->table];
         const uint64_t free = nd_low_bits(h->plan.bits - h->plan.order[c->table].prefix);
-        if (!c->arranged)
-            arrange(&h->plan.order[c->table], q, n, asked, c);
+        if (!c->sorted)
+            sort_for_table(&h->plan.order[c->table], q, n, queries, c);
         while (c->query < n) {
-            if (!c->held && pieces++ >= PIECES)
+            if (!c->piece_size && pieces++ >= CALL_PIECES)
                 return written;
-            if (!c->held && !advance(t, c, asked[c->query].key & ~free))
+            if (!c->piece_size && !next_piece(t, c, queries[c->query].key & ~free))
                 break;
-            const uint64_t last = c->piece[c->held - 1];
-            for (; c->next < n && (asked[c->next].key & ~free) <= last; c->next++) {
+            const uint64_t last = c->piece[c->piece_size - 1];
+            for (; c->next < n && (queries[c->next].key & ~free) <= last; c->next++) {
                 if (room - written < ND_COMPRESSED_PIECE)
                     return written;
-                const nd_compressed_asked *a = &asked[c->next];
-                written += meet(h, c, a, free, out + written);
+                written += collect(h, c, &queries[c->next], free, out + written);
             }
-            while (c->query < n && (asked[c->query].key | free) < last)
+            while (c->query < n && (queries[c->query].key | free) < last)
                 c->query++;
             c->next = c->query;
-            c->held = 0;
+            c->piece_size = 0;
         }
     }
     return written;

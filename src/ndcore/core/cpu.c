@@ -1,4 +1,4 @@
-/* Which instruction sets may run here: the CPU has them and the operating system saves their registers. */
+/* The instruction sets that may run here: the CPU has them, and the operating system saves their registers. */
 #include "nd.h"
 
 #if ND_X86

@@ -1,5 +1,13 @@
-/* Pairs are not sorted: they are counted document by document. A run of holders gives each of them the list of those after it;
- * lists of one document, scattered to one place, hold every b as often as the two have a value in common. */
+/* Pairs of documents with values in common, and how many. The naive way writes a pair for each two holders of each value,
+ * sorts all pairs, and counts equal ones:
+ *
+ *     for each run of entries with the same value:
+ *         for each two documents a < b of the run: write (a, b)
+ *     sort the pairs; each pair of documents stands there once for each value in common
+ *
+ * Here pairs are not sorted but counted document by document. For each run, the documents after a go to the list of a
+ * (nd_runs_scatter); a list then has every b once for each value that a and b have in common, and one counter for each
+ * document is enough to count them (nd_runs_count). Only the different documents of a list are sorted. */
 #include "entries.h"
 #include "sort.h"
 
@@ -8,8 +16,8 @@ ND_SORT(static, sort_documents, uint32_t, KEY_OF_DOCUMENT)
 ND_INSERT(static inline, insert_document, uint32_t, KEY_OF_DOCUMENT)
 
 enum {
-    FEW = 24,               /* documents that insertion sorts faster */
-    COUNTED = 1 << 22,      /* items of lists that are counted in one call, about */
+    SHORT_LIST = 24,        /* documents, up to which insertion sorts faster */
+    CALL_ITEMS = 1 << 22,   /* items of lists that are counted in one call, about */
 };
 
 void nd_entries_histogram(const uint64_t *values, const int64_t *offsets, const uint8_t *taken, size_t n, unsigned shift,
@@ -20,7 +28,8 @@ void nd_entries_histogram(const uint64_t *values, const int64_t *offsets, const 
             histogram[values[j] >> shift]++;
 }
 
-/* The first of n ascending values that is at least `low`: from where an even spread would have it, in doubled steps. */
+/* Finds the first of n ascending values that is at least `low`: interpolation search, then doubled steps. After log2(n)
+ * steps it is a binary search, so values that are not uniform cost O(log n) too. */
 static size_t first_from(const uint64_t *v, size_t n, uint64_t low)
 {
     size_t begin = 0, end = n, at = (size_t)((double)low / 18446744073709551616.0 * (double)n);
@@ -101,9 +110,9 @@ int nd_runs_scatter(const uint32_t *holders, const uint32_t *ends, size_t runs, 
     return 1;
 }
 
-static void ascending(uint32_t *x, size_t n, uint32_t *scratch)
+static void sort_list(uint32_t *x, size_t n, uint32_t *scratch)
 {
-    if (n > FEW) {
+    if (n > SHORT_LIST) {
         sort_documents(x, scratch, n);
         return;
     }
@@ -115,7 +124,7 @@ size_t nd_runs_count(uint32_t *others, const int64_t *starts, size_t first, size
                      uint32_t *scratch, uint32_t *a, uint32_t *b, uint32_t *common, size_t room)
 {
     size_t written = 0, work = 0;
-    for (; *at < last && work < COUNTED; ++*at) {
+    for (; *at < last && work < CALL_ITEMS; ++*at) {
         uint32_t *list = others + starts[*at - first];
         const size_t n = (size_t)(starts[*at - first + 1] - starts[*at - first]);
         if (n > room - written)
@@ -127,7 +136,7 @@ size_t nd_runs_count(uint32_t *others, const int64_t *starts, size_t first, size
             if (counter[other]++ == 0)
                 list[different++] = other;
         }
-        ascending(list, different, scratch);
+        sort_list(list, different, scratch);
         for (size_t i = 0; i < different; i++, written++) {
             a[written] = (uint32_t)*at;
             b[written] = list[i];
@@ -138,8 +147,8 @@ size_t nd_runs_count(uint32_t *others, const int64_t *starts, size_t first, size
     return written;
 }
 
-void nd_samples_under(const uint64_t *values, const int64_t *offsets, const int64_t *documents, const uint64_t *masks, size_t n,
-                      int64_t *out)
+void nd_samples_under(const uint64_t *values, const int64_t *offsets, const int64_t *documents, const uint64_t *masks,
+                      size_t n, int64_t *out)
 {
     for (size_t i = 0; i < n; i++) {
         out[i] = 0;

@@ -1,6 +1,17 @@
-/* A slot holds round << 32 | value, so that the smallest wins and an earlier round always does, in whatever order they come.
- * Elements are kept while slots are empty; a set that fills them all in round 0, as every large one does, is never looked
- * at again. */
+/* The naive form is the definition: rounds of throws until every coordinate has a value.
+ *
+ *     for i = 0 … 2t − 1, until no coordinate is empty:
+ *         for each element z:
+ *             throw z into coordinate j, which its hash in round i names (i < t), or into coordinate i − t (i >= t)
+ *             a coordinate that was empty before this round keeps the smallest value thrown
+ *
+ * Here a slot is round << 32 | value. The smallest wins, so an earlier round always wins over a later one, and throws may
+ * come in any order. A set that fills all slots in round 0, as every set much larger than t does, is read once and
+ * nothing of it is kept. Elements are kept while slots are empty; then repeats are removed, and later rounds throw
+ * batches of 256, several rounds at once where elements are few. Such a throw matters only if it hits an empty slot,
+ * which is tested without a branch.
+ *
+ * Bounds: rounds stay below 2t < 2^31, so bit 63 says that a slot is empty. */
 #include "fastsketch.h"
 #include "minhash.h"
 #include "sort.h"
@@ -18,7 +29,8 @@ void nd_fastsketch_open(nd_fastsketch *s)
         s->slots[j] = EMPTY;
 }
 
-static void throw_first(const nd_fastsketch *s, const uint64_t *z, size_t n)   /* round 0 */
+/* Plays round 0. */
+static void throw_first(const nd_fastsketch *s, const uint64_t *z, size_t n)
 {
     const uint64_t t = s->t;
     uint64_t *const slots = s->slots;
@@ -30,7 +42,7 @@ static void throw_first(const nd_fastsketch *s, const uint64_t *z, size_t n)   /
     }
 }
 
-/* coordinates[j] ← whether slot j is empty: rounds stay below 2^31. Returns how many are. */
+/* coordinates[j] ← whether slot j is empty. Returns how many are. */
 static size_t mark_empty(const nd_fastsketch *s)
 {
     uint32_t n = 0;
@@ -61,10 +73,10 @@ static size_t distinct_sorted(uint64_t *v, size_t n, uint64_t *scratch)
     return nd_sort_drop_repeats(v, n);
 }
 
-/* Leaves each value once, in any order, and returns how many there are; scratch: 2·n words. Each value notes its index at
- * a place of the table that some of its bits name. The last one there stays, its repeats are dropped, and the others try
- * again with other bits, so nothing has to be cleared. What is left when the bits run out is sorted, as are many values:
- * nobody can drive up the cost. */
+/* Leaves each value once, in any order, and returns how many there are; scratch: 2·n words. In each pass, every value
+ * writes its index to the place of the table that some of its bits name. The last writer of a place is kept, its repeats
+ * are dropped, and the other values there try again with other bits, so that the table need not be cleared. When the bits
+ * run out, the rest is sorted, and so are many values: the cost is bounded for any values. */
 static size_t make_distinct(uint64_t *v, size_t n, uint16_t *table, uint64_t *scratch)
 {
     if (8 * n > ND_FASTSKETCH_PLACES)
@@ -97,7 +109,7 @@ static size_t make_distinct(uint64_t *v, size_t n, uint16_t *table, uint64_t *sc
 
 enum { BATCH = 256 };
 
-/* Elements of rounds i + round[k] / 2^32 < t, by their r. Only an empty slot can take one: `coordinates` tells them. */
+/* Throws elements r[k] in rounds i + round[k] / 2^32 < t. Only slots that are empty, as `coordinates` says, can change. */
 static void throw_late(const nd_fastsketch *s, const uint64_t *r, size_t n, uint64_t i, const uint64_t *round)
 {
     const uint64_t t = s->t;
@@ -116,7 +128,7 @@ static void throw_late(const nd_fastsketch *s, const uint64_t *r, size_t n, uint
     }
 }
 
-/* Rounds 1 to t − 1, until no slot is empty: of few elements several at once. */
+/* Plays rounds 1 to t − 1, until no slot is empty; where elements are few, several rounds at once. */
 static void fill_thrown(nd_fastsketch *s)
 {
     uint64_t ahead[BATCH], r[BATCH], round[BATCH] = {0};
@@ -139,18 +151,18 @@ static void fill_thrown(nd_fastsketch *s)
     }
 }
 
-/* Rounds t to 2t − 1, of the coordinates that are still empty: there are few, or few elements. */
+/* Plays rounds t to 2t − 1 for the coordinates that are still empty: few are, or there are few elements. */
 static void fill_empty(nd_fastsketch *s)
 {
     for (uint64_t j = 0; j < s->t && s->unfilled; j++) {
         if (s->slots[j] != EMPTY)
             continue;
-        uint32_t least = UINT32_MAX;
+        uint32_t smallest = UINT32_MAX;
         for (size_t e = 0; e < s->distinct; e++) {
             const uint32_t value = (uint32_t)nd_fmix64(s->kept[e] + (s->t + j) * STEP);
-            least = value < least ? value : least;
+            smallest = value < smallest ? value : smallest;
         }
-        s->slots[j] = least;                   /* the round does not matter any more */
+        s->slots[j] = smallest;                /* the round does not matter any more */
         s->unfilled--;
     }
 }

@@ -1,5 +1,5 @@
-/* Fast similarity sketching: t coordinates of a set in expected O(n + t·log t) instead of O(n·t)
- * (Dahlgaard, Knudsen, Thorup, FOCS 2017). */
+/* Fast similarity sketching: t coordinates of a set in expected O(n + t·log t) instead of O(n·t) (Dahlgaard, Knudsen,
+ * Thorup, "Fast similarity sketching", FOCS 2017, section 2, arXiv:1704.04370). */
 #ifndef ND_FASTSKETCH_H
 #define ND_FASTSKETCH_H
 
@@ -7,9 +7,8 @@
 
 /* z = fmix64(f ⊕ key). In round i an element has r = z for i = 0, else fmix64(z + i·0x9E3779B97F4A7C15); it goes to
  * coordinate (r >> 32)·t >> 32 for i < t, to i − t for t <= i < 2t, with the value r mod 2^32. A coordinate keeps the
- * smallest value of the first round that reaches it.
- * slots: t words; kept: room for all elements, repeats included, and twice as many words of scratch behind them; table:
- * ND_FASTSKETCH_PLACES. Nothing in them need be set. */
+ * smallest value of the first round that reaches it. slots: t words; kept: room words for all elements, repeats included,
+ * and twice as many words of scratch behind them; table: ND_FASTSKETCH_PLACES. They need not be initialised. */
 enum { ND_FASTSKETCH_PLACES = 1 << 15 };
 
 typedef struct {
@@ -23,7 +22,7 @@ typedef struct {
 
 void nd_fastsketch_open(nd_fastsketch *s);
 void nd_fastsketch_take(void *to, const uint64_t *f, size_t n);
-/* coordinates[0 : t]; all ones for the empty set. distinct: the number of distinct elements where more than one round was
+/* coordinates[0 : t]; all ones for the empty set. distinct: the number of distinct elements if more than one round was
  * needed, else 0. */
 void nd_fastsketch_close(nd_fastsketch *s);
 

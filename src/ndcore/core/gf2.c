@@ -1,20 +1,12 @@
-/* Polynomials over GF(2): addition is XOR, so division is shift and XOR, and squaring only spreads the bits. */
+/* Addition of polynomials over GF(2) is XOR, so long division is shifts and XORs, and squaring only spreads the bits: the
+ * square of Σ x^i is Σ x^(2i). A test of irreducibility at degree d is d such squarings, each reduced in O(d · n). */
 #include "gf2.h"
-
-static unsigned top_bit(uint64_t word)   /* word is not zero */
-{
-    unsigned bit = 0;
-    for (unsigned step = 32; step; step >>= 1)
-        if (word >> (bit + step))
-            bit += step;
-    return bit;
-}
 
 long nd_gf2_degree(const uint64_t *a, size_t n)
 {
     while (n && a[n - 1] == 0)
         n--;
-    return n ? (long)(64 * (n - 1) + top_bit(a[n - 1])) : -1;
+    return n ? (long)(64 * (n - 1) + nd_highest_bit(a[n - 1])) : -1;
 }
 
 /* a ← a + b·x^shift; b's terms that fall beyond a's n words must be zero. */
@@ -92,7 +84,7 @@ static void monomial_x(uint64_t *x, const uint64_t *p, size_t n)   /* x mod p */
     nd_gf2_mod(x, n, p, n);
 }
 
-/* Begins with the next power: by the next prime that divides the degree, after the last one by the degree itself. */
+/* Begins with the next power: degree / q for the next prime q that divides the degree, and at last the degree itself. */
 static void next_power(nd_gf2_test *t)
 {
     t->power = t->degree;

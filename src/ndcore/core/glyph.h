@@ -1,16 +1,17 @@
-/* Glyphs of UTF-8: their length and kind, what they fold to, and which of them go on with a word. Included by text.c alone. */
+/* Glyphs of UTF-8: their length and kind, what they fold to, and which of them go on with a word. Included by text.c
+ * alone. */
 #ifndef ND_GLYPH_H
 #define ND_GLYPH_H
 
 #include "unicode_tables.h"
 #include "utf8.h"
 
-/* Below ND_KINDS: the kind of a code point that folds to itself. */
+/* The class of a code point. Below ND_KINDS it is the kind of a code point that folds to itself. */
 static inline unsigned class_of(uint32_t c) { return ND_CODE_POINT_STAGE2[ND_CODE_POINT_STAGE1[c >> 8]][c & 255]; }
 static inline unsigned class_of_short(uint32_t c) { return ((const uint8_t *)&ND_CODE_POINT_STAGE2)[c]; }   /* c < 0x800 */
 static inline nd_code_point code_point(uint32_t c) { return ND_CODE_POINTS[class_of(c)]; }
 
-/* What stands at a place of a text: `taken` bytes, 0 where they are not well-formed or the text ends. */
+/* A glyph of a text: `taken` bytes, 0 if they are not well-formed or the text has ended. */
 typedef struct { uint32_t point; int32_t fold; unsigned kind, taken; } glyph;
 
 static inline glyph read_glyph(const uint8_t *p, const uint8_t *end)
@@ -26,7 +27,7 @@ static inline glyph read_glyph(const uint8_t *p, const uint8_t *end)
     return g;
 }
 
-/* By the kind of the glyph that a word begins with: a bit for every kind that goes on with it. 0: no word begins there. */
+/* For each kind of a word's first glyph, a bit for every kind that may follow in the word. 0: no word begins with it. */
 enum {
     ANY = 1u << ND_KIND_IGNORABLE | 1u << ND_KIND_MARK | 1u << ND_KIND_WORD_TAIL,
     WORD = ANY | 1u << ND_KIND_WORD,
@@ -36,10 +37,12 @@ static const uint8_t FOLLOWS[] = {
     [ND_KIND_WORD] = WORD, [ND_KIND_WORD_TAIL] = WORD, [ND_KIND_SPACELESS] = SPACELESS, [ND_KIND_SPACELESS_TAIL] = SPACELESS,
 };
 
-/* Of 8 bytes as a number, the first highest: do they begin with the form of a glyph of two or three bytes? Forms that are
- * too long are among those of three. Then that glyph, of the same number: the text may be other by now. */
+/* Whether 8 bytes, as a number with the first highest, begin with the pattern of a glyph of two or three bytes. Overlong
+ * forms of three bytes have that pattern too. */
 static inline int is_two(uint64_t v) { return (v >> 48 & 0xE0C0) == 0xC080 && v >> 48 >= 0xC280; }
 static inline int is_three(uint64_t v) { return (v >> 40 & 0xF0C0C0) == 0xE08080; }
+
+/* The code point of these bytes, masked: another thread may have changed the text after the pattern was tested. */
 static inline uint32_t of_two(const uint8_t *p) { return (((uint32_t)p[0] << 6) + p[1] - 0x3080) & 0x7FF; }
 static inline uint32_t of_three(const uint8_t *p)
 {
@@ -48,9 +51,10 @@ static inline uint32_t of_three(const uint8_t *p)
 
 static inline int among(unsigned kinds, unsigned class) { return class < ND_KINDS && kinds >> class & 1; }
 
-/* Past glyphs of one to three bytes that fold to themselves and are of a kind in `kinds`, which has no separators: a
- * surrogate is one. What it stops at may be another such glyph; of the last 7 bytes only ASCII is passed. */
-static inline const uint8_t *past(const uint8_t *p, const uint8_t *end, unsigned kinds)
+/* Skips glyphs of one to three bytes that fold to themselves and have a kind in `kinds`, which must not include
+ * separators, as surrogates are. It may stop before another such glyph; in the last 7 bytes of the text only ASCII is
+ * skipped. */
+static inline const uint8_t *skip_kinds(const uint8_t *p, const uint8_t *end, unsigned kinds)
 {
     for (const uint8_t *from = NULL; p != from;) {
         if (kinds >> ND_KIND_WORD & 1)
@@ -70,7 +74,7 @@ static inline const uint8_t *past(const uint8_t *p, const uint8_t *end, unsigned
     return p;
 }
 
-/* Is the glyph that v begins with in the longest run of spaceless code points? */
+/* Whether v begins with a glyph of the longest range of spaceless code points. */
 #define THREE(c) (0xE08080u | (c) >> 12 << 16 | ((c) >> 6 & 0x3F) << 8 | ((c) & 0x3F))
 static inline int in_spaceless_run(uint64_t v)
 {
@@ -79,9 +83,9 @@ static inline int in_spaceless_run(uint64_t v)
         && (code & 0xC0C0) == 0x8080;
 }
 
-/* The kind of the glyph at p, as far as a spaceless word before it needs to know; IGNORABLE, which may belong to the word,
- * where that takes a closer look. Reads 8 bytes. */
-static inline unsigned kind_behind(const uint8_t *p)
+/* The kind of the glyph at p, which follows a spaceless word. IGNORABLE, which may belong to the word, stands for all
+ * glyphs that need a closer look. Reads 8 bytes. */
+static inline unsigned kind_of_next(const uint8_t *p)
 {
     const uint64_t v = nd_load_be64(p);
     if (ND_LIKELY(in_spaceless_run(v)))

@@ -1,17 +1,23 @@
-/* The rules as a finite automaton. Whether a code point goes on with a cluster depends on the one before it and on what
- * three rules must remember of the cluster: that a linker stands between consonants (GB9c), that a joiner follows a
- * pictograph (GB11), that a regional indicator is the first of a pair (GB12, GB13). That is the state. */
+/* Grapheme clusters (Unicode Standard Annex #29 for Unicode 17.0, section 3.1.1). The rules look back: whether two code
+ * points belong to one cluster may depend on all code points of the cluster so far. The naive test goes back at every
+ * code point, and takes quadratic time for a cluster of many marks:
+ *
+ *     for each code point: try the rules GB3 to GB13 on it, the code point before it, and as far back as a rule says
+ *
+ * Here the rules are a finite automaton. Its state is the kind of the previous code point and all that three rules need
+ * to know of the cluster: that a linker follows a consonant (GB9c), that a joiner follows a pictograph (GB11), that a
+ * regional indicator is the first of a pair (GB12, GB13). A code point is two look-ups, its kind and the next state. */
 #include "grapheme.h"
 #include "grapheme_tables.h"
 #include "utf8.h"
 
-/* What the cluster that is being read ends with, as far as the rules ask. */
+/* States: the end of the cluster that is being read, as far as the rules depend on it. */
 enum {
-    NONE,           /* none: the code point begins one */
+    NONE,           /* no cluster: the code point begins one */
     DONE,           /* a line end or control: nothing joins it */
     RETURN,         /* CR */
-    BASE,           /* whatever only marks and joiners join */
-    PREPENDED,      /* whatever all but controls join */
+    BASE,           /* only marks and joiners join it */
+    PREPENDED,      /* all but controls join it */
     LEADING,        /* Hangul L */
     VOWEL,          /* Hangul V or LV */
     TRAILING,       /* Hangul T or LVT */
@@ -25,18 +31,18 @@ enum {
 
 #define KIND(name) [ND_CLUSTER_##name]
 
-/* After a code point that begins a cluster; controls apart. */
+/* The states after a code point that begins a cluster, without controls. */
 #define BEGINNINGS                                                                                                       \
     KIND(OTHER) = BASE, KIND(EXTEND) = BASE, KIND(EXTEND_ALONE) = BASE, KIND(LINKER) = BASE, KIND(ZWJ) = BASE,           \
     KIND(SPACING_MARK) = BASE, KIND(REGIONAL_INDICATOR) = INDICATOR, KIND(PREPEND) = PREPENDED, KIND(L) = LEADING,       \
     KIND(V) = VOWEL, KIND(LV) = VOWEL, KIND(T) = TRAILING, KIND(LVT) = TRAILING, KIND(PICTOGRAPH) = PICTURE,             \
     KIND(CONSONANT) = LETTER
 
-/* GB9, GB9a: these join whatever is no control. */
+/* GB9, GB9a: these join everything but controls. */
 #define MARKS \
     KIND(EXTEND) = BASE, KIND(EXTEND_ALONE) = BASE, KIND(LINKER) = BASE, KIND(ZWJ) = BASE, KIND(SPACING_MARK) = BASE
 
-/* NEXT[state][kind]; what is not named is NONE: the cluster has ended (GB4, GB5, GB999). */
+/* NEXT[state][kind]. Kinds that are not listed give NONE: the cluster ends (GB4, GB5, GB999). */
 static const uint8_t NEXT[STATES][ND_CLUSTER_KINDS] = {
     [NONE] = {BEGINNINGS, KIND(CR) = RETURN, KIND(LF) = DONE, KIND(CONTROL) = DONE},          /* GB1 */
     [RETURN] = {KIND(LF) = DONE},                                                             /* GB3 */
@@ -57,7 +63,7 @@ static const uint8_t NEXT[STATES][ND_CLUSTER_KINDS] = {
 
 static uint8_t cluster_kind(uint32_t c) { return ND_CLUSTER_STAGE2[ND_CLUSTER_STAGE1[c >> 8]][c & 255]; }
 
-/* The symbol of the cluster with one more code point, folded, which goes to the tape too. */
+/* Appends a code point, folded, to the symbol of a cluster and to the tape. */
 static uint64_t append(nd_text *t, uint64_t symbol, uint32_t c)
 {
     uint8_t bytes[4];
@@ -71,13 +77,13 @@ static uint64_t append(nd_text *t, uint64_t symbol, uint32_t c)
     return symbol;
 }
 
-/* The cluster at t->at, whose first code point is c of `taken` bytes. */
-static uint64_t cluster(nd_text *t, uint32_t c, size_t taken)
+/* Reads the cluster at t->at, whose first code point is c of `taken` bytes; returns its symbol. */
+static uint64_t read_cluster(nd_text *t, uint32_t c, size_t taken)
 {
     uint8_t *const length = t->tape;
     if (t->tape)
         t->tape += 8;
-    uint64_t symbol = c == 0 ? nd_symbol(t->table, t->at, 0) : 0;    /* what is put before a zero byte */
+    uint64_t symbol = c == 0 ? nd_symbol(t->table, t->at, 0) : 0;    /* the prefix of tokens that begin with a zero byte */
     uint8_t state = NEXT[NONE][cluster_kind(c)];
     do {
         symbol = append(t, symbol, c);
@@ -88,7 +94,7 @@ static uint64_t cluster(nd_text *t, uint32_t c, size_t taken)
     return symbol;
 }
 
-/* Whether the byte at p is a cluster by itself, as no table need tell: ASCII, not a control, before ASCII or the end. */
+/* Whether the byte at p certainly is a cluster by itself: ASCII, not a control, before ASCII or the end. */
 static int stands_alone(const uint8_t *p, const uint8_t *end)
 {
     return *p - 0x20u < 0x5F && (end - p == 1 || p[1] < 0x80);
@@ -124,7 +130,7 @@ size_t nd_graphemes(nd_text *t, uint64_t *out, size_t cap)
         uint32_t c;
         const size_t taken = nd_utf8_decode(t->at, t->end, &c);
         if (taken) {
-            out[n++] = cluster(t, c, taken);
+            out[n++] = read_cluster(t, c, taken);
         } else {
             t->invalid++;
             t->at++;

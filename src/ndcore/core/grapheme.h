@@ -4,8 +4,8 @@
 
 #include "text.h"
 
-/* As nd_text_symbols, for the unit GRAPHEME: a byte in no well-formed sequence gives no token and bounds the clusters.
- * A call ends with a cluster, so nothing is kept from one to the next. O(bytes read), however long a cluster is. */
+/* Reads clusters: see nd_units_read in units.h. A byte in no well-formed sequence gives no token and ends a cluster. A
+ * call ends with a cluster, so no state is kept from one to the next. O(bytes read), however long a cluster is. */
 size_t nd_graphemes(nd_text *t, uint64_t *out, size_t cap);
 
 #endif

@@ -1,5 +1,28 @@
-/* Minima under k permutations h_i(z) = a_i·z + b_i of words that π has mixed: linear transformations serve in
- * practice (Broder 2000 §2), and an odd a makes them bijections modulo a power of two. */
+/* Permutation minima. The naive signature keeps k minima for each element, one of each permutation:
+ *
+ *     for each fingerprint f:
+ *         z = π(f)
+ *         for i = 0 … k − 1: minima[i] = min(minima[i], h_i(z))
+ *
+ * h_i(z) = a_i·z + b_i: after π has mixed the bits, linear transformations serve in practice (Broder, "Identifying and
+ * filtering near-duplicate documents", CPM 2000, section 2, doi:10.1007/3-540-45123-4_1), and an odd a_i makes h_i a
+ * bijection modulo a power of two. The minima must be in memory or in registers when the loop comes to them again. Here
+ * the loops are exchanged: 512 mixed words stay in the first cache, and for some permutations at a time, as many as fit
+ * in vector registers, all of these words stream past (minhash_body.h).
+ *
+ * Bottom sketches. The naive MIN_s (Broder, "On the resemblance and containment of documents", 1997, sections 3 and 4.1)
+ * sorts all values and drops repeats. Here a sketch of `size` = s members passes through three modes:
+ *
+ *  1. Up to early_size values (4096, or 2s where that is more) are collected as they come. Most documents end here, with one
+ *     selection (select_early). Values are uniform, so the s smallest of n lie below 2^64·(s + s/4 + 32)/n but for chance
+ *     (s/4 + 32 is more than four standard deviations); the values below that bound are sorted, and everything is sorted
+ *     where they are fewer than s distinct ones, as they are where many values repeat.
+ *  2. At value early_size + 1, the selected members become a heap whose root is the largest, with a hash table against repeats
+ *     (begin_heap). A value not below the root costs one comparison, and the n-th value is below it with probability s/n.
+ *  3. At the end the heap is sorted (nd_bottom_close).
+ *
+ * The first mode is linear, the second O(n + s·log s·log(n / early_size)) in expectation. Values that somebody chose to
+ * be smaller and smaller cost O(log s) each. */
 #include "minhash.h"
 #include "sort.h"
 
@@ -65,9 +88,9 @@ typedef void minima64_fn(const uint64_t *x, size_t n, const uint64_t *a, const u
 #include "minhash_body.h"
 #endif
 
-/* ns a fingerprint, avx512, avx2, portable: mixing 0.20, 0.58, 1.31; 84 permutations with it, 32 bits 3.5, 3.8, 19.4, 64 bits
- * 7.0, 19.4, 37.6. (32-bit minima with 512-bit vectors gain a twentieth: the avx512 row has those of AVX2.) Zen 4, gcc 12,
- * 2026-11-20. */
+/* ns a fingerprint, avx512, avx2, portable: mixing 0.20, 0.58, 1.31; 84 permutations with it, 32 bits 3.5, 3.8, 19.4, 64
+ * bits 7.0, 19.4, 37.6. (32-bit minima with 512-bit vectors gain a twentieth: the avx512 row has those of AVX2.) Zen 4,
+ * gcc 12, 2026-11-20. */
 static const struct { nd_variant is; mix_fn *mix; minima32_fn *run32; minima64_fn *run64; } VARIANTS[] = {
 #if ND_X86
     {{"avx512", ND_AVX512}, mix_avx512, minima32_avx2, minima64_avx512},
@@ -132,7 +155,8 @@ static void sift_up(uint64_t *heap, size_t at)
 
 void nd_bottom_open(nd_bottom *b) { b->count = b->early_count = (size_t)(b->in_heap = b->has_zero = 0); }
 
-static int is_new(nd_bottom *b, uint64_t value)   /* and remembers it */
+/* Adds a value to the table; returns 0 where it was a member before. */
+static int add_member(nd_bottom *b, uint64_t value)
 {
     if (value == 0) {
         const int known = b->has_zero;
@@ -160,8 +184,9 @@ static void heap_sort(uint64_t *v, size_t n)
 
 enum { DIGIT = 8, PLACES = 1 << DIGIT };
 
-/* out ← z[i] >> shift, all below 2^bits, ascending: by their two leading digits, least significant first, then by insertion.
- * Linear for the mixed values it is meant for, and no worse than a heap sort for others. z may be out; between: n words. */
+/* Sorts the values z[i] >> shift, all below 2^bits, into out. Two passes of a radix sort order them by their leading 16
+ * bits, and insertions do the rest, in linear time for uniform values. Where insertions move more than 8 items a value,
+ * as chosen values may, a heap sort takes over. z may be out; between: n words. */
 static void sort_values(const uint64_t *z, size_t n, unsigned shift, unsigned bits, uint64_t *between, uint64_t *out)
 {
     uint32_t high[PLACES] = {0}, low[PLACES] = {0}, highs = 0, lows = 0;
@@ -173,7 +198,7 @@ static void sort_values(const uint64_t *z, size_t n, unsigned shift, unsigned bi
         low[lead & (PLACES - 1)]++;
     }
     ND_UNROLL
-    for (size_t d = 0; d < PLACES; d++) {      /* from numbers of equal digits to where each begins */
+    for (size_t d = 0; d < PLACES; d++) {      /* counts become places */
         const uint32_t as_high = high[d], as_low = low[d];
         high[d] = highs;
         low[d] = lows;
@@ -197,19 +222,11 @@ static void sort_values(const uint64_t *z, size_t n, unsigned shift, unsigned bi
     }
 }
 
-static unsigned bit_length(uint64_t v)
-{
-    unsigned bits = 0;
-    for (; v; v >>= 1)
-        bits++;
-    return bits;
-}
-
-/* members ← the smallest of n values z, which are at most `most`, ascending and distinct. */
-static void keep_smallest(nd_bottom *b, const uint64_t *z, size_t n, uint64_t most)
+/* members ← the smallest distinct ones of n values z, none above `largest`, ascending. */
+static void keep_smallest(nd_bottom *b, const uint64_t *z, size_t n, uint64_t largest)
 {
     uint64_t *sorted = b->early + b->early_size;
-    sort_values(z, n, b->shift, bit_length(most >> b->shift), sorted + b->early_size, sorted);
+    sort_values(z, n, b->shift, nd_bit_length(largest >> b->shift), sorted + b->early_size, sorted);
     b->count = 0;
     for (size_t i = 0; i < n && b->count < b->size; i++) {
         b->members[b->count] = sorted[i];
@@ -217,8 +234,7 @@ static void keep_smallest(nd_bottom *b, const uint64_t *z, size_t n, uint64_t mo
     }
 }
 
-/* members ← the smallest of the early values. Mixed values are uniform, so the s smallest of n are expected below
- * 2^64·s/n; a little more is sorted, and where that does not hold s distinct ones, everything. */
+/* members ← the smallest of the early values. */
 static void select_early(nd_bottom *b)
 {
     const size_t n = b->early_count, wanted = b->size + b->size / 4 + 32;
@@ -227,19 +243,20 @@ static void select_early(nd_bottom *b)
     if (wanted < n) {
         const uint64_t bound = UINT64_MAX / n * wanted;
         uint64_t *low = b->early + b->early_size;
-        size_t near = 0;
+        size_t below = 0;
         ND_UNROLL
         for (size_t i = 0; i < n; i++) {       /* without a branch */
-            low[near] = z[i];
-            near += z[i] < bound;
+            low[below] = z[i];
+            below += z[i] < bound;
         }
-        keep_smallest(b, low, near, bound);
+        keep_smallest(b, low, below, bound);
     }
     if (b->count < b->size)
         keep_smallest(b, z, n, UINT64_MAX);
 }
 
-static void begin_heap(nd_bottom *b)   /* descending values are a heap */
+/* Turns the ascending members around, for descending values are a heap with the largest on top. */
+static void begin_heap(nd_bottom *b)
 {
     memset(b->table, 0, b->room * sizeof *b->table);
     for (size_t i = 0, j = b->count; i < j; i++) {
@@ -250,16 +267,17 @@ static void begin_heap(nd_bottom *b)   /* descending values are a heap */
         }
     }
     for (size_t i = 0; i < b->count; i++)
-        is_new(b, b->members[i]);
+        add_member(b, b->members[i]);
     b->in_heap = 1;
 }
 
+/* Puts a value in the heap if it is smaller than the root, or the heap is not full. */
 static void offer(nd_bottom *b, uint64_t value)
 {
     const int full = b->count == b->size;
     if (ND_LIKELY(full && value >= b->members[0]))
         return;
-    if (!is_new(b, value))
+    if (!add_member(b, value))
         return;
     if (full) {
         nd_table_remove(&b->table_key, b->table, b->room, b->members[0]);   /* not 0: it is larger than value */

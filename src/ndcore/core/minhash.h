@@ -1,4 +1,4 @@
-/* Sketches of sets of fingerprints. π(f) = fmix64(f ⊕ key) is the one permutation under all of them. */
+/* Signatures and bottom sketches of sets of fingerprints. π(f) = fmix64(f ⊕ key) is the permutation under all of them. */
 #ifndef ND_MINHASH_H
 #define ND_MINHASH_H
 
@@ -10,7 +10,7 @@ void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a
 /* z[i] ← fmix64((f[i] ⊕ key) + plus), which is π(f[i]) with plus = 0; z does not overlap f. */
 void nd_minhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z);
 
-/* Permutation minima (Broder 2000 §2): minima[i] ← min(minima[i], min over f of h_i(π(f))).
+/* Permutation minima (Broder 2000, section 2): minima[i] ← min(minima[i], min over f of h_i(π(f))).
  * 32 bits: h_i(z) = a_i·(z >> 32) + b_i mod 2^32. 64 bits: a_i·z + b_i mod 2^64. Begin with all ones. */
 typedef struct { size_t k; uint64_t key; const uint32_t *a, *b; uint32_t *minima; } nd_minima32;
 typedef struct { size_t k; uint64_t key; const uint64_t *a, *b; uint64_t *minima; } nd_minima64;
@@ -19,10 +19,9 @@ typedef struct { size_t k; uint64_t key; const uint64_t *a, *b; uint64_t *minima
 void nd_minima32_take(void *to, const uint64_t *f, size_t n);
 void nd_minima64_take(void *to, const uint64_t *f, size_t n);
 
-/* MIN_s (Broder 1997 §3, §4.1): the `size` smallest distinct π(f) >> shift. The first values are collected and selected
- * from at once; those after them meet a heap whose root is the largest, with a hash table against repeats.
- * members: size words, the result; table: room = nd_table_room(size) words (table.h); early: 3·early_size words,
- * early_size >= size. */
+/* The bottom sketch MIN_s (Broder 1997, sections 3 and 4.1): the `size` smallest distinct π(f) >> shift. The modes in
+ * which it is built are explained in minhash.c. members: size words, the result; table: room = nd_table_room(size) words
+ * (table.h); early: 3·early_size words, early_size >= size. */
 typedef struct {
     size_t size, count, room, early_size, early_count;
     uint64_t key;
@@ -38,9 +37,7 @@ void nd_bottom_take(void *to, const uint64_t *f, size_t n);
 /* members[0 : count] ascending. */
 void nd_bottom_close(nd_bottom *b);
 
-/* Variants of the 32-bit minima, best first. */
-size_t nd_minhash_variants(const char **names, int *runnable, size_t room, uint32_t features);
-int nd_minhash_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
-int nd_minhash_chosen(void);
+/* Variants of the 32-bit minima. */
+extern const nd_choice nd_minhash_choice;
 
 #endif

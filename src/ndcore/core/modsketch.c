@@ -1,13 +1,22 @@
-/* Multiples without division. With m = d·2^t, d odd, multiplication by the inverse of d modulo 2^64 is a bijection that
- * takes the multiples of d, and nothing else, to 0 … (2^64 − 1) / d; a rotation by t then takes those of them that are
- * multiples of 2^t to 0 … (2^64 − 1) / m, and all others above. So z is a multiple of m exactly where
- * rotate_right(z·d^-1, t) <= (2^64 − 1) / m  (Granlund, Montgomery 1994, §9). */
+/* The naive MOD_m divides every mixed value by m, at some 20 cycles a division:
+ *
+ *     for each fingerprint f: if π(f) mod m == 0: keep π(f)
+ *     sort the kept values and drop repeats
+ *
+ * Here multiplication replaces division. With m = d·2^t, d odd, multiplication by the inverse of d modulo 2^64 is a
+ * bijection that takes the multiples of d, and nothing else, to 0 … (2^64 − 1) / d. A rotation by t then takes the ones
+ * among them that are multiples of 2^t to 0 … (2^64 − 1) / m, and all others above. So z is a multiple of m if and only
+ * if rotate_right(z·d^-1, t) <= (2^64 − 1) / m  (Granlund, Montgomery, "Division by invariant integers using
+ * multiplication", PLDI 1994, section 9, doi:10.1145/178243.178249).
+ *
+ * Repeats are dropped at the end. Where a document has many, the sample is also tidied when it has doubled, so that
+ * memory is written to about twice the final sample. */
 #include "modsketch.h"
 #include "sort.h"
 
 static inline uint64_t rotate_right(uint64_t v, unsigned by) { return v >> by | v << (-by & 63); }
 
-/* out ← those of z that are multiples, in order; their number. out may be z; it has room for n words. */
+/* Writes the multiples among z to out, in order, and returns their number. out may be z; it has room for n words. */
 typedef size_t multiples_fn(const nd_mod *s, const uint64_t *z, size_t n, uint64_t *out);
 
 static size_t multiples_portable(const nd_mod *s, const uint64_t *z, size_t n, uint64_t *out)
@@ -76,8 +85,8 @@ unsigned nd_mod_level(size_t n)
 
 enum { BUCKET_BITS = 11, CROWDED_BUCKET = 32 };
 
-/* v ascending. Multiples of m among mixed values are uniform: by their leading bits into about as many buckets as there are
- * values, then by insertion, O(n); in digits, with more work, where a bucket is crowded. */
+/* Sorts v. Multiples of m among mixed values are uniform, so their leading bits put them into about as many buckets as
+ * there are values, and insertions do the rest, in O(n). Where a bucket is crowded, a radix sort takes over. */
 static void sort(uint64_t *v, size_t n, uint64_t *scratch)
 {
     size_t next[1 << BUCKET_BITS], total = 0, fullest = 0;
@@ -103,7 +112,7 @@ static void sort(uint64_t *v, size_t n, uint64_t *scratch)
         nd_sort_insert_word(v, i, scratch[i]);
 }
 
-/* The sample so far ascending, each value once, cut to `size`. */
+/* Sorts the sample so far, drops repeats, and cuts it to `size`. */
 static void tidy(nd_mod *s)
 {
     sort(s->members, s->count, s->scratch);
@@ -121,7 +130,7 @@ void nd_mod_open(nd_mod *s)
         nd_mod_init(s, 1);
 }
 
-/* L_i becomes L_{i+1}: what 2^{i+1} does not divide is dropped. */
+/* Turns L_i into L_{i+1}: drops the values that 2^{i+1} does not divide. */
 static void coarsen(nd_mod *s)
 {
     s->twos++;
@@ -140,7 +149,7 @@ void nd_mod_take(void *to, const uint64_t *f, size_t n)
             coarsen(s);
         s->mix(f + i, block, s->key, 0, z);
         s->count += VARIANTS[chosen].run(s, z, block, s->members + s->count);
-        if (s->count >= s->crowded) {          /* repeats and, with a size, large values take no room for long */
+        if (s->count >= s->crowded) {          /* drops repeats and, with a size, large values */
             tidy(s);
             s->crowded = 2 * s->count > CROWD ? 2 * s->count : CROWD;
         }

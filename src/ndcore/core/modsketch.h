@@ -1,4 +1,5 @@
-/* MOD_m of sets of fingerprints: the mixed values that are multiples of m (Broder 1997 §3). */
+/* MOD_m of sets of fingerprints: the mixed values that are multiples of m (Broder, "On the resemblance and containment of
+ * documents", 1997, section 3). */
 #ifndef ND_MODSKETCH_H
 #define ND_MODSKETCH_H
 
@@ -10,11 +11,11 @@ typedef void nd_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, ui
 typedef struct {
     nd_mix *mix;
     uint64_t key;
-    size_t size;            /* of the sample the `size` smallest are kept: MIN_s of MOD_m (§4.1); SIZE_MAX: all */
-    int adaptive;           /* m = 2^i rises with the number of fingerprints, repeats included (§3) */
+    size_t size;            /* the `size` smallest of the sample are kept: MIN_s of MOD_m (section 4.1); SIZE_MAX: all */
+    int adaptive;           /* m = 2^i rises with the number of fingerprints, repeats included (section 3) */
     uint64_t inverse, limit;
     unsigned twos;          /* m = odd·2^twos; the level i where m adapts */
-    size_t taken, count, crowded;
+    size_t taken, count, crowded;   /* fingerprints so far; members; the count from which the sample is tidied */
     uint64_t *members;      /* room for as many words as there will be fingerprints; the result */
     uint64_t *scratch;      /* as much */
 } nd_mod;
@@ -32,9 +33,7 @@ void nd_mod_close(nd_mod *s);
 /* i of L_i for n fingerprints: max(0, bit_length(n div 50) − 1), so that n / 2^i is 50 to 100 from 50 on. */
 unsigned nd_mod_level(size_t n);
 
-/* Variants of the choice of multiples, best first. */
-size_t nd_modsketch_variants(const char **names, int *runnable, size_t room, uint32_t features);
-int nd_modsketch_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
-int nd_modsketch_chosen(void);
+/* Variants of the choice of multiples. */
+extern const nd_choice nd_modsketch_choice;
 
 #endif

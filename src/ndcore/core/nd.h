@@ -1,11 +1,12 @@
-/* ndcore: what every kernel shares. C11; no Python.h, no allocation, no I/O. */
+/* Shared by all kernels: the processor, variants, loads and stores, mixers. C11; no Python.h, no allocation, no I/O. */
 #ifndef ND_H
 #define ND_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sums of sizes are not checked against 32 bits, and files and mapped arrays are read as they lie: DESIGN.md §6. */
+/* Sums of sizes are not checked for overflow of 32 bits, and mapped files are read in the byte order they have: DESIGN.md
+ * §6. */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #  error "ndcore runs on little-endian processors: this one is big-endian, and nothing of ndcore was tested on one"
 #endif
@@ -46,7 +47,7 @@
 #  define ND_ARM64 0
 #endif
 
-/* Instruction sets that a variant may need: what this CPU and its operating system run. */
+/* Instruction sets that a variant may need. */
 enum {
     ND_AVX2 = 1u << 0,
     ND_AVX512 = 1u << 1,
@@ -58,17 +59,17 @@ enum {
     ND_VPOPCNT = 1u << 7,
 };
 
+/* The instruction sets that this CPU and its operating system support. */
 uint32_t nd_cpu_features(void);
 
-/* One form of a kernel. A kernel lists its forms best measured first; the last one, "portable", needs nothing. */
+/* A variant of a kernel. A kernel lists its variants, best measured first; the last one, "portable", needs nothing. */
 typedef struct {
     const char *name;
     uint32_t needs;
 } nd_variant;
 
-/* Index of the first of the n variants that runs where `features` are present, or of the one called `name`
- * (NULL: any). -1 where that one is unknown or cannot run here: a demand is never replaced.
- * The variants lie `stride` bytes apart. */
+/* Index of the variant called `name` (NULL: the first that `features` can run) of n variants, `stride` bytes apart. −1 if
+ * it is unknown or cannot run here: a demand is never replaced. */
 static inline int nd_pick(const nd_variant *first, size_t n, size_t stride, const char *name, uint32_t features)
 {
     for (size_t i = 0; i < n; i++) {
@@ -80,12 +81,21 @@ static inline int nd_pick(const nd_variant *first, size_t n, size_t stride, cons
     return -1;
 }
 
-/* The choice among the rows of a table of variants: stem_variants, stem_use, stem_chosen, and `chosen`, which is the
- * last row until somebody calls stem_use. */
+/* The choice among the variants of a kernel. Each kernel with variants exports one, called nd_STEM_choice. */
+typedef struct {
+    /* Writes the names of the variants, best first, and whether each can run with these features; returns their number. */
+    size_t (*variants)(const char **names, int *runnable, size_t room, uint32_t features);
+    /* Runs the variant that nd_pick picks from now on. Returns its index, or −1 and changes nothing. */
+    int (*use)(const char *name, uint32_t features);
+    /* Index of the variant that runs: the last one, until `use` is called. */
+    int (*chosen)(void);
+} nd_choice;
+
+/* Defines stem##_choice for a table of variants, and `chosen`, the index of the row that runs. */
 #define ND_CHOICE(stem, TABLE)                                                                                 \
     enum { VARIANT_COUNT = sizeof TABLE / sizeof *TABLE };                                                     \
     static int chosen = VARIANT_COUNT - 1;                                                                     \
-    size_t stem##_variants(const char **names, int *runnable, size_t room, uint32_t features)                  \
+    static size_t choice_variants(const char **names, int *runnable, size_t room, uint32_t features)           \
     {                                                                                                          \
         for (size_t i = 0; i < VARIANT_COUNT && i < room; i++) {                                               \
             names[i] = TABLE[i].is.name;                                                                       \
@@ -93,14 +103,34 @@ static inline int nd_pick(const nd_variant *first, size_t n, size_t stride, cons
         }                                                                                                      \
         return VARIANT_COUNT;                                                                                  \
     }                                                                                                          \
-    int stem##_use(const char *name, uint32_t features)                                                        \
+    static int choice_use(const char *name, uint32_t features)                                                 \
     {                                                                                                          \
         const int picked = nd_pick(&TABLE[0].is, VARIANT_COUNT, sizeof *TABLE, name, features);                \
         if (picked >= 0)                                                                                       \
             chosen = picked;                                                                                   \
         return picked;                                                                                         \
     }                                                                                                          \
-    int stem##_chosen(void) { return chosen; }
+    static int choice_chosen(void) { return chosen; }                                                          \
+    const nd_choice stem##_choice = {choice_variants, choice_use, choice_chosen};
+
+/* Index of the highest bit of x > 0. */
+static inline unsigned nd_highest_bit(uint64_t x)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return 63u - (unsigned)__builtin_clzll(x);
+#else
+    unsigned bit = 0;
+    for (unsigned step = 32; step; step /= 2)
+        if (x >> (bit + step))
+            bit += step;
+    return bit;
+#endif
+}
+
+/* Number of binary digits of x; 0 for 0. */
+static inline unsigned nd_bit_length(uint64_t x) { return x ? nd_highest_bit(x) + 1 : 0; }
+
+static inline size_t nd_min(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Eight bytes as a number, the first highest or the first lowest. Any alignment. */
 static inline uint64_t nd_load64(const uint8_t *at)

@@ -1,5 +1,12 @@
-/* Decompose every code point, sort each run of marks by combining class (stably), compose what composes. Hangul
- * syllables follow from arithmetic (Unicode Standard, section 3.12). */
+/* Normalization form NFKC (Unicode Standard Annex #15 for Unicode 17.0; The Unicode Standard, section 3.11):
+ *
+ *     for each run of code points between invalid bytes:
+ *         decompose each code point fully
+ *         sort each run of marks by combining class, stably
+ *         compose each mark or letter with the last starter, if they have a composite and nothing between blocks it
+ *
+ * Decompositions are tables; Hangul syllables follow from arithmetic (section 3.12). Runs of up to 16 marks are sorted by
+ * insertion, longer ones by counting classes, so that a text of nothing but marks takes linear time too. */
 #include "nfkc.h"
 #include "nfkc_tables.h"
 #include "sort.h"

@@ -1,30 +1,33 @@
-/* The naive way asks for the fingerprints of 1024 windows at a time. Each call then takes in width − 1 units before the first
- * window is full, in each of four chains (rabin_slide.h), so that a window of 65,536 units costs as much as 256 of them.
- * Here a call has at least 16 · width windows, if the document has: what the chains take in first is at most a quarter of
- * that, for every width. They are handed on by 1024, so that whoever takes them stays in the cache, and is asked whether to
- * go on. A block of symbols keeps the last width − 1 of the block before it, so that no window is lost at a seam. */
+/* The naive way asks for the fingerprints of 1024 windows at a time. Each such call pushes width − 1 units in each of
+ * four chains before the first windows are full (rabin_slide.h), so a window of 65,536 units costs as much as 256 of
+ * them. Here a call has at least 16·width windows, if the document has: the pushes in advance are at most a quarter of
+ * them, for every width. The fingerprints are handed on by 1024, so that the sink finds them in the cache, and the caller
+ * can look for signals. A block of symbols keeps the last width − 1 symbols of the previous block, so that no window is
+ * lost between blocks. */
 #include "pipeline.h"
 
-enum { BLOCK = 1024, WIDTHS = 16, FEW = 64 };
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+enum {
+    BLOCK = 1024,      /* fingerprints that are handed on at a time */
+    WIDTHS = 16,       /* windows of a call, in widths */
+    ENOUGH = 64,       /* room for more symbols, below which no more are read: they would come a few at a time */
+};
 
 size_t nd_shingle_most(nd_unit unit, size_t n)
 {
     return unit == ND_WORD ? n / 2 + 1 : unit == ND_TOKENS ? n / 8 : n;
 }
 
-/* Windows at once, of a document of at most so many tokens. */
+/* Windows of a call, for a document of at most `most` tokens. */
 static size_t windows_at_once(size_t width, size_t most)
 {
-    const size_t some = smaller(WIDTHS * width, most);
+    const size_t some = nd_min(WIDTHS * width, most);
     return some < BLOCK ? BLOCK : some;
 }
 
-/* Symbols at once: those of the windows, and one more than there are, to see the end. */
+/* Symbols of a block: those of the windows, but at most one more than the document has, to see its end. */
 static size_t symbols_at_once(size_t width, size_t most)
 {
-    return smaller(windows_at_once(width, most) + width - 1, most + 1);
+    return nd_min(windows_at_once(width, most) + width - 1, most + 1);
 }
 
 size_t nd_shingle_scratch_size(nd_unit unit, size_t width, size_t n)
@@ -37,50 +40,50 @@ void nd_shingle_open(nd_shingle_reading *r, const nd_shingling *s, const uint8_t
                      uint8_t *tape)
 {
     const size_t most = nd_shingle_most(s->unit, n), block = windows_at_once(s->width, most);
-    *r = (nd_shingle_reading){.how = s, .text = text, .n = n, .block = block, .fingerprints = scratch, .symbols = scratch + block,
-                              .room = symbols_at_once(s->width, most), .tape = tape};
+    *r = (nd_shingle_reading){.how = s, .text = text, .n = n, .block = block, .room = symbols_at_once(s->width, most),
+                              .fingerprints = scratch, .symbols = scratch + block, .tape = tape};
     s->run.open(&r->tokens, s->unit, &s->token_table, text, n, tape);
 }
 
 size_t nd_shingle_taped(const nd_shingle_reading *r) { return r->tape ? (size_t)(r->tokens.tape - r->tape) : 0; }
 
-/* The document as one shingle. */
-static void whole(nd_shingle_reading *r, uint64_t fingerprint, nd_sink *take, void *to)
+/* Hands on the whole document as one shingle. */
+static void take_whole(nd_shingle_reading *r, uint64_t fingerprint, nd_sink *take, void *to)
 {
     take(to, &fingerprint, 1);
     r->done.shingles = 1;
 }
 
-/* Hands on some of the fingerprints that are ready; 0 where none are. */
+/* Hands on up to BLOCK of the fingerprints that are ready; returns 0 if none are. */
 static int hand_on(nd_shingle_reading *r, nd_sink *take, void *to)
 {
-    const size_t n = smaller(r->ready - r->handed, BLOCK);
+    const size_t n = nd_min(r->ready - r->handed, BLOCK);
     if (n)
         take(to, r->fingerprints + r->handed, n);
     r->handed += n;
     return n != 0;
 }
 
-/* So many fingerprints are ready. */
-static void make_ready(nd_shingle_reading *r, size_t windows)
+/* Notes that the fingerprints of new windows are ready. */
+static void note_ready(nd_shingle_reading *r, size_t windows)
 {
     r->ready = windows;
     r->handed = 0;
     r->done.shingles += windows;
 }
 
-/* Reads symbols until there is room for few more of them, which would be read one by one, or none are left. */
+/* Reads symbols until the block is full but for ENOUGH of them, or the document ends. */
 static void read_symbols(nd_shingle_reading *r)
 {
     const nd_shingling *s = r->how;
-    for (size_t got = 1; got && (r->held < s->width || r->room - r->held > FEW);) {
-        uint64_t *const symbols = r->symbols + r->held;
+    for (size_t got = 1; got && (r->waiting < s->width || r->room - r->waiting > ENOUGH);) {
+        uint64_t *const symbols = r->symbols + r->waiting;
         uint8_t *const tape = r->tokens.tape;
-        got = s->run.symbols(&r->tokens, symbols, smaller(r->room - r->held, BLOCK));
+        got = s->run.symbols(&r->tokens, symbols, nd_min(r->room - r->waiting, BLOCK));
         size_t kept = got;
         if (s->stops.room)
-            kept = nd_stops_leave_out(&s->stops, symbols, got, tape, &r->tokens.tape);
-        r->held += kept;
+            kept = nd_stops_remove(&s->stops, symbols, got, tape, &r->tokens.tape);
+        r->waiting += kept;
         r->done.tokens += kept;
     }
 }
@@ -91,16 +94,16 @@ static int next_symbols(nd_shingle_reading *r, nd_sink *take, void *to)
     if (hand_on(r, take, to))
         return 1;
     read_symbols(r);
-    if (r->held >= s->width) {
-        const size_t windows = r->held - s->width + 1;
-        s->run.windows(&s->rabin, &s->symbol_window, s->width, r->symbols, r->held, r->fingerprints);
-        r->held = s->width - 1;
-        memmove(r->symbols, r->symbols + windows, r->held * sizeof *r->symbols);
-        make_ready(r, windows);
+    if (r->waiting >= s->width) {
+        const size_t windows = r->waiting - s->width + 1;
+        s->run.windows(&s->rabin, &s->symbol_window, s->width, r->symbols, r->waiting, r->fingerprints);
+        r->waiting = s->width - 1;
+        memmove(r->symbols, r->symbols + windows, r->waiting * sizeof *r->symbols);
+        note_ready(r, windows);
         return hand_on(r, take, to);
     }
     if (s->short_whole && r->done.tokens && r->done.tokens < s->width)
-        whole(r, s->run.words(&s->rabin, r->symbols, r->done.tokens), take, to);
+        take_whole(r, s->run.words(&s->rabin, r->symbols, r->done.tokens), take, to);
     r->done.invalid = r->tokens.invalid;
     return 0;
 }
@@ -114,14 +117,14 @@ static int next_bytes(nd_shingle_reading *r, nd_sink *take, void *to)
     if (r->tape && s->run.symbols(&r->tokens, r->fingerprints, BLOCK))
         return 1;
     if (r->done.shingles + s->width <= r->n) {
-        const size_t windows = smaller(r->n - s->width + 1 - r->done.shingles, r->block);
+        const size_t windows = nd_min(r->n - s->width + 1 - r->done.shingles, r->block);
         const uint8_t *const text = r->text + r->done.shingles;
         s->run.sliding(&s->rabin, &s->byte_window, s->width, text, windows + s->width - 1, r->fingerprints);
-        make_ready(r, windows);
+        note_ready(r, windows);
         return hand_on(r, take, to);
     }
     if (s->short_whole && r->n && r->n < s->width)
-        whole(r, s->run.bytes(&s->rabin, s->lead, r->text, r->n), take, to);
+        take_whole(r, s->run.bytes(&s->rabin, s->lead, r->text, r->n), take, to);
     return 0;
 }
 

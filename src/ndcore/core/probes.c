@@ -1,37 +1,34 @@
-/* A table is asked for many queries in turn, so that its bits of presence stay in the cache; a single query asks all tables
- * at once. What passes is looked up stage by stage, so that cache misses overlap. */
+/* The search, as nested loops:
+ *
+ *     for each group of tables:
+ *         for each batch of queries:
+ *             probes = each query in each table of the group, unless the presence bits say that no key leads with its bits
+ *             for each probe: find the range of keys with the prefix of its key
+ *             for each probe:
+ *                 for each 256 keys of its range: write the keys within max_distance
+ *
+ * The naive search makes one probe at a time, and waits for memory three times: for the presence bit, the directory and
+ * the keys. Here up to BATCH probes go through these stages together, so that their cache misses overlap. With many
+ * queries a group is one table, whose presence bits then stay in the cache; with few, a group is as many tables as fill a
+ * batch.
+ *
+ * A search may stop before any 256 keys: because the room is used up, or the call has done bounded work. The cursor saves
+ * the four loop variables. The next call makes the batch again from the same queries, and skips the probes that are done.
+ *
+ * The tables may lie in a mapped file that changes meanwhile: whatever they hold, nothing outside them is read. */
 #include "probes.h"
 
 enum {
-    ND_SLOTS = ND_HAMMING_TABLES,  /* probes in flight, at most */
-    ND_BLOCK = ND_SLOTS / 2,       /* queries whose presence is seen at a time */
-    ND_LONG = 64,                  /* keys from which a bucket is narrowed to the prefix */
-    ND_WORK = 1 << 17,             /* probes of one call, with ND_HAMMING_ROOM keys each, about */
+    BATCH = ND_HAMMING_TABLES,     /* probes of a batch, at most: those of one query in all tables fit */
+    BATCH_QUERIES = BATCH / 2,     /* queries of a batch, at most */
+    LONG_BUCKET = 64,              /* keys from which a bucket is narrowed by binary search */
+    CALL_PROBES = 1 << 17,         /* probes, and then ranges of ND_HAMMING_ROOM keys, of one call, about */
 };
 
 typedef struct { uint64_t key, query; uint32_t table, begin, end; } probe;
 
-void nd_probes_directory(const uint64_t *keys, size_t n, unsigned bits, unsigned directory_bits, uint32_t *directory)
-{
-    const uint64_t entries = UINT64_C(1) << directory_bits;
-    uint64_t next = 0;
-    for (size_t i = 0; i < n; i++)
-        for (const uint64_t top = nd_shift_right(keys[i], bits - directory_bits); next <= top && next < entries; next++)
-            directory[next] = (uint32_t)i;
-    for (; next <= entries; next++)
-        directory[next] = (uint32_t)n;
-}
-
-void nd_probes_presence(const uint64_t *keys, size_t n, unsigned bits, unsigned presence_bits, uint8_t *presence)
-{
-    memset(presence, 0, ((size_t)1 << presence_bits) / 8);
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t top = nd_shift_right(keys[i], bits - presence_bits) & nd_low_bits(presence_bits);
-        presence[top >> 3] |= (uint8_t)(1u << (top & 7));
-    }
-}
-
-/* The bucket of the key; inside the table even where the directory is not to be trusted, as that of a mapped file. */
+/* Fills the bucket of the key: the keys with its leading directory_bits bits. The bucket is inside the table even if the
+ * directory is damaged, as the directory of a mapped file may be. */
 static void look_up(const nd_probes *h, const nd_probes_table *t, probe *p)
 {
     const uint64_t top = nd_shift_right(p->key, h->plan.bits - t->directory_bits);
@@ -44,35 +41,36 @@ uint32_t nd_probes_rank(const nd_probes *h, uint64_t fingerprint)
 {
     probe p = {.key = fingerprint & nd_low_bits(h->plan.bits)};
     look_up(h, h->table, &p);
-    return (uint32_t)nd_lower_bound(h->table->keys, p.begin, p.end, p.key);
+    return (uint32_t)nd_keys_lower_bound(h->table->keys, p.begin, p.end, p.key);
 }
 
-/* The keys of a long bucket that have the whole prefix. */
+/* Narrows a long bucket to the keys with the whole prefix. */
 static void narrow(const nd_probes *h, probe *p)
 {
     const nd_probes_table *t = &h->table[p->table];
     const unsigned prefix = h->plan.order[p->table].prefix;
-    if (p->end - p->begin <= ND_LONG || prefix <= t->directory_bits)
+    if (p->end - p->begin <= LONG_BUCKET || prefix <= t->directory_bits)
         return;
     const uint64_t free = nd_low_bits(h->plan.bits - prefix);
-    p->begin = (uint32_t)nd_lower_bound(t->keys, p->begin, p->end, p->key & ~free);
+    p->begin = (uint32_t)nd_keys_lower_bound(t->keys, p->begin, p->end, p->key & ~free);
     if (p->begin < p->end && t->keys[p->end - 1] > (p->key | free))
-        p->end = (uint32_t)nd_lower_bound(t->keys, p->begin, p->end, (p->key | free) + 1);
+        p->end = (uint32_t)nd_keys_lower_bound(t->keys, p->begin, p->end, (p->key | free) + 1);
 }
 
-/* Which of n <= ND_BLOCK queries lead with bits that some key has, as far as the presence says: their positions; how many.
- * Bits that come in more than two runs are brought together first. */
-static size_t present(const nd_probes_table *t, const nd_hamming_order *o, const uint64_t *q, size_t n, uint32_t *met)
+/* Looks up n <= BATCH_QUERIES queries in the presence bits. Writes the positions of the queries whose leading bits some
+ * key has to `kept`, and returns their number. The leading bits of a query are one or two runs of its bits, so that they
+ * are taken from it without a permutation; where they are more, the queries are permuted first. */
+static size_t filter_present(const nd_probes_table *t, const nd_keys_order *o, const uint64_t *q, size_t n, uint32_t *kept)
 {
-    uint64_t keys[ND_BLOCK];
+    uint64_t keys[BATCH_QUERIES];
     unsigned runs = 1, taken = o->width[0];
     for (; taken < t->presence_bits; runs++)
         taken += o->width[runs];
     const unsigned surplus = taken - t->presence_bits;
     unsigned low[2] = {o->low[0], o->low[runs - 1]}, width[2] = {o->width[0], o->width[runs - 1]};
     if (runs > 2) {
-        const nd_hamming_order leading = {.low = o->low, .width = o->width, .runs = runs};
-        nd_hamming_permute(&leading, q, n, keys);
+        const nd_keys_order leading = {.low = o->low, .width = o->width, .runs = runs};
+        nd_keys_permute(&leading, q, n, keys);
         q = keys;
         low[1] = 0;
         width[1] = taken;
@@ -83,47 +81,48 @@ static size_t present(const nd_probes_table *t, const nd_hamming_order *o, const
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         const uint64_t top = (q[i] >> low[0] & first) << (width[1] & 63) | (q[i] >> low[1] & last);
-        met[count] = (uint32_t)i;
+        kept[count] = (uint32_t)i;
         count += t->presence[top >> 3] >> (top & 7) & 1;
     }
     return count;
 }
 
-/* The probes of n <= ND_BLOCK queries in table t, but those that can meet no key; how many. The first query has number
- * `first`. */
-static size_t passing(const nd_probes *h, size_t t, const uint64_t *q, size_t first, size_t n, probe *p)
+/* Makes the probes of queries first … first + n − 1, n <= BATCH_QUERIES, in table t, without queries that have no
+ * presence bit. Returns their number. */
+static size_t make_probes(const nd_probes *h, size_t t, const uint64_t *q, size_t first, size_t n, probe *p)
 {
-    uint64_t keys[ND_BLOCK];
-    uint32_t met[ND_BLOCK];
+    uint64_t keys[BATCH_QUERIES];
+    uint32_t kept[BATCH_QUERIES];
     q += first;
     if (h->table[t].presence) {
-        n = present(&h->table[t], &h->plan.order[t], q, n, met);
+        n = filter_present(&h->table[t], &h->plan.order[t], q, n, kept);
         for (size_t i = 0; i < n; i++)
-            keys[i] = q[met[i]];
+            keys[i] = q[kept[i]];
         q = keys;
     } else
         for (size_t i = 0; i < n; i++)
-            met[i] = (uint32_t)i;
-    nd_hamming_permute(&h->plan.order[t], q, n, keys);
+            kept[i] = (uint32_t)i;
+    nd_keys_permute(&h->plan.order[t], q, n, keys);
     for (size_t i = 0; i < n; i++)
-        p[i] = (probe){.key = keys[i], .query = first + met[i], .table = (uint32_t)t};
+        p[i] = (probe){.key = keys[i], .query = first + kept[i], .table = (uint32_t)t};
     return n;
 }
 
-/* The probes of queries from *next on in tables [begin, end), as many as there are slots for; how many. Moves *next on. */
-static size_t gather(const nd_probes *h, size_t begin, size_t end, const uint64_t *q, size_t n, size_t *next, probe *p)
+/* Makes the next batch: the probes of queries from *next on in tables [begin, end), at most BATCH. Moves *next to the
+ * first query that is left out; returns the number of probes. */
+static size_t make_batch(const nd_probes *h, size_t begin, size_t end, const uint64_t *q, size_t n, size_t *next, probe *p)
 {
     size_t count = 0, here;
     do {
-        here = n - *next < ND_BLOCK ? n - *next : ND_BLOCK;
+        here = n - *next < BATCH_QUERIES ? n - *next : BATCH_QUERIES;
         for (size_t t = begin; t < end; t++)
-            count += passing(h, t, q, *next, here, p + count);
+            count += make_probes(h, t, q, *next, here, p + count);
         *next += here;
-    } while (*next < n && count + here * (end - begin) <= ND_SLOTS);
+    } while (*next < n && count + here * (end - begin) <= BATCH);
     return count;
 }
 
-/* Fills the ranges of keys to scan. */
+/* Fills the ranges of keys of all probes, in stages: each stage prefetches what the next one reads. */
 static void find_ranges(const nd_probes *h, probe *p, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -140,14 +139,14 @@ static void find_ranges(const nd_probes *h, probe *p, size_t count)
         narrow(h, &p[i]);
 }
 
-/* Matches of a query among the `n` keys from `at` on, at most ND_HAMMING_ROOM. The query is made of its key again, for
- * another thread may have changed it. */
+/* Writes the matches of a probe among `n` <= ND_HAMMING_ROOM keys from `at` on; returns their number. The query is
+ * restored from its key, for another thread may have changed the array of queries. */
 static size_t collect(const nd_probes *h, const probe *p, size_t at, size_t n, nd_probes_match *out)
 {
     uint64_t differences[ND_HAMMING_ROOM];
     const uint64_t *keys = h->table[p->table].keys + at;
     const size_t hits = nd_hamming_differences(&h->plan, p->table, keys, n, p->key, differences);
-    const uint64_t fingerprint = hits ? nd_hamming_restore(&h->plan.order[p->table], p->key) : 0;
+    const uint64_t fingerprint = hits ? nd_keys_restore(&h->plan.order[p->table], p->key) : 0;
     for (size_t i = 0; i < hits; i++)
         out[i] = (nd_probes_match){p->query, nd_probes_rank(h, fingerprint ^ differences[i]), nd_popcount(differences[i])};
     return hits;
@@ -156,27 +155,27 @@ static size_t collect(const nd_probes *h, const probe *p, size_t at, size_t n, n
 size_t nd_probes_search(const nd_probes *h, const uint64_t *q, size_t n, nd_probes_cursor *c, nd_probes_match *out,
                         size_t room)
 {
-    probe p[ND_SLOTS];
-    const size_t tables = h->plan.tables, together = n == 0 ? tables : n <= ND_BLOCK ? ND_SLOTS / n : 1;
+    probe batch[BATCH];
+    const size_t tables = h->plan.tables, group = n == 0 ? tables : n <= BATCH_QUERIES ? BATCH / n : 1;
     size_t written = 0, work = 0, end;
     for (; c->table < tables; c->table = end, c->query = 0) {
-        end = tables - c->table < together ? tables : c->table + together;
+        end = tables - c->table < group ? tables : c->table + group;
         for (size_t next = c->query; next < n; c->query = next, c->probe = 0) {
-            if (work >= ND_WORK)
+            if (work >= CALL_PROBES)
                 return written;
-            const size_t probes = gather(h, c->table, end, q, n, &next, p);
-            find_ranges(h, p, probes);
+            const size_t probes = make_batch(h, c->table, end, q, n, &next, batch);
+            find_ranges(h, batch, probes);
             work += probes + 1;
-            for (; c->probe < probes; c->probe++, c->at = 0) {
-                const probe *now = &p[c->probe];
-                while (now->begin + c->at < now->end) {
-                    if (room - written < ND_HAMMING_ROOM || work >= 2 * ND_WORK)
+            for (; c->probe < probes; c->probe++, c->keys = 0) {
+                const probe *p = &batch[c->probe];
+                while (p->begin + c->keys < p->end) {
+                    if (room - written < ND_HAMMING_ROOM || work >= 2 * CALL_PROBES)
                         return written;
                     work++;
-                    const size_t left = now->end - now->begin - c->at;
+                    const size_t left = p->end - p->begin - c->keys;
                     const size_t keys = left < ND_HAMMING_ROOM ? left : ND_HAMMING_ROOM;
-                    written += collect(h, now, now->begin + c->at, keys, out + written);
-                    c->at += keys;
+                    written += collect(h, p, p->begin + c->keys, keys, out + written);
+                    c->keys += keys;
                 }
             }
         }

@@ -1,17 +1,25 @@
-/* Sliding (Broder 1997 §4.3). Let F be the fingerprint of s_1 … s_w. In it s_1 stands as s_1·x^(64w): adding that once more
- * takes it out. Appending s adds s and multiplies all by x^64:
+/* Rabin fingerprints (Rabin, "Fingerprinting by random polynomials", Harvard TR-15-81, 1981; Broder, "Some applications
+ * of Rabin's fingerprinting method", 1993). The naive way divides by P bit by bit:
+ *
+ *     for each bit of the string and d zero bits: f = f·x + bit, minus P where that has degree d
+ *
+ * By linearity, the eight bytes of a word can be multiplied by x^64 and reduced independently: eight look-ups in tables
+ * of 256 words and their sum take in eight bytes.
+ *
+ * Sliding (Broder 1997, section 4.3). Let F be the fingerprint of s_1 … s_w. It contains s_1 as s_1·x^(64w), so adding
+ * this product removes s_1. Appending s adds s and multiplies everything by x^64:
  *
  *     F' = (F + s_1·x^(64w) + s)·x^64   mod P.
  *
- * Both products are linear in their eight bytes, hence sixteen table look-ups a step, half of them off the path from
- * F to F'. For byte windows F' = (F + s_1·x^(8w+56))·x^8 + s·x^64. */
+ * Both products are sums of eight look-ups, and only one of them lies on the path from F to F'. For windows of bytes,
+ * F' = (F + s_1·x^(8w+56))·x^8 + s·x^64. The loop over windows is in rabin_slide.h. */
 #include "rabin.h"
 #include "gf2.h"
 
 static uint64_t times_x(uint64_t f, uint64_t low) { return f << 1 ^ (f >> 63 ? low : 0); }
 
-/* table[v] = v·m mod x^64 + low for every byte v, by linearity. Returns m·x^8. */
-static uint64_t fill(uint64_t table[256], uint64_t m, uint64_t low)
+/* Fills table[v] = v·m mod x^64 + low for every byte v, by linearity. Returns m·x^8. */
+static uint64_t fill_table(uint64_t table[256], uint64_t m, uint64_t low)
 {
     table[0] = 0;
     for (unsigned bit = 1; bit < 256; bit <<= 1, m = times_x(m, low))
@@ -38,7 +46,7 @@ void nd_rabin_init(nd_rabin *r, uint64_t low, unsigned degree)
     r->low = low << (64 - degree);
     uint64_t m = r->low;                     /* x^64 mod P' */
     for (int j = 0; j < 8; j++)
-        m = fill(r->push[j], m, r->low);
+        m = fill_table(r->push[j], m, r->low);
     const uint64_t powers[4] = {576, 512, 192, 128};
     for (int k = 0; k < 4; k++)
         r->fold[k] = power_of_x(powers[k], r->low);
@@ -75,10 +83,11 @@ uint64_t nd_rabin_shift(const nd_rabin *r, uint64_t value, uint64_t n)
 
 void nd_rabin_byte_window_init(nd_rabin_byte_window *w, const nd_rabin *r, size_t window)
 {
-    fill(w->drop, power_of_x(8 * (uint64_t)window + 56, r->low), r->low);
+    fill_table(w->drop, power_of_x(8 * (uint64_t)window + 56, r->low), r->low);
 }
 
-#define ND_NAME states_of_bytes
+/* The macros of rabin_slide.h, by tables. */
+#define ND_NAME slide_bytes
 #define ND_ATTR
 #define ND_UNIT uint8_t
 #define ND_TABLES nd_rabin_byte_window
@@ -93,8 +102,8 @@ void nd_rabin_byte_window_init(nd_rabin_byte_window *w, const nd_rabin *r, size_
 void nd_rabin_sliding(const nd_rabin *r, const nd_rabin_byte_window *w, size_t window,
                       const uint8_t *b, size_t n, uint64_t *out)
 {
-    states_of_bytes(r, w, window, b, n, out);
-    if (r->degree < 64)                      /* apart, for every step of the slide counts */
+    slide_bytes(r, w, window, b, n, out);
+    if (r->degree < 64)                      /* in a pass of its own, for each instruction of the slide counts */
         for (size_t i = 0; i < n - window + 1; i++)
             out[i] = nd_rabin_value(r, out[i]);
 }
@@ -114,7 +123,7 @@ void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, s
 {
     uint64_t m = power_of_x(64 * (uint64_t)window, r->low);
     for (int j = 0; j < 8; j++)
-        m = fill(w->drop[j], m, r->low);
+        m = fill_table(w->drop[j], m, r->low);
     w->removal = m;                          /* x^(64·window + 64) */
     w->inverse = inverse_of(r->low);
 }

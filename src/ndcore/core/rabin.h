@@ -1,12 +1,13 @@
-/* Rabin fingerprints by tables. A byte string b is a polynomial b(x): first byte and bit 7 are the highest powers.
- * fingerprint(b) = b(x)·x^d mod P, P irreducible of degree d (Broder 1997 §4.1: d zero bits appended). */
+/* Rabin fingerprints. A byte string b is a polynomial b(x) over GF(2): its first byte, and bit 7 of a byte, are the
+ * highest powers. fingerprint(b) = b(x)·x^d mod P, where P is irreducible of degree d (Broder, "On the resemblance and
+ * containment of documents", 1997, section 4.1: d zero bits are appended). */
 #ifndef ND_RABIN_H
 #define ND_RABIN_H
 
 #include "nd.h"
 
-/* Tables of one P, 1 <= d <= 64. With P' = P·x^(64−d), of degree 64, every state is f·x^(64−d), so that the same
- * shifts serve all degrees; nd_rabin_value gives f. */
+/* Tables of one P, 1 <= d <= 64. A state is f·x^(64−d) modulo P' = P·x^(64−d), of degree 64, so that the same code serves
+ * all degrees; nd_rabin_value gives f. */
 typedef struct {
     uint64_t low;              /* P' − x^64 */
     unsigned degree;
@@ -14,7 +15,7 @@ typedef struct {
     uint64_t fold[4];          /* x^576, x^512, x^192, x^128 mod P' */
 } nd_rabin;
 
-/* What takes the oldest byte, or the oldest 64-bit symbol, out of a window: tables, and constants for carry-less
+/* Removal of the oldest byte, or the oldest 64-bit symbol, from a window of w: tables, and constants for carry-less
  * multiplication. */
 typedef struct { uint64_t drop[256]; } nd_rabin_byte_window;   /* drop[v] = v·x^(8w+56) mod P' */
 typedef struct {
@@ -25,7 +26,7 @@ typedef struct {
 /* low: P without its leading term. */
 void nd_rabin_init(nd_rabin *r, uint64_t low, unsigned degree);
 
-/* f·x^64 mod P': one word pushed through. */
+/* f·x^64 mod P'. */
 static inline uint64_t nd_rabin_push64(const uint64_t push[8][256], uint64_t f)
 {
     return push[0][f & 255] ^ push[1][f >> 8 & 255] ^ push[2][f >> 16 & 255] ^ push[3][f >> 24 & 255]
@@ -41,7 +42,8 @@ uint64_t nd_rabin_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, siz
 /* Value of the string of n u64 in big-endian order. */
 uint64_t nd_rabin_words(const nd_rabin *r, const uint64_t *words, size_t n);
 
-/* x^(8n)·f mod P, so that concat(fa, fb, n) = that of fa ⊕ fb. Values, not states. O(log n). */
+/* x^(8n)·f mod P, for values f, not states. Where b has n bytes, the fingerprint of a ‖ b is the shifted one of a, plus
+ * the one of b. O(log n). */
 uint64_t nd_rabin_shift(const nd_rabin *r, uint64_t value, uint64_t n);
 
 /* out[i] = fingerprint of b[i : i + window], i = 0 … n − window. n >= window >= 1. */
@@ -55,9 +57,7 @@ void nd_rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, s
 void nd_rabin_symbols(const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window,
                       const uint64_t *s, size_t n, uint64_t *out);
 
-/* Variants of nd_rabin_bytes and nd_rabin_symbols, best first; see nd.h. */
-size_t nd_rabin_variants(const char **names, int *runnable, size_t room, uint32_t features);
-int nd_rabin_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
-int nd_rabin_chosen(void);
+/* Variants of nd_rabin_bytes and nd_rabin_symbols. */
+extern const nd_choice nd_rabin_choice;
 
 #endif

@@ -1,9 +1,22 @@
-/* A whole string by folding: four accumulators of 128 bits take in 64 bytes a step. An accumulator A stands for A·x^(8·rest);
- * 64 bytes on, it is replaced by what is congruent to A·x^512, and the next 16 bytes are added:
- * A = H·x^64 + L, A·x^512 ≡ H·(x^576 mod P') + L·(x^512 mod P'), of degree below 127. At last the four are folded to one,
- * by 128 bits each, and its two words are pushed through the tables like any others.
+/* The fingerprint of a whole string by folding. The portable form pushes eight bytes at a time, each push waiting for the
+ * one before:
  *
- * Included once per variant, with ND_FOLD, ND_ATTR, ND_VEC of 128 bits and its operations set. */
+ *     for each word of eight bytes: state = (state + word)·x^64 mod P'
+ *
+ * Here four accumulators of 128 bits take in 64 bytes a step. Accumulator A = H·x^64 + L stands 64 bytes before the bytes
+ * that come next, so it is replaced by A·x^512 ≡ H·(x^576 mod P') + L·(x^512 mod P'), whose degree is below 128, and the
+ * next 16 bytes are added. At the end the four are folded into one in the same way, 128 bits apart, and the two words
+ * that remain are pushed through the tables. Nothing is reduced before that (Gopal et al. 2009; see rabin_clmul.h).
+ *
+ * Below 128 bytes the tables are as fast.
+ *
+ * Included once per variant, before which are defined ND_ATTR, ND_VEC of 128 bits, ND_XOR and ND_CLMUL_LOW of
+ * rabin_clmul.h, and
+ *
+ *     ND_FOLD                      name of the function
+ *     ND_PAIR(high, low)           a vector of two words
+ *     ND_STORE(at, v)              at[0] ← the lower word, at[1] ← the upper word
+ *     ND_CLMUL_BOTH_HIGH(v, k)     product of the upper halves */
 static ND_ATTR uint64_t ND_FOLD(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n)
 {
     if (n < 128)

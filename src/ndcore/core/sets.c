@@ -37,7 +37,7 @@ size_t nd_sets_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb
     return common;
 }
 
-void nd_pairs_overlap(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t out[3])
+void nd_sets_overlap(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t out[3])
 {
     const size_t limit = na < size && nb < size ? SIZE_MAX : size;
     size_t i = 0, j = 0, common = 0, total = 0, in_a = 0;

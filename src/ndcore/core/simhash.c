@@ -1,10 +1,17 @@
-/* Equal weights: a carry-save adder adds three words to two, for all 64 bits at once (Harley and Seal, in Warren, Hacker's
- * Delight, §5-1). Eight rows of lanes go through seven of them, and one carry of weight 8 is left to ripple up. Nothing is
- * ever spread out to 64 counters: in the end the lanes are added, and all counts are compared with half the features, digit
- * by digit from the highest.
+/* Equal weights. The naive simhash has a counter for each bit:
  *
- * Weights: V_b > 0 where the weights of the features that have bit b are more than those of the others, so only the former
- * are added. Sums of a block stay in 32 bits; where its weights are too large for that, their halves are added apart. */
+ *     for each feature z: for b = 0 … 63: count[b] += bit b of z
+ *     bit b of the result: count[b] > features / 2
+ *
+ * Here the 64 counters are vertical: word j (a plane) has binary digit j of all of them. A carry-save adder adds three
+ * words of equal weight and leaves two, a sum and a carry of twice the weight, for all 64 bits at once (Harley and Seal,
+ * in Warren, "Hacker's Delight", 2nd edition, 2012, section 5-1). Eight rows of lanes pass through seven adders, and only
+ * one carry, of weight 8, ripples through the higher planes. At the end the lanes are added, and all counts are compared
+ * with half the features, digit by digit from the highest. Bound: ND_SIMHASH_PLANES digits.
+ *
+ * Weights. V_b > 0 if the features with bit b weigh more than the others, so only the former are added up, and the total.
+ * Sums of a block of 512 stay in 32 bits if its weights are below 2^22; else the two halves of the weights are added
+ * apart. */
 #include "simhash.h"
 #include "sort.h"
 
@@ -22,15 +29,7 @@ enum {
 
 /* ---- forms */
 
-static inline unsigned digits_of(uint64_t x)   /* binary ones; none of 0 */
-{
-    unsigned n = 0;
-    for (; x; x >>= 1)
-        n++;
-    return n;
-}
-
-/* Words that a form takes at once. Any alignment, and the words of an array are words of it. */
+/* Words that a form adds at once: any alignment, and they may alias arrays of single words. */
 #if defined(__GNUC__) || defined(__clang__)
 typedef uint64_t two_words __attribute__((vector_size(16), aligned(8), may_alias));
 typedef uint64_t four_words __attribute__((vector_size(32), aligned(8), may_alias));
@@ -49,12 +48,12 @@ typedef uint64_t two_words;
 #define ND_ROW(words, i) (*(const words *)(x + (i) * LANES + l))
 #define ND_PLANE(words, j) (*(words *)&p[j][l])
 
-/* Adds a group of words x to the planes p, `groups` groups after the first: the eight words of a lane leave a carry of weight
- * 8, which goes up through the planes that the groups before can have reached, and out to the next. */
+/* Adds a group of words x to the planes p, after `groups` others. The eight words of a lane leave a carry of weight 8, which
+ * ripples through the planes that earlier groups can have reached, and into the next one. */
 #define ND_COUNT(name, attribute, words)                                                         \
     static attribute void name(uint64_t (*p)[LANES], uint64_t groups, const uint64_t *x)         \
     {                                                                                            \
-        const size_t top = 3 + digits_of(groups);                                                \
+        const size_t top = 3 + nd_bit_length(groups);                                                \
         for (size_t l = 0; l < LANES; l += sizeof(words) / sizeof *x) {                          \
             words ones = ND_PLANE(words, 0), twos = ND_PLANE(words, 1), fours = ND_PLANE(words, 2), a, b, c; \
             ND_ADD_WORDS(words, a, ones, ND_ROW(words, 0), ND_ROW(words, 1));                    \
@@ -168,7 +167,7 @@ void nd_simhash_take(void *to, const uint64_t *f, size_t n)
 uint64_t nd_simhash_value(nd_simhash *s)
 {
     uint64_t(*const p)[LANES] = s->planes;
-    size_t digits = 3 + digits_of(s->groups);
+    size_t digits = 3 + nd_bit_length(s->groups);
     for (size_t half = LANES / 2; half; half /= 2, digits++)
         for (size_t l = 0; l < half; l++) {
             uint64_t carry = 0;
@@ -187,10 +186,10 @@ uint64_t nd_simhash_value(nd_simhash *s)
 
 /* ---- every feature once */
 
-enum { SOME = 4096 };
+enum { TABLE_VALUES = 4096 };      /* values up to which a table is used */
 
-/* By a table, where 0 marks a free slot and is told apart. */
-static size_t distinct_of_some(uint64_t *v, size_t n, const nd_table_key *key, uint64_t *table)
+/* Leaves each value once, by a set of words (table.h), and returns how many there are. */
+static size_t drop_repeats_by_table(uint64_t *v, size_t n, const nd_table_key *key, uint64_t *table)
 {
     const size_t room = nd_table_room(n);
     size_t m = 0;
@@ -208,11 +207,11 @@ static size_t distinct_of_some(uint64_t *v, size_t n, const nd_table_key *key, u
     return m;
 }
 
-/* Leaves each value once and returns how many there are. Past SOME values a sort, which is as fast and needs less memory. */
-static size_t make_distinct(uint64_t *v, size_t n, const nd_table_key *key, uint64_t *scratch)
+/* The same for any number of values: a sort of many is as fast as a table, and needs less memory. */
+static size_t drop_repeats(uint64_t *v, size_t n, const nd_table_key *key, uint64_t *scratch)
 {
-    if (n <= SOME)
-        return distinct_of_some(v, n, key, scratch);
+    if (n <= TABLE_VALUES)
+        return drop_repeats_by_table(v, n, key, scratch);
     nd_sort_words(v, scratch, n);
     return nd_sort_drop_repeats(v, n);
 }
@@ -233,7 +232,7 @@ void nd_simhash_set_take(void *to, const uint64_t *f, size_t n)
 uint64_t nd_simhash_set_value(nd_simhash_set *s)
 {
     if (s->n)
-        count_words(&s->once, s->values, make_distinct(s->values, s->n, &s->table_key, s->values + s->room));
+        count_words(&s->once, s->values, drop_repeats(s->values, s->n, &s->table_key, s->values + s->room));
     return nd_simhash_value(&s->once);
 }
 
@@ -256,14 +255,14 @@ static void add_part(nd_simhash_weighted *s, const uint64_t *z, const int32_t *w
 
 static void add_block(nd_simhash_weighted *s, const uint64_t *z, const int32_t *w, size_t n)
 {
-    int32_t least = 0, most = 0;
+    int32_t smallest = 0, largest = 0;
     for (size_t i = 0; i < n; i++) {
-        least = w[i] < least ? w[i] : least;
-        most = w[i] > most ? w[i] : most;
+        smallest = w[i] < smallest ? w[i] : smallest;
+        largest = w[i] > largest ? w[i] : largest;
         s->total += w[i];
     }
-    s->any |= least < 0 || most > 0;
-    if (ND_LIKELY(least > -SMALL && most < SMALL)) {
+    s->any |= smallest < 0 || largest > 0;
+    if (ND_LIKELY(smallest > -SMALL && largest < SMALL)) {
         add_part(s, z, w, n, 1);
         return;
     }

@@ -1,5 +1,7 @@
-/* Simhash (Charikar 2002; Manku, Jain, Das Sarma 2007 §2). Bit b of a document's fingerprint is 1 where V_b > 0: V_b is the
- * sum of +weight over its features f whose z = π(f) has bit b, and of −weight over the others. */
+/* Simhash (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002, doi:10.1145/509907.509965;
+ * Manku, Jain, Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, section 2,
+ * doi:10.1145/1242572.1242592). Bit b of a document's fingerprint is 1 if V_b > 0, where V_b is the sum of +weight over
+ * its features f whose z = π(f) has bit b, and of −weight over the others. */
 #ifndef ND_SIMHASH_H
 #define ND_SIMHASH_H
 
@@ -10,8 +12,8 @@ typedef void nd_simhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t 
 
 enum { ND_SIMHASH_LANES = 8, ND_SIMHASH_PLANES = 48 };
 
-/* Equal weights. How many features have bit b is counted for all 64 b at once, in vertical counters: a word is binary digit j
- * of the 64 counts. Each lane counts a share of the features. At most 2^46 of them. */
+/* Equal weights: the features with bit b are counted for all 64 b at once. planes[j][l] is binary digit j of the 64
+ * counts in lane l, and each lane counts a share of the features. At most 2^46 features. */
 typedef struct {
     nd_simhash_mix *mix;
     uint64_t key, features, groups;
@@ -50,9 +52,7 @@ void nd_simhash_weighted_take(void *to, const uint64_t *f, size_t n);   /* weigh
 void nd_simhash_weighted_add(nd_simhash_weighted *s, const uint64_t *f, const int32_t *weights, size_t n);
 uint64_t nd_simhash_weighted_value(const nd_simhash_weighted *s);
 
-/* Variants of counting and adding, best first. */
-size_t nd_simhash_variants(const char **names, int *runnable, size_t room, uint32_t features);
-int nd_simhash_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
-int nd_simhash_chosen(void);
+/* Variants of counting and adding. */
+extern const nd_choice nd_simhash_choice;
 
 #endif

@@ -6,5 +6,3 @@ int nd_sort_entries_next(nd_sorting *s, nd_entry *e, nd_entry *scratch, size_t n
 {
     return nd_sort_entries_from_next(s, e, scratch, n, 0, limit);
 }
-
-void nd_pairs_sort(nd_entry *e, nd_entry *scratch, size_t n) { nd_sort_entries(e, scratch, n); }

@@ -1,6 +1,7 @@
 /* Radix sort of anything with a 64-bit key, and insertion into a sorted array.
  *
- * The naive radix sort goes over the items twice for each of the eight bytes of the keys, the least significant byte first:
+ * The naive radix sort goes over the items twice for each of the eight bytes of the keys, the least significant byte
+ * first:
  *
  *     for digit = 0 … 7:
  *         count the items by this digit of their keys
@@ -8,9 +9,9 @@
  *         for each item, in order: to[place[digit of its key]++] = item
  *         swap from and to
  *
- * Each pass is stable, so the order by lower digits survives. This one counts all eight digits in a single reading, and skips
- * a digit that is the same in all keys, as the high bytes of small numbers are: n keys below 2^24 take three passes. A sort
- * may stop after any number of items and go on later, so that a caller can look for signals in between. */
+ * Each pass is stable, so the order by lower digits survives. This one counts all eight digits in a single reading, and
+ * skips a digit that is the same in all keys, as the high bytes of small numbers are: n keys below 2^24 take three
+ * passes. A sort may stop after any number of items and go on later, so that a caller can look for signals in between. */
 #ifndef ND_SORT_H
 #define ND_SORT_H
 
@@ -113,8 +114,8 @@ static inline size_t nd_sort_drop_repeats(uint64_t *v, size_t n)
     return kept;
 }
 
-/* Defines `linkage size_t name(type *v, size_t n, type item)`, which inserts an item into n sorted ones behind those with its
- * key, and returns how many moved. An insertion sort of few or nearly sorted items is faster than passes over digits. */
+/* Defines `linkage size_t name(type *v, size_t n, type item)`, which inserts an item into n sorted ones behind those with
+ * its key, and returns how many moved. An insertion sort of few or nearly sorted items is faster than passes over digits. */
 #define ND_INSERT(linkage, name, type, KEY)                                             \
     linkage size_t name(type *v, size_t n, type item)                                   \
     {                                                                                   \
@@ -130,6 +131,5 @@ ND_INSERT(static inline, nd_sort_insert_word, uint64_t, ND_KEY_ITSELF)
 /* Sorts entries by key, stably, at once or in pieces. The result is in e; scratch: n entries. O(n) a pass, 8 at most. */
 void nd_sort_entries(nd_entry *e, nd_entry *scratch, size_t n);
 int nd_sort_entries_next(nd_sorting *s, nd_entry *e, nd_entry *scratch, size_t n, size_t limit);
-void nd_pairs_sort(nd_entry *e, nd_entry *scratch, size_t n);
 
 #endif

@@ -1,6 +1,8 @@
+/* Each symbol is looked up in a table of the stop words' symbols, and only where it is there, the bytes of the token are
+ * compared. Tokens that stay are moved in runs. */
 #include "stops.h"
 
-static size_t taped_size(const uint8_t *token) { return 8 + (size_t)nd_load_be64(token); }
+static size_t token_size(const uint8_t *token) { return 8 + (size_t)nd_load_be64(token); }
 
 void nd_stops_fill(nd_stops *s, const uint8_t *tape, const uint64_t *symbols, size_t n)
 {
@@ -9,13 +11,13 @@ void nd_stops_fill(nd_stops *s, const uint8_t *tape, const uint64_t *symbols, si
         size_t at;
         ND_TABLE_SEEK(at, nd_table_home(&s->key, symbols[i], s->room), s->room, s->slots[at].token == NULL);
         s->slots[at] = (nd_stop){symbols[i], tape};
-        tape += taped_size(tape);
+        tape += token_size(tape);
     }
 }
 
 static int is_token(const nd_stop *slot, uint64_t symbol, const uint8_t *token, size_t size)
 {
-    return slot->symbol == symbol && taped_size(slot->token) == size && memcmp(slot->token, token, size) == 0;
+    return slot->symbol == symbol && token_size(slot->token) == size && memcmp(slot->token, token, size) == 0;
 }
 
 static int is_stop(const nd_stops *s, uint64_t symbol, const uint8_t *token, size_t size)
@@ -26,8 +28,8 @@ static int is_stop(const nd_stops *s, uint64_t symbol, const uint8_t *token, siz
     return s->slots[at].token != NULL;
 }
 
-/* The tokens from `run` up to `end` move to `to`; returns where they end there. */
-static uint8_t *moved(uint8_t *to, const uint8_t *run, const uint8_t *end)
+/* Moves the tokens from `run` up to `end` to `to`; returns where they end there. */
+static uint8_t *move_run(uint8_t *to, const uint8_t *run, const uint8_t *end)
 {
     const size_t size = (size_t)(end - run);
     if (to != run)
@@ -35,20 +37,20 @@ static uint8_t *moved(uint8_t *to, const uint8_t *run, const uint8_t *end)
     return to + size;
 }
 
-size_t nd_stops_leave_out(const nd_stops *s, uint64_t *symbols, size_t n, uint8_t *tape, uint8_t **end)
+size_t nd_stops_remove(const nd_stops *s, uint64_t *symbols, size_t n, uint8_t *tape, uint8_t **end)
 {
     size_t kept = 0;
-    uint8_t *to = tape, *run = tape;       /* tokens from `run` on are kept, and not yet moved */
+    uint8_t *to = tape, *run = tape;       /* tokens from `run` on stay, and are not yet moved */
     for (size_t i = 0; i < n; i++) {
-        const size_t size = taped_size(tape);
+        const size_t size = token_size(tape);
         if (is_stop(s, symbols[i], tape, size)) {
-            to = moved(to, run, tape);
+            to = move_run(to, run, tape);
             run = tape + size;
         } else {
             symbols[kept++] = symbols[i];
         }
         tape += size;
     }
-    *end = moved(to, run, tape);
+    *end = move_run(to, run, tape);
     return kept;
 }

@@ -1,12 +1,13 @@
-/* Symbols: 64-bit values that stand for tokens (Broder, "On the resemblance and containment of documents", 1997, section 4.3).
+/* Symbols: 64-bit values that stand for tokens (Broder, "On the resemblance and containment of documents", 1997, section
+ * 4.3).
  *
  * The symbol of a token is the polynomial of its bytes modulo Q, of degree 64. Byte by byte:
  *
  *     symbol = 0
  *     for each byte: symbol = symbol·x^8 + byte mod Q          one look-up in of[0], each waiting for the one before
  *
- * Here eight bytes are appended at once: symbol·x^64 + the eight bytes, where symbol·x^64 mod Q is the sum of eight look-ups
- * that do not wait for each other. A token of at most eight bytes is its own symbol and needs none. */
+ * Here eight bytes are appended at once: symbol·x^64 + the eight bytes, where symbol·x^64 mod Q is the sum of eight
+ * look-ups that do not wait for each other. A token of at most eight bytes is its own symbol and needs none. */
 #ifndef ND_SYMBOL_H
 #define ND_SYMBOL_H
 

@@ -9,8 +9,8 @@
  *
  *  1. ASCII goes 64 bytes at a time (ascii.h).
  *  2. A glyph of a script without spaces is a word of three bytes, and its symbol is these bytes (read_spaceless).
- *  3. Any other word is read glyph by glyph (glyph.h), but its bytes are appended eight at a time (symbol.h), in runs of glyphs
- *     that stand in the text as in the word (read_word). Most glyphs do: only capitals and ignorable ones end a run. */
+ *  3. Any other word is read glyph by glyph (glyph.h), but its bytes are appended eight at a time (symbol.h), in runs of
+ *     glyphs that are the same in the text and in the word (read_word). Only capitals and ignorable glyphs end a run. */
 #include "text.h"
 #include "ascii.h"
 #include "glyph.h"
@@ -60,8 +60,8 @@ static const struct { nd_variant is; ascii_fn *run; } VARIANTS[] = {
 };
 ND_CHOICE(nd_text, VARIANTS)
 
-/* Reads the word that begins at *at with glyph *g; both move to the glyph that ends it. Bytes that stand in the text as in the
- * word, those from `run` to p, are appended together. A glyph that folds or is removed ends such a run. */
+/* Reads the word that begins at *at with glyph *g; both move to the glyph that ends it. Bytes that stand in the text as
+ * in the word, those from `run` to p, are appended together. A glyph that folds or is removed ends such a run. */
 static inline uint64_t read_word(nd_text *t, const uint8_t **at, glyph *g, const int with_tape)
 {
     const unsigned follows = FOLLOWS[g->kind];
@@ -72,13 +72,15 @@ static inline uint64_t read_word(nd_text *t, const uint8_t **at, glyph *g, const
         t->tape += 8;
     do {
         if (ND_UNLIKELY(g->fold || g->kind == ND_KIND_IGNORABLE)) {
-            uint8_t folded[8] = {0};
+            uint8_t bytes[8] = {0};
             symbol = take_bytes(t, symbol, run, (size_t)(p - run), end, with_tape);
-            if (g->fold)
-                symbol = take_bytes(t, symbol, folded, nd_utf8_encode(g->point + (uint32_t)g->fold, folded), folded + 8, with_tape);
+            if (g->fold) {
+                const size_t length = nd_utf8_encode(g->point + (uint32_t)g->fold, bytes);
+                symbol = take_bytes(t, symbol, bytes, length, bytes + 8, with_tape);
+            }
             run = p + g->taken;
         }
-        p = past(p + g->taken, end, follows & ~(1u << ND_KIND_IGNORABLE));
+        p = skip_kinds(p + g->taken, end, follows & ~(1u << ND_KIND_IGNORABLE));
         *g = read_glyph(p, end);
     } while (follows >> g->kind & 1);
     symbol = take_bytes(t, symbol, run, (size_t)(p - run), end, with_tape);
@@ -95,8 +97,8 @@ static inline size_t read_spaceless(nd_text *t, const uint8_t **at, uint64_t *ou
     const uint8_t *p = *at;
     size_t n = 0;
     while (n < cap && t->end - p >= 3 + 8) {
-        const unsigned behind = kind_behind(p + 3);
-        if (among(SPACELESS, behind))
+        const unsigned next = kind_of_next(p + 3);
+        if (among(SPACELESS, next))
             break;
         const uint64_t v = nd_load_be64(p);
         out[n++] = v >> 40;
@@ -106,15 +108,16 @@ static inline size_t read_spaceless(nd_text *t, const uint8_t **at, uint64_t *ou
             t->tape += 11;
         }
         p += 3;
-        if (behind != ND_KIND_SPACELESS)
+        if (next != ND_KIND_SPACELESS)
             break;
     }
     *at = p;
     return n;
 }
 
-/* The loop over a text; it begins and ends between two words. Up to `glyphs_until` ASCII is read glyph by glyph, because the
- * span that begins there holds a part of one word only. `with_tape` is a constant in each call, so that there are two forms. */
+/* The loop over a text; it begins and ends between two words. Up to `glyphs_until` ASCII is read glyph by glyph, because
+ * the span that begins there holds a part of one word only. `with_tape` is a constant in each call, so that there are two
+ * forms. */
 static inline size_t read_words(nd_text *t, uint64_t *out, size_t cap, const int with_tape)
 {
     const uint8_t *p = t->at, *const end = t->end, *glyphs_until = p;

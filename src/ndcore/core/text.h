@@ -4,8 +4,8 @@
 
 #include "symbol.h"
 
-/* What a token is. WORD, CHAR and GRAPHEME read UTF-8, LINE and BYTE raw bytes. TOKENS reads tokens that the caller cut: each
- * its length as u64 big-endian, then its bytes. */
+/* What a token is. WORD, CHAR and GRAPHEME read UTF-8, LINE and BYTE raw bytes. TOKENS reads tokens that the caller cut:
+ * each its length as u64 big-endian, then its bytes. */
 typedef enum { ND_WORD, ND_CHAR, ND_LINE, ND_BYTE, ND_TOKENS, ND_GRAPHEME } nd_unit;
 
 /* Fills the table of Q = x^64 + low. */
@@ -20,13 +20,14 @@ typedef struct {
     uint8_t *tape;           /* where the next token goes; NULL: not wanted */
 } nd_text;
 
-/* The table stays while the text is read. tape: NULL, or room for nd_text_tape_size(n) bytes. TOKENS writes no tape: it is one. */
+/* The table stays while the text is read. tape: NULL, or room for nd_text_tape_size(n) bytes. TOKENS writes no tape: it
+ * is one. */
 void nd_text_open(nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape);
 
 /* An upper bound: a byte makes at most one token, of at most a byte more than it had. */
 static inline size_t nd_text_tape_size(size_t n) { return 10 * n + 16; }
 
-/* Reads words: see nd_text_symbols in units.h. */
+/* Reads words: see nd_units_read in units.h. */
 size_t nd_text_words(nd_text *t, uint64_t *out, size_t cap);
 
 /* Simple case folding; the property Default_Ignorable_Code_Point. */
@@ -36,9 +37,7 @@ int nd_text_is_ignorable(uint32_t code_point);
 /* The kind of a code point in words: one of ND_KIND_* of unicode_tables.h. */
 int nd_text_kind(uint32_t code_point);
 
-/* Variants of the ASCII words, best first; see nd.h. */
-size_t nd_text_variants(const char **names, int *runnable, size_t room, uint32_t features);
-int nd_text_use(const char *name, uint32_t features);   /* index, or -1 and nothing changes */
-int nd_text_chosen(void);
+/* Variants of the ASCII words. */
+extern const nd_choice nd_text_choice;
 
 #endif

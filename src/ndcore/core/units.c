@@ -20,7 +20,7 @@ static size_t read_chars(nd_text *t, uint64_t *out, size_t cap)
         uint32_t c;
         size_t taken = nd_utf8_decode(t->at, t->end, &c);
         if (taken) {
-            uint8_t bytes[4];
+            uint8_t bytes[8] = {0};
             size_t length = nd_utf8_encode(nd_text_fold(c), bytes);
             out[n++] = take_token(t, bytes, length);
         }
@@ -70,7 +70,7 @@ static size_t read_tokens(nd_text *t, uint64_t *out, size_t cap)
     return n;
 }
 
-size_t nd_text_symbols(nd_text *t, uint64_t *out, size_t cap)
+size_t nd_units_read(nd_text *t, uint64_t *out, size_t cap)
 {
     switch (t->unit) {
     case ND_CHAR:     return read_chars(t, out, cap);

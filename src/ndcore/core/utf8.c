@@ -1,3 +1,12 @@
+/* The naive encoder branches on the length of each code point:
+ *
+ *     for each code point: out += nd_utf8_encode(it, out)
+ *
+ * In most scripts letters of two bytes alternate with blanks of one, and the processor mispredicts these branches. Here
+ * four code points below U+0800 are encoded in one word without branches; each is then written, together with what
+ * follows it in the word, to the place that the sum of the lengths before it gives, and the next one overwrites what was
+ * too much. Code points of three bytes have branches, but the usual mixture, one or three bytes, has only one. Eight code
+ * points are encoded at a time while eight more follow, so that there is room for what is written too much. */
 #include "utf8.h"
 
 size_t nd_utf8_size(unsigned unit, const void *points, size_t n)
@@ -19,20 +28,20 @@ size_t nd_utf8_size(unsigned unit, const void *points, size_t n)
     return size;
 }
 
-static inline uint8_t *encoded(uint32_t point, uint8_t *out) { return out + nd_utf8_encode(point, out); }
+static inline uint8_t *put(uint32_t point, uint8_t *out) { return out + nd_utf8_encode(point, out); }
 
 #define EACH(c) (UINT64_C(0x0001000100010001) * (c))
 
-/* Top bit of each of four 16-bit numbers: has it a bit in common with `bits`, which are all bits from some bit up? */
-static inline uint64_t meets(uint64_t v, uint64_t bits)
+/* Sets the top bit of each of four 16-bit numbers that has a bit in common with `bits`, which are all bits from some bit
+ * up. */
+static inline uint64_t have_bits(uint64_t v, uint64_t bits)
 {
     v &= EACH(bits);
     return (v | ((v & EACH(0x7FFF)) + EACH(0x7FFF))) & EACH(0x8000);
 }
 
-/* Four code points below 0x800, the first lowest; `two`: the top bits of those of two bytes. Letters alternate with
- * blanks, so there are no branches: each is written with what lies behind it, to where the sums of lengths say. */
-static inline uint8_t *encoded_short(uint64_t v, uint64_t two, uint8_t *out)
+/* Writes four code points below 0x800, the first lowest. `two` has the top bits of the ones that take two bytes. */
+static inline uint8_t *put_short(uint64_t v, uint64_t two, uint8_t *out)
 {
     const uint64_t ones = two >> 15, mask = two | (two - ones), sums = ones * EACH(1);
     const uint64_t pairs = EACH(0xC080) | (v << 2 & EACH(0x1F00)) | (v & EACH(0x3F));
@@ -44,25 +53,25 @@ static inline uint8_t *encoded_short(uint64_t v, uint64_t two, uint8_t *out)
     return out + 4 + (sums >> 48);
 }
 
-static inline uint8_t *encoded_one_or_three(uint64_t c, uint8_t *out)
+/* Writes a code point of one or three bytes. */
+static inline uint8_t *put_one_or_three(uint64_t c, uint8_t *out)
 {
     const uint64_t three = 0xE08080 | (c << 4 & 0xF0000) | (c << 2 & 0x3F00) | (c & 0x3F);
     nd_store_be64(out, c < 0x80 ? c << 56 : three << 40);
     return out + (c < 0x80 ? 1 : 3);
 }
 
-/* Four code points below 0x10000, the first lowest; writes up to 7 bytes more than they take. */
-static inline uint8_t *encoded_four(uint64_t v, uint8_t *out)
+/* Writes four code points below 0x10000, the first lowest, and up to 7 bytes more than they take. */
+static inline uint8_t *put_four(uint64_t v, uint8_t *out)
 {
-    const uint64_t not_one = meets(v, 0xFF80), three = meets(v, 0xF800);
+    const uint64_t not_one = have_bits(v, 0xFF80), three = have_bits(v, 0xF800);
     if (three == 0)
-        return encoded_short(v, not_one, out);
+        return put_short(v, not_one, out);
     for (int k = 0; k < 4; k++, v >>= 16)
-        out = three == not_one ? encoded_one_or_three(v & 0xFFFF, out) : encoded(v & 0xFFFF, out);
+        out = three == not_one ? put_one_or_three(v & 0xFFFF, out) : put(v & 0xFFFF, out);
     return out;
 }
 
-/* Eight at a time, while eight more make room for what is written too much; then one by one. */
 #define FOUR(p) ((uint64_t)(p)[0] | (uint64_t)(p)[1] << 16 | (uint64_t)(p)[2] << 32 | (uint64_t)(p)[3] << 48)
 #define ENCODE(type)                                                        \
     const type *p = points, *const end = p + n;                             \
@@ -75,15 +84,15 @@ static inline uint8_t *encoded_four(uint64_t v, uint8_t *out)
                 at[k] = (uint8_t)p[k];                                      \
             at += 8;                                                        \
         } else if (any < 0x10000) {                                         \
-            at = encoded_four(FOUR(p), at);                                 \
-            at = encoded_four(FOUR(p + 4), at);                             \
+            at = put_four(FOUR(p), at);                                 \
+            at = put_four(FOUR(p + 4), at);                             \
         } else {                                                            \
             for (int k = 0; k < 8; k++)                                     \
-                at = encoded(p[k], at);                                     \
+                at = put(p[k], at);                                     \
         }                                                                   \
     }                                                                       \
     while (p < end)                                                         \
-        at = encoded(*p++, at);
+        at = put(*p++, at);
 
 size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out)
 {

@@ -59,8 +59,8 @@ static inline unsigned nd_utf8_encode(uint32_t c, uint8_t *out)
     return 4;
 }
 
-/* Bytes of the n code points as UTF-8. A surrogate is one of three bytes, whatever stands beside it; none is above
- * U+10FFFF. Aligned as the units are. */
+/* Number of bytes of n code points as UTF-8. A surrogate takes three bytes, whatever is next to it. No code point is above
+ * U+10FFFF; points are aligned as units are. */
 size_t nd_utf8_size(unsigned unit, const void *points, size_t n);
 
 /* Writes nd_utf8_size() bytes and returns their number. */

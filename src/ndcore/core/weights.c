@@ -1,11 +1,13 @@
-/* A slot holds value and weight together, for a look-up in a large table costs one cache miss; those of the values ahead
+/* The naive look-up waits for memory once for each value, and twice if values and weights are apart. Here a slot has the
+ * value and its weight together, and slots are prefetched AHEAD = 16 values before they are read, so that the waits
  * overlap. */
 #include "weights.h"
 #include "sort.h"
 
 static size_t home(const nd_weights *t, uint64_t z) { return nd_table_home(&t->key, z, t->room); }
 
-static size_t place(const nd_weights *t, uint64_t z, size_t from)   /* where z is, or where it would go */
+/* Finds the slot of z, or the free one where it belongs. */
+static size_t place(const nd_weights *t, uint64_t z, size_t from)
 {
     size_t at;
     ND_TABLE_SEEK(at, from, t->room, t->slots[at].weight == ND_NO_WEIGHT || t->slots[at].z == z);
@@ -24,7 +26,7 @@ enum { AHEAD = 16 };
 
 void nd_weights_find(const nd_weights *t, const uint64_t *z, size_t n, int32_t *out)
 {
-    size_t homes[AHEAD];                       /* of the values i … i + AHEAD − 1, that of i at i mod AHEAD */
+    size_t homes[AHEAD];                       /* homes[i mod AHEAD] is the home of value i, for AHEAD values */
     for (size_t i = 0; i < n && i < AHEAD; i++)
         ND_PREFETCH(t->slots + (homes[i] = home(t, z[i])));
     for (size_t i = 0; i < n; i++) {

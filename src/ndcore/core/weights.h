@@ -1,10 +1,10 @@
-/* Weights of features, looked up by their mixed fingerprint, and the document frequencies that weights come from. */
+/* Weights of features, looked up by their mixed fingerprint, and the document frequencies that weights are computed from. */
 #ifndef ND_WEIGHTS_H
 #define ND_WEIGHTS_H
 
 #include "table.h"
 
-#define ND_NO_WEIGHT INT32_MIN   /* marks a free slot; no weight is that */
+#define ND_NO_WEIGHT INT32_MIN   /* marks a free slot; not a valid weight */
 
 typedef struct { uint64_t z; int32_t weight; } nd_weight;
 
@@ -16,10 +16,11 @@ void nd_weights_fill(nd_weights *t, const uint64_t *z, const int32_t *weights, s
 /* out[i] ← the weight of z[i]. Expected O(n). */
 void nd_weights_find(const nd_weights *t, const uint64_t *z, size_t n, int32_t *out);
 
-/* values become ascending and distinct, counts[i] is how often values[i] was there; returns how many. n < 2^32; scratch: n
- * words. O(n). */
+/* Sorts values and drops repeats; counts[i] ← how often values[i] occurred. Returns the number of distinct values. n < 2^32;
+ * scratch: n words. O(n). */
 size_t nd_weights_count(uint64_t *values, uint64_t *scratch, size_t n, uint32_t *counts);
-/* Two such counts into one: room for na + nb, overlapping neither; sums below 2^32. Returns how many. */
+/* Merges two such counts; returns the number of distinct values. values and counts have room for na + nb and overlap neither
+ * input; sums are below 2^32. */
 size_t nd_weights_merge(const uint64_t *a, const uint32_t *in_a, size_t na, const uint64_t *b, const uint32_t *in_b, size_t nb,
                         uint64_t *values, uint32_t *counts);
 

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ndcore import _feature
-from ndcore._pairs import Judge, distinct, sort_entries
+from ndcore._candidates import Judge
+from ndcore._entries import sort_entries
+from ndcore._sets import distinct
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import Progress

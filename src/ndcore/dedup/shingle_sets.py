@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._pairs import common, components, distinct
+from ndcore._cluster import components
+from ndcore._sets import common, distinct
 from ndcore._types import Floats, Ints, Text, UInts
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore import _hamming
+from ndcore import _hamming, _keys
 from ndcore._types import UInts
 from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming.ids import RowIds
@@ -175,7 +175,7 @@ class _Search:
         shift = self.plan.bits - leading
         counts = np.zeros(1 << leading, np.uint64)
         for piece in self._pieces(table):
-            _hamming.histogram(self.orders[table][0], piece, shift, counts)
+            _keys.histogram(self.orders[table][0], piece, shift, counts)
         for begin, end, here in _cut(counts.tolist(), most):
             yield _KeyRange(table, begin << shift, (end << shift) - 1, here)
 
@@ -191,13 +191,13 @@ class _Search:
         runs, prefix, _ = self.orders[wanted.table]
         count = 0
         for piece in self._pieces(wanted.table):
-            count = _hamming.gather(runs, piece, wanted.low, wanted.high, keys[:wanted.size + 1], count)
+            count = _keys.gather(runs, piece, wanted.low, wanted.high, keys[:wanted.size + 1], count)
             if count > wanted.size:
                 break
         if count != wanted.size:
             raise ValueError("fingerprints changed while they were read: "
                              f"from {wanted.low} to {wanted.high} there were {wanted.size}, then {count}")
-        _hamming.sort(keys[:count], self.plan.bits - prefix if wanted.table else 0, scratch)
+        _keys.sort(keys[:count], self.plan.bits - prefix if wanted.table else 0, scratch)
         yield keys[:count]
         self._buffers.put((keys, scratch))
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _hamming
+from ndcore import _hamming, _keys
 from ndcore._types import AnyArray, UInts
 from ndcore.hamming.plain_tables import RANGES_PER_TABLE, orders, runs_of, sorted_keys
 from ndcore.hamming.row_pairs import near_pairs
@@ -134,13 +134,13 @@ class CompressedTables:
             for block in range(0, len(table.blocks), BLOCKS_AT_ONCE):
                 end = min(block + BLOCKS_AT_ONCE, len(table.blocks))
                 keys = self.searcher.keys(t, block, end)
-                if int(keys[0]) <= before or int(keys[-1]) >> self.plan.bits or not _hamming.ascend(keys, 0):
+                if int(keys[0]) <= before or int(keys[-1]) >> self.plan.bits or not _keys.ascend(keys, 0):
                     raise ValueError(f"the keys of table {t} do not ascend, or have more than {self.plan.bits} bits")
                 before = int(keys[-1])
                 if not np.array_equal(keys[table.first[block + 1 : end + 1].astype(np.int64) - int(table.first[block]) - 1],
                                       table.last[block:end]):
                     raise ValueError(f"the last keys of the blocks of table {t} do not fit them")
-                total += _hamming.checksum(runs_of(order), keys, seed)
+                total += _keys.checksum(runs_of(order), keys, seed)
             return total % (1 << 64)
 
         if len(set(map_pieces(checksum, range(len(self.tables)), threads))) > 1:

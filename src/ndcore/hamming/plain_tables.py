@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _hamming
+from ndcore import _hamming, _keys
 from ndcore._types import AnyArray, UInts
 from ndcore.hamming.row_pairs import near_pairs
 from ndcore.hamming.table_designs import PermutedTable
@@ -63,8 +63,8 @@ class PlainTables:
             free = plan.bits - table.prefix
             keys = fingerprints if table is plan.tables[0] else sorted_keys(table, fingerprints, free)
             known = presence_bits(table.prefix, log2_count, room)
-            return (keys, _hamming.directory(keys, plan.bits, directory_bits(table.prefix, log2_count)),
-                    _hamming.presence(keys, plan.bits, known) if known else NO_PRESENCE)
+            return (keys, _keys.directory(keys, plan.bits, directory_bits(table.prefix, log2_count)),
+                    _keys.presence(keys, plan.bits, known) if known else NO_PRESENCE)
 
         return cls(plan, *map(list, zip(*map_pieces(build, plan.tables, threads), strict=True)))
 
@@ -101,21 +101,21 @@ class PlainTables:
     def check(self, threads: int | None) -> None:
         """Raise ValueError where the tables hold different fingerprints, or do not ascend. O(n · tables).
 
-        Sets of fingerprints are compared by checksums with a random seed, see `_hamming.checksum`.
+        Sets of fingerprints are compared by checksums with a random seed, see `_keys.checksum`.
         """
         seed = secrets.randbits(64)
 
         def checksum(t: int) -> int:
             keys, table, known = self.keys[t], self.plan.tables[t], self.presence[t]
-            if not _hamming.ascend(keys, 0 if t == 0 else self.plan.bits - table.prefix):
+            if not _keys.ascend(keys, 0 if t == 0 else self.plan.bits - table.prefix):
                 raise ValueError(f"the keys of table {t} do not ascend")
-            found = _hamming.directory(keys, self.plan.bits, (len(self.directories[t]) - 1).bit_length() - 1)
+            found = _keys.directory(keys, self.plan.bits, (len(self.directories[t]) - 1).bit_length() - 1)
             if not np.array_equal(found, self.directories[t]):
                 raise ValueError(f"the directory of table {t} does not fit its keys")
             if len(known) and not np.array_equal(
-                    known, _hamming.presence(keys, self.plan.bits, (8 * len(known)).bit_length() - 1)):
+                    known, _keys.presence(keys, self.plan.bits, (8 * len(known)).bit_length() - 1)):
                 raise ValueError(f"the presence of table {t} does not fit its keys")
-            return _hamming.checksum(runs_of(table), keys, seed)
+            return _keys.checksum(runs_of(table), keys, seed)
 
         if len(set(map_pieces(checksum, range(len(self.keys)), threads))) > 1:
             raise ValueError("its tables are not of the same fingerprints")
@@ -143,8 +143,8 @@ class PlainTables:
 
 def sorted_keys(table: PermutedTable, fingerprints: UInts, free: int = 0) -> UInts:
     """Permute and sort fingerprints. The lowest `free` bits of the keys may be in any order."""
-    keys = _hamming.permuted(runs_of(table), fingerprints)
-    _hamming.sort(keys, free)
+    keys = _keys.permuted(runs_of(table), fingerprints)
+    _keys.sort(keys, free)
     return keys
 
 

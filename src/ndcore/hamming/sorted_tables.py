@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ndcore import _hamming
-from ndcore._pairs import sort_entries
+from ndcore._entries import sort_entries
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.hamming.compressed_tables import CompressedTables
 from ndcore.hamming.plain_tables import PlainTables

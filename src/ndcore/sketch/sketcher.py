@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore._pairs import distinct
-from ndcore._pipeline import Batch
+from ndcore._batch import Batch
+from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import MAX_MINIMA, is_int
 from ndcore.hamming.fingerprints import as_fingerprints

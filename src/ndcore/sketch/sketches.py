@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._pairs import equal_items, overlaps
+from ndcore._sets import equal_items, overlaps
 from ndcore._types import AnyArray, AnyPath, Bools, Floats, Ints, UInts
 from ndcore.checks import checked_int
 from ndcore.parallel import map_pieces

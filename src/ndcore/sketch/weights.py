@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndcore._pairs import distinct
+from ndcore._sets import distinct
 from ndcore._simhash import WeightTable, count, merge
 from ndcore._types import AnyArray, Floats, Text, UInts
 from ndcore.checks import is_int

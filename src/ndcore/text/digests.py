@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._pipeline import Batch
+from ndcore._batch import Batch
 from ndcore._types import Bools, Ints, Text
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ndcore._arrow import ArrowTexts, read_arrow
-from ndcore._pipeline import text_lengths
+from ndcore._batch import text_lengths
 from ndcore._types import Ints, Text
 from ndcore.checks import check_documents
 from ndcore.parallel import cut

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore._pairs import common, distinct
+from ndcore._sets import common, distinct
 from ndcore._types import Text
 from ndcore.text.shingling import Shingling, checked_shingling
 

@@ -10,7 +10,8 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from ndcore._pipeline import Batch, Shingler
+from ndcore._batch import Batch
+from ndcore._pipeline import Shingler
 from ndcore._rabin import is_irreducible, random_irreducible
 from ndcore._text import UNICODE_VERSION
 from ndcore._types import Ints, Text, UInts

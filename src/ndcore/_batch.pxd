@@ -1,0 +1,22 @@
+from libc.stdint cimport uint8_t
+
+
+cdef void *allocate(size_t size) except NULL
+
+
+cdef class Batch:
+    cdef object alive
+    cdef const uint8_t **texts
+    cdef size_t *sizes
+    cdef const uint8_t **own_texts
+    cdef size_t *own_sizes
+    cdef uint8_t *utf8
+    cdef bint borrowed  # from buffers that another thread may write to
+    cdef readonly size_t count
+    cdef readonly size_t longest
+    cdef readonly size_t total
+    cdef _borrow(self, documents)
+    cdef _own(self)
+    cdef _refer(self, list documents)
+    cdef _encode(self, const uint8_t *units)
+    cdef _normalize(self, bint remove)

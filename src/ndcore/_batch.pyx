@@ -1,0 +1,181 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Documents as bytes that the core can read without the GIL."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+from ndcore._arrow cimport ArrowTexts
+from ndcore._signals cimport STRIDE, check_signals, stride
+
+from ndcore._text import normalize
+
+
+cdef extern from *:
+    """
+    #if PY_VERSION_HEX < 0x030C0000
+    #define ND_READY(text) PyUnicode_READY(text)
+    #else
+    #define ND_READY(text) 0 /* every str is */
+    #endif
+    """
+    int ND_READY(object text) except -1
+
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
+    int PyUnicode_KIND(object text)
+    void *PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+
+
+cdef extern from "utf8.h" nogil:
+    size_t nd_utf8_size(unsigned unit, const void *points, size_t n)
+    size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out)
+
+
+cdef void *allocate(size_t size) except NULL:
+    """Allocate memory; MemoryError if there is none."""
+    cdef void *memory = malloc(size if size else 1)
+    if memory == NULL:
+        raise MemoryError(f"{size} bytes for a document")
+    return memory
+
+
+cdef class Batch:
+    """Documents as bytes that stay in place while this object lives. A str is encoded as UTF-8 with surrogatepass.
+
+    bytes, ASCII str and Arrow texts are read in place. Other str, and all documents if `normal`, are copied to buffers of
+    this object, so that nothing is cached in the caller's objects.
+    """
+    def __cinit__(self, documents, *, normal=False, remove=False):
+        cdef size_t i
+        if isinstance(documents, ArrowTexts):
+            self._borrow(documents)
+        else:
+            self._refer(list(documents))
+        if normal:
+            self._normalize(remove)
+        for i in range(self.count):
+            self.longest = max(self.longest, self.sizes[i])
+            self.total += self.sizes[i]
+
+    cdef _borrow(self, documents):
+        """Refer to texts in Arrow buffers."""
+        cdef ArrowTexts column = documents
+        self.alive, self.count, self.borrowed = documents, <size_t> column.n, True
+        self.texts, self.sizes = column.starts, column.sizes
+
+    cdef _own(self):
+        """Allocate the arrays of texts and sizes."""
+        self.texts = self.own_texts = <const uint8_t **> allocate(self.count * sizeof(uint8_t *))
+        self.sizes = self.own_sizes = <size_t *> allocate(self.count * sizeof(size_t))
+
+    cdef _refer(self, list documents):
+        """Refer to bytes and ASCII str, and encode other str."""
+        cdef size_t i
+        cdef uint8_t *units
+        cdef bint encode = False
+        self.alive, self.count, self.borrowed = documents, <size_t> len(documents), False
+        self._own()
+        units = <uint8_t *> allocate(self.count)
+        try:
+            for i, document in enumerate(documents):
+                units[i] = 0
+                if isinstance(document, bytes):
+                    self.texts[i] = <const uint8_t *> PyBytes_AS_STRING(document)
+                    self.sizes[i] = <size_t> PyBytes_GET_SIZE(document)
+                elif isinstance(document, str):
+                    ND_READY(document)
+                    self.texts[i] = <const uint8_t *> PyUnicode_DATA(document)
+                    self.sizes[i] = <size_t> PyUnicode_GET_LENGTH(document)
+                    if not PyUnicode_IS_ASCII(document):
+                        units[i] = <uint8_t> PyUnicode_KIND(document)
+                        encode = True
+                else:
+                    raise TypeError(f"document {i} is of type {type(document).__name__}; texts are str or bytes")
+            if encode:
+                self._encode(units)
+        finally:
+            free(units)
+
+    cdef _encode(self, const uint8_t *units):
+        """Encode the documents whose units are not 0, but 1, 2 or 4 bytes, as UTF-8."""
+        cdef size_t i, done, here, size, room = 0
+        cdef const uint8_t *points
+        cdef uint8_t *at
+        with nogil:
+            for i in range(self.count):
+                done = 0 if units[i] else self.sizes[i]
+                while done < self.sizes[i]:
+                    here = stride(done, self.sizes[i], STRIDE)
+                    room += nd_utf8_size(units[i], self.texts[i] + done * units[i], here)
+                    done += here
+                    if here == STRIDE:
+                        check_signals()
+        self.utf8 = at = <uint8_t *> allocate(room)
+        with nogil:
+            for i in range(self.count):
+                if not units[i]:
+                    continue
+                points = self.texts[i]
+                self.texts[i] = at
+                done = size = 0
+                while done < self.sizes[i]:
+                    here = stride(done, self.sizes[i], STRIDE)
+                    size += nd_utf8(units[i], points + done * units[i], here, at + size)
+                    done += here
+                    if here == STRIDE:
+                        check_signals()
+                self.sizes[i] = size
+                at += size
+
+    cdef _normalize(self, bint remove):
+        """Replace all documents by their normal forms."""
+        cdef const uint8_t **texts = self.texts
+        cdef size_t *sizes = self.sizes
+        cdef size_t i
+        results = [normalize(PyBytes_FromStringAndSize(<const char *> texts[i], <Py_ssize_t> sizes[i]), remove)
+                   for i in range(self.count)]
+        free(self.own_texts)
+        free(self.own_sizes)
+        free(self.utf8)
+        self.own_texts, self.own_sizes, self.utf8 = NULL, NULL, NULL
+        self._refer(results)
+
+    def hashed(self, hashing, positions=None):
+        """Call hashing(memoryview of the bytes) for the documents at these positions, or for all; list of the results."""
+        cdef Py_ssize_t i
+        results = []
+        for i in range(self.count) if positions is None else positions:
+            if not 0 <= i < <Py_ssize_t> self.count:
+                raise IndexError(f"document {i} of {self.count}")
+            results.append(hashing(<const uint8_t[:self.sizes[i]]> self.texts[i]) if self.sizes[i] else hashing(b""))
+        return results
+
+    def lengths(self):
+        """Return the number of bytes of every document; int64 (n,)."""
+        return np.array([self.sizes[i] for i in range(self.count)], np.int64)
+
+    def __dealloc__(self):
+        free(self.own_texts)
+        free(self.own_sizes)
+        free(self.utf8)
+
+
+def text_lengths(list documents not None):
+    """Count the bytes, or the code points of a str, of every document; int64 (n,), −1 for other objects."""
+    cdef Py_ssize_t i
+    cdef int64_t[::1] out = np.empty(len(documents), np.int64)
+    for i in range(out.shape[0]):
+        if i % STRIDE == 0:
+            check_signals()
+        document = documents[i]
+        if isinstance(document, str):
+            ND_READY(document)
+            out[i] = PyUnicode_GET_LENGTH(document)
+        else:
+            out[i] = PyBytes_GET_SIZE(document) if isinstance(document, bytes) else -1
+    return np.asarray(out)
