@@ -298,7 +298,10 @@ def test_ctrl_c(call):
 # ---------------------------------------------------------------------------------------------- C
 
 
-HEADERS = ["nd.h", "gf2.h", "rabin.h", "text.h", "nfkc.h", "minhash.h", "pairs.h", "pipeline.h"]
+HEADERS = [
+    "candidates.h", "cluster.h", "gf2.h", "keys.h", "minhash.h", "nd.h", "nfkc.h", "pipeline.h", "rabin.h", "sets.h",
+    "sort.h", "text.h", "units.h",
+]
 
 
 def test_get_include_has_the_headers():
