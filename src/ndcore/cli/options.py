@@ -10,8 +10,7 @@ from ndcore.cli.door import Options
 from ndcore.cli.strict_parser import Parser
 from ndcore.cli.values import Lines, lines, memory, part, positive, seed
 from ndcore.files.html_text import PARTS
-
-UNITS = ("word", "char", "grapheme", "byte", "line")
+from ndcore.text.shingling import UNITS
 
 INPUTS = (
     "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. Files hold "

@@ -1,4 +1,7 @@
-"""The outputs of a command: standard output as bytes, and pages for a browser."""
+"""The outputs of a command: standard output as bytes, pages for a browser, and the columns of its tables.
+
+The formats of tables stand in `files.table_files`.
+"""
 
 from __future__ import annotations
 

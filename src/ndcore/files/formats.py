@@ -1,4 +1,4 @@
-"""Recognise the format of a file by its first bytes, and by its name where the bytes leave it open."""
+"""Recognise the format of an input file by its first bytes, and by its name where the bytes leave it open."""
 
 from __future__ import annotations
 

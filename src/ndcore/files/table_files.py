@@ -10,7 +10,7 @@ import datetime
 import importlib.util
 import itertools
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -24,7 +24,6 @@ from ndcore.storage.disk_space import naming
 __all__ = ["Column", "Table", "TableFile", "write_json_lines"]
 
 BATCH = 1 << 15  # rows
-FORMATS = (".parquet", ".csv", ".jsonl")
 Kind = Literal["id", "string", "integer", "number", "truth", "time"]
 
 
@@ -67,8 +66,8 @@ class TableFile:
         self.path, self._target = path, Path(path)
         self._format = self._target.suffix.lower()
         check_output(path, "table", overwrite=overwrite, inputs=inputs)
-        if self._format not in FORMATS:
-            raise UsageError(f"the table {path} would be of no known format; end its name in {', '.join(FORMATS)}")
+        if self._format not in WRITERS:
+            raise UsageError(f"the table {path} would be of no known format; end its name in {', '.join(WRITERS)}")
         if self._format == ".parquet" and importlib.util.find_spec("pyarrow") is None:
             raise UsageError(f"{missing('pyarrow', f'writing {path}')}; or write .csv or .jsonl")
         target = self._target.resolve()
@@ -83,17 +82,7 @@ class TableFile:
     def write(self, table: Table) -> int:
         """Write all rows beside the final name, and return their number. Memory: 2^15 rows."""
         with naming(self.path, inside=self._new):
-            return self._write(table)
-
-    def _write(self, table: Table) -> int:
-        """Write in the format of the suffix."""
-        if self._format == ".parquet":
-            return _write_parquet(self._new, table)
-        if self._format == ".csv":
-            with self._new.open("x", encoding="utf-8", errors="backslashreplace", newline="") as text:
-                return _write_csv(text, table)
-        with self._new.open("xb", buffering=1 << 20) as file:
-            return write_json_lines(file, table)
+            return WRITERS[self._format](self._new, table)
 
     def commit(self) -> None:
         """Give the table its name."""
@@ -109,13 +98,21 @@ def write_json_lines(file: IO[bytes], table: Table) -> int:
     return count
 
 
-def _write_csv(file: IO[str], table: Table) -> int:
+def _write_jsonl(path: Path, table: Table) -> int:
+    """Write JSON Lines to a new file."""
+    with path.open("xb", buffering=1 << 20) as file:
+        return write_json_lines(file, table)
+
+
+def _write_csv(path: Path, table: Table) -> int:
     """Write CSV with a header; missing values are empty."""
-    writer, count = csv.writer(file), 0
-    writer.writerow([column.name for column in table.columns])
-    for row in table.rows:
-        writer.writerow([_in_csv(value) for value in row])
-        count += 1
+    count = 0
+    with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([column.name for column in table.columns])
+        for row in table.rows:
+            writer.writerow([_in_csv(value) for value in row])
+            count += 1
     return count
 
 
@@ -161,3 +158,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
     return value
+
+
+WRITERS: dict[str, Callable[[Path, Table], int]] = {  # by suffix
+    ".parquet": _write_parquet, ".csv": _write_csv, ".jsonl": _write_jsonl,
+}
