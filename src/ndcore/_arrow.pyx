@@ -95,6 +95,7 @@ cdef class ArrowTexts:
             yield self._item(i)
 
     cdef _item(self, Py_ssize_t i):
+        """Make the str or bytes of text i."""
         cdef const char *start = <const char *> self.starts[i]
         if self.is_text:
             try:
@@ -128,6 +129,7 @@ Sequence.register(ArrowTexts)
 
 
 cdef ArrowTexts _make(list chunks, starts, sizes, bint is_text):
+    """Make an ArrowTexts of starts and sizes."""
     cdef ArrowTexts texts = ArrowTexts.__new__(ArrowTexts)
     cdef uintptr_t[::1] addresses = starts
     cdef Py_ssize_t[::1] bytes_of = sizes
@@ -140,6 +142,7 @@ cdef ArrowTexts _make(list chunks, starts, sizes, bint is_text):
 
 
 cdef ArrowTexts _part(ArrowTexts texts, where):
+    """Select texts by a slice or an array of positions."""
     return _make(texts.chunks, np.ascontiguousarray(texts.starts_array[where]),
                  np.ascontiguousarray(texts.sizes_array[where]), texts.is_text)
 
@@ -170,6 +173,7 @@ def read_arrow(producer) -> ArrowTexts:
 
 
 cdef void *_pointer(producer, capsule, bytes name) except NULL:
+    """Return the pointer in a capsule of this name; TypeError for other objects."""
     if not PyCapsule_IsValid(capsule, name):
         raise TypeError(f"{type(producer).__name__} returned {capsule!r:.60} where the Arrow protocol wants "
                         f"a capsule named {name.decode()!r}")
@@ -177,6 +181,7 @@ cdef void *_pointer(producer, capsule, bytes name) except NULL:
 
 
 cdef _move_array(ArrowArray *source, Chunk chunk):
+    """Move an array out of its producer."""
     if source.release == NULL:
         raise ValueError("the Arrow array was released, or given to somebody else; get a new one from its producer")
     chunk.array = source[0]
@@ -184,6 +189,7 @@ cdef _move_array(ArrowArray *source, Chunk chunk):
 
 
 cdef _of_stream(producer, capsule):
+    """Read the texts of a stream."""
     cdef ArrowArrayStream *source = <ArrowArrayStream *> _pointer(producer, capsule, b"arrow_array_stream")
     cdef ArrowArrayStream stream
     cdef ArrowSchema schema
@@ -220,6 +226,7 @@ cdef _of_stream(producer, capsule):
 
 
 cdef _raise_failed(ArrowArrayStream *stream, int failed):
+    """Raise RuntimeError with the message of the producer, if it failed."""
     if failed:
         said = stream.get_last_error(stream)
         raise RuntimeError(f"the producer of the Arrow stream failed with error {failed}"
@@ -227,6 +234,7 @@ cdef _raise_failed(ArrowArrayStream *stream, int failed):
 
 
 cdef str _format(const ArrowSchema *schema):
+    """Return the format of a schema."""
     if schema.release == NULL or schema.format == NULL:
         raise ValueError("the Arrow schema was released or has no format; get a new one from its producer")
     return schema.format.decode("utf-8", "replace")
@@ -251,6 +259,7 @@ cdef str _checked_type(const ArrowSchema *schema):
 
 
 cdef ArrowTexts _read(const ArrowSchema *schema, list chunks):
+    """Find the texts of all chunks."""
     cdef Chunk chunk
     cdef int64_t total = 0, at = 0
     layout = _checked_type(schema)
@@ -270,6 +279,7 @@ cdef ArrowTexts _read(const ArrowSchema *schema, list chunks):
 
 
 cdef _refuse_nulls(sizes):
+    """Raise TypeError if a text is null."""
     if len(sizes) and sizes.min() < 0:
         raise TypeError(f"document {int(np.argmax(sizes < 0))} is None (a missing value), a null of the Arrow column; "
                         "drop the nulls, or fill them with empty texts to keep the positions")
@@ -313,6 +323,7 @@ cdef _resolve(const ArrowSchema *schema, const ArrowArray *array, int64_t positi
 
 
 cdef _check_array(const ArrowArray *array, int64_t position, int64_t buffers, bint or_more):
+    """Raise ValueError unless an array has the buffers of its layout."""
     fault = None
     if array.offset < 0 or array.offset > PTRDIFF_MAX // 64 - array.length:
         fault = f"the offset {array.offset}"
@@ -330,6 +341,7 @@ cdef _check_array(const ArrowArray *array, int64_t position, int64_t buffers, bi
 cdef int64_t _resolve_dictionary(
         const ArrowSchema *schema, const ArrowArray *array, const uint8_t *valid, int64_t position,
         const uint8_t **starts, Py_ssize_t *sizes) except -1:
+    """Find the texts of an array of indices into a dictionary."""
     cdef ArrowArray *values = array.dictionary
     cdef int64_t count, done
     if values == NULL or values.length < 0 or values.length > PTRDIFF_MAX // 64:

@@ -149,6 +149,7 @@ cdef class Orders:
         free(self.order)
 
     cdef check_table(self, size_t t):
+        """Raise IndexError unless there is a table t."""
         if t >= self.plan.tables:
             raise IndexError(f"there is no table {t} of {self.plan.tables}")
 

@@ -59,6 +59,7 @@ cdef unsigned set_order(nd_keys_order *order, const uint8_t[:, ::1] runs) except
 
 
 cdef _check_leading(const uint64_t[::1] keys, unsigned bits, unsigned leading):
+    """Raise ValueError unless keys have `bits` bits, of which `leading` can be numbered."""
     if not 1 <= bits <= 64 or leading > min(bits, 32u):
         raise ValueError(f"{leading} leading bits of keys of {bits} cannot be numbered")
     if not _bounds.keys_below(keys, bits):

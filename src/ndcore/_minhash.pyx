@@ -41,6 +41,7 @@ def coefficients(seed: int, num_perm: int):
 
 
 cdef void mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z) noexcept nogil:
+    """Export nd_minhash_mix to other extensions."""
     nd_minhash_mix(f, n, key, plus, z)
 
 
@@ -54,16 +55,16 @@ cdef class Sink:
             raise TypeError("a Sink takes nothing; make one of its subclasses")
 
     cdef prepare(self, size_t most, size_t total):
-        pass
+        """Allocate memory; a document has at most `most` fingerprints, all have `total`."""
 
     cdef void start(self, size_t row) noexcept nogil:
-        pass
+        """Begin document `row`."""
 
     cdef void finish(self, size_t row) noexcept nogil:
-        pass
+        """Store the result of document `row`."""
 
     cdef complete(self):
-        pass
+        """Finish after the last document."""
 
     def take_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None):
         """Sketch sets of fingerprints: set i is values[offsets[i] : offsets[i + 1]]. The caller checks the offsets."""
@@ -104,6 +105,7 @@ cdef class Signatures32(Sink):
         self.to = &self.state
 
     cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
         self.state.minima = &self.minima[row, 0]
 
 
@@ -124,6 +126,7 @@ cdef class Signatures64(Sink):
         self.to = &self.state
 
     cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
         self.state.minima = &self.minima[row, 0]
 
 
@@ -149,14 +152,17 @@ cdef class FastSignatures(Sink):
         self.to = &self.state
 
     cdef prepare(self, size_t most, size_t total):
+        """Allocate memory for the largest document."""
         self.kept = np.empty(3 * max(most, <size_t> 1), np.uint64)
         self.state.kept, self.state.room = &self.kept[0], max(most, <size_t> 1)
 
     cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
         self.state.coordinates = &self.coordinates[row, 0]
         nd_fastsketch_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
+        """Store a document's sketch."""
         nd_fastsketch_close(&self.state)
         self.counted[row] = <int64_t> self.state.distinct
 
@@ -182,7 +188,8 @@ cdef class Bottoms(Sink):
         self.to = &self.state
 
     cdef prepare(self, size_t most, size_t total):
-        # A document of few shingles has few members, whatever the size of a sketch.
+        """Allocate memory for all members."""
+        # A document of few shingles has few members, even if sketches are large.
         cdef size_t limit = max(most, <size_t> 1), size = min(self.size, limit)
         cdef size_t early_size = min(max(EARLY, 2 * size), limit)
         self.table = np.empty(nd_table_room(size), np.uint64)
@@ -192,14 +199,17 @@ cdef class Bottoms(Sink):
         self.state.table, self.state.early = &self.table[0], &self.early[0]
 
     cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
         self.state.members = &self.members[self.end]
         nd_bottom_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
+        """Store a document's sketch."""
         nd_bottom_close(&self.state)
         self.filled[row] = <int64_t> self.state.count
         self.end += self.state.count
 
     cdef complete(self):
+        """Copy the members that were written."""
         self.values = np.array(self.members[:self.end])
         self.members = self.table = self.early = None

@@ -58,20 +58,24 @@ cdef class Mods(Sink):
         self.to = &self.state
 
     cdef prepare(self, size_t most, size_t total):
+        """Allocate memory for all members."""
         self.members = np.empty(total + 1, np.uint64)  # pages that are never written take no memory
         self.scratch = np.empty(most + 1, np.uint64)
         self.state.scratch = &self.scratch[0]
         self.used = 0
 
     cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
         self.state.members = &self.members[self.used]
         nd_mod_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
+        """Store a document's sketch."""
         nd_mod_close(&self.state)
         self.filled[row], self.reached[row] = <int64_t> self.state.count, <uint8_t> self.state.twos
         self.used += self.state.count
 
     cdef complete(self):
+        """Copy the members that were written."""
         self.values = np.array(self.members[:self.used])
         self.members = self.scratch = None

@@ -38,31 +38,39 @@ cdef extern from "rabin.h" nogil:
 
 
 cdef void rabin_init(nd_rabin *r, uint64_t low, unsigned degree) noexcept nogil:
+    """Export nd_rabin_init to other extensions."""
     nd_rabin_init(r, low, degree)
 
 cdef void rabin_byte_window_init(nd_rabin_byte_window *w, const nd_rabin *r, size_t window) noexcept nogil:
+    """Export nd_rabin_byte_window_init to other extensions."""
     nd_rabin_byte_window_init(w, r, window)
 
 cdef void rabin_symbol_window_init(nd_rabin_symbol_window *w, const nd_rabin *r, size_t window) noexcept nogil:
+    """Export nd_rabin_symbol_window_init to other extensions."""
     nd_rabin_symbol_window_init(w, r, window)
 
 cdef uint64_t rabin_bytes(const nd_rabin *r, uint64_t state, const uint8_t *b, size_t n) noexcept nogil:
+    """Export nd_rabin_bytes to other extensions."""
     return nd_rabin_bytes(r, state, b, n)
 
 cdef uint64_t rabin_shift(const nd_rabin *r, uint64_t value, uint64_t n) noexcept nogil:
+    """Export nd_rabin_shift to other extensions."""
     return nd_rabin_shift(r, value, n)
 
 cdef uint64_t rabin_words(const nd_rabin *r, const uint64_t *words, size_t n) noexcept nogil:
+    """Export nd_rabin_words to other extensions."""
     return nd_rabin_words(r, words, n)
 
 cdef void rabin_sliding(
     const nd_rabin *r, const nd_rabin_byte_window *w, size_t window, const uint8_t *b, size_t n, uint64_t *out
 ) noexcept nogil:
+    """Export nd_rabin_sliding to other extensions."""
     nd_rabin_sliding(r, w, window, b, n, out)
 
 cdef void rabin_symbols(
     const nd_rabin *r, const nd_rabin_symbol_window *w, size_t window, const uint64_t *s, size_t n, uint64_t *out
 ) noexcept nogil:
+    """Export nd_rabin_symbols to other extensions."""
     nd_rabin_symbols(r, w, window, s, n, out)
 
 
@@ -95,6 +103,7 @@ cdef enum:
 
 
 cdef bint _irreducible(const uint64_t *p, size_t n) except -1:
+    """Return whether a polynomial of n words is irreducible."""
     cdef uint64_t *scratch = <uint64_t *> calloc(4 * n, sizeof(uint64_t))
     cdef nd_gf2_test test
     cdef long steps = <long> (1 + SQUARED // (64 * n * n))
@@ -323,6 +332,7 @@ cdef class Rabin:
 
 
 def _restore(polynomial: int, state: int) -> Rabin:
+    """Make a Rabin with a running string."""
     cdef Rabin rabin = Rabin(polynomial)
     rabin.state = state
     return rabin

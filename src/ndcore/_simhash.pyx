@@ -104,9 +104,11 @@ cdef class EqualSums(Sums):
         self.to = &self.state
 
     cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
         nd_simhash_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
+        """Store a document's simhash."""
         self.values[row] = nd_simhash_value(&self.state)
         self.has_weight[row] = self.state.features > 0
 
@@ -127,13 +129,16 @@ cdef class DistinctSums(Sums):
         self.to = &self.state
 
     cdef prepare(self, size_t most, size_t total):
+        """Allocate memory for the largest document."""
         self.kept = np.empty(most + nd_table_room(most), np.uint64)
         self.state.values, self.state.room = &self.kept[0], most
 
     cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
         nd_simhash_set_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
+        """Store a document's simhash."""
         self.values[row] = nd_simhash_set_value(&self.state)
         self.counted[row] = <int64_t> self.state.once.features
         self.has_weight[row] = self.state.once.features > 0
@@ -152,14 +157,17 @@ cdef class WeightedSums(Sums):
         self.to = &self.state
 
     cdef prepare(self, size_t most, size_t total):
+        """Raise ValueError if the sums of a document could overflow."""
         if most > MAX_OCCURRENCES:
             raise ValueError(f"a document may have {most} occurrences of features; weighted sums are exact up to "
                              f"{MAX_OCCURRENCES}: cut it into parts, or use weights=None or 'distinct'")
 
     cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
         nd_simhash_weighted_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
+        """Store a document's simhash."""
         self.values[row] = nd_simhash_weighted_value(&self.state)
         self.has_weight[row] = self.state.any
 

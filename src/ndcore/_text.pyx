@@ -38,14 +38,17 @@ cdef extern from "nfkc.h" nogil:
 
 
 cdef void text_table_init(nd_text_table *table, uint64_t low) noexcept nogil:
+    """Export nd_text_table_init to other extensions."""
     nd_text_table_init(table, low)
 
 cdef void text_open(
     nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape
 ) noexcept nogil:
+    """Export nd_text_open to other extensions."""
     nd_text_open(t, unit, table, text, n, tape)
 
 cdef size_t text_symbols(nd_text *t, uint64_t *out, size_t cap) noexcept nogil:
+    """Export nd_units_read to other extensions."""
     return nd_units_read(t, out, cap)
 
 

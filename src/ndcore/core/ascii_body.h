@@ -33,7 +33,7 @@ static ND_ATTR size_t ND_NAME(nd_text *t, const uint8_t **at, uint64_t *out, siz
             uint8_t *const tape = with_tape ? t->tape + 8 : NULL;
             if (with_tape) {
                 nd_store_be64(t->tape, length);
-                nd_store_be64(tape, head);     /* the next word overwrites what is written beyond this one */
+                nd_store_be64(tape, head);     /* the next word overwrites bytes beyond this one */
                 t->tape += 8 + length;
             }
             out[n++] = ND_LIKELY(length <= 8) ? head >> (64 - 8 * length) : long_word(t->table, word, length, head, tape);

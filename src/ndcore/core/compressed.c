@@ -297,7 +297,7 @@ size_t nd_compressed_find(const nd_compressed_table *t, size_t from, uint64_t ke
 }
 
 /* Decodes the next piece of the block, or the first piece of the next block that may hold keys from `low` on; returns 0
- * if there is none. Blocks are read in ascending order, whatever they hold. */
+ * if there is none. Blocks are read in ascending order even if they are damaged. */
 static int next_piece(const nd_compressed_table *t, nd_compressed_cursor *c, uint64_t low)
 {
     do {

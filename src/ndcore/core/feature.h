@@ -1,4 +1,4 @@
-/* Features, super-features and super-shingles: fingerprints of several members of a sketch, few of which in common make two
+/* Features, super-features and super-shingles: fingerprints of several members of a sketch. A few of them in common make two
  * documents candidates. Each is the Rabin fingerprint of a string of u64 in big-endian order. The kernels of rabin.h come as
  * pointers, so that the variant chosen where they are linked is the one that runs here. (Not features.h: the C library has a
  * header of that name, which <stdint.h> includes.) */

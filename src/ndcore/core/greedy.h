@@ -17,7 +17,7 @@ typedef struct { const uint64_t *first; size_t size; uint64_t mask; size_t heap;
 
 #define ND_GREEDY_NONE UINT32_MAX
 
-/* The state of a clustering. The caller provides the memory. For V values in S sketches, of which the longest has L:
+/* The state of a clustering. The caller provides the memory. For V values in S sketches, at most L in one:
  * slots: room > V, zeroed; memberships: V; clusters: S; shared: S, zeroed; touched: S; found: L; and for popular
  * representatives heap: V; index: index_room > V, all bytes 0xFF. */
 typedef struct {

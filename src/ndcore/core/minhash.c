@@ -89,7 +89,7 @@ typedef void minima64_fn(const uint64_t *x, size_t n, const uint64_t *a, const u
 #endif
 
 /* ns a fingerprint, avx512, avx2, portable: mixing 0.20, 0.58, 1.31; 84 permutations with it, 32 bits 3.5, 3.8, 19.4, 64
- * bits 7.0, 19.4, 37.6. (32-bit minima with 512-bit vectors gain a twentieth: the avx512 row has those of AVX2.) Zen 4,
+ * bits 7.0, 19.4, 37.6. (32-bit minima with 512-bit vectors gain a twentieth: the avx512 row uses the AVX2 form.) Zen 4,
  * gcc 12, 2026-11-20. */
 static const struct { nd_variant is; mix_fn *mix; minima32_fn *run32; minima64_fn *run64; } VARIANTS[] = {
 #if ND_X86

@@ -24,7 +24,7 @@ static size_t windows_at_once(size_t width, size_t most)
     return some < BLOCK ? BLOCK : some;
 }
 
-/* Symbols of a block: those of the windows, but at most one more than the document has, to see its end. */
+/* Symbols of a block: enough for the windows, but at most one more than the document has, to see its end. */
 static size_t symbols_at_once(size_t width, size_t most)
 {
     return nd_min(windows_at_once(width, most) + width - 1, most + 1);

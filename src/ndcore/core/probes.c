@@ -15,11 +15,11 @@
  * A search may stop before any 256 keys: because the room is used up, or the call has done bounded work. The cursor saves
  * the four loop variables. The next call makes the batch again from the same queries, and skips the probes that are done.
  *
- * The tables may lie in a mapped file that changes meanwhile: whatever they hold, nothing outside them is read. */
+ * The tables may lie in a mapped file that changes meanwhile: nothing outside them is ever read. */
 #include "probes.h"
 
 enum {
-    BATCH = ND_HAMMING_TABLES,     /* probes of a batch, at most: those of one query in all tables fit */
+    BATCH = ND_HAMMING_TABLES,     /* probes of a batch, at most: one query fits in all tables */
     BATCH_QUERIES = BATCH / 2,     /* queries of a batch, at most */
     LONG_BUCKET = 64,              /* keys from which a bucket is narrowed by binary search */
     CALL_PROBES = 1 << 17,         /* probes, and then ranges of ND_HAMMING_ROOM keys, of one call, about */

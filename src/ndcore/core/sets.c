@@ -6,7 +6,7 @@
  *         else if b < a: advance b
  *         else: count 1, advance both
  *
- * Here comparisons are added as numbers, so a step costs the same whatever the members are. */
+ * Here comparisons are added as numbers, so every step costs the same. */
 #include "sets.h"
 #include "sort.h"
 

@@ -121,7 +121,7 @@ typedef void count_fn(uint64_t (*p)[LANES], uint64_t groups, const uint64_t *x);
 typedef void add_fn(const uint64_t *restrict z, const int32_t *restrict w, size_t n, int32_t *restrict sums);
 
 /* ns a feature, avx512, avx2, portable: counting 0.34, 0.34, 0.52, adding 1.9, 3.6, 5.7; of a document of 1000 and without
- * mixing. (Counting with 512-bit vectors gains nothing: the avx512 row has that of AVX2.) Zen 4, gcc 12, 2026-11-20. */
+ * mixing. (Counting with 512-bit vectors gains nothing: the avx512 row uses the AVX2 form.) Zen 4, gcc 12, 2026-11-20. */
 static const struct { nd_variant is; count_fn *count; add_fn *add; } VARIANTS[] = {
 #if ND_X86
     {{"avx512", ND_AVX512}, count_avx2, add_avx512},

@@ -24,8 +24,8 @@ void nd_simhash_open(nd_simhash *s);
 void nd_simhash_take(void *to, const uint64_t *f, size_t n);   /* `to` is the nd_simhash; O(n) */
 uint64_t nd_simhash_value(nd_simhash *s);                      /* once, after the last feature; 0 without any */
 
-/* Every distinct feature once. values: room words for those of a document, with repeats, and nd_table_room(room) words of
- * scratch (table.h). */
+/* Every distinct feature once. values: room words for the features of a document, with repeats, and nd_table_room(room)
+ * words of scratch (table.h). */
 typedef struct {
     nd_simhash once;
     nd_table_key table_key;
@@ -43,7 +43,7 @@ typedef struct {
     uint64_t key;
     const nd_weights *table;       /* of z, for nd_simhash_weighted_take */
     int any;                       /* whether a weight was not 0 */
-    int64_t total, sums[64];       /* of all weights, and of those of features that have bit b */
+    int64_t total, sums[64];       /* of all weights, and of the weights of features with bit b */
 } nd_simhash_weighted;
 
 void nd_simhash_weighted_open(nd_simhash_weighted *s);

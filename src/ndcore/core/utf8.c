@@ -4,9 +4,9 @@
  *
  * In most scripts letters of two bytes alternate with blanks of one, and the processor mispredicts these branches. Here
  * four code points below U+0800 are encoded in one word without branches; each is then written, together with what
- * follows it in the word, to the place that the sum of the lengths before it gives, and the next one overwrites what was
- * too much. Code points of three bytes have branches, but the usual mixture, one or three bytes, has only one. Eight code
- * points are encoded at a time while eight more follow, so that there is room for what is written too much. */
+ * follows it in the word, to the place that the sum of the lengths before it gives, and the next one overwrites the
+ * excess. Code points of three bytes have branches, but the usual mixture, one or three bytes, has only one. Eight code
+ * points are encoded at a time while eight more follow, so that there is room for the bytes written in excess. */
 #include "utf8.h"
 
 size_t nd_utf8_size(unsigned unit, const void *points, size_t n)

@@ -59,7 +59,7 @@ static inline unsigned nd_utf8_encode(uint32_t c, uint8_t *out)
     return 4;
 }
 
-/* Number of bytes of n code points as UTF-8. A surrogate takes three bytes, whatever is next to it. No code point is above
+/* Number of bytes of n code points as UTF-8. A surrogate takes three bytes, even next to another one. No code point is above
  * U+10FFFF; points are aligned as units are. */
 size_t nd_utf8_size(unsigned unit, const void *points, size_t n);
 
