@@ -9,15 +9,20 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from ndcore import _hamming, _minhash, _modsketch, _rabin, _simhash, _text
 from ndcore._cpu import Kernel
+from ndcore._hamming import kernel as hamming
+from ndcore._minhash import kernel as minhash
+from ndcore._modsketch import kernel as modsketch
+from ndcore._rabin import kernel as rabin
+from ndcore._simhash import kernel as simhash
+from ndcore._text import kernel as text
 
 __all__ = ["using", "variants"]
 
 
 KERNELS: dict[str, Kernel] = {
-    "hamming": _hamming.kernel, "minhash": _minhash.kernel, "modsketch": _modsketch.kernel, "pairs": Kernel(),
-    "rabin": _rabin.kernel, "simhash": _simhash.kernel, "text": _text.kernel,
+    "hamming": hamming, "minhash": minhash, "modsketch": modsketch, "pairs": Kernel(),
+    "rabin": rabin, "simhash": simhash, "text": text,
 }
 
 

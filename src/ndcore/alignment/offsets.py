@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _text
+import ndcore._text as _text
 from ndcore._types import Bools, Ints, Text
 from ndcore.text.shingling import Shingling
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ndcore import _cluster
+from ndcore._cluster import components, star
 from ndcore._types import Bools, Floats, Ints
 
 __all__ = ["CLUSTERINGS", "represent"]
@@ -47,11 +47,11 @@ def represent(n: int, a: Ints, b: Ints, resemblance: Floats, order: Ints, fixed:
     if cluster == "components":
         rank = np.empty(n, np.int64)
         rank[order] = np.arange(n)
-        roots = _cluster.components(a, b, rank)
+        roots = components(a, b, rank)
         return np.where(fixed, np.arange(n), roots)
     ends, others = np.concatenate([a, b]), np.concatenate([b, a])
     by_end = np.argsort(ends, kind="stable")
     starts = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])
     weights = np.concatenate([resemblance, resemblance])[by_end]
-    return _cluster.star(starts, others[by_end], weights, order, fixed.astype(np.uint8), cluster == "star")
+    return star(starts, others[by_end], weights, order, fixed.astype(np.uint8), cluster == "star")

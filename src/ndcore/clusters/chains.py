@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore import _cluster
+from ndcore._cluster import components
 from ndcore._types import Floats, Ints
 from ndcore.clusters.assign import represent
 from ndcore.clusters.pairs import Pairs
@@ -154,7 +154,7 @@ def _bottlenecks(labels: Ints, pairs: Pairs) -> Floats:
             np.minimum.at(first, parts[end], np.arange(len(a)))
         chosen = np.unique(first[first < len(a)])
         np.minimum.at(least, labels[a[chosen]], resemblance[chosen])
-        parts = _cluster.components(parts[a[chosen]], parts[b[chosen]], np.arange(n))[parts]
+        parts = components(parts[a[chosen]], parts[b[chosen]], np.arange(n))[parts]
         open_ = parts[a] != parts[b]
         a, b, resemblance = a[open_], b[open_], resemblance[open_]
     return least

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _entries
+from ndcore._entries import sort_entries
 from ndcore._types import Bools, Ints
 from ndcore.checks import check_numbered
 from ndcore.collection import slots
@@ -78,7 +78,7 @@ def find_alike(segments: Segments, threads: int | None) -> tuple[Ints, Ints]:
     n = len(segments)
     entries = np.empty((n, 2), np.uint64)
     entries[:, 0], entries[:, 1] = np.where(segments.empty, np.uint64(0), segments.keys), np.arange(n)
-    _entries.sort_entries(entries)
+    sort_entries(entries)
     keys, documents = entries[:, 0], entries[:, 1].astype(np.int64)
     first = np.concatenate([[True], keys[1:] != keys[:-1]]) if n else np.empty(0, np.bool_)
     leaders = documents[np.maximum.accumulate(np.where(first, np.arange(n), 0))] if n else documents

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _entries, _sets
+import ndcore._entries as _entries
+import ndcore._sets as _sets
 from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.collection import slots

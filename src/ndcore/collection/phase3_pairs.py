@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore import _entries, _sets
+import ndcore._entries as _entries
+import ndcore._sets as _sets
 from ndcore._types import Bools, Ints, UInts
 from ndcore.collection import slots
 from ndcore.collection.parts import cut_into_parts

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _cluster
+from ndcore._cluster import components, star_ascending
 from ndcore._types import Bools, Floats, Ints
 from ndcore.clusters.chains import Chains, chains, guarded
 from ndcore.clusters.greedy import greedy_clusters
@@ -114,7 +114,7 @@ def _stars(links: _Links, n: int, best: bool) -> Ints:
     """Assign documents, in order, to the representative they resemble most (`best`), or to the first they resemble."""
     labels, most = np.arange(n), np.full(n, -1.0)
     for a, b, weight in links:
-        _cluster.star_ascending(a, b, weight, best, most, labels)
+        star_ascending(a, b, weight, best, most, labels)
     return labels
 
 
@@ -133,7 +133,7 @@ def _components(links: _Links, n: int, guard: float | None, threads: int | None)
     """Find connected components and their chains; split those that the guard refuses into stars."""
     labels, rank = np.arange(n), np.arange(n)
     for a, b, _ in links:
-        labels = _cluster.components(a, b, rank, labels)
+        labels = components(a, b, rank, labels)
     members = np.flatnonzero(labels != rank)
     overlaps = links.segments.compared(labels[members], members, threads)
     similar = np.ones(n)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore import _feature
 from ndcore._candidates import Judge
 from ndcore._entries import sort_entries
+from ndcore._feature import features
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.filters.design import FilterDesign
@@ -123,7 +123,7 @@ def _sorted_parts(
     rows: AnyArray, active: Ints, design: FilterDesign, group: int, by: Ints | None, parts: int
 ) -> Iterator[UInts]:
     """Yield the entries (feature, document) of one group sorted by feature, in parts by the features' high bits."""
-    keys = _feature.features(rows, design.group_size, group, group + 1, FEATURE_POLYNOMIAL)[active, 0]
+    keys = features(rows, design.group_size, group, group + 1, FEATURE_POLYNOMIAL)[active, 0]
     if by is not None:
         keys ^= (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     shift = np.uint64(64 - (parts.bit_length() - 1)) if parts > 1 else np.uint64(0)

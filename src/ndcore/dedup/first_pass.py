@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _feature
+from ndcore._feature import features
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
@@ -74,7 +74,7 @@ class _RecentSignatures:
 
 def _keys(rows: AnyArray) -> UInts:
     """Compute a fingerprint of each signature."""
-    return _feature.features(rows, rows.shape[1], 0, 1, FEATURE_POLYNOMIAL)[:, 0]
+    return features(rows, rows.shape[1], 0, 1, FEATURE_POLYNOMIAL)[:, 0]
 
 
 def alike(rows: AnyArray, among: Bools) -> Bools:

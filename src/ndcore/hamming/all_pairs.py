@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore import _hamming, _keys
+import ndcore._hamming as _hamming
+import ndcore._keys as _keys
 from ndcore._types import UInts
 from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming.ids import RowIds

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _hamming, _keys
+import ndcore._hamming as _hamming
+import ndcore._keys as _keys
 from ndcore._types import AnyArray, UInts
 from ndcore.hamming.plain_tables import RANGES_PER_TABLE, orders, runs_of, sorted_keys
 from ndcore.hamming.row_pairs import near_pairs

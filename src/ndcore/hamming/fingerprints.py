@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore import _hamming
+import ndcore._hamming as _hamming
 from ndcore._types import Ints, UInts
 from ndcore.checks import is_int
 from ndcore.storage.container import MAGIC

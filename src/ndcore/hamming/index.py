@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore import _hamming
+import ndcore._hamming as _hamming
 from ndcore._types import AnyArray, AnyPath, Bools, Ints, UInts
 from ndcore.hamming.fingerprints import checked_fingerprints, hamming_distances
 from ndcore.hamming.ids import RowIds

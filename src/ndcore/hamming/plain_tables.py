@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore import _hamming, _keys
+import ndcore._hamming as _hamming
+import ndcore._keys as _keys
 from ndcore._types import AnyArray, UInts
 from ndcore.hamming.row_pairs import near_pairs
 from ndcore.hamming.table_designs import PermutedTable

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ndcore import _hamming
+import ndcore._hamming as _hamming
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.hamming.table_plan import TablePlan
 

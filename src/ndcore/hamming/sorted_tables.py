@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore import _hamming
+import ndcore._hamming as _hamming
 from ndcore._entries import sort_entries
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.hamming.compressed_tables import CompressedTables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ndcore import _feature
+import ndcore._feature as _feature
 from ndcore._types import UInts
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import FEATURE_POLYNOMIAL

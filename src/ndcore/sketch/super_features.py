@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ndcore import _feature
+import ndcore._feature as _feature
 from ndcore._types import UInts
 from ndcore.checks import checked_int
 from ndcore.sketch.features import features

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore import _feature
+import ndcore._feature as _feature
 from ndcore._types import Floats, Ints, UInts
 from ndcore.checks import MAX_MINIMA, checked_int
 from ndcore.filters.pass_probability import checked_resemblance
