@@ -46,7 +46,7 @@ def distances(const uint64_t[::1] a not None, const uint64_t[::1] b not None):
 def scan(const uint64_t[::1] fingerprints not None, uint64_t query, unsigned max_distance):
     """Find the positions of the fingerprints within max_distance bits, by scanning all; int64, ascending."""
     cdef size_t n = fingerprints.shape[0], at = 0, here = 0, i, hits
-    cdef uint32_t found[1024]
+    cdef uint32_t[ND_HAMMING_ROOM] found
     cdef int64_t[::1] some
     chunks = [np.empty(0, np.int64)]
     while at < n:
@@ -69,7 +69,7 @@ def scan(const uint64_t[::1] fingerprints not None, uint64_t query, unsigned max
 def near_counts(const uint64_t[::1] fingerprints not None, const uint64_t[::1] queries not None, unsigned max_distance):
     """Count the fingerprints within max_distance bits of each query, by scanning all; int64 (queries,)."""
     cdef size_t n = fingerprints.shape[0], at, i
-    cdef uint32_t found[1024]
+    cdef uint32_t[ND_HAMMING_ROOM] found
     cdef int64_t[::1] out = np.zeros(queries.shape[0], np.int64)
     with nogil:
         for i in range(<size_t> queries.shape[0]):

@@ -2,10 +2,12 @@
  *
  *     for each fingerprint x: if popcount(x ^ query) <= max_distance: x is a match
  *
- * nd_hamming_scan is that loop, for 256 fingerprints at a time. Tables make them few: two fingerprints that differ in at
- * most max_distance bits agree in the whole prefix of at least one table, because the plan has tables for all placements
- * of the differing bits. So only keys with the query's prefix are compared, and for pairs only neighbours in sorted order
- * while their prefix is the same.
+ * nd_hamming_scan is that loop for a block of at most ND_HAMMING_ROOM fingerprints; _hamming.pyx goes from block to block. A
+ * faster scan is a function here and a row in KERNELS.
+ *
+ * Tables make the comparisons few: two fingerprints that differ in at most max_distance bits agree in the whole prefix of at
+ * least one table, because the plan has tables for all placements of the differing bits. So only keys with the query's
+ * prefix are compared, and for pairs only neighbours in sorted order while their prefix is the same.
  *
  * A pair may agree in the prefixes of several tables. It is written for the first of them, which its difference alone
  * decides (is_first_table), so nothing is stored and nothing comes twice.

@@ -78,6 +78,7 @@ size_t nd_units_read(nd_text *t, uint64_t *out, size_t cap)
     case ND_BYTE:     return read_bytes(t, out, cap);
     case ND_TOKENS:   return read_tokens(t, out, cap);
     case ND_GRAPHEME: return nd_graphemes(t, out, cap);
-    default:          return nd_text_words(t, out, cap);
+    case ND_WORD:     break;
     }
+    return nd_text_words(t, out, cap);
 }
