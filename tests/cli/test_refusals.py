@@ -26,7 +26,7 @@ from ndcore.cli.summary import printable
         (["--threshold", "nan"], "'nan' is not a number"),
         (["--width", "0"], "'0' is not a whole number above 0"),
         (["--width", "100000"], "width must be 1 to 65536"),
-        (["--unit", "sentence"], "'sentence' is none of word, char, grapheme, byte, line"),
+        (["--unit", "sentence"], "'sentence' is none of word, char, grapheme, line, byte"),
         (["--unit", "line", "--normalize", "NFKC"], "normalize='NFKC' is for the units word, char, grapheme"),
         (["--keep", "score"], "'score' is none of first, longest, FIELD:desc, FIELD:asc"),
         (["--keep", "score:up"], "'score:up' is none of"),
