@@ -306,9 +306,19 @@ IDS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def small_parts() -> None:
-    """So that a small collection has several of each."""
-    phase2_entries.SLAB, phase3_pairs.RANGE, phase1_sketches.SEGMENT_DOCUMENTS, parts.PARTS = 400, 300, 30, 10**9
+@contextlib.contextmanager
+def small_parts() -> Iterator[None]:
+    """Cut small collections into several parts of each kind, within a block."""
+    small = ((phase2_entries, "SLAB", 400), (phase3_pairs, "RANGE", 300), (phase1_sketches, "SEGMENT_DOCUMENTS", 30),
+             (parts, "PARTS", 10**9))
+    before = [getattr(module, name) for module, name, _ in small]
+    for module, name, size in small:
+        setattr(module, name, size)
+    try:
+        yield
+    finally:
+        for (module, name, _), size in zip(small, before, strict=True):
+            setattr(module, name, size)
 
 
 def build(place: Path, way: str) -> Any:
@@ -317,22 +327,22 @@ def build(place: Path, way: str) -> Any:
 
 
 def collection_seeds(folder: Path) -> None:
-    small_parts()
-    for way in WAYS:
-        build(folder / way, way)
+    with small_parts():
+        for way in WAYS:
+            build(folder / way, way)
 
 
 def unfinished_seeds(folder: Path) -> None:
     """Collections as an interruption after each file leaves them."""
-    small_parts()
-    for way in WAYS:
-        for left in range(10**6):
-            place = folder / f"{way}-{left:03d}"
-            with _interrupted(left) as stopped:
-                build(place, way)
-            if not stopped:
-                shutil.rmtree(place)
-                break
+    with small_parts():
+        for way in WAYS:
+            for left in range(10**6):
+                place = folder / f"{way}-{left:03d}"
+                with _interrupted(left) as stopped:
+                    build(place, way)
+                if not stopped:
+                    shutil.rmtree(place)
+                    break
 
 
 @contextlib.contextmanager
@@ -463,9 +473,8 @@ def check_seeds(folder: Path) -> None:
 def work(kind: str, seed: int, first: int, step: int, end: int, seeds: Path, state: Path) -> None:
     """Every step-th mutant from one on: what becomes of them goes to `state`, a line before each and one after."""
     faulthandler.enable()
-    small_parts()
     sound = sorted(seeds.iterdir())
-    with state.open("a", buffering=1) as log, tempfile.TemporaryDirectory(prefix="ndcore-fuzz-") as folder:
+    with small_parts(), state.open("a", buffering=1) as log, tempfile.TemporaryDirectory(prefix="ndcore-fuzz-") as folder:
         for i in range(first, end, step):
             log.write(f"{i}\n")
             rng = random.Random(f"{kind} {seed} {i}")
