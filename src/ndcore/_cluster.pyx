@@ -26,7 +26,7 @@ def star(const int64_t[::1] starts not None, const int64_t[::1] neighbours not N
     _bounds.check_lengths("order and fixed", (n, fixed.shape[0]))
     _bounds.check_lengths("neighbours and weights", (neighbours.shape[0], weights.shape[0]))
     if not _bounds.cut(starts, n, neighbours.shape[0]):
-        raise ValueError(f"starts do not cut {neighbours.shape[0]} neighbours into those of {n} documents")
+        raise ValueError(f"starts do not cut {neighbours.shape[0]} neighbours into lists of {n} documents")
     if not (_bounds.all_below(neighbours, n) and _bounds.all_below(order, n)):
         raise IndexError(f"a neighbour, or a document of the order, is not among {n}")
     cdef int64_t[::1] rank = np.empty(n, np.int64)

@@ -97,7 +97,7 @@ def decoding(const uint8_t[::1] lengths not None):
     """Make the decoding table of the canonical code with these 65 lengths; uint32. ValueError if there is none."""
     cdef uint32_t[::1] codes = np.empty(ND_COMPRESSED_CODES, np.uint32)
     if lengths.shape[0] != ND_COMPRESSED_SYMBOLS or not nd_compressed_codes(&lengths[0], &codes[0]):
-        raise ValueError("the lengths are those of no prefix code")
+        raise ValueError("no prefix code has these lengths")
     return np.asarray(codes)
 
 
@@ -287,7 +287,7 @@ cdef class CompressedSearcher(Orders):
             if (blocks.shape[1], last.shape[0], first.shape[0], codes.shape[0]) != (
                 ND_COMPRESSED_BLOCK, blocks.shape[0], blocks.shape[0] + 1, ND_COMPRESSED_CODES
             ):
-                raise ValueError(f"the arrays of table {i} are not those of {blocks.shape[0]} blocks")
+                raise ValueError(f"the arrays of table {i} do not fit its {blocks.shape[0]} blocks")
             self.table[i].count = blocks.shape[0]
             self.table[i].blocks = &blocks[0, 0] if blocks.shape[0] else NULL
             self.table[i].last = &last[0] if blocks.shape[0] else NULL
