@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import ndcore
-
-ROOT = Path(ndcore.__file__).parent
+ROOT = Path(__file__).parents[2] / "src" / "ndcore"  # an installed package has no .pyx and no .c
 
 # From the ground up: a room imports rooms of lower floors only. A new room gets its place here.
 FLOORS = (
