@@ -9,7 +9,7 @@ import numpy as np
 from ndcore._types import Ints
 from ndcore.clusters.pairs import Pairs
 from ndcore.dedup.candidates import Candidates, Run
-from ndcore.dedup.collapse import Collapsed
+from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.result import Draft
 from ndcore.dedup.verify import Verifier
 
@@ -33,7 +33,7 @@ class _Settled:
 
 
 def settle_runs(
-    pairs: Pairs, candidates: Candidates, verifier: Verifier, collapsed: Collapsed, *, threshold: float, max_holders: int
+    pairs: Pairs, candidates: Candidates, verifier: Verifier, leaders: Leaders, *, threshold: float, max_holders: int
 ) -> Draft:
     """Choose representatives by the verified pairs, and by further pairs found in the long runs.
 
@@ -45,15 +45,15 @@ def settle_runs(
     -----
     Linear in the length of a run times the representatives in it.
     """
-    rank = np.empty(len(collapsed.order), np.int64)
-    rank[collapsed.order] = np.arange(len(rank))
+    rank = np.empty(len(leaders.order), np.int64)
+    rank[leaders.order] = np.arange(len(rank))
     runs = [_Settled(run, rank) for run in candidates.runs]
-    labels = collapsed.choose_representatives(pairs)
+    labels = leaders.choose_representatives(pairs)
     while added := [
         found for run in runs for found in _compare_within(run, labels, candidates, verifier, threshold, max_holders)
     ]:
         pairs = _merged([pairs, *added], len(labels))
-        labels = collapsed.choose_representatives(pairs)
+        labels = leaders.choose_representatives(pairs)
     return Draft(pairs, labels, [run.account() for run in runs])
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ndcore.checks import check_choice, check_ids, checked_memory_limit, checked_threshold, is_int
 from ndcore.clusters.assign import CLUSTERINGS
 from ndcore.dedup.candidates import find_candidates
-from ndcore.dedup.collapse import collapse, keep_order, number_labels
+from ndcore.dedup.leaders import find_leaders, keep_order, number_labels
 from ndcore.dedup.documents import Side, read_documents
 from ndcore.dedup.long_runs import settle_runs
 from ndcore.dedup.result import NearDuplicates, conclude
@@ -137,16 +137,16 @@ def near_duplicates(
             raise ValueError(f"there are {len(ids)} ids and {documents.n} documents")
         order = keep_order(keep, documents, lengths)
         by_codes, version_codes = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
-        collapsed = collapse(documents, order, by_codes, version_codes, cluster, threads=threads, report=report)
+        leaders = find_leaders(documents, order, by_codes, version_codes, cluster, threads=threads, report=report)
         candidates = find_candidates(
-            documents.rows, np.flatnonzero(documents.valid & collapsed.compared), design,
+            documents.rows, np.flatnonzero(documents.valid & leaders.compared), design,
             equal_minima=least_equal_minima(sketcher.num_perm, threshold), max_holders=max_holders,
             first_fixed=documents.n, by=by_codes, memory_limit=memory, report=report,
         )
         verifier = read_candidates(documents, candidates, tokens=verify == "tokens", threads=threads, report=report)
         pairs = verifier.verify(candidates.a, candidates.b, threshold, report)
-        draft = settle_runs(pairs, candidates, verifier, collapsed, threshold=threshold, max_holders=max_holders)
-        return conclude(draft, documents, collapsed, verifier if cluster == "components" else None,
+        draft = settle_runs(pairs, candidates, verifier, leaders, threshold=threshold, max_holders=max_holders)
+        return conclude(draft, documents, leaders, verifier if cluster == "components" else None,
                         threshold=threshold, filter=design, ids=ids)
 
 

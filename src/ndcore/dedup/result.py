@@ -14,7 +14,7 @@ from ndcore._types import Bools, Floats, Ints
 from ndcore.checks import position_of
 from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.pairs import Pairs
-from ndcore.dedup.collapse import Collapsed
+from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.verify import Verifier
 from ndcore.filters.design import FilterDesign
@@ -138,7 +138,7 @@ class NearDuplicates(Assignments):
     invalid_bytes: int
     ids: Sequence[Any] | None
     sources: Documents = field(repr=False)
-    collapsed: Collapsed = field(repr=False)
+    leaders: Leaders = field(repr=False)
     verifier: Verifier | None = field(repr=False)
 
     def __len__(self) -> int:
@@ -247,7 +247,7 @@ class NearDuplicates(Assignments):
 
     def _verdict(self, i: int, j: int, resemblance: float, exact: bool) -> str:
         """Return the class of two documents, or "different"."""
-        if i != j and self.collapsed.version[i] == self.collapsed.version[j]:
+        if i != j and self.leaders.version[i] == self.leaders.version[j]:
             return "version"
         verdict = verdicts(self.sources, np.array([i]), np.array([j]), np.array([resemblance]), np.array([exact]))[0]
         return "different" if verdict == "near" and not resemblance >= self.threshold else str(verdict)
@@ -278,14 +278,14 @@ class NearDuplicates(Assignments):
                 "near_duplicates again"
             )
         pairs = self.pairs.where(self.verified & (self.pairs.resemblance >= threshold))
-        draft = Draft(pairs, self.collapsed.choose_representatives(pairs), self.common)
-        return conclude(draft, self.sources, self.collapsed, self.verifier,
+        draft = Draft(pairs, self.leaders.choose_representatives(pairs), self.common)
+        return conclude(draft, self.sources, self.leaders, self.verifier,
                         threshold=threshold, filter=self.filter, ids=self.ids)
 
     @property
     def verified(self) -> Bools:
         """bool (pairs,): True: the pair was compared; False: digests tell that it is identical or lexical."""
-        leader, (a, b, _) = self.collapsed.leader, self.pairs
+        leader, (a, b, _) = self.leaders.leader, self.pairs
         compared: Bools = (leader[a] == a) & (leader[b] == b)
         return compared
 
@@ -314,7 +314,7 @@ class Draft(NamedTuple):
 
 
 def conclude(
-    draft: Draft, documents: Documents, collapsed: Collapsed, verifier: Verifier | None, *,
+    draft: Draft, documents: Documents, leaders: Leaders, verifier: Verifier | None, *,
     threshold: float, filter: FilterDesign, ids: Sequence[Any] | None,
 ) -> NearDuplicates:
     """Derive the result from a draft: labels, classes and resemblances of all documents, and equal documents as pairs.
@@ -322,7 +322,7 @@ def conclude(
     verifier: for clusters by components, whose members need not be a pair; None for others.
     """
     n, pairs = documents.n, draft.pairs
-    own, leader, version = np.arange(n), collapsed.leader[:n], collapsed.version[:n]
+    own, leader, version = np.arange(n), leaders.leader[:n], leaders.version[:n]
     label = draft.labels[leader]
     resemblance = np.where(documents.valid[:n] | (label == own), 1.0, np.nan)
     apart = np.flatnonzero(label != leader)
@@ -336,7 +336,7 @@ def conclude(
     estimated = ~(documents.has_text(pairs.a) & documents.has_text(pairs.b))
     return NearDuplicates(
         label, classes, resemblance, *_with_equals(documents, leader, pairs, estimated), threshold, filter, draft.common,
-        documents.invalid_bytes, ids, documents, collapsed, verifier,
+        documents.invalid_bytes, ids, documents, leaders, verifier,
     )
 
 

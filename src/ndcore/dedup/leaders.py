@@ -16,11 +16,11 @@ from ndcore.dedup.documents import Documents
 from ndcore.dedup.first_pass import alike
 from ndcore.progress import Progress
 
-__all__ = ["Collapsed", "collapse", "keep_order", "number_labels"]
+__all__ = ["Leaders", "find_leaders", "keep_order", "number_labels"]
 
 
 @dataclass(frozen=True)
-class Collapsed:
+class Leaders:
     """The keep order, and the document that each one is collapsed to.
 
     Attributes
@@ -56,10 +56,10 @@ class Collapsed:
         return represent(len(self.order), *pairs, self.order, self.fixed, self.cluster)
 
 
-def collapse(
+def find_leaders(
     documents: Documents, order: Ints, by: Ints | None, one_per: Ints | None, cluster: str, *,
     threads: int | None, report: Progress,
-) -> Collapsed:
+) -> Leaders:
     """Collapse versions, then identical and lexically equivalent documents.
 
     Lexically equivalent documents have the same signature, so digests are read again only where signatures coincide.
@@ -69,8 +69,8 @@ def collapse(
     live = version == positions
     digestible = live & documents.valid & (documents.known | documents.has_text(positions))
     documents.digest(alike(documents.rows, digestible) & ~documents.known, threads=threads, report=report)
-    leader = _find_leaders(documents, live, order, by)
-    return Collapsed(order, positions >= documents.n, version, leader, cluster)
+    leader = _first_of_class(documents, live, order, by)
+    return Leaders(order, positions >= documents.n, version, leader, cluster)
 
 
 def keep_order(keep: Any, documents: Documents, lengths: Ints | None) -> Ints:
@@ -124,7 +124,7 @@ def _find_versions(codes: Ints | None, order: Ints) -> Ints:
     return version
 
 
-def _find_leaders(documents: Documents, live: Bools, order: Ints, by: Ints | None) -> Ints:
+def _first_of_class(documents: Documents, live: Bools, order: Ints, by: Ints | None) -> Ints:
     """Find the first live document in keep order that is lexically equivalent (without shingles: identical) to each."""
     total = len(order)
     rank = np.empty(total, np.int64)
