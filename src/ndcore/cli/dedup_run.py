@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ndcore.cli.dedup_options import DedupOptions
 from ndcore.cli.inputs import (
     COLLECTION,
     all_sketches,
@@ -15,7 +16,6 @@ from ndcore.cli.inputs import (
     open_documents,
     refuse_nothing_read,
 )
-from ndcore.cli.options import DocumentOptions
 from ndcore.collection.collection import Collection
 from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.files.document_fields import Grouping, Ids, Ranking
@@ -27,27 +27,7 @@ from ndcore.filters.search import design_filter
 from ndcore.progress import by_position, reporting
 from ndcore.sketch.sketches import Sketches, load
 
-__all__ = ["DedupOptions", "Run", "Side"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DedupOptions(DocumentOptions):
-    """The options of ``ndcore dedup``."""
-
-    output: str
-    annotate: bool
-    table: str | None
-    pairs: str | None
-    report: str | None
-    thresholds: tuple[float, ...]
-    against: list[str]
-    keep: tuple[str, str]
-    by: str | None
-    one_per: str | None
-    cluster: Any
-    max_holders: int
-    num_perm: int | None
-    memory_limit: int | None
+__all__ = ["Run", "Side"]
 
 
 @dataclass(frozen=True)

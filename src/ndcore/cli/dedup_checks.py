@@ -1,0 +1,63 @@
+"""Checks of ``ndcore dedup`` before anything is read: options and inputs that do not go together are refused."""
+
+from __future__ import annotations
+
+from ndcore.cli import summary
+from ndcore.cli.dedup_options import DedupOptions
+from ndcore.cli.inputs import all_sketches
+from ndcore.files.errors import UsageError
+from ndcore.files.formats import RECORDS, WHOLE
+from ndcore.files.output_paths import STDOUT, check_apart
+from ndcore.files.sources import Inputs
+from ndcore.files.table_files import TableFile
+
+__all__ = ["check_tables", "refuse", "refuse_several"]
+
+RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
+
+
+def refuse_several(options: DedupOptions) -> None:
+    """Raise UsageError for outputs that hold the result of one threshold, where several are given."""
+    for option, given in (("-o -", options.output == STDOUT), ("--table", options.table), ("--pairs", options.pairs)):
+        if given and len(options.thresholds) > 1:
+            raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
+
+
+def check_tables(options: DedupOptions) -> dict[str, TableFile]:
+    """Check the files of --table and --pairs, and return those that are asked for."""
+    paths = {name: path for name, path in (("table", options.table), ("pairs", options.pairs)) if path is not None}
+    check_apart([options.output, options.report, *paths.values()])
+    inputs = [*options.inputs, *options.against]
+    return {name: TableFile(path, options.overwrite, inputs) for name, path in paths.items()}
+
+
+def refuse(options: DedupOptions, found: Inputs, known: Inputs) -> None:
+    """Refuse, before anything is read, options and inputs that do not go together.
+
+    Raises
+    ------
+    UsageError
+        Options do not go together, or not with the inputs.
+    DocumentError
+        The inputs hold no documents.
+    """
+    sources, sketched = found.sources, all_sketches(found.sources, "IN")
+    all_sketches(known.sources, "--against")
+    if not sources:
+        raise summary.nothing_found(options.inputs[0], found.ignored)
+    if options.by and known.sources:
+        raise UsageError("--by cannot be combined with --against: run ndcore dedup once for each group")
+    if options.annotate and (options.output != STDOUT or sketched):
+        plain = next((source.path for source in sources if source.location and source.kind not in RECORDS), None)
+        if plain is not None:
+            raise UsageError(f"--annotate needs records ({RECORD_FORMATS}): {plain} has no place for an annotation")
+    by_field = bool(options.keep[1] or options.by or options.one_per)
+    if by_field or options.keep[0] == "longest":
+        keep = "--keep " + ":".join(filter(None, options.keep))
+        option = "--by" if options.by else "--one-per" if options.one_per else keep
+        if sketched:
+            raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
+        whole = next((source for source in sources if source.kind in WHOLE), None)
+        if by_field and whole is not None:
+            kind = "an HTML" if whole.kind == "html" else "a text"
+            raise UsageError(f"{option} needs records with fields ({RECORD_FORMATS}): {whole.path} is {kind} file")
