@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ndcore.checks import check_choice, check_ids, checked_memory_limit, checked_threshold, is_int
 from ndcore.clusters.assign import CLUSTERINGS
 from ndcore.dedup.candidates import find_candidates
-from ndcore.dedup.leaders import find_leaders, keep_order, number_labels
 from ndcore.dedup.documents import Side, read_documents
+from ndcore.dedup.leaders import find_leaders, keep_order, number_labels
 from ndcore.dedup.long_runs import settle_runs
 from ndcore.dedup.result import NearDuplicates, conclude
 from ndcore.dedup.verify import read_candidates

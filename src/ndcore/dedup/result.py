@@ -14,8 +14,8 @@ from ndcore._types import Bools, Floats, Ints
 from ndcore.checks import position_of
 from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.pairs import Pairs
-from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.documents import Documents
+from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.verify import Verifier
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import resolve
