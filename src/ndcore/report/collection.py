@@ -16,6 +16,7 @@ from ndcore.collection.phase3_pairs import counted_pairs
 from ndcore.collection.segments import Segments
 from ndcore.human import counted
 from ndcore.recipe import Recipe
+from ndcore.report.chosen_clusters import choose_clusters
 from ndcore.report.model import (
     MEANING,
     ROWS,
@@ -23,7 +24,6 @@ from ndcore.report.model import (
     Part,
     Report,
     ReportTable,
-    choose_clusters,
     cluster_sizes,
     count_hundredths,
     describe_shingling,

@@ -9,6 +9,7 @@ import numpy as np
 
 from ndcore.dedup.result import NearDuplicates
 from ndcore.human import counted
+from ndcore.report.chosen_clusters import choose_clusters
 from ndcore.report.model import (
     MEANING,
     ROWS,
@@ -16,7 +17,6 @@ from ndcore.report.model import (
     Part,
     Report,
     ReportTable,
-    choose_clusters,
     cluster_sizes,
     count_hundredths,
     describe_shingling,

@@ -1,4 +1,4 @@
-"""The content of a report, for any kind of result, and the choice of the clusters and pairs that it shows."""
+"""The content of a report, for any kind of result."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._types import Floats, Ints, Text
 from ndcore._version import __version__
-from ndcore.clusters.assignments import largest_clusters
 from ndcore.collection.ids import Names
 from ndcore.plots import histogram
 from ndcore.text.corpus import Corpus, indexed_texts
@@ -20,15 +18,12 @@ from ndcore.text.shingling import Shingling
 
 __all__ = [
     "ChosenClusters", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "ReportTable", "ShownCluster", "View",
-    "choose_clusters", "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "read_excerpts",
+    "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "read_excerpts",
     "truncate", "versions",
 ]
 
-CLUSTERS = 50  # listed, the largest
-VIEWS = 10  # clusters with two documents side by side; and as many pairs nearest the threshold
 MEMBERS = 20  # listed of a cluster, the least similar to the representative
 ROWS = 20  # of any other table
-STRONGEST = ("identical", "lexical", "shingle")  # classes of resemblance 1, the strongest first
 EXCERPT = 20_000  # code points of a str, bytes of bytes: the most that is kept of a text
 
 MEANING = {  # of the classes of documents
@@ -247,104 +242,3 @@ def cluster_sizes(labels: Ints) -> Ints:
 def versions() -> tuple[tuple[str, str], ...]:
     """List the programs that computed the result, with their versions."""
     return ("ndcore", __version__), ("Python", platform.python_version()), ("NumPy", np.__version__)
-
-
-# ---- clusters
-
-
-class _Chosen(NamedTuple):
-    """A cluster to show, its members sorted, the least similar first."""
-
-    label: int
-    members: Ints
-    verdicts: NDArray[np.str_]
-
-
-def choose_clusters(
-    labels: Ints,
-    classes: Callable[[Ints], NDArray[np.str_]],
-    resemblance: Floats,
-    *,
-    threshold: float | None,
-    name: Callable[[int], str],
-    note: Callable[[int], str],
-    estimated: Callable[[int, int], bool],
-    excerpts: Excerpts,
-    limit: int = CLUSTERS,
-    views: int = VIEWS,
-) -> ChosenClusters:
-    """Choose the `limit` largest clusters, the first ones at the same size, and the pairs nearest the threshold.
-
-    Parameters
-    ----------
-    labels, resemblance : arrays (n,)
-        As in `NearDuplicates`: document i is represented by labels[i], which may be i, or n or more.
-    classes : callable
-        From an array of positions to their classes.
-    threshold : float or None
-        A resemblance. None: no pairs nearest it are chosen.
-    name, note : callable
-        From a position to the document's name, and to what is special about it as a representative.
-    estimated : callable
-        From two positions to whether their resemblance is estimated from sketches.
-    excerpts : callable
-        Called once.
-    views : int
-        Number of clusters with an excerpt of their least similar member, where clusters of identical documents are passed
-        over; and most pairs nearest the threshold, at most one of a cluster.
-
-    Notes
-    -----
-    O(n log n).
-    """
-    dropped = np.flatnonzero(labels != np.arange(len(labels)))
-    chosen = [_ordered(label, members, classes, resemblance) for label, members in largest_clusters(labels, limit)]
-    viewed = {one.label: int(one.members[0]) for one in [one for one in chosen if one.verdicts[0] != "identical"][:views]}
-    nearest = [] if threshold is None else _nearest(labels, resemblance, dropped, threshold, viewed, views)
-    near_labels = labels[nearest].tolist()
-    wanted = [*(one.label for one in chosen), *viewed.values(), *nearest, *near_labels]
-    texts = excerpts(np.array(sorted(set(wanted)), np.int64))
-
-    def member(position: int, verdict: str) -> Member:
-        by_sketch = verdict not in ("identical", "lexical") and estimated(position, int(labels[position]))
-        return Member(name(position), verdict, float(resemblance[position]), by_sketch)
-
-    clusters = tuple(
-        ShownCluster(
-            name(label), note(label), 1 + len(members), _counted(verdicts), float(resemblance[members[0]]),
-            tuple(map(member, members[:MEMBERS].tolist(), verdicts[:MEMBERS].tolist())), texts.get(label),
-            texts.get(viewed[label]) if label in viewed and label in texts else None,
-        )
-        for label, members, verdicts in chosen
-    )
-    verdicts = classes(np.array(nearest, np.int64)).tolist()
-    return ChosenClusters(clusters, tuple(
-        View(name(label), texts[label], member(position, verdict), texts[position])
-        for position, label, verdict in zip(nearest, near_labels, verdicts, strict=True)
-        if position in texts and label in texts
-    ))
-
-
-def _ordered(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], resemblance: Floats) -> _Chosen:
-    """Sort the members of a cluster, the least similar first; at the same resemblance, the weakest class first."""
-    verdicts = classes(members)
-    strength = np.select([verdicts == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
-    known = np.nan_to_num(resemblance[members], nan=1.0)  # without shingles they are identical
-    order = np.lexsort((members, strength, known))
-    return _Chosen(label, members[order], verdicts[order])
-
-
-def _nearest(
-    labels: Ints, resemblance: Floats, dropped: Ints, threshold: float, viewed: dict[int, int], limit: int
-) -> list[int]:
-    """Return positions of members at or just above the threshold, nearest first, one of a cluster, not viewed already."""
-    passed = resemblance[dropped] >= threshold  # False for nan
-    above = dropped[passed & (resemblance[dropped] < 1.0) & ~np.isin(dropped, list(viewed.values()))]
-    order = above[np.lexsort((above, resemblance[above]))]
-    return order[np.sort(np.unique(labels[order], return_index=True)[1])][:limit].tolist()  # type: ignore[no-any-return]
-
-
-def _counted(verdicts: NDArray[np.str_]) -> dict[str, int]:
-    """Count verdicts by name."""
-    names, counts = np.unique(verdicts, return_counts=True)
-    return dict(zip(names.tolist(), counts.tolist(), strict=True))
