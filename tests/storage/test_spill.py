@@ -32,7 +32,16 @@ def test_sets(limit):
         offsets = np.cumsum([0, *map(len, some)]).astype(np.int64)
         spooled.append(np.concatenate([np.empty(0, np.uint64), *some]), offsets)
     wanted = np.array([4, 0, 1, 4, 2])
-    assert spooled.sizes(wanted).tolist() == [17, 4, 0, 17, 30]
+    assert len(spooled) == 5 and spooled.sizes(wanted).tolist() == [17, 4, 0, 17, 30]
+    assert spooled.spilled == (limit < 8 * 52)
     for _ in range(2):
-        values, offsets = spooled.gather(wanted)
-        assert [values[a:b].tolist() for a, b in itertools.pairwise(offsets)] == [sets[i].tolist() for i in wanted]
+        values, offsets = spooled.values(), spooled.offsets
+        assert not values.flags.writeable and values.dtype == np.uint64 and type(values) is np.ndarray
+        assert [values[a:b].tolist() for a, b in itertools.pairwise(offsets)] == [members.tolist() for members in sets]
+
+
+@pytest.mark.parametrize("limit", [100, 0])
+def test_no_sets(limit):
+    spooled = SpooledSets(limit)
+    assert len(spooled) == 0 and spooled.values().tolist() == [] and spooled.offsets.tolist() == [0] and not spooled.spilled
+    assert spooled.sizes(np.empty(0, np.int64)).tolist() == []

@@ -1,8 +1,9 @@
-"""Exact resemblances of pairs of documents, in bounded memory for collections of any size."""
+"""The shingle sets of documents: read once, kept in bounded memory, compared exactly pair by pair."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,14 @@ from ndcore.text.shingling import Shingling
 __all__ = ["ShingleSets"]
 
 SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time
-PAIRS = 256  # pairs that a thread compares at a time
+CHUNK = 1 << 19  # members of the sets of a chunk, about
+BATCH = 1 << 18  # pairs that are compared in one order
+PAIRS = 1 << 12  # pairs that a thread compares at a time
 
 
 _Piece = tuple[Ints, Sequence[Text]]
 _Sets = tuple[Ints, UInts, Ints]
+_Taker = Callable[[Ints, UInts, Ints], None]
 
 
 class ShingleSets:
@@ -30,26 +34,49 @@ class ShingleSets:
 
     With ``tokens=True`` shingles are compared as tuples of tokens: each distinct tuple gets a number of its own, in a
     dictionary, so that colliding fingerprints cannot forge a resemblance. Slower, and in memory.
+
+    Sets are read or appended first; after the first use of one nothing can be added.
     """
 
     def __init__(self, shingling: Shingling, n: int, *, tokens: bool, threads: int | None, limit: int = SETS_IN_MEMORY
                  ) -> None:
         self.shingling = shingling
         self.threads = threads
-        self.limit = limit
         self._number = np.full(n, -1, np.int64)  # of a document's set
-        self._count = 0
+        self._positions: list[Ints] = []  # of the sets, in stored order
         self._sets = SpooledSets(limit)
         self._known: dict[tuple[Any, ...], int] | None = {} if tokens else None
 
-    def read(self, documents: Iterable[_Piece], total: int, report: Progress) -> None:
-        """Form the sets of these documents, given in pieces."""
+    def __len__(self) -> int:
+        """Return the number of sets."""
+        return len(self._sets)
+
+    def read(self, documents: Iterable[_Piece], total: int, report: Progress, counts: _Taker | None = None) -> None:
+        """Form the sets of these documents, given in pieces; `counts` gets (positions, values, offsets) of each piece."""
         work, threads = (self._tuple_sets, 1) if self._known is not None else (self._fingerprint_sets, self.threads)
         for positions, values, offsets in map_pieces(work, documents, threads):
-            self._sets.append(values, offsets)
-            self._number[positions] = np.arange(self._count, self._count + len(positions))
-            self._count += len(positions)
-            report("reading candidates", self._count, total)
+            self.append(positions, values, offsets)
+            if counts is not None:
+                counts(positions, values, offsets)
+            report("reading candidates", len(self), total)
+
+    def append(self, positions: Ints, values: UInts, offsets: Ints) -> None:
+        """Add the sets values[offsets[i] : offsets[i + 1]] of the documents at these positions."""
+        self._number[positions] = np.arange(len(self), len(self) + len(positions))
+        self._positions.append(positions)
+        self._sets.append(values, offsets)
+
+    def chunks(self) -> Iterator[_Sets]:
+        """Yield (positions, values, offsets) of all sets in stored order, a few MB at a time. Values are read-only."""
+        positions = self._positions = [np.concatenate([np.empty(0, np.int64), *self._positions])]
+        offsets = self._sets.offsets
+        for part in cut(np.diff(offsets), CHUNK):
+            begin, end = offsets[part.start], offsets[part.stop]
+            yield positions[0][part], self._sets.values()[begin:end], offsets[part.start : part.stop + 1] - begin
+
+    def sizes(self, positions: Ints) -> Ints:
+        """Return the number of distinct shingles of each of these documents, which have been read."""
+        return self._sets.sizes(self._number[positions])
 
     def _fingerprint_sets(self, piece: _Piece) -> _Sets:
         """Return the positions of a piece with its sets of fingerprints (values, offsets)."""
@@ -66,33 +93,42 @@ class ShingleSets:
         offsets = np.concatenate([[0], np.cumsum([len(members) for members in sets])]).astype(np.int64)
         return positions, np.array([number for members in sets for number in sorted(members)], np.uint64), offsets
 
-    def resemblance(self, a: Ints, b: Ints, report: Progress | None = None) -> Floats:
-        """Compute float64(common) / float64(union) for each pair (a[i], b[i]) of documents that have been read."""
-        out = np.empty(len(a), np.float64)
-        for done, which in self._batches(a, b):
-            out[which] = self._of_batch(a[which], b[which])
+    def common(self, a: Ints, b: Ints, report: Progress | None = None) -> Ints:
+        """Count the shingles in common of each pair (a[i], b[i]) of documents that have been read.
+
+        Spilled sets are compared component by component of these pairs, so that a set is read from disk once.
+        """
+        out = np.empty(len(a), np.int64)
+        for start in range(0, len(a), BATCH):
+            x, y = self._number[a[start : start + BATCH]], self._number[b[start : start + BATCH]]
+            order = _by_component(x, y) if self._sets.spilled else slice(None)
+            out[start : start + BATCH][order] = self._common_of_sets(x[order], y[order])
             if report is not None:
-                report("verifying", done, len(a))
+                report("verifying", min(start + BATCH, len(a)), len(a))
         return out
 
-    def _of_batch(self, a: Ints, b: Ints) -> Floats:
-        """Compute the resemblances of pairs whose sets fit in memory together."""
-        documents, ends = np.unique(np.concatenate([a, b]), return_inverse=True)
-        values, offsets = self._sets.gather(self._number[documents])
-        sizes = np.diff(offsets)
-        x, y = ends[: len(a)].astype(np.int64), ends[len(a) :].astype(np.int64)
+    def _common_of_sets(self, x: Ints, y: Ints) -> Ints:
+        """Count the members in common of each pair of sets, on threads."""
         parts = [slice(i, i + PAIRS) for i in range(0, len(x), PAIRS)]
-        shared = np.concatenate(list(map_pieces(lambda p: common(values, offsets, x[p], y[p]), parts, self.threads)))
-        exact: Floats = shared.astype(np.float64) / (sizes[x] + sizes[y] - shared).astype(np.float64)
+        work = partial(_common_of_part, self._sets.values(), self._sets.offsets, x, y)
+        return np.concatenate(list(map_pieces(work, parts, self.threads if len(parts) > 1 else 1)))
+
+    def resemblance(self, a: Ints, b: Ints, report: Progress | None = None) -> Floats:
+        """Compute float64(common) / float64(union) for each pair (a[i], b[i]) of documents; nan for two empty sets."""
+        shared = self.common(a, b, report)
+        with np.errstate(invalid="ignore"):
+            exact: Floats = shared.astype(np.float64) / (self.sizes(a) + self.sizes(b) - shared).astype(np.float64)
         return exact
 
-    def _batches(self, a: Ints, b: Ints) -> Iterator[tuple[int, Ints]]:
-        """Yield (pairs done, which pairs), batches whose sets fit in memory; a component of candidates stays together."""
-        if not len(a):
-            return
-        sizes_a, sizes_b = self._sets.sizes(self._number[a]), self._sets.sizes(self._number[b])
-        roots = components(a, b, np.arange(len(self._number)))
-        order = np.lexsort((b, a, roots[a]))
-        weights = 8 * np.where(np.diff(a[order], prepend=-1) != 0, sizes_a[order] + sizes_b[order], sizes_b[order])
-        for part in cut(weights, self.limit):
-            yield part.stop, order[part]
+
+def _common_of_part(values: UInts, offsets: Ints, x: Ints, y: Ints, part: slice) -> Ints:
+    """Count the members in common of some pairs of sets."""
+    return common(values, offsets, x[part], y[part])
+
+
+def _by_component(x: Ints, y: Ints) -> Ints:
+    """Order pairs of sets by the connected component they are in, then by the sets."""
+    numbers, ends = np.unique(np.concatenate([x, y]), return_inverse=True)
+    first, second = ends[: len(x)].astype(np.int64), ends[len(x) :].astype(np.int64)
+    roots = components(first, second, np.arange(len(numbers)))
+    return np.lexsort((second, first, roots[first]))

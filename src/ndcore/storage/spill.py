@@ -65,6 +65,11 @@ class SpooledArray:
         if self._file is not None or (self.limit is not None and self.nbytes > self.limit):
             self._spill()
 
+    @property
+    def spilled(self) -> bool:
+        """Whether rows are in a temporary file."""
+        return self._file is not None and self.nbytes > 0
+
     def _spill(self) -> None:
         if self._file is None:
             self._file = temporary_file(self)
@@ -77,7 +82,7 @@ class SpooledArray:
         """Return all rows as one array, a memory map if they were spilled. Nothing can be appended afterwards."""
         shape = (self._rows, *self._shape)
         if self._file is not None and self.nbytes:
-            with writing_temporary():
+            with writing_temporary():  # of what is still in memory
                 self._file.flush()
             return np.memmap(self._file, self.dtype, "r", shape=shape)
         whole = np.empty(shape, self.dtype)
@@ -89,51 +94,48 @@ class SpooledArray:
 
 
 class SpooledSets:
-    """Ascending sets of uint64, appended in order and read back by number in any order."""
+    """Ascending sets of uint64, appended in order and read in place by number. Past the limit (bytes) on disk."""
 
     def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._ends = [0]
-        self._chunks: list[UInts] = []
+        self._values = SpooledArray(np.uint64, limit)
+        self._ends = SpooledArray(np.int64)
+        self._total = 0
         self._joined: UInts | None = None
-        self._file: IO[bytes] | None = None
+        self._offsets: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @property
+    def spilled(self) -> bool:
+        """Whether the sets are in a temporary file."""
+        return self._values.spilled
 
     def append(self, values: UInts, offsets: Ints) -> None:
-        """Append the sets values[offsets[i] : offsets[i + 1]]."""
-        self._ends.extend((offsets[1:] + self._ends[-1]).tolist())
-        if self._file is None and 8 * self._ends[-1] > self.limit:
-            self._file = temporary_file(self)
-            with writing_temporary():
-                for chunk in self._chunks:
-                    self._file.write(memoryview(chunk).cast("B"))
-            self._chunks.clear()
-        if self._file is None:
-            self._chunks.append(values)
-        elif len(values):
-            with writing_temporary():
-                self._file.write(memoryview(values).cast("B"))
+        """Append the sets values[offsets[i] : offsets[i + 1]], of values from offsets[0] = 0 on."""
+        self._ends.append(offsets[1:] + self._total)
+        self._total += int(offsets[-1])
+        self._values.append(values[: int(offsets[-1])])
+
+    @property
+    def offsets(self) -> Ints:
+        """The bounds of the sets in `values`, int64 (n + 1,). Nothing can be appended afterwards."""
+        if self._offsets is None:
+            self._offsets = np.concatenate([np.zeros(1, np.int64), self._ends.array()])
+        return self._offsets
+
+    def values(self) -> UInts:
+        """Return the members of all sets end to end, read-only. Nothing can be appended afterwards.
+
+        Spilled sets are mapped anew by each call: the memory of what was read is given back with the array.
+        """
+        if self.spilled:
+            return np.asarray(self._values.array())
+        if self._joined is None:
+            self._joined = self._values.array()
+            self._joined.flags.writeable = False
+        return self._joined
 
     def sizes(self, numbers: Ints) -> Ints:
-        """Return the number of elements of each of these sets."""
-        ends = np.asarray(self._ends, np.int64)
-        return ends[numbers + 1] - ends[numbers]
-
-    def gather(self, numbers: Ints) -> tuple[UInts, Ints]:
-        """Read these sets end to end, as (values, offsets)."""
-        offsets = np.concatenate([[0], np.cumsum(self.sizes(numbers))]).astype(np.int64)
-        values = np.empty(int(offsets[-1]), np.uint64)
-        if self._file is None and self._joined is None:
-            self._joined = np.concatenate([np.empty(0, np.uint64), *self._chunks])
-            self._chunks.clear()
-        for i, number in enumerate(numbers.tolist()):
-            self._read(self._ends[number], values[offsets[i] : offsets[i + 1]])
-        return values, offsets
-
-    def _read(self, start: int, into: UInts) -> None:
-        if self._file is None:
-            assert self._joined is not None
-            into[:] = self._joined[start : start + len(into)]
-        elif len(into):
-            with writing_temporary():  # of what is still in memory
-                self._file.seek(8 * start)
-            self._file.readinto(memoryview(into).cast("B"))  # type: ignore[attr-defined]
+        """Return the number of members of each of these sets. O(len(numbers)) after the first call."""
+        return self.offsets[numbers + 1] - self.offsets[numbers]
