@@ -441,6 +441,7 @@ def write_reference(ucd: Ucd) -> str:
         "IGNORABLE": ("Default_Ignorable_Code_Point", ucd.ignorable),
         "MARK": ("General_Category M", (c for c, name in enumerate(ucd.category) if name[0] == "M")),
         "LETTER_OR_NUMBER": ("General_Category L or N", (c for c, name in enumerate(ucd.category) if name[0] in "LN")),
+        "DECIMAL": ("General_Category Nd", (c for c, name in enumerate(ucd.category) if name == "Nd")),
         "SPACELESS": ("L or Nl, every script (Script_Extensions) is one written without spaces", ucd.spaceless),
         "TAIL": ("Lm, at least one script (Script_Extensions) is one written without spaces", ucd.tail),
     }
