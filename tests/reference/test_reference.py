@@ -689,8 +689,8 @@ def test_components_may_join_what_does_not_resemble():
     texts = [" ".join(words[start : start + 10]) for start in (0, 3, 6)]
     result = dedup.near_duplicates(texts, width=1, threshold=0.5, cluster="components")
     assert result.labels == [0, 0, 0]
-    assert result.classes == ["kept", "near", "near"]
-    assert result.resemblance == [1.0, 7 / 13, 4 / 16]
+    assert result.classes == ["kept", "near", "chained"]
+    assert result.resemblance == result.score == [1.0, 7 / 13, 4 / 16]
     assert dedup.near_duplicates(texts, width=1, threshold=0.5).labels == [0, 0, 2]
 
 

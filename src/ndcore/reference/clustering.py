@@ -7,7 +7,7 @@ function returns, for each position, the position of its cluster's representativ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 Pair = tuple[int, int, float]
 
@@ -48,14 +48,22 @@ def star(n: int, pairs: Iterable[Pair], order: Sequence[int] | None = None) -> l
     ValueError
         If ``order`` is not a permutation of 0 … n - 1, or a pair is outside it, of a document with itself, or double.
     """
-    order, near = _prepare(n, pairs, order)
+    return stars(*_prepare(n, pairs, order))
+
+
+def stars(order: Sequence[int], near: Sequence[Mapping[int, float]]) -> list[int]:
+    """Join each document, in keep order, to the representative that it has the highest score with, or make it one.
+
+    ``near[a]``: the documents that a may join, with the score of a with each.  Scores of containment have a direction:
+    a may join b although b may not join a.  Of equal scores the first representative in keep order counts.
+    """
     representatives: list[int] = []
-    labels = [-1] * n
+    labels = [-1] * len(order)
     for i in order:
         best = i
         for representative in representatives:
-            resemblance = near[i].get(representative)
-            if resemblance is not None and (best == i or resemblance > near[i][best]):
+            score = near[i].get(representative)
+            if score is not None and (best == i or score > near[i][best]):
                 best = representative
         labels[i] = best
         if best == i:
