@@ -17,6 +17,7 @@ from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import of_name
 from ndcore.files.html_text import decoded_html, decoded_text
+from ndcore.text.inputs import Extracted
 
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
@@ -45,6 +46,16 @@ def read(path: Path, **options: str) -> list[str | bytes]:
 def words(text: str | bytes) -> list[str]:
     found: list[str] = ndcore.Shingling().tokens(text)
     return found
+
+
+def test_a_text_carries_the_title_of_its_page(tmp_path: Path) -> None:
+    titles = {"a": page("soup").replace(b"<title>title", b"<title> Salt &amp;\n pepper"), "b": b"<p>no title</p>"}
+    for part in ("page", "main"):
+        for name, html in titles.items():
+            (tmp_path / f"{name}.html").write_bytes(html)
+            [text] = read(tmp_path / f"{name}.html", html=part)
+            assert isinstance(text, Extracted)
+            assert text.page_title == {"a": "Salt & pepper", "b": ""}[name]
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.htm", "A.XHTML", "a.html.gz", "a.html.zst"])

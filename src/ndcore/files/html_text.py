@@ -39,6 +39,7 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Ext
     """
     try:
         from resiliparse.extract.html2text import extract_plain_text
+        from resiliparse.parse.html import HTMLTree
     except ImportError as error:
         raise DocumentError(path, None, missing("resiliparse", "reading HTML")) from error
 
@@ -46,11 +47,12 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Ext
 
     def text(html: str | bytes, charset: str | None) -> Extracted:
         shown = decoded_html(html, charset) if isinstance(html, bytes) else html.encode("utf-8", "replace").decode()
-        found = str(extract_plain_text(shown, main_content=words is not None, list_bullets=False))
+        tree = HTMLTree.parse(shown)
+        found = str(extract_plain_text(tree, main_content=words is not None, list_bullets=False))
         fell_back = words is not None and not len(words.fingerprints(found))
         if fell_back:
-            found = str(extract_plain_text(shown, main_content=False, list_bullets=False))
-        return Extracted.of(found, html, fell_back)
+            found = str(extract_plain_text(tree, main_content=False, list_bullets=False))
+        return Extracted.of(found, html, fell_back, str(tree.title or ""))
 
     return text
 

@@ -31,17 +31,20 @@ class Extracted(str):
     original : str or bytes
     fell_back : bool
         True: the requested part is missing, so this is the whole text.
+    page_title : str
+        The title of the page; empty without one. (`title` is a method of str.)
     """
 
-    __slots__ = ("fell_back", "original")
+    __slots__ = ("fell_back", "original", "page_title")
     original: Text
     fell_back: bool
+    page_title: str
 
     @classmethod
-    def of(cls, text: str, original: Text, fell_back: bool = False) -> Extracted:
+    def of(cls, text: str, original: Text, fell_back: bool = False, page_title: str = "") -> Extracted:
         """Return `text` with its original."""
         extracted = cls(text)
-        extracted.original, extracted.fell_back = original, fell_back
+        extracted.original, extracted.fell_back, extracted.page_title = original, fell_back, page_title
         return extracted
 
 
