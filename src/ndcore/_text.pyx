@@ -1,6 +1,7 @@
 # cython: embedsignature=True, overflowcheck=True
 """Canonical text: symbols of tokens, kinds of code points, and the normal form NFKC."""
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from ndcore cimport _cpu
 from ndcore._cpu cimport nd_choice
-from ndcore._signals cimport check_signals
+from ndcore._signals cimport STRIDE, check_signals
 
 cdef extern from "unicode_tables.h":
     const char *ND_UNICODE_VERSION
@@ -56,6 +57,7 @@ UNICODE_VERSION = ND_UNICODE_VERSION.decode()
 SEPARATOR, IGNORABLE, MARK = ND_KIND_SEPARATOR, ND_KIND_IGNORABLE, ND_KIND_MARK
 
 cdef size_t PIECE = 1 << 16
+cdef size_t LENGTH = 8  # bytes before each token of a tape: its length, big-endian
 
 
 kernel = _cpu.kernel_of(&nd_text_choice)
@@ -129,3 +131,95 @@ def normalize(data: bytes, remove: bool) -> bytes:
             free(out)
         at = end
     return b"".join(pieces)
+
+
+cdef class TokenChoice:
+    """Choose the tokens of a tape that are in a list, or that hold a decimal digit.
+
+    The naive choice makes an object of every token and looks it up. This one first asks a table of 2^16 flags, by the length
+    and three bytes of the token, and makes objects of the tokens that pass: a few in a hundred of a text.
+
+    Parameters
+    ----------
+    listed : iterable of bytes
+        Tokens, none of them empty.
+    zeros : ndarray of uint32
+        Code points of the digits zero, ascending; the nine after each are its other digits. Empty: no digit counts.
+    """
+    cdef frozenset listed
+    cdef uint32_t[::1] zeros
+    cdef uint8_t[::1] flags
+
+    def __cinit__(self, listed, zeros):
+        cdef const uint8_t *at
+        self.listed = frozenset(listed)
+        self.zeros = np.array(zeros, np.uint32)
+        self.flags = np.zeros(1 << 16, np.uint8)
+        for token in self.listed:
+            if not token:
+                raise ValueError("a token of the list is empty")
+            at = <const uint8_t *> (<bytes> token)
+            self.flags[_flag(at, len(token))] = 1
+
+    def of(self, const uint8_t[::1] tape not None):
+        """Return the tape of the chosen tokens, in order and with repeats. ValueError if the tape is cut. O(len)."""
+        cdef size_t n = tape.shape[0], at = 0, size, passed = 0
+        cdef const uint8_t *base = &tape[0] if n else NULL
+        cdef bytearray out = bytearray()
+        while at < n:
+            size = _size(base + at, n - at)
+            if size == 0:
+                raise ValueError(f"the tape has no token at byte {at} of {n}")
+            if self._holds_digit(base + at + LENGTH, size) or self._is_listed(base + at + LENGTH, size):
+                out += PyBytes_FromStringAndSize(<const char *> base + at, <Py_ssize_t> (LENGTH + size))
+            at += LENGTH + size
+            passed += LENGTH + size
+            if passed >= STRIDE:
+                check_signals()
+                passed = 0
+        return bytes(out)
+
+    cdef bint _is_listed(self, const uint8_t *token, size_t size) except -1:
+        """Tell whether a token is in the list."""
+        if not self.flags[_flag(token, size)]:
+            return False
+        return PyBytes_FromStringAndSize(<const char *> token, <Py_ssize_t> size) in self.listed
+
+    cdef bint _holds_digit(self, const uint8_t *token, size_t size) noexcept nogil:
+        """Tell whether a token has a decimal digit."""
+        cdef size_t at = 0, low, high, middle
+        cdef uint32_t point = 0
+        while at < size and self.zeros.shape[0]:
+            if token[at] < 0x80:
+                if 0x30 <= token[at] <= 0x39:
+                    return True
+                at += 1
+                continue
+            at += max(1, nd_utf8_decode(token + at, token + size, &point))
+            low, high = 0, self.zeros.shape[0]
+            while high - low > 1:
+                middle = (low + high) // 2
+                if self.zeros[middle] <= point:
+                    low = middle
+                else:
+                    high = middle
+            if self.zeros[low] <= point < self.zeros[low] + 10:
+                return True
+        return False
+
+
+cdef size_t _size(const uint8_t *entry, size_t room) noexcept nogil:
+    """Read the length of the first token of `room` bytes of a tape; 0 if no token fits there."""
+    cdef uint64_t size = 0
+    cdef size_t i
+    if room <= LENGTH:
+        return 0
+    for i in range(LENGTH):
+        size = size << 8 | entry[i]
+    return <size_t> size if size <= room - LENGTH else 0
+
+
+cdef size_t _flag(const uint8_t *token, size_t size) noexcept nogil:
+    """Compute the number of a token's flag, below 2^16, from its length, its first two bytes and its last."""
+    cdef size_t second = token[1] if size > 1 else 0
+    return (size << 12 ^ <size_t> token[0] << 8 ^ second << 4 ^ token[size - 1]) & 0xFFFF

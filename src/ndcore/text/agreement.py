@@ -1,0 +1,178 @@
+"""Keys in which documents must agree before they are compared (DESIGN.md, section 5): numbers, title, negations."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore._batch import Batch
+from ndcore._text import TokenChoice
+from ndcore._types import Text
+from ndcore.recipe import callable_name
+from ndcore.text.inputs import Extracted, digest
+from ndcore.text.negations import LANGUAGES
+from ndcore.text.shingling import Shingling
+
+__all__ = ["NAMES", "ZEROS", "Agreement", "MustAgree"]
+
+NAMES = ("numbers", "title", "negations")
+ACCEPTED = f"{', '.join(map(repr, NAMES))}, a function of the text, or a sequence of these"
+KEYS = "a key is None, a bool, int, float, str or bytes, or a tuple of these"
+LINES = 256  # of a text that are searched for a token at a time
+
+# The digits zero of Unicode 17, category Nd; the nine code points after each are its other digits.
+_POINTS = """
+30 660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946 19D0 1A80 1A90 1B50 1BB0
+1C40 1C50 A620 A8D0 A900 A9D0 A9F0 AA50 ABF0 FF10 104A0 10D30 10D40 11066 110F0 11136 111D0 112F0 11450 114D0 11650
+116C0 116D0 116DA 11730 118E0 11950 11BF0 11C50 11D50 11DA0 11DE0 11F50 16130 16A60 16AC0 16B50 16D70 1CCF0 1D7CE
+1D7D8 1D7E2 1D7EC 1D7F6 1E140 1E2F0 1E4F0 1E5F1 1E950 1FBF0
+"""
+ZEROS = tuple(int(point, 16) for point in _POINTS.split())
+
+Key: TypeAlias = "bool | int | float | str | bytes | tuple[bool | int | float | str | bytes | None, ...] | None"
+Named: TypeAlias = "str | Callable[[Any], Key]"
+MustAgree: TypeAlias = "Named | Sequence[Named] | None"
+
+_WORDS: Final = Shingling(width=1).shingler
+_LISTED = [token.encode() for words in LANGUAGES.values() for token in words.split()]
+_CHOICES = {"numbers": TokenChoice([], ZEROS), "negations": TokenChoice(_LISTED, [])}
+_LINE = re.compile(r"[^\r\n]+")
+_LINE_OF_BYTES = re.compile(rb"[^\r\n]+")
+
+
+class Agreement:
+    """What documents must agree in, as a function from texts to digests: documents agree if their digests are equal.
+
+    Objects have no state, so several threads may use one.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the keys, for recipes and reports; a callable by `ndcore.recipe.callable_name`.
+    """
+
+    def __init__(self, rules: Sequence[Named]) -> None:
+        self._rules = tuple(rules)
+        self.names = tuple(rule if isinstance(rule, str) else callable_name(rule) for rule in self._rules)
+
+    @classmethod
+    def of(cls, must_agree: MustAgree) -> Self | None:
+        """Read the parameter `must_agree` of `near_duplicates`; None where nothing must agree.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A value is neither one of NAMES nor a callable, or a name is given twice.
+        """
+        if must_agree is None:
+            return None
+        if isinstance(must_agree, str) or callable(must_agree):
+            must_agree = (must_agree,)
+        if not isinstance(must_agree, (list, tuple)):
+            raise TypeError(f"must_agree is {must_agree!r:.80} of type {type(must_agree).__name__}; it is {ACCEPTED}")
+        for rule in must_agree:
+            if not isinstance(rule, str) and not callable(rule):
+                raise TypeError(f"must_agree holds {rule!r:.80} of type {type(rule).__name__}; it is {ACCEPTED}")
+            if isinstance(rule, str) and rule not in NAMES:
+                raise ValueError(f"must_agree holds {rule!r:.80}; it is {ACCEPTED}")
+        return cls(tuple(dict.fromkeys(must_agree))) if must_agree else None
+
+    def __repr__(self) -> str:
+        return f"Agreement({', '.join(self.names)})"
+
+    def digests(self, texts: Sequence[Text], first: int = 0) -> NDArray[np.uint8]:
+        """Digest the keys of each text.
+
+        Parameters
+        ----------
+        texts : sequence of str, bytes or Extracted
+            A callable gets each as it is.
+        first : int
+            Position of the first text, for messages.
+
+        Returns
+        -------
+        ndarray of uint8, shape (n, 16)
+            BLAKE2b-128 of an encoding of all keys that has one meaning: types differ, so do 1, 1.0 and True, and "1" and
+            b"1"; 0.0 and -0.0 are equal.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A callable returned a value of another type, or nan; the message gives the position of the document.
+        """
+        columns = [self._column(rule, texts, first) for rule in self._rules]
+        digests = b"".join([digest(b"".join(map(_framed, keys))) for keys in zip(*columns, strict=True)])
+        return np.frombuffer(digests, np.uint8).reshape(-1, 16)
+
+    def _column(self, rule: Named, texts: Sequence[Text], first: int) -> list[bytes]:
+        """Return the key of each text by one rule, encoded."""
+        if not isinstance(rule, str):
+            return [_encoded_key(rule, text, first + i) for i, text in enumerate(texts)]
+        if rule == "title":
+            return [_title(text) for text in texts]
+        return _WORDS.canonical(Batch(texts), _CHOICES[rule].of)
+
+
+def _framed(data: bytes) -> bytes:
+    """Return data after its length, so that what follows cannot be taken for a part of it."""
+    return len(data).to_bytes(8, "big") + data
+
+
+def _title(text: Text) -> bytes:
+    """Return the tokens of the title of a page, else of the first line with a token, else nothing."""
+    if isinstance(text, Extracted) and text.page_title:
+        [tape] = _WORDS.canonical(Batch([text.page_title]), bytes)
+        if tape:
+            return tape
+    lines: Iterator[re.Match[Any]] = _LINE.finditer(text) if isinstance(text, str) else _LINE_OF_BYTES.finditer(text)
+    most = 1  # the first line nearly always has a token
+    while block := [match[0] for match in islice(lines, most)]:
+        for tape in _WORDS.canonical(Batch(block), bytes):
+            if tape:
+                return tape
+        most = LINES
+    return b""
+
+
+def _encoded_key(rule: Callable[[Any], Key], text: Text, position: int) -> bytes:
+    """Encode what a callable returns for the text at a position."""
+    try:
+        key = rule(text)
+    except Exception as error:
+        error.add_note(f"raised by must_agree={callable_name(rule)} for document {position}")
+        raise
+    try:
+        if isinstance(key, tuple):
+            return b"t" + b"".join([_framed(_encoded(part)) for part in key])
+        return _encoded(key)
+    except (TypeError, ValueError) as error:
+        told = f"must_agree={callable_name(rule)} returned {key!r:.80} for document {position}: {error}"
+        raise type(error)(told) from None
+
+
+def _encoded(key: Any) -> bytes:
+    """Encode a key that is not a tuple: a letter of its type, then its value."""
+    if isinstance(key, np.generic):
+        key = key.item()
+    if key is None:
+        return b"n"
+    if isinstance(key, bool):
+        return b"T" if key else b"F"
+    if isinstance(key, int):
+        return b"i%x" % key  # no bound on digits, as decimals have
+    if isinstance(key, float):
+        if key != key:
+            raise ValueError("nan equals nothing, so no documents would agree; return None for a missing value")
+        return b"f" + struct.pack(">d", key + 0.0)  # -0.0 + 0.0 is 0.0
+    if isinstance(key, str):
+        return b"s" + key.encode("utf-8", "surrogatepass")
+    if isinstance(key, bytes):
+        return b"b" + key
+    raise TypeError(f"{type(key).__name__} is not accepted; {KEYS}")

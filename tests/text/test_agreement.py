@@ -1,0 +1,204 @@
+"""Keys in which documents must agree: tokens with digits, titles, negations, and values of callables."""
+
+import enum
+import sys
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ndcore._text import UNICODE_VERSION, TokenChoice
+from ndcore.reference.shingling import tokens
+from ndcore.text.agreement import NAMES, ZEROS, Agreement
+from ndcore.text.inputs import Extracted
+from ndcore.text.negations import LANGUAGES
+from ndcore.text.shingling import Shingling
+
+DIGITS = {chr(zero + i) for zero in ZEROS for i in range(10)}
+LISTED = {word for words in LANGUAGES.values() for word in words.split()}
+
+
+def rows(must_agree, *texts):
+    return [row.tobytes() for row in Agreement.of(must_agree).digests(texts)]
+
+
+def agree(must_agree, *texts):
+    return len(set(rows(must_agree, *texts))) == 1
+
+
+def test_the_parameter():
+    assert Agreement.of(None) is None
+    assert Agreement.of([]) is None
+    assert Agreement.of(()) is None
+    assert Agreement.of("numbers").names == ("numbers",)
+    assert Agreement.of(["title", "numbers"]).names == ("title", "numbers")
+    assert Agreement.of((len, "negations")).names == ("callable builtins.len", "negations")
+    assert Agreement.of(["numbers", "numbers"]).names == ("numbers",)
+    assert repr(Agreement.of(["title", len])) == "Agreement(title, callable builtins.len)"
+
+
+@pytest.mark.parametrize(("given", "error", "words"), [
+    ("number", ValueError, "'number'.*'numbers', 'title', 'negations'"),
+    (["numbers", "names"], ValueError, "'names'"),
+    ([None], TypeError, "None of type NoneType"),
+    (3, TypeError, "3 of type int"),
+    (b"numbers", TypeError, "of type bytes"),
+    ({"numbers"}, TypeError, "of type set"),
+    ([["numbers"]], TypeError, r"\['numbers'\] of type list"),
+])
+def test_other_parameters_are_refused(given, error, words):
+    with pytest.raises(error, match=words):
+        Agreement.of(given)
+
+
+def test_digests_are_rows_of_16_bytes():
+    found = Agreement.of(NAMES).digests(["one 1", b"one 1", "two"])
+    assert (found.dtype, found.shape) == (np.uint8, (3, 16))
+    assert np.array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
+    assert Agreement.of(NAMES).digests([]).shape == (0, 16)
+
+
+def test_numbers_are_the_sequence_of_tokens_with_a_digit():
+    assert agree("numbers", "The 3 files of RFC2119", "the 3 rules in rfc2119!", "3 RFC2119", b"3: Rfc2119")
+    assert not agree("numbers", "3 and 4", "4 and 3")
+    assert not agree("numbers", "3 and 4", "34")
+    assert not agree("numbers", "3 3", "3")
+    assert not agree("numbers", "no digit", "0")
+    assert agree("numbers", "", "no digit", "Ⅳ ½ ² ①")  # numbers, but not decimal digits
+    assert not agree("numbers", "१२", "१३")
+    assert not agree("numbers", "٣", "3")
+    assert not agree("numbers", "1.5", "15")
+
+
+def test_all_decimal_digits_of_unicode():
+    """Python's tables are older or newer; digits never lose their category."""
+    known = {chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)) == "Nd"}
+    assert UNICODE_VERSION == "17.0.0"
+    assert len(DIGITS) == 770
+    if unicodedata.unidata_version <= UNICODE_VERSION:
+        assert known <= DIGITS
+    assert {unicodedata.category(c) for c in DIGITS - known} <= {"Cn"}
+    assert all(unicodedata.digit(chr(zero), 0) == 0 for zero in ZEROS)
+
+
+def test_the_title_of_a_page_or_the_first_line():
+    page = Extracted.of("Home\nbody", "<title>…", page_title="The Title")
+    assert agree("title", page, "the title\nanother body", "\r\n --- \n\n¡The: TITLE!\rmore", b"THE title")
+    assert agree("title", Extracted.of("Home\nbody", "", page_title=" – "), Extracted.of("home", "", page_title=""), "Home")
+    assert not agree("title", page, "Home\nbody")
+    assert agree("title", "", " \n--\n", b"")
+    assert agree("title", "-\n" * 1000 + "found\nnot this", "found")
+    assert not agree("title", "a b", "ab")
+    assert agree("title", b"\xff\xfe caf\xc3\xa9", "café")
+
+
+def test_negations_are_the_sequence_of_tokens_in_the_list():
+    assert not agree("negations", "It is allowed", "It is not allowed")
+    assert not agree("negations", "I do", "I don't")
+    assert agree("negations", "I don't", "I don’t", "you can't", "T")
+    assert not agree("negations", "not never", "never not")
+    assert not agree("negations", "C'est permis", "Ce n'est pas permis")
+    assert agree("negations", "A nothing B", "NOTHING")
+    assert agree("negations", "nothingness", "anything", "")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_word_of_a_list_is_one_token(language):
+    words = LANGUAGES[language].split()
+    assert len(set(words)) == len(words)
+    assert [Shingling().tokens(word) for word in words] == [[word] for word in words]
+    assert all(not agree("negations", "x", f"x {word}") for word in words)
+
+
+@pytest.mark.parametrize(("plain", "negated"), [
+    ("Das ist erlaubt", "Das ist nicht erlaubt"), ("Está permitido", "No está permitido"),
+    ("É permitido", "Não é permitido"), ("È permesso", "Non è permesso"), ("Het mag", "Het mag niet"),
+    ("Det är tillåtet", "Det är inte tillåtet"), ("Det er tilladt", "Det er ikke tilladt"),
+    ("To jest dozwolone", "To nie jest dozwolone"), ("Je to dovoleno", "Není to dovoleno"),
+    ("Это разрешено", "Это НЕ разрешено"), ("Це дозволено", "Це не дозволено"), ("Var", "Yok"),
+    ("هذا مسموح", "هذا غير مسموح"), ("यह सही है", "यह सही नहीं है"), ("我是学生", "我不是学生"),
+])
+def test_negations_of_other_languages(plain, negated):
+    assert not agree("negations", plain, negated)
+
+
+@given(st.lists(st.text() | st.sampled_from(["not 1", "नहीं १२a", "x" * 300 + "7", "don't", "1\0" + "2"]), max_size=5))
+def test_words_agree_with_the_reference(texts):
+    for name, chosen in (("numbers", lambda t: DIGITS & set(t)), ("negations", LISTED.__contains__)):
+        keys = [[t.decode() for t in tokens(text, "word", None) if chosen(t.decode())] for text in texts]
+        found = rows(name, *texts)
+        assert [a == b for a in found for b in found] == [a == b for a in keys for b in keys]
+
+
+def test_callables_get_the_text_as_it_is():
+    page = Extracted.of("text", "page", page_title="Title")
+    assert page.title() == "Text"  # still a str
+    seen = []
+    Agreement.of([lambda text: seen.append(text)]).digests([page, b"bytes", "str"])
+    assert seen == [page, b"bytes", "str"]
+    assert seen[0] is page
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+VALUES = [
+    None, True, False, 0, 1, -1, 10**5000, 1.0, 0.0, float("inf"), "", "1", b"", b"1", "\ud800", (), (1,), (1, 2), (12,),
+    ("a", "b"), ("ab",), ("a", b"b"), (None,), (True,), ("",), ("", ""),
+]
+
+
+def test_values_are_equal_if_type_and_value_are():
+    found = rows(lambda text: VALUES[int(text)], *map(str, range(len(VALUES))))
+    assert len(set(found)) == len(VALUES)
+
+
+@pytest.mark.parametrize(("a", "b"), [
+    (0.0, -0.0), (1, Colour.RED), (1, np.int64(1)), (1.5, np.float64(1.5)), (True, np.True_), ("a", np.str_("a")),
+    ((0.0, 1), (-0.0, np.uint8(1))),
+])
+def test_values_that_are_equal(a, b):
+    assert agree(lambda text: {"a": a, "b": b}[text], "a", "b")
+
+
+@pytest.mark.parametrize(("key", "error", "words"), [
+    (float("nan"), ValueError, "nan"), ((1, float("nan")), ValueError, "nan"), ([1], TypeError, "list is not accepted"),
+    (((1,),), TypeError, "tuple is not accepted"), (object, TypeError, "type is not accepted"),
+    (np.float64("nan"), ValueError, "nan"), (bytearray(b""), TypeError, "bytearray is not accepted"),
+])
+def test_other_keys_are_refused(key, error, words):
+    with pytest.raises(error, match=f"document 12.*{words}"):
+        Agreement.of(lambda text: key if text == "b" else 0).digests(["a", "b"], first=11)
+
+
+def test_an_error_of_a_callable_names_the_document():
+    with pytest.raises(ZeroDivisionError) as error:
+        Agreement.of(lambda text: 1 / len(text)).digests(["a", ""], first=5)
+    assert "document 6" in error.value.__notes__[0]
+
+
+def test_several_keys_must_all_agree():
+    assert agree(["numbers", "negations"], "3 not", "three? no: 3, not") is False
+    assert agree(["numbers", "negations"], "3 not", "not 3")
+    assert not agree(["numbers", "negations"], "3 not", "3")
+    assert not agree([lambda t: t[0], lambda t: t[1:]], "ab", "abc")
+    assert rows(["numbers", "title"], "a 1") != rows(["title", "numbers"], "a 1")
+
+
+def test_a_choice_of_tokens_refuses_a_cut_tape():
+    choice = TokenChoice([b"ab"], [])
+    tape = b"\0\0\0\0\0\0\0\x02ab"
+    assert choice.of(tape * 2) == tape * 2
+    assert choice.of(b"") == b""
+    for length in range(1, len(tape)):
+        with pytest.raises(ValueError, match=r"no token at byte 10 of"):
+            choice.of(tape + tape[:length])
+    for head in (b"\0" * 8, b"\xff" * 8):
+        with pytest.raises(ValueError, match=r"no token at byte 0"):
+            choice.of(head + b"abcdefgh")
+    with pytest.raises(ValueError, match="empty"):
+        TokenChoice([b""], [])
