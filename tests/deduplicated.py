@@ -11,8 +11,8 @@ from generated import corpus
 import ndcore as nd
 from ndcore.reference import dedup as reference
 
-EVERYTHING = nd.FilterDesign.of(100, 1, 1, threshold=0.5)
-COMPLETE: dict[str, Any] = {"filter": EVERYTHING, "num_perm": 100}
+BANDS = nd.FilterDesign.of(100, 1, 1, threshold=0.5)
+EVERY_PAIR: dict[str, Any] = {"filter": BANDS, "num_perm": 100}
 TEN = "one two three four five six seven eight nine ten"
 WORDS = nd.Shingling(width=1)
 CORPUS = corpus(random.Random(20), 120)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from deduplicated import COMPLETE, EVERYTHING, TEN, WORDS, Whole, agrees, equal, listed, with_digests
+from deduplicated import BANDS, EVERY_PAIR, TEN, WORDS, Whole, agrees, equal, listed, with_digests
 from generated import corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,7 +62,7 @@ def jobs(draw: st.DrawFn) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
 def both_ways(documents, both, how, **shingles) -> tuple[nd.NearDuplicates, reference.Result]:
     how = dict(how)
     given_texts = iter(documents) if how.pop("iterator", False) else documents
-    ours = nd.near_duplicates(given_texts, shingling=nd.Shingling(**shingles), **COMPLETE, **both, **how)
+    ours = nd.near_duplicates(given_texts, shingling=nd.Shingling(**shingles), **EVERY_PAIR, **both, **how)
     return ours, reference.near_duplicates(documents, **both, **shingles)
 
 
@@ -106,7 +106,7 @@ def test_promises_where_features_are_common(seed, max_holders, cluster, by_group
     old = corpus(rng, 10, 25) if against and not by_group else []
     by = [rng.randrange(2) for _ in documents] if by_group else None
     result = nd.near_duplicates(documents, threshold=threshold, cluster=cluster, by=by, max_holders=max_holders,
-                                against=old or None, shingling=WORDS, **COMPLETE)  # fmt: skip
+                                against=old or None, shingling=WORDS, **EVERY_PAIR)  # fmt: skip
     everything = [*documents, *old]
     sets, groups = sets_of(everything, 1), [*(by or [0] * len(documents)), *[0] * len(old)]
     for i, label in enumerate(result.labels.tolist()):
@@ -131,7 +131,7 @@ def test_promises_where_features_are_common(seed, max_holders, cluster, by_group
 def test_a_giant_cluster_does_not_escape():
     # 300 documents share every feature; runs hold at most 4, so none is expanded, and all join the first.
     documents = [TEN + " " + "tail " * (i + 1) for i in range(300)] + ["apart from all of these"]
-    result = nd.near_duplicates(documents, shingling=WORDS, max_holders=4, **COMPLETE)
+    result = nd.near_duplicates(documents, shingling=WORDS, max_holders=4, **EVERY_PAIR)
     assert result.kept.tolist() == [0, 300]
     assert set(result.classes[1:300]) == {"shingle"}
     assert {(run["holders"], run["representatives"], run["cut"]) for run in result.common} == {(300, 1, 0)}
@@ -141,7 +141,7 @@ def test_a_giant_cluster_does_not_escape():
 def test_what_is_cut_is_counted():
     # 40 documents share one word in two, so a feature now and then; they do not resemble each other.
     documents = [f"same words in all of them {i} {i}a {i}b {i}c {i}d {i}e" for i in range(40)]
-    result = nd.near_duplicates(documents, shingling=WORDS, threshold=0.9, max_holders=3, **COMPLETE)
+    result = nd.near_duplicates(documents, shingling=WORDS, threshold=0.9, max_holders=3, **EVERY_PAIR)
     assert result.kept.tolist() == list(range(40))
     cut = [run for run in result.common if run["cut"]]
     assert cut
@@ -174,7 +174,7 @@ def test_digests_of_suspects_decide_as_digests_of_all_do(seed, keep, short, sket
     documents, old = corpus(rng, 60, vocabulary=6), corpus(rng, 20, vocabulary=6)
     documents += rng.choices([*documents, *old], k=60)
     against = with_digests(old, nd.MinHasher(100)) if sketched and short == "whole" else old
-    how = {"against": against, "keep": keep, "shingling": nd.Shingling(short=short), **COMPLETE}
+    how = {"against": against, "keep": keep, "shingling": nd.Shingling(short=short), **EVERY_PAIR}
     suspects, everything = nd.near_duplicates(documents, **how), nd.near_duplicates(Whole(documents), **how)
     equal(suspects, everything)
     np.testing.assert_array_equal(suspects.sketches.digests, everything.sketches.digests)
@@ -217,7 +217,7 @@ def test_sketches_stand_for_texts(digests, seed, threshold):
     documents = corpus(random.Random(seed), 40)
     sketcher = nd.MinHasher(100)
     sketches = with_digests(documents, sketcher) if digests else sketcher.sketch_many(documents)
-    result = nd.near_duplicates(sketches, threshold=threshold, filter=EVERYTHING)
+    result = nd.near_duplicates(sketches, threshold=threshold, filter=BANDS)
     theirs = reference.near_duplicates(documents, threshold=1.0)
     n = len(documents)
     order = list(range(n))
@@ -242,15 +242,15 @@ def test_saved_sketches_with_digests_are_a_collection(tmp_path):
     old = [TEN, "something else entirely, of other words than these", "..."]
     with_digests(old, nd.MinHasher(100)).save(tmp_path / "old.nds")
     texts = [TEN.upper(), "new", "...", TEN, "Something else entirely, of other words than these!"]
-    result = nd.near_duplicates(texts, against=nd.load(tmp_path / "old.nds"), filter=EVERYTHING)
+    result = nd.near_duplicates(texts, against=nd.load(tmp_path / "old.nds"), filter=BANDS)
     assert result.labels.tolist() == [5, 1, 7, 5, 6]
     assert result.classes.tolist() == ["lexical", "kept", "identical", "identical", "lexical"]
-    mapped = nd.near_duplicates(texts, against=nd.load(tmp_path / "old.nds", mmap=True), filter=EVERYTHING)
+    mapped = nd.near_duplicates(texts, against=nd.load(tmp_path / "old.nds", mmap=True), filter=BANDS)
     equal(result, mapped)
-    near = nd.near_duplicates([TEN + " ten"], against=nd.load(tmp_path / "old.nds"), filter=EVERYTHING, threshold=0.5)
+    near = nd.near_duplicates([TEN + " ten"], against=nd.load(tmp_path / "old.nds"), filter=BANDS, threshold=0.5)
     assert near.classes.tolist() == ["near"] and near.estimated.tolist() == [True]
     assert near.resemblance[0] == (near.sketches[0] == nd.load(tmp_path / "old.nds")[0]).mean()
-    both = nd.near_duplicates(near.sketches, against=nd.load(tmp_path / "old.nds"), filter=EVERYTHING, threshold=0.5)
+    both = nd.near_duplicates(near.sketches, against=nd.load(tmp_path / "old.nds"), filter=BANDS, threshold=0.5)
     assert both.labels.tolist() == [1]
 
 

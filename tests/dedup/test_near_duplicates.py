@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from deduplicated import COMPLETE, CORPUS, TEN, WORDS, Whole, agrees, equal
+from deduplicated import CORPUS, EVERY_PAIR, TEN, WORDS, Whole, agrees, equal
 
 import ndcore as nd
 from ndcore.reference import dedup as reference
@@ -175,9 +175,9 @@ def test_str_and_its_bytes_are_the_same_document():
 def test_what_is_kept_does_not_depend_on_input_order_by_priorities():
     texts = list(dict.fromkeys(text if isinstance(text, str) else text.decode() for text in CORPUS))
     rank = np.arange(len(texts))
-    kept = {texts[i] for i in nd.near_duplicates(texts, threshold=0.5, **COMPLETE).kept}
+    kept = {texts[i] for i in nd.near_duplicates(texts, threshold=0.5, **EVERY_PAIR).kept}
     shuffled = np.array(random.Random(3).sample(range(len(texts)), len(texts)))
-    result = nd.near_duplicates([texts[i] for i in shuffled], threshold=0.5, keep=rank[shuffled], **COMPLETE)
+    result = nd.near_duplicates([texts[i] for i in shuffled], threshold=0.5, keep=rank[shuffled], **EVERY_PAIR)
     assert {texts[shuffled[i]] for i in result.kept} == kept
 
 

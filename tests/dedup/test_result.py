@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from deduplicated import COMPLETE, CORPUS, TEN, WORDS, equal, listed
+from deduplicated import CORPUS, EVERY_PAIR, TEN, WORDS, equal, listed
 
 import ndcore as nd
 
@@ -45,7 +45,7 @@ def test_explain_documents_of_an_iterator():
 
 
 def test_rethreshold_answers_only_what_was_looked_for():
-    result = nd.near_duplicates(CORPUS, threshold=0.6, **COMPLETE)
+    result = nd.near_duplicates(CORPUS, threshold=0.6, **EVERY_PAIR)
     equal(result.rethreshold(0.6), result)
     assert result.rethreshold(0.9).threshold == 0.9
     for threshold in (0.59, 1.01, float("nan"), 0):
