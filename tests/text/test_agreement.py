@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore._text import UNICODE_VERSION, TokenChoice
+from ndcore.reference import agreement
 from ndcore.reference.shingling import tokens
 from ndcore.text.agreement import NAMES, ZEROS, Agreement
 from ndcore.text.inputs import Extracted
@@ -202,3 +203,18 @@ def test_a_choice_of_tokens_refuses_a_cut_tape():
             choice.of(head + b"abcdefgh")
     with pytest.raises(ValueError, match="empty"):
         TokenChoice([b""], [])
+
+
+pieces = st.sampled_from(["1", "2", "12", "\u0661", "a", "not", "NOT", "kein", "don't", " ", "\n", "\r\n", "\r",
+                           ".", "\u00ad", "\u0301", "\xb2"])  # fmt: skip
+
+
+@given(st.lists(st.lists(pieces, max_size=8).map("".join), min_size=2, max_size=12), st.booleans())
+def test_as_the_reference(documents, encoded):
+    if encoded:
+        documents = [*documents, *(document.encode() + b"\xff" for document in documents)]
+    for name, key in [("numbers", agreement.numbers), ("title", agreement.title),
+                      ("negations", lambda text: agreement.negations(text, LISTED))]:  # fmt: skip
+        found = rows(name, *documents)
+        keys = [key(document) for document in documents]
+        assert [[x == y for y in found] for x in found] == [[x == y for y in keys] for x in keys]
