@@ -14,6 +14,7 @@ from ndcore.clusters.greedy import greedy_clusters
 from ndcore.collection.cluster import cluster
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
+from ndcore.dedup.collapse import Collapsed, collapse
 from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.dedup.result import NearDuplicates
 from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
@@ -53,6 +54,7 @@ __all__ = [
     "POLYNOMIAL",
     "BottomSketcher",
     "Clustering",
+    "Collapsed",
     "Collection",
     "Comparison",
     "CorruptFile",
@@ -76,6 +78,7 @@ __all__ = [
     "TablePlan",
     "__version__",
     "cluster",
+    "collapse",
     "containment",
     "design_filter",
     "expected_distinct",

@@ -36,6 +36,7 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
         ("near_duplicates", "keep"): lambda **x: nd.near_duplicates(TEXTS, **x),
         ("near_duplicates", "cluster"): lambda **x: nd.near_duplicates(TEXTS, **x),
         ("near_duplicates", "verify"): lambda **x: nd.near_duplicates(TEXTS, **x),
+        ("collapse", "drop"): lambda **x: nd.collapse(TEXTS, **x),
         ("cluster", "method"): lambda **x: nd.cluster(TEXTS, **x),
         ("cluster", "policy"): lambda **x: nd.cluster(TEXTS, **x),
         ("cluster", "cluster"): lambda **x: nd.cluster(TEXTS, **x),

@@ -1,0 +1,181 @@
+"""Fold near-duplicates in a ranked list: search results, retrieved passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+
+from ndcore import _entries
+from ndcore._cluster import star_ascending
+from ndcore._sets import distinct
+from ndcore._types import Bools, Floats, Ints, Text, UInts
+from ndcore.checks import check_choice, checked_threshold
+from ndcore.human import counted
+from ndcore.parallel import cut
+from ndcore.readonly import Frozen
+from ndcore.text.inputs import as_texts, digest, original_digest, take
+from ndcore.text.shingling import Shingling, checked_shingling
+
+__all__ = ["Collapsed", "collapse"]
+
+VOLUME = 1 << 21  # pairs, once for each shingle in common, that are counted at a time
+LISTED = 10  # texts in a notebook
+
+_WORDS: Final = Shingling()  # to make one takes as long as to collapse a short list
+
+
+@dataclass(frozen=True)
+class Collapsed(Frozen):
+    """A ranked list of n texts, each under the kept text that it nearly duplicates.
+
+    Attributes
+    ----------
+    labels : ndarray of int64 (n,)
+        Position of the kept text that stands for text i: i if it is kept.
+    score : ndarray of float64 (n,)
+        What was compared with the threshold, of i against labels[i]: 1.0 if it is kept, nan if it is identical and without
+        shingles.
+    threshold : float
+    drop : "resembling" or "contained"
+    """
+
+    labels: Ints
+    score: Floats
+    threshold: float
+    drop: str
+    kept: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        vars(self)["kept"] = np.flatnonzero(self.labels == np.arange(len(self.labels)))
+        super().__post_init__()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"<Collapsed list of {counted(len(self), 'text')} at {self.threshold:g}: {len(self.kept)} kept>"
+
+    @property
+    def folded(self) -> dict[int, list[int]]:
+        """Positions of the texts under each kept one, both in rank order; a kept text alone has an empty list."""
+        under: dict[int, list[int]] = {position: [] for position in self.kept.tolist()}
+        for position, label in enumerate(self.labels.tolist()):
+            if label != position:
+                under[label].append(position)
+        return under
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first kept texts, with the number of those under each."""
+        rows = "".join(f"<tr><td>{position}</td><td>{len(under)}</td></tr>"
+                       for position, under in list(self.folded.items())[:LISTED])
+        more = f", the first {LISTED}" if len(self.kept) > LISTED else ""
+        return (f"<table><caption>{counted(len(self), 'text')}, {len(self.kept)} kept{more}</caption>"
+                f"<tr><th>position</th><th>folded</th></tr>{rows}</table>")
+
+
+def collapse(
+    texts: Iterable[Text], *, threshold: float = 0.8, shingling: Shingling | None = None,
+    drop: Literal["resembling", "contained"] = "resembling",
+) -> Collapsed:
+    """Fold near-duplicates in a ranked list, such as search results or retrieved passages.
+
+    Each text, in rank order, goes under the kept text above it with which it has the highest score, at or above the
+    threshold, or is kept. Every pair is compared exactly, so labels and scores equal the ones of
+    ``near_duplicates(texts, filter="complete")``. For 10 to 1,000 texts this function is faster: it makes no signatures, no
+    files and no threads.
+
+    Parameters
+    ----------
+    texts : iterable of str or bytes, or a column of them
+        The best first.
+    threshold : float
+        Score in (0, 1] from which a text goes under another.
+    shingling : Shingling, optional
+        None: words, 5 to a shingle.
+    drop : "resembling" or "contained"
+        The score of a text in another: their resemblance (Jaccard similarity), or the containment of the text in the other,
+        so that an excerpt goes under the longer text above it.
+
+    Returns
+    -------
+    Collapsed
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter or a text is not accepted.
+
+    Notes
+    -----
+    Identical and lexically equivalent texts (the same canonical tokens) follow the first of them; a text without shingles
+    can only be identical to another. O(bytes) to read, O(s) to sort all s shingles, and one step for each shingle of each
+    pair that has it in common, at most s·n/2. So give longer lists to `near_duplicates`. Memory: some 60 bytes a shingle,
+    and 10 MB.
+
+    References
+    ----------
+    Broder, "On the resemblance and containment of documents", 1997, §2. DOI 10.1109/SEQUEN.1997.666900.
+
+    >>> rose = "a rose is a rose is a rose"
+    >>> found = collapse([rose, "something else entirely", rose + " is a rose", "Something else, entirely!"])
+    >>> found.kept.tolist(), found.folded
+    ([0, 1], {0: [2], 1: [3]})
+    """
+    threshold = checked_threshold(threshold)
+    check_choice("drop", drop, ("resembling", "contained"))
+    shingling = checked_shingling(shingling) or _WORDS
+    listed = as_texts(texts)
+    values, offsets = distinct(*shingling.fingerprints_many(listed, threads=1))
+    sizes = np.diff(offsets)
+    leaders = _leaders(listed, values, offsets, shingling)
+    compared = (leaders == np.arange(len(leaders))) & (sizes > 0)
+    labels, best = np.arange(len(leaders)), np.zeros(len(leaders))
+    for a, b, common in _pairs_in_common(values, offsets, compared):
+        score = common / (sizes[b] if drop == "contained" else sizes[a] + sizes[b] - common)
+        near = score >= threshold
+        star_ascending(a[near], b[near], score[near], True, best, labels)
+    score = np.where(labels == np.arange(len(labels)), 1.0, best)[leaders]
+    score[(sizes == 0) & (leaders != np.arange(len(leaders)))] = np.nan
+    return Collapsed(labels[leaders], score, threshold, drop)
+
+
+def _leaders(texts: Sequence[Text], values: UInts, offsets: Ints, shingling: Shingling) -> Ints:
+    """Find the first text that is lexically equivalent (without shingles: identical) to each.
+
+    Only texts with equal numbers and sums of shingles can be, so few texts are digested.
+    """
+    ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values)])
+    keys = list(zip(np.diff(offsets).tolist(), np.diff(ends[offsets]).tolist(), strict=True))
+    leaders = np.arange(len(keys))
+    groups: dict[tuple[int, int], list[int]] = {}
+    for position, key in enumerate(keys):
+        groups.setdefault(key, []).append(position)
+    for (size, _), positions in groups.items():
+        if len(positions) > 1:
+            group = take(texts, np.array(positions))
+            found = (shingling.shingler.canonical(shingling.batch(group), digest) if size
+                     else [original_digest(text) for text in group])
+            first: dict[bytes, int] = {}
+            for position, hashed in zip(positions, found, strict=True):
+                leaders[position] = first.setdefault(hashed, position)
+    return leaders
+
+
+def _pairs_in_common(values: UInts, offsets: Ints, compared: Bools) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Yield (a, b, shingles in common) of the pairs of compared texts that have some, a < b, ascending by a, then b."""
+    n = len(compared)
+    positions = np.repeat(np.arange(n), np.diff(offsets))
+    taken = compared[positions]
+    entries = np.column_stack([values[taken], positions[taken].astype(np.uint64)])
+    _entries.sort_entries(entries)
+    holders, ends, _ = _entries.runs(entries[:, 0].copy(), entries[:, 1].astype(np.uint32), max(2, n))
+    volume = np.zeros(n, np.int64)
+    _entries.volume(holders, ends, volume)
+    for part in cut(volume, VOLUME):
+        counts = _entries.Counts([(holders, ends)], part.start, part.stop, volume[part], n)
+        while (found := counts.next(n)) is not None:
+            a, b, common = (column.astype(np.int64) for column in found)
+            yield a, b, common
