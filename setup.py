@@ -25,6 +25,7 @@ C_FILES = {
     "_entries": ["sort", "entries"],
     "_greedy": ["greedy"],
     "_keys": ["keys"],
+    "_prefix": ["prefix"],
     "_hamming": ["hamming", "probes", "compressed"],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],

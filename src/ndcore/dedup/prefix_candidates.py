@@ -1,44 +1,85 @@
-"""Shingle sets to candidate pairs by the prefix filter: counters, probes, entries sorted by shingle, pairs."""
+"""Shingle sets to candidate pairs by the prefix filter: counters, probes, entries sorted by shingle, runs, pairs.
+
+The sets are read once to count their shingles and once to write the entries of probes; for containment once more, to write
+all entries of shingles that are a probe of some document. See DESIGN.md §5, "The complete filter".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ndcore._types import Ints
+from ndcore._entries import sort_entries
+from ndcore._prefix import Counts, Marks, Pairs, entries, runs
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.dedup.candidates import Run
 from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.parallel import cut, map_pieces, thread_count
 from ndcore.progress import Progress
+from ndcore.storage.spill import SpooledArray
 
 __all__ = ["PrefixCandidates", "find_prefix_candidates"]
 
+MEMORY = 4 << 30  # bytes for counters, entries and lists without a memory_limit
+LEAST_MEMORY = 1 << 16  # bytes, below which a smaller limit would cost time and save nothing
+MOST_CELLS = 1 << 30  # counters of 2 bytes
+MOST_PARTS = 256  # of the entries; a part may have a temporary file
+ENTRY_BYTES = 48  # an entry, its scratch, and its place in a run
+MARKS = 16  # bits of the table of marks for each probe
+PAIRS = 1 << 20  # pairs of a chunk
+MOST_PAIRS = 1 << 62  # of a run that is expanded
+LONG = -1  # the group of runs that were not expanded
+SEED = 0x7E3F0A9D5C1B2846  # of the mix that chooses random probes
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+_Chunk = tuple[Ints, UInts, Ints]
+
 
 class PrefixCandidates:
-    """Candidate pairs, made anew by each call of `pairs`, and the runs that were not expanded to pairs."""
+    """Candidate pairs, found anew by each call of `pairs`, and the runs that were not expanded to pairs."""
 
-    def __init__(self, found: list[tuple[int, int]], runs: list[Run], sizes: Ints, filter: PrefixFilter,
-                 first_fixed: int, by: Ints | None) -> None:
-        self._found, self.runs = found, runs
-        self._sizes, self._filter, self._first_fixed, self._by = sizes, filter, first_fixed, by
+    def __init__(self, job: _Job, index: _Index, runs: list[Run]) -> None:
+        self._job, self._index = job, index
+        self.runs = runs
 
     def pairs(self) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the candidate pairs a < b, each once, in chunks."""
-        if self._found:
-            a, b = np.array(self._found, np.int64).T
-            yield a, b
+        """Yield the candidate pairs a < b, each once, in chunks; b ascends."""
+        job = self._job
+        contained = job.filter.drop == "contained"
+        finder = Pairs(*self._index, job.sizes, job.by, job.filter.threshold, contained, job.first_fixed)
+        volume = finder.volume()
+        for part in cut(8 * volume, job.memory // 4):
+            finder.begin(part.start, part.stop, volume[part])
+            while (found := finder.next(PAIRS)) is not None:
+                if len(found[0]):
+                    yield found
 
     def partners(self, document: int, others: Ints) -> Ints:
         """Return the documents among `others` that may pass with this one, by their sizes, labels and sides."""
-        others = others[others != document]
-        if document >= self._first_fixed:
-            others = others[others < self._first_fixed]
-        if self._by is not None:
-            others = others[self._by[others] == self._by[document]]
-        n, own = self._sizes[others], self._sizes[document]
-        most = np.minimum(n, own) / np.maximum(n, own) if self._filter.drop == "resembling" else np.ones(len(n))
-        return others[(n > 0) & (most >= self._filter.threshold)]
+        job = self._job
+        others = others[(others != document) & (job.sizes[others] > 0)]
+        if document >= job.first_fixed:
+            others = others[others < job.first_fixed]
+        if job.by is not None:
+            others = others[job.by[others] == job.by[document]]
+        if job.filter.drop == "contained":  # the smaller one in the larger one
+            return others
+        n, own = job.sizes[others], job.sizes[document]
+        others = others[np.minimum(n, own) / np.maximum(n, own) >= job.filter.threshold]
+        return others
+
+
+class _Index(NamedTuple):
+    """Runs end to end: holders, the end of each run, and how many of its holders have the shingle as a probe."""
+
+    holders: UInts
+    ends: Ints
+    probing: NDArray[np.uint32]
 
 
 def find_prefix_candidates(
@@ -53,51 +94,148 @@ def find_prefix_candidates(
     threads: int | None = None,
     report: Progress,
 ) -> PrefixCandidates:
-    """Find the pairs of active documents that share a probe, and that their sizes allow to pass.
+    """Find the pairs of active documents that share a probe, as far as their sizes and ranks allow them to pass.
+
+    Every pair that passes is among the pairs, or both documents are in one of the runs (with random probes: if they share
+    a probe).
 
     Parameters
     ----------
     sets : ShingleSets
-        With the sets of all active documents, none of them empty.
+        With the sets of all active documents.
     active : int64, ascending
         The documents to pair.
     filter : PrefixFilter
     max_holders : int
-        Runs of more documents are returned, not expanded.
+        Runs of m documents, for p of which the shingle is a probe, are expanded if p * m <= max_holders squared; p is m
+        where both documents are known by their probes. Others are returned.
     first_fixed : int
         Documents from here on are never paired with one another.
-    by : int64 (n,), optional
-        Only documents of the same code are paired.
+    by : int64, optional
+        A code for each document; only documents of the same code are paired.
     memory_limit : int, optional
-        Bytes for counters and entries.
+        Bytes for counters, entries and lists. Entries beyond it go to temporary files and are sorted in parts. None: 4 GiB.
     threads : int, optional
+        None: one per CPU.
     report : callable
+        Gets (stage, done, total).
+
+    Notes
+    -----
+    O(shingles) to count and look up, about 10 ns each; O(entries) to sort; one visit for each two documents of a run.
     """
-    wanted = set(active.tolist())
-    members: dict[int, list[tuple[int, int]]] = {}
-    count: dict[tuple[int, int], int] = {}
-    for positions, values, offsets in sets.chunks():
-        for i, d in enumerate(positions.tolist()):
-            if d in wanted:
-                code = 0 if by is None else int(by[d])
-                members[d] = [(value, code) for value in values[offsets[i] : offsets[i + 1]].tolist()]
-                for shingle in members[d]:
-                    count[shingle] = count.get(shingle, 0) + 1
-    holders: dict[tuple[int, int], tuple[set[int], set[int]]] = {}
-    for d, own in sorted(members.items()):
-        ordered = sorted(own, key=lambda shingle: (count[shingle], shingle))
-        length = int(filter.probe_length(np.array([len(own)]))[0])
-        for rank, shingle in enumerate(ordered):
-            if rank < length:
-                holders.setdefault(shingle, (set(), set()))[0].add(d)
-            if rank < length or filter.drop == "contained":
-                holders.setdefault(shingle, (set(), set()))[1].add(d)
-    found, runs = set(), []
-    for probing, holding in holders.values():
-        if len(holding) > max_holders and probing and min(holding) < first_fixed:
-            runs.append(Run(-1, np.array(sorted(holding), np.int64)))
-        elif len(holding) <= max_holders:
-            found |= {(min(a, b), max(a, b)) for a in probing for b in holding if a != b and min(a, b) < first_fixed}
-    sizes = np.zeros(len(sets._number), np.int64)
+    memory = max(LEAST_MEMORY, MEMORY if memory_limit is None else memory_limit)
+    sizes = np.zeros(sets.n, np.int64)
     sizes[active] = sets.sizes(active)
-    return PrefixCandidates(sorted(found), runs, sizes, filter, first_fixed, by)
+    job = _Job(sets, sizes, filter, max_holders, first_fixed, by, memory, thread_count(threads), report)
+    parts = job.entries(job.count())
+    index, long = job.runs(parts)
+    return PrefixCandidates(job, index, long)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """The sets to pair, their sizes by document (0: not active), and the settings."""
+
+    sets: ShingleSets
+    sizes: Ints
+    filter: PrefixFilter
+    max_holders: int
+    first_fixed: int
+    by: Ints | None
+    memory: int
+    threads: int
+    report: Progress
+
+    def count(self) -> Counts:
+        """Count the shingles of all active documents."""
+        most = min(MOST_CELLS, self.memory // 4)
+        counts = Counts(min(most, 1 << max(0, int(self.sizes.sum()) - 1).bit_length()))
+        last = -1
+        for positions, values, offsets in self._chunks("counting shingles"):
+            if np.diff(positions, prepend=last).min() <= 0:
+                raise ValueError("the sets are not in the order of their documents; append them in ascending order")
+            last = positions[-1]
+            counts.add(values, offsets, (self.sizes[positions] > 0).astype(np.uint32), self.mixes(positions))
+        return counts
+
+    def entries(self, counts: Counts) -> list[SpooledArray]:
+        """Write the entries (shingle, document and rank), in parts by the high bits of the shingle."""
+        lengths = self.filter.probe_length(self.sizes)
+        total, marks = int(lengths.sum()), None
+        if self.filter.drop == "contained":
+            marks = Marks(min(self.memory, MARKS * (total + 1)))
+            for found in self._map(_Writer(self, counts, lengths, None, 0), "choosing probes"):
+                marks.add(found[0])
+            total = int(self.sizes.sum())
+        share = ENTRY_BYTES * total * self.threads // self.memory
+        bits = min(MOST_PARTS - 1, share).bit_length()
+        spooled = [SpooledArray(np.uint64, self.memory // 4 >> bits) for _ in range(1 << bits)]
+        for found in self._map(_Writer(self, counts, lengths, marks, bits), "writing entries"):
+            for part, piece in zip(spooled, found, strict=True):
+                part.append(piece)
+        return spooled
+
+    def runs(self, parts: list[SpooledArray]) -> tuple[_Index, list[Run]]:
+        """Sort the entries, part by part on threads, and find their runs."""
+        holders, probing = SpooledArray(np.uint64, self.memory // 4), SpooledArray(np.uint32)
+        sizes, long = SpooledArray(np.uint32), list[Run]()
+        parts.reverse()
+        remaining = (parts.pop() for _ in range(len(parts)))
+        total = len(parts)
+        for done, (found, long_here) in enumerate(map_pieces(self._runs_of_part, remaining, self.threads), 1):
+            for column, piece in zip((holders, sizes, probing), found, strict=True):
+                column.append(piece)
+            long += long_here
+            self.report("sorting entries", done, total)
+        ends = np.cumsum(sizes.array(), dtype=np.int64)
+        return _Index(np.asarray(holders.array()), ends, probing.array()), long
+
+    def _runs_of_part(self, part: SpooledArray) -> tuple[tuple[AnyArray, ...], list[Run]]:
+        """Sort the entries of a part; return its runs (holders, sizes, probing) and the long ones."""
+        whole = part.array().reshape(-1, 2)
+        if not whole.flags.writeable:
+            whole = np.array(whole)
+        sort_entries(whole)
+        holders, sizes, probing, long = runs(whole, min(self.max_holders**2, MOST_PAIRS), self.first_fixed)
+        documents = (whole[begin:end, 1] >> np.uint64(32) for begin, end in long.tolist())
+        return (holders, sizes, probing), [Run(LONG, found.astype(np.int64)) for found in documents]
+
+    def _chunks(self, stage: str) -> Iterator[_Chunk]:
+        """Yield the chunks of all sets, with reports."""
+        done = 0
+        for chunk in self.sets.chunks():
+            yield chunk
+            done += len(chunk[0])
+            self.report(stage, done, len(self.sets))
+
+    def _map(self, work: _Writer, stage: str) -> Iterator[list[UInts]]:
+        """Yield what is written of each chunk, in order."""
+        return map_pieces(work, self._chunks(stage), self.threads)
+
+    def mixes(self, positions: Ints) -> UInts | None:
+        """Return what is mixed into the shingles of these documents, so that only documents of one code share any."""
+        return None if self.by is None else (self.by[positions].astype(np.uint64) + np.uint64(1)) * GOLDEN
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the entries of a chunk, in parts by the high bits of the shingle."""
+
+    job: _Job
+    counts: Counts
+    lengths: Ints
+    marks: Marks | None
+    bits: int
+
+    def __call__(self, chunk: _Chunk) -> list[UInts]:
+        """Return the entries of a chunk, each part of them as uint64 (entries, 2)."""
+        positions, values, offsets = chunk
+        found = entries(self.counts, values, offsets, positions.astype(np.uint32), self.lengths[positions],
+                        self.job.mixes(positions), self.marks, None if self.job.filter.probes is None else SEED)
+        if not self.bits:
+            return [found]
+        part = (found[:, 0] >> np.uint64(64 - self.bits)).astype(np.int64)
+        order = np.argsort(part, kind="stable")
+        ends = np.searchsorted(part[order], np.arange((1 << self.bits) - 1), "right")
+        return np.split(found[order], ends)

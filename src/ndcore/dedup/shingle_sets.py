@@ -35,12 +35,13 @@ class ShingleSets:
     With ``tokens=True`` shingles are compared as tuples of tokens: each distinct tuple gets a number of its own, in a
     dictionary, so that colliding fingerprints cannot forge a resemblance. Slower, and in memory.
 
-    Sets are read or appended first; after the first use of one nothing can be added.
+    Sets are read or appended first, of documents below `n`; after the first use of one nothing can be added.
     """
 
     def __init__(self, shingling: Shingling, n: int, *, tokens: bool, threads: int | None, limit: int = SETS_IN_MEMORY
                  ) -> None:
         self.shingling = shingling
+        self.n = n
         self.threads = threads
         self._number = np.full(n, -1, np.int64)  # of a document's set
         self._positions: list[Ints] = []  # of the sets, in stored order
