@@ -65,7 +65,7 @@ def test_a_chain_is_merged_by_components_and_not_by_star():
     texts = [" ".join(words[start : start + 10]) for start in (0, 3, 6)]
     merged = nd.near_duplicates(texts, shingling=WORDS, threshold=0.5, cluster="components")
     assert merged.labels.tolist() == [0, 0, 0]
-    assert merged.classes.tolist() == ["kept", "near", "near"]
+    assert merged.classes.tolist() == ["kept", "near", "chained"]
     assert merged.resemblance.tolist() == [1.0, 7 / 13, 4 / 16]  # below the threshold, and said
     for cluster in ("star", "greedy"):
         apart = nd.near_duplicates(texts, shingling=WORDS, threshold=0.5, cluster=cluster)
@@ -218,14 +218,14 @@ SKETCHES = nd.MinHasher(84).sketch_many(["a", "b"])
         (["a"], {"threshold": float("nan")}, ValueError, "got nan"),
         (["a"], {"threshold": "0.8"}, ValueError, "got '0.8'"),
         (["a"], {"cluster": "single"}, ValueError, "cluster must be one of star, components, greedy, got 'single'"),
-        (["a"], {"verify": "no"}, ValueError, "verify must be 'fingerprints' or 'tokens', got 'no'"),
+        (["a"], {"verify": "no"}, ValueError, "verify must be one of fingerprints, tokens, got 'no'"),
         (["a"], {"max_holders": 1}, ValueError, "max_holders must be an int of at least 2, got 1"),
         (["a"], {"max_holders": 2.0}, ValueError, "got 2.0"),
         (["a"], {"memory_limit": 0}, ValueError, "memory_limit is a number of bytes from 1 on, or a size as .2G., got 0"),
         (["a"], {"threads": 0}, ValueError, "threads must be None or an int of at least 1, got 0"),
         (["a"], {"num_perm": 0}, ValueError, "num_perm"),
         (["a"], {"seed": -1}, ValueError, "seed must be an int of 0 to 2.64 - 1, got -1"),
-        (["a"], {"filter": "none"}, ValueError, "filter must be 'auto' or a FilterDesign, got 'none'"),
+        (["a"], {"filter": "none"}, ValueError, "filter must be 'auto', 'complete' or a FilterDesign, got 'none'"),
         (["a"], {"filter": (6, 14, 2)}, ValueError, r"got \(6, 14, 2\)"),
         (["a"], {"keep": "last"}, ValueError, "keep must be 'first', 'longest' or priorities, got 'last'"),
         (["a"], {"keep": [1, 2]}, ValueError, r"keep has shape \(2,\); there are 1 documents"),

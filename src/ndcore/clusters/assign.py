@@ -12,7 +12,7 @@ import numpy as np
 from ndcore._cluster import components, star
 from ndcore._types import Bools, Floats, Ints
 
-__all__ = ["CLUSTERINGS", "represent"]
+__all__ = ["CLUSTERINGS", "join_stars", "represent"]
 
 CLUSTERINGS = ("star", "components", "greedy")
 
@@ -49,9 +49,17 @@ def represent(n: int, a: Ints, b: Ints, resemblance: Floats, order: Ints, fixed:
         rank[order] = np.arange(n)
         roots = components(a, b, rank)
         return np.where(fixed, np.arange(n), roots)
-    ends, others = np.concatenate([a, b]), np.concatenate([b, a])
-    by_end = np.argsort(ends, kind="stable")
+    members, others = np.concatenate([a, b]), np.concatenate([b, a])
+    return join_stars(members, others, np.concatenate([resemblance, resemblance]), order, fixed, best=cluster == "star")
+
+
+def join_stars(members: Ints, others: Ints, scores: Floats, order: Ints, fixed: Bools, *, best: bool) -> Ints:
+    """Assign documents to representatives, where members[i] may join others[i] with scores[i].
+
+    best: a document joins the representative with the highest score, else the first one. All else as in `represent`.
+    """
+    n = len(order)
+    by_member = np.argsort(members, kind="stable")
     starts = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])
-    weights = np.concatenate([resemblance, resemblance])[by_end]
-    return star(starts, others[by_end], weights, order, fixed.astype(np.uint8), cluster == "star")
+    np.cumsum(np.bincount(members, minlength=n), out=starts[1:])
+    return star(starts, others[by_member], scores[by_member], order, fixed.astype(np.uint8), best)

@@ -7,7 +7,7 @@ documents", 2000, §3); sorting entries follows Broder, Glassman, Manasse, Zweig
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,20 +20,34 @@ from ndcore.filters.design import FilterDesign
 from ndcore.progress import Progress
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-__all__ = ["Candidates", "Run", "find_candidates"]
+__all__ = ["Candidates", "Run", "Search", "find_candidates"]
 
 ENTRY_BYTES = 40  # a key, an entry and its scratch
 
 
 class Run(NamedTuple):
-    """Documents, ascending, that share a feature; too many to be paired with one another."""
+    """Documents, ascending, that share a feature (group −1: a shingle); too many to be paired with one another."""
 
     group: int
     documents: Ints
 
 
+class Search(Protocol):
+    """The candidates of a filter."""
+
+    @property
+    def runs(self) -> list[Run]:
+        """Runs that were not expanded to pairs."""
+
+    def pairs(self) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the candidate pairs a < b in bounded chunks, each pair once."""
+
+    def partners(self, document: int, others: Ints) -> Ints:
+        """Return the documents among `others`, all of one run with this one, that are candidates with it."""
+
+
 class Candidates(NamedTuple):
-    """Candidate pairs a < b, sorted, and the runs that were not expanded to pairs."""
+    """Candidate pairs a < b, sorted, and the runs that were not expanded to pairs; a `Search`."""
 
     a: Ints
     b: Ints
@@ -41,6 +55,10 @@ class Candidates(NamedTuple):
     judge: Judge
     first_fixed: int
     by: Ints | None
+
+    def pairs(self) -> Iterator[tuple[Ints, Ints]]:
+        """Yield all candidate pairs at once."""
+        yield self.a, self.b
 
     def partners(self, document: int, others: Ints) -> Ints:
         """Return the documents among `others` that are candidates with this one."""

@@ -17,6 +17,7 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import end_to_end
 from ndcore.sketch.sketches import Sketches
+from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import Corpus, as_corpus, indexed_texts
 from ndcore.text.digests import read_digests
 from ndcore.text.shingling import Shingling
@@ -32,16 +33,20 @@ class Side:
         self.sketches = given if isinstance(given, Sketches) else None
         self.corpus = None if self.sketches is not None else as_corpus(given)
 
-    def read(self, sketcher: MinHasher, *, threads: int | None, memory_limit: int | None, report: Progress) -> Reading:
+    def read(
+        self, sketcher: MinHasher, agreement: Agreement | None, *, threads: int | None, memory_limit: int | None,
+        report: Progress,
+    ) -> Reading:
         """Sketch the texts, or take the sketches; RecipeMismatch if another recipe made them."""
         if self.corpus is not None:
-            return read_corpus(self.corpus, sketcher, threads=threads, memory_limit=memory_limit, report=report)
+            return read_corpus(self.corpus, sketcher, threads=threads, memory_limit=memory_limit, report=report,
+                               agreement=agreement)
         assert self.sketches is not None
         sketcher.recipe.check(self.sketches.recipe)
         rows, digests = np.ascontiguousarray(self.sketches.values), self.sketches.digests
         known = np.full(len(rows), digests is not None)
         digests = np.zeros((len(rows), 32), np.uint8) if digests is None else digests
-        return Reading(rows, digests, known, None, self.sketches.valid, 0)
+        return Reading(rows, digests, known, None, self.sketches.valid, 0, None)
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ class Documents:
     """Signatures and digests by position: 0 … n − 1 are the documents, the others come from `against`.
 
     `corpora` are the texts of either side, None for sketches. Other columns are as in `Reading`; digests are set only where
-    `known`, and `digest` adds more. `given` are the sketches that stand for the first side.
+    `known`, and `digest` adds more. `keys` are there if near-duplicates must agree in any. `given` are the sketches that
+    stand for the first side.
     """
 
     corpora: tuple[Corpus | None, Corpus | None]
@@ -58,6 +64,7 @@ class Documents:
     digests: NDArray[np.uint8]
     known: Bools
     valid: Bools
+    keys: NDArray[np.uint8] | None
     invalid_bytes: int
     recipe: Recipe
     shingling: Shingling
@@ -83,15 +90,18 @@ class Documents:
 
 
 def read_documents(
-    sides: Sequence[Side], sketcher: MinHasher, *, threads: int | None, memory_limit: int | None, report: Progress
+    sides: Sequence[Side], sketcher: MinHasher, agreement: Agreement | None, *, threads: int | None,
+    memory_limit: int | None, report: Progress,
 ) -> tuple[Documents, Ints | None]:
     """Return the documents of both sides, end to end, and the lengths of the first side's texts in bytes."""
-    readings = [side.read(sketcher, threads=threads, memory_limit=memory_limit, report=report) for side in sides]
-    rows, digests, known, _, valid, _ = zip(*readings, strict=True)
+    readings = [
+        side.read(sketcher, agreement, threads=threads, memory_limit=memory_limit, report=report) for side in sides
+    ]
+    rows, digests, known, _, valid, _, keys = zip(*readings, strict=True)
     check_numbered(sum(map(len, rows)), "documents", "remove near-duplicates in parts, each --against those before it")
     documents = Documents(
         (sides[0].corpus, sides[1].corpus if len(sides) > 1 else None), len(rows[0]), end_to_end(rows), end_to_end(digests),
-        end_to_end(known), end_to_end(valid), readings[0].invalid_bytes, sketcher.recipe, sketcher.shingling,
-        sides[0].sketches,
+        end_to_end(known), end_to_end(valid), None if agreement is None else end_to_end(keys), readings[0].invalid_bytes,
+        sketcher.recipe, sketcher.shingling, sides[0].sketches,
     )
     return documents, readings[0].lengths

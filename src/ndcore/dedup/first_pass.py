@@ -17,6 +17,7 @@ from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.spill import SpooledArray
+from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows, raw_batch
 from ndcore.text.inputs import digest
@@ -44,6 +45,8 @@ class Reading(NamedTuple):
         Documents with shingles.
     invalid_bytes : int
         Bytes outside well-formed UTF-8 sequences, of all documents together.
+    keys : uint8 (n, 16) or None
+        Digests of the keys that near-duplicates must agree in.
     """
 
     rows: AnyArray
@@ -52,6 +55,7 @@ class Reading(NamedTuple):
     lengths: Ints | None
     valid: Bools
     invalid_bytes: int
+    keys: NDArray[np.uint8] | None
 
 
 class _RecentSignatures:
@@ -86,7 +90,9 @@ def alike(rows: AnyArray, among: Bools) -> Bools:
     return found
 
 
-def _read_piece(sketcher: MinHasher, recent: _RecentSignatures | None, piece: tuple[int, Sequence[Text]]) -> Reading:
+def _read_piece(
+    sketcher: MinHasher, recent: _RecentSignatures | None, agreement: Agreement | None, piece: tuple[int, Sequence[Text]]
+) -> Reading:
     """Sketch a piece (position of the first document, texts); digest documents whose signature is recent, None: all."""
     first, texts = piece
     shingling = sketcher.shingling
@@ -100,12 +106,13 @@ def _read_piece(sketcher: MinHasher, recent: _RecentSignatures | None, piece: tu
     digests = np.zeros((len(texts), 32), np.uint8)
     for part, hashed in ((OF_BYTES, byte_digests(raw, texts, which, valid)), (OF_TOKENS, canonical)):
         digests[which, 16 * part : 16 * part + 16] = digest_rows(hashed)
-    return Reading(rows, digests, known, raw.lengths(), valid, done.invalid_bytes)
+    keys = None if agreement is None else agreement.digests(texts, first)
+    return Reading(rows, digests, known, raw.lengths(), valid, done.invalid_bytes, keys)
 
 
 def read_corpus(
     corpus: Corpus, sketcher: MinHasher, *, threads: int | None, memory_limit: int | None, report: Progress,
-    digest_all: bool = False,
+    digest_all: bool = False, agreement: Agreement | None = None,
 ) -> Reading:
     """Sketch every document; the next batch is read while threads sketch the last.
 
@@ -114,12 +121,13 @@ def read_corpus(
     all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are digested.
     """
     rows = SpooledArray(f"uint{sketcher.bits}", memory_limit)
-    digests, known, lengths, valid = (SpooledArray(dtype) for dtype in (np.uint8, np.bool_, np.int64, np.bool_))
+    digests, known, lengths, valid, keys = map(SpooledArray, (np.uint8, np.bool_, np.int64, np.bool_, np.uint8))
     invalid_bytes = 0
     rows.append(np.empty((0, sketcher.num_perm), rows.dtype))
     digests.append(np.empty((0, 32), np.uint8))
+    keys.append(np.empty((0, 16), np.uint8))
     later = not digest_all and getattr(corpus, "random_access", False) and not callable(sketcher.shingling.unit)
-    work = partial(_read_piece, sketcher, _RecentSignatures() if later else None)
+    work = partial(_read_piece, sketcher, _RecentSignatures() if later else None, agreement)
     for piece in map_pieces(work, corpus_pieces(corpus), threads):
         rows.append(piece.rows)
         digests.append(piece.digests)
@@ -128,8 +136,11 @@ def read_corpus(
         lengths.append(piece.lengths)
         valid.append(piece.valid)
         invalid_bytes += piece.invalid_bytes
+        if piece.keys is not None:
+            keys.append(piece.keys)
         report("sketching", len(valid), None)
-    return Reading(rows.array(), digests.array(), known.array(), lengths.array(), valid.array(), invalid_bytes)
+    return Reading(rows.array(), digests.array(), known.array(), lengths.array(), valid.array(), invalid_bytes,
+                   None if agreement is None else keys.array())
 
 
 def sketch_corpus(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore._types import Bools, Ints
-from ndcore.clusters.assign import represent
-from ndcore.clusters.pairs import Pairs
+from ndcore._types import AnyArray, Bools, Ints
+from ndcore.clusters.assign import join_stars, represent
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.first_pass import alike
+from ndcore.dedup.rules import Rules
+from ndcore.dedup.verify import Scored
 from ndcore.progress import Progress
 
 __all__ = ["Leaders", "find_leaders", "keep_order", "number_labels"]
@@ -34,15 +36,18 @@ class Leaders:
         are compared with others.
     leader : int64 (documents,)
         The first of the compared documents that is identical or lexically equivalent.
-    cluster : str
-        The way to choose representatives among leaders.
+    by : int64 (documents,) or None
+        The label of ``by`` of each, as a number.
+    group : int64 (documents,) or None
+        The same for ``by`` and ``must_agree`` together: only documents of one group are compared.
     """
 
     order: Ints
     fixed: Bools
     version: Ints
     leader: Ints
-    cluster: str
+    by: Ints | None
+    group: Ints | None
 
     @property
     def compared(self) -> Bools:
@@ -51,16 +56,24 @@ class Leaders:
         compared: Bools = (self.version == own) & (self.leader == own)
         return compared
 
-    def choose_representatives(self, pairs: Pairs) -> Ints:
-        """Choose a representative for each leader, given the pairs of leaders that resemble each other enough."""
-        return represent(len(self.order), *pairs, self.order, self.fixed, self.cluster)
+    @cached_property
+    def rank(self) -> Ints:
+        """int64 (documents,): the place of each in keep order."""
+        rank = np.empty(len(self.order), np.int64)
+        rank[self.order] = np.arange(len(rank))
+        return rank
+
+    def choose_representatives(self, pairs: Scored, rules: Rules) -> Ints:
+        """Choose a representative for each leader, given the accepted pairs of leaders."""
+        if rules.cluster == "components":
+            return represent(len(self.order), *pairs.pairs, self.order, self.fixed, rules.cluster)
+        return join_stars(*pairs.joins(rules.threshold), self.order, self.fixed, best=rules.cluster == "star")
 
 
 def find_leaders(
-    documents: Documents, order: Ints, by: Ints | None, one_per: Ints | None, cluster: str, *,
-    threads: int | None, report: Progress,
+    documents: Documents, order: Ints, by: Ints | None, one_per: Ints | None, *, threads: int | None, report: Progress
 ) -> Leaders:
-    """Collapse versions, then identical and lexically equivalent documents.
+    """Find versions, then identical and lexically equivalent documents.
 
     Lexically equivalent documents have the same signature, so digests are read again only where signatures coincide.
     """
@@ -69,8 +82,18 @@ def find_leaders(
     live = version == positions
     digestible = live & documents.valid & (documents.known | documents.has_text(positions))
     documents.digest(alike(documents.rows, digestible) & ~documents.known, threads=threads, report=report)
-    leader = _first_of_class(documents, live, order, by)
-    return Leaders(order, positions >= documents.n, version, leader, cluster)
+    known = documents.known & live
+    rank = np.empty(len(order), np.int64)
+    rank[order] = positions
+    keys, group = None, by
+    if documents.keys is not None:
+        identical = _first_of_class(documents.digests[:, :16], [documents.valid, by], known, rank)
+        keys = _number_rows(documents.keys)[identical]  # of the first of identical documents
+        group = keys if by is None else _number_rows(np.stack([by, keys], axis=1).view(np.uint8))
+    digest = np.where(documents.valid[:, None], documents.digests[:, 16:], documents.digests[:, :16])
+    keys = None if keys is None else np.where(documents.valid, keys, 0)  # without shingles the bytes alone decide
+    leader = _first_of_class(digest, [documents.valid, by, keys], known, rank)
+    return Leaders(order, positions >= documents.n, version, leader, by, group)
 
 
 def keep_order(keep: Any, documents: Documents, lengths: Ints | None) -> Ints:
@@ -124,15 +147,21 @@ def _find_versions(codes: Ints | None, order: Ints) -> Ints:
     return version
 
 
-def _first_of_class(documents: Documents, live: Bools, order: Ints, by: Ints | None) -> Ints:
-    """Find the first live document in keep order that is lexically equivalent (without shingles: identical) to each."""
-    total = len(order)
-    rank = np.empty(total, np.int64)
-    rank[order] = np.arange(total)
-    digest = np.where(documents.valid[:, None], documents.digests[:, 16:], documents.digests[:, :16])
+def _number_rows(rows: AnyArray) -> Ints:
+    """Number the rows of bytes, equal rows alike."""
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1])))[:, 0]
+    return np.unique(whole, return_inverse=True)[1].astype(np.int64)
+
+
+def _first_of_class(digest: AnyArray, others: Sequence[AnyArray | None], known: Bools, rank: Ints) -> Ints:
+    """Find the first document by rank with the same digest, uint8 (n, 16), and the same of each of the other columns.
+
+    A document whose digest is not known stays alone.
+    """
+    total = len(rank)
     halves = np.ascontiguousarray(digest).view(np.uint64)
-    keys = [halves[:, 0], halves[:, 1], documents.valid, by if by is not None else np.zeros(total, np.int64)]
-    keys.append(np.where(documents.known & live, -1, np.arange(total)))  # unknown digests, and versions, stay apart
+    keys = [halves[:, 0], halves[:, 1], *(column for column in others if column is not None)]
+    keys.append(np.where(known, -1, np.arange(total)))
     sequence = np.lexsort([rank, *keys])
     begins = np.zeros(total, np.bool_)
     begins[:1] = True

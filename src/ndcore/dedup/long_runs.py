@@ -1,86 +1,143 @@
-"""Runs too long to be expanded to pairs: compare their representatives, in keep order, with the documents that follow."""
+"""Runs too long to be expanded to pairs: compare their representatives with the other documents of the run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from ndcore._types import Ints
-from ndcore.clusters.pairs import Pairs
-from ndcore.dedup.candidates import Candidates, Run
+from ndcore.dedup.candidates import Run, Search
 from ndcore.dedup.leaders import Leaders
-from ndcore.dedup.result import Draft
-from ndcore.dedup.verify import Verifier
+from ndcore.dedup.rules import Rules
+from ndcore.dedup.verify import Scored, Verifier
 
-__all__ = ["settle_runs"]
+__all__ = ["Draft", "settle_runs"]
 
 
-class _Settled:
-    """A run in keep order, with the comparisons made within it so far."""
+class Draft(NamedTuple):
+    """Accepted pairs of leaders, sorted; the label of each document by these; the entries of `NearDuplicates.common`."""
+
+    pairs: Scored
+    labels: Ints
+    common: list[dict[str, int]]
+
+
+class _LongRun:
+    """A run in keep order, and how far it was compared."""
 
     def __init__(self, run: Run, rank: Ints) -> None:
         self.group = run.group
         self.example = int(run.documents[0])
         self.documents = run.documents[np.argsort(rank[run.documents], kind="stable")]
-        self.matches: dict[int, Ints] = {}  # by document compared: the documents after it that resemble it enough
-        self.left_out = 0
+        self.ranks = rank[self.documents]
+        self.representatives = 0
+        self.cut: set[int] = set()  # places of representatives that were not compared within this run
 
-    def account(self) -> dict[str, int]:
+    def place(self, rank: int) -> int:
+        """Return the place of a document of the run."""
+        return int(np.searchsorted(self.ranks, rank))
+
+    def account(self, labels: Ints) -> dict[str, int]:
         """Return the entry of `NearDuplicates.common`."""
+        first = min((at for at in self.cut if labels[self.documents[at]] == self.documents[at]), default=len(self.documents))
         return {"group": self.group, "holders": len(self.documents), "example": self.example,
-                "representatives": len(self.matches), "cut": self.left_out}
+                "representatives": self.representatives, "cut": len(self.documents) - first}
 
 
-def settle_runs(
-    pairs: Pairs, candidates: Candidates, verifier: Verifier, leaders: Leaders, *, threshold: float, max_holders: int
-) -> Draft:
+class _LongRuns:
+    """All long runs, and the comparisons made within them so far."""
+
+    def __init__(self, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules) -> None:
+        self.search, self.verifier, self.rules, self.threshold = search, verifier, rules, rules.threshold
+        self.rank = leaders.rank
+        self.runs = [_LongRun(run, self.rank) for run in search.runs]
+        self.limit = None if rules.prefix is not None else rules.max_holders
+        members = np.concatenate([run.documents for run in self.runs])
+        self._runs = np.repeat(np.arange(len(self.runs)), [len(run.documents) for run in self.runs])
+        by_rank = np.argsort(self.rank[members], kind="stable")
+        members, self._runs = members[by_rank], self._runs[by_rank]
+        self.documents, self._starts = np.unique(self.rank[members], return_index=True)
+        self.documents = members[self._starts]  # in keep order
+        self._starts = np.append(self._starts, len(members))
+        self._compared = np.zeros(len(self.documents), np.bool_)
+        self._joining: dict[int, Ints] = {}  # by place: the documents that may join this one
+
+    def _runs_of(self, place: int) -> list[_LongRun]:
+        """Return the runs that hold a document."""
+        return [self.runs[i] for i in self._runs[self._starts[place] : self._starts[place + 1]].tolist()]
+
+    def compare_representatives(self, labels: Ints) -> Iterator[Scored]:
+        """Go through the documents in keep order; yield the pairs of each representative that was not compared before.
+
+        A document that may join a representative before it will not stay one, so it waits for the next round.
+        """
+        joining = np.zeros(len(labels), np.bool_)
+        for place in np.flatnonzero(labels[self.documents] == self.documents).tolist():
+            document = int(self.documents[place])
+            if not self._compared[place] and not joining[document]:
+                found = self._compare(place)
+                if found is None:
+                    continue
+                self._compared[place] = True
+                members, others, _ = found.joins(self.threshold)
+                self._joining[place] = members[others == document]
+                yield found
+            if self._compared[place]:
+                joining[self._joining[place]] = True
+
+    def _compare(self, place: int) -> Scored | None:
+        """Compare a document with those that follow it in its runs, with `reassign` with all; None if every run is cut."""
+        document, rank = int(self.documents[place]), int(self.rank[self.documents[place]])
+        others = []
+        for run in self._runs_of(place):
+            at = run.place(rank)
+            if run.representatives == self.limit:
+                run.cut.add(at)
+                continue
+            run.representatives += 1
+            others.append(run.documents[at + 1 :])
+            if self.rules.reassign:
+                others.append(run.documents[:at])
+        return self._verify(document, np.unique(np.concatenate(others))) if others else None
+
+    def connect(self, labels: Ints) -> Iterator[Scored]:
+        """Yield the pairs that join different components of one run."""
+        for place in np.flatnonzero(~self._compared).tolist():
+            document, rank = int(self.documents[place]), int(self.rank[self.documents[place]])
+            after = [run.documents[run.place(rank) + 1 :] for run in self._runs_of(place)]
+            others = np.unique(np.concatenate(after))
+            others = others[labels[others] != labels[document]]
+            if len(others):
+                yield self._verify(document, others)
+
+    def _verify(self, document: int, others: Ints) -> Scored:
+        """Return the accepted pairs of a document with candidates among the others."""
+        others = self.search.partners(document, others)
+        return self.verifier.verify(np.full(len(others), document), others, self.threshold)
+
+
+def settle_runs(pairs: Scored, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules) -> Draft:
     """Choose representatives by the verified pairs, and by further pairs found in the long runs.
 
-    In keep order, each representative in a run that resembles none before it is compared with all documents that follow,
-    up to max_holders such representatives a run. The pairs found change the representatives, so this is repeated for the
-    new ones until no pairs are added: then all representatives in a run have been compared with one another.
+    In keep order, each representative in a run that may join none before it is compared with all documents that follow. The
+    pairs found change the representatives, so this is repeated for the new ones until no pairs are added: then all
+    representatives in a run have been compared with one another. A filter of signatures compares up to max_holders
+    representatives a run. A complete filter compares all, and for components also documents of different components.
 
     Notes
     -----
-    Linear in the length of a run times the representatives in it.
+    Linear in the length of a run times the representatives in it; for components quadratic in the worst case.
     """
-    rank = np.empty(len(leaders.order), np.int64)
-    rank[leaders.order] = np.arange(len(rank))
-    runs = [_Settled(run, rank) for run in candidates.runs]
-    labels = leaders.choose_representatives(pairs)
-    while added := [
-        found for run in runs for found in _compare_within(run, labels, candidates, verifier, threshold, max_holders)
-    ]:
-        pairs = _merged([pairs, *added], len(labels))
-        labels = leaders.choose_representatives(pairs)
-    return Draft(pairs, labels, [run.account() for run in runs])
-
-
-def _compare_within(
-    run: _Settled, labels: Ints, candidates: Candidates, verifier: Verifier, threshold: float, max_holders: int
-) -> Iterator[Pairs]:
-    """Go through a run in keep order once; yield the pairs of each representative not compared before."""
-    matched: set[int] = set()
-    run.left_out = 0
-    for at, document in enumerate(run.documents.tolist()):
-        represents = labels[document] == document
-        if document not in run.matches:
-            if not represents or document in matched:
-                continue
-            if len(run.matches) == max_holders:
-                run.left_out = len(run.documents) - at
-                return
-            others = candidates.partners(document, run.documents[at + 1 :])
-            found = verifier.verify(np.full(len(others), document), others, threshold)
-            run.matches[document] = found.b
-            yield Pairs(np.minimum(*found[:2]), np.maximum(*found[:2]), found.resemblance)
-        if represents:
-            matched.update(run.matches[document].tolist())
-
-
-def _merged(parts: list[Pairs], total: int) -> Pairs:
-    """Merge pairs of documents below `total`: each once, sorted."""
-    a, b, resemblance = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    _, first = np.unique(a * total + b, return_index=True)
-    return Pairs(a[first], b[first], resemblance[first])
+    labels = leaders.choose_representatives(pairs, rules)
+    if not search.runs:
+        return Draft(pairs, labels, [])
+    runs = _LongRuns(search, verifier, leaders, rules)
+    while added := list(runs.compare_representatives(labels)):
+        pairs = Scored.merged([pairs, *added], len(labels))
+        labels = leaders.choose_representatives(pairs, rules)
+    if rules.cluster == "components" and rules.prefix is not None:
+        pairs = Scored.merged([pairs, *runs.connect(labels)], len(labels))
+        labels = leaders.choose_representatives(pairs, rules)
+    return Draft(pairs, labels, [run.account(labels) for run in runs.runs])

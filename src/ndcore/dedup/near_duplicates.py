@@ -6,22 +6,21 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore.checks import check_choice, check_ids, checked_memory_limit, checked_threshold, is_int
-from ndcore.clusters.assign import CLUSTERINGS
-from ndcore.dedup.candidates import find_candidates
+from ndcore.checks import check_ids, checked_memory_limit
 from ndcore.dedup.documents import Side, read_documents
 from ndcore.dedup.leaders import find_leaders, keep_order, number_labels
 from ndcore.dedup.long_runs import settle_runs
-from ndcore.dedup.result import NearDuplicates, conclude
-from ndcore.dedup.verify import read_candidates
-from ndcore.filters.design import FilterDesign, least_equal_minima
+from ndcore.dedup.result import Found, NearDuplicates, conclude
+from ndcore.dedup.rules import Rules
+from ndcore.dedup.search import find_pairs
+from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches, load
+from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
@@ -38,7 +37,8 @@ def near_duplicates(
     shingling: Shingling | None = None,
     num_perm: int = 84,
     seed: int = 1,
-    filter: Literal["auto"] | FilterDesign = "auto",
+    filter: Literal["auto", "complete"] | FilterDesign = "auto",
+    drop: Literal["resembling", "contained"] = "resembling",
     against: Iterable[str | bytes] | Corpus | Sketches | str | os.PathLike[str] | None = None,
     keep: Literal["first", "longest"] | Priorities = "first",
     cluster: Literal["star", "greedy", "components"] = "star",
@@ -49,6 +49,11 @@ def near_duplicates(
     progress: bool | Progress | None = None,
     by: ArrayLike | Callable[[], ArrayLike] | None = None,
     one_per: ArrayLike | Callable[[], ArrayLike] | None = None,
+    must_agree: MustAgree = None,
+    min_shingles: int = 0,
+    drop_common: float | None = None,
+    lost: bool = False,
+    reassign: bool = False,
 ) -> NearDuplicates:
     """Find near-duplicate documents, and choose which of them to keep.
 
@@ -71,8 +76,13 @@ def near_duplicates(
         None: words, 5 to a shingle; with sketches, the shingling of their recipe.
     num_perm, seed : int
         Length and seed of the signatures. filter="auto" raises num_perm if it must. Sketches bring their own.
-    filter : "auto" or FilterDesign
-        LSH bands and rows. "auto": design_filter(threshold), which misses at most 0.001 of the pairs at the threshold.
+    filter : "auto", "complete" or FilterDesign
+        How candidate pairs are found. "auto": by LSH bands and rows of design_filter(threshold), which misses at most 0.001
+        of the pairs at the threshold. "complete": by prefix filtering over the shingles of all documents, which misses none.
+    drop : "resembling" or "contained"
+        "contained": a document is dropped if an earlier one in keep order, which is kept, has at least `threshold` of its
+        shingles (the containment); of several it joins the one that has most. Only with cluster="star". filter="auto" then
+        looks up random shingles, and misses at most 0.001 of the pairs at the threshold.
     against : as texts, or path of saved sketches, optional
         An existing collection: its documents come first in keep order and are never dropped.
     keep : "first", "longest" (in bytes), or priorities
@@ -98,6 +108,21 @@ def near_duplicates(
         A label per document, such as the URL of a capture, or a callable that returns them after the texts were read. Only
         the first document with a label, in keep order, is compared with others. The rest are dropped as its versions,
         without regard to their texts; see `NearDuplicates.classes`.
+    must_agree : str, callable, or sequence of these, optional
+        Documents with different keys are never near-duplicates, nor lexically equivalent; identical ones always are. Names
+        of keys: "numbers", the words with digits, in order; "title", the title of an HTML page, or the first line;
+        "negations", words such as "not" in 17 languages, in order. A callable returns the key of a text: None, a bool,
+        int, float, str or bytes, or a tuple of these.
+    min_shingles : int
+        Documents of fewer distinct shingles are duplicates only if they are identical or lexically equivalent.
+    drop_common : float, optional
+        A share, as 0.05: shingles of more than this share of the documents (with `by`: of the documents with the label), in
+        at least 20 classes of distinct documents, count for nothing in the comparison. See `NearDuplicates.score`.
+    lost : bool
+        True: count the shingles of each dropped document that no kept one has, see `NearDuplicates.lost`.
+    reassign : bool
+        True: at the end each dropped document moves to the kept one, earlier or later, that it resembles most among the
+        pairs found.
 
     Returns
     -------
@@ -106,7 +131,8 @@ def near_duplicates(
     Raises
     ------
     TypeError, ValueError
-        A parameter or a text is not accepted.
+        A parameter or a text is not accepted, or parameters exclude each other. Sketches in place of texts exclude
+        filter="complete", drop="contained", must_agree, min_shingles, drop_common and lost.
     RecipeMismatch
         Sketches have different recipes, or another shingling than the one given.
 
@@ -114,52 +140,43 @@ def near_duplicates(
     -----
     Takes O(bytes) to read texts twice, O(groups · n) to sort, and one exact comparison per candidate pair. Memory: below
     1 KB per document for signatures, digests and entries, 8 bytes per candidate pair, and bounded batches of texts and
-    shingle sets.
+    shingle sets. filter="complete", drop="contained", drop_common and lost write all shingle sets to a temporary file, 8
+    bytes a shingle.
 
     References
     ----------
     Broder, "Identifying and filtering near-duplicate documents", 2000. DOI 10.1007/3-540-45123-4_1.
     Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web", 1997. DOI 10.1016/S0169-7552(97)00031-7.
+    Bayardo, Ma, Srikant, "Scaling up all pairs similarity search", 2007. DOI 10.1145/1242572.1242591.
 
     >>> res = near_duplicates(["a rose is a rose is a rose", "A rose is a rose, is a rose!", "something else entirely"])
     >>> res.labels.tolist(), res.classes.tolist()
     ([0, 0, 2], ['kept', 'lexical', 'kept'])
     """
-    _check(threshold, cluster, max_holders, verify, ids)
+    if ids is not None:
+        check_ids(ids, None)
+    agreement = Agreement.of(must_agree)
+    rules = Rules.of(
+        agreement, filter, threshold=threshold, drop=drop, cluster=cluster, min_shingles=min_shingles,
+        drop_common=drop_common, lost=lost, reassign=reassign, max_holders=max_holders, verify=verify,
+    )
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     memory = _halve(memory_limit)
-    sides = [Side(texts, "texts")] if against is None else [Side(texts, "texts"), Side(_load(against), "against")]
+    sides = _sides(texts, against, rules)
     sketcher, design = _plan(sides, threshold, shingling, num_perm, seed, filter)
     with reporting(progress) as report:
-        documents, lengths = read_documents(sides, sketcher, threads=threads, memory_limit=memory, report=report)
+        documents, lengths = read_documents(sides, sketcher, agreement, threads=threads, memory_limit=memory, report=report)
         if ids is not None and len(ids) != documents.n:
             raise ValueError(f"there are {len(ids)} ids and {documents.n} documents")
         order = keep_order(keep, documents, lengths)
         by_codes, version_codes = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
-        leaders = find_leaders(documents, order, by_codes, version_codes, cluster, threads=threads, report=report)
-        candidates = find_candidates(
-            documents.rows, np.flatnonzero(documents.valid & leaders.compared), design,
-            equal_minima=least_equal_minima(sketcher.num_perm, threshold), max_holders=max_holders,
-            first_fixed=documents.n, by=by_codes, memory_limit=memory, report=report,
-        )
-        verifier = read_candidates(documents, candidates, tokens=verify == "tokens", threads=threads, report=report)
-        pairs = verifier.verify(candidates.a, candidates.b, threshold, report)
-        draft = settle_runs(pairs, candidates, verifier, leaders, threshold=threshold, max_holders=max_holders)
-        return conclude(draft, documents, leaders, verifier if cluster == "components" else None,
-                        threshold=threshold, filter=design, ids=ids)
-
-
-def _check(threshold: float, cluster: str, max_holders: int, verify: str, ids: Any) -> None:
-    """Check parameters before anything is read."""
-    checked_threshold(threshold)
-    check_choice("cluster", cluster, CLUSTERINGS)
-    if verify not in ("fingerprints", "tokens"):
-        raise ValueError(f"verify must be 'fingerprints' or 'tokens', got {verify!r}")
-    if not is_int(max_holders) or max_holders < 2:
-        raise ValueError(f"max_holders must be an int of at least 2, got {max_holders!r}")
-    if ids is not None:
-        check_ids(ids, None)
+        leaders = find_leaders(documents, order, by_codes, version_codes, threads=threads, report=report)
+        search, verifier = find_pairs(documents, leaders, rules, sketcher, design, threads=threads, memory_limit=memory,
+                                      report=report)
+        draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders, rules)
+        found = Found.of(draft, search, verifier, rules)
+        return conclude(draft, documents, leaders, found, rules, filter=rules.prefix or design, ids=ids)
 
 
 def _halve(memory_limit: int | str | None) -> int | None:
@@ -168,25 +185,26 @@ def _halve(memory_limit: int | str | None) -> int | None:
     return None if limit is None else max(1, limit // 2)
 
 
-def _load(against: Any) -> Any:
-    """Load the sketches that `against` is the path of; return anything else as it is."""
-    return load(against) if isinstance(against, (str, os.PathLike)) else against
+def _sides(texts: Any, against: Any, rules: Rules) -> list[Side]:
+    """Return what was given, sketches loaded where `against` is their path; refuse sketches where a rule needs texts."""
+    loaded = load(against) if isinstance(against, (str, os.PathLike)) else against
+    sides = [Side(texts, "texts")] if loaded is None else [Side(texts, "texts"), Side(loaded, "against")]
+    if any(side.sketches is not None for side in sides):
+        rules.refuse_sketches()
+    return sides
 
 
 def _plan(
-    sides: list[Side], threshold: float, shingling: Shingling | None, num_perm: int, seed: int,
-    filter: Literal["auto"] | FilterDesign,
+    sides: list[Side], threshold: float, shingling: Shingling | None, num_perm: int, seed: int, filter: str | FilterDesign
 ) -> tuple[MinHasher, FilterDesign]:
-    """Choose the sketcher, by the recipe of sketches that were given, and the filter."""
+    """Choose the sketcher, by the recipe of sketches that were given, and the LSH filter."""
     given = next((side.sketches for side in sides if side.sketches is not None), None)
     if isinstance(filter, FilterDesign):
         num_perm = max(num_perm, filter.groups * filter.group_size)
-    elif filter != "auto":
-        raise ValueError(f"filter must be 'auto' or a FilterDesign, got {filter!r}")
     elif given is None:
         num_perm = design_filter(threshold, num_perm=num_perm).num_perm
     sketcher = MinHasher(num_perm, 32, seed, shingling) if given is None else MinHasher.from_recipe(given.recipe, shingling)
-    if filter == "auto":
+    if not isinstance(filter, FilterDesign):
         return sketcher, design_filter(threshold, num_perm=sketcher.num_perm, max_num_perm=sketcher.num_perm)
     design = FilterDesign.of(
         filter.groups, filter.group_size, filter.need, threshold=threshold, num_perm=sketcher.num_perm

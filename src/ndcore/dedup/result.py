@@ -1,9 +1,9 @@
-"""The result of `near_duplicates`, its derivation from a draft, and answers about pairs."""
+"""The result of `near_duplicates`, and its derivation from a draft."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,86 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import Bools, Floats, Ints
-from ndcore.checks import position_of
+from ndcore.checks import is_number, position_of
 from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.pairs import Pairs
+from ndcore.dedup.candidates import Search
+from ndcore.dedup.classes import CLASSES, RARE, classify
 from ndcore.dedup.documents import Documents
+from ndcore.dedup.explanation import Explanation, explain
 from ndcore.dedup.leaders import Leaders
-from ndcore.dedup.verify import Verifier
+from ndcore.dedup.long_runs import Draft, settle_runs
+from ndcore.dedup.lost import count_lost
+from ndcore.dedup.reassign import reassign
+from ndcore.dedup.rules import Rules
+from ndcore.dedup.shingle_sets import ShingleSets
+from ndcore.dedup.verify import Scored, Verifier
 from ndcore.filters.design import FilterDesign
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.progress import resolve
 from ndcore.readonly import frozen
+from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.sketches import Sketches
-from ndcore.stats.binomial import interval
 from ndcore.stats.collisions import expected_spurious
-from ndcore.text.resemblance import Overlap, overlap, ratio
 
-__all__ = ["CLASSES", "Explanation", "NearDuplicates"]
-
-CLASSES = ("kept", "identical", "lexical", "shingle", "near", "version")
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why two documents are or are not near-duplicates; ``print(explanation)`` tells it in words.
-
-    Attributes
-    ----------
-    i, j : int
-        Positions of the documents.
-    verdict : str
-        A class of `NearDuplicates`, or "different".
-    threshold : float
-    exact : Overlap or None
-        Sizes of the shingle sets; None if a text cannot be read.
-    estimate : float
-        Share of minima that agree, nan without shingles.
-    interval : (float, float)
-        Its 95 % confidence interval.
-    shared_features : int
-        Features (LSH bands) that both documents have.
-    design : FilterDesign
-    """
-
-    i: int
-    j: int
-    verdict: str
-    threshold: float
-    exact: Overlap | None
-    estimate: float
-    interval: tuple[float, float]
-    shared_features: int
-    design: FilterDesign
-
-    @property
-    def resemblance(self) -> float:
-        """Exact if both texts can be read, else the estimate."""
-        return self.exact.resemblance if self.exact else self.estimate
-
-    @property
-    def proposed(self) -> bool:
-        """True: the filter finds the pair, which shares enough features."""
-        return self.shared_features >= self.design.need
-
-    def __str__(self) -> str:
-        lines = [f"documents {self.i} and {self.j}: {self.verdict}"]
-        if self.exact:
-            a, b = self.exact, Overlap(self.exact.common, self.exact.size_b, self.exact.size_a)
-            lines += [
-                f"  resemblance {a.resemblance:.6f} (threshold {self.threshold:g}): {a.common} shingles in common, "
-                f"{a.union} in all",
-                f"  containment of {self.i} in {self.j} {a.containment:.6f} ({a.size_a} shingles), "
-                f"of {self.j} in {self.i} {b.containment:.6f} ({b.size_a} shingles)",
-            ]
-        low, high = self.interval
-        lines.append(f"  estimate from the signatures {self.estimate:.4f}, 95% interval {low:.4f} to {high:.4f}")
-        lines.append(
-            f"  features in common {self.shared_features} of {self.design.groups}, {self.design.need} needed: "
-            f"the filter {'proposes' if self.proposed else 'does not propose'} the pair"
-        )
-        return "\n".join(lines)
-
+__all__ = ["Explanation", "Found", "NearDuplicates", "conclude"]
 
 @dataclass(frozen=True)
 class NearDuplicates(Assignments):
@@ -102,21 +46,33 @@ class NearDuplicates(Assignments):
         Position of the representative of document i: i if it is kept, n + j for document j of `against`.
     classes : ndarray of str (n,)
         The strongest verdict for i and labels[i]: kept, identical (the same bytes), lexical (the same canonical tokens),
-        shingle (resemblance 1), near; or version: labels[i] represents the first document with the same label of
-        ``one_per``, and the texts were not compared.
+        shingle (resemblance 1), near; contained (with drop="contained": the resemblance is below the threshold); chained
+        (with components: the score is below the threshold, and other documents link the two); or version: labels[i]
+        represents the first document with the same label of ``one_per``, and the texts were not compared.
     resemblance : ndarray of float64 (n,)
         Resemblance to labels[i]: 1.0 for kept documents, nan for an identical document without shingles.
+    score : ndarray of float64 (n,)
+        The number that was compared with the threshold, of i against labels[i]: the resemblance; with drop="contained" the
+        containment of i; with drop_common without common shingles. 1.0 and nan as in `resemblance`.
     pairs : Pairs
         Each identical or lexically equivalent document with the first of its class: resemblance 1.0, or nan without
         shingles. And the verified candidate pairs of first documents, at or above the threshold. None within `against`.
+    pair_scores : ndarray of float64 (pairs,)
+        The score of each pair; with drop="contained" the larger of both.
     estimated : ndarray of bool (pairs,)
         True: a text could not be read, so the resemblance is an estimate from signatures.
+    lost : ndarray of int64 (n,) or None
+        With lost=True, the number of shingles of i that no kept document has; 0 for kept documents.
     threshold : float
-    filter : FilterDesign
-        The design, with its miss probability at the threshold.
+    rules : Rules
+        The parameters that decided.
+    filter : FilterDesign or PrefixFilter
+        The filter, with its miss probability at the threshold.
     common : list of dict
-        Features that more than max_holders documents share. These documents were compared only with the representatives
-        among them, and the last ``cut`` of them not with all of these.
+        Features (group −1: shingles) that more than max_holders documents share. These documents were compared only with the
+        representatives among them, and the last ``cut`` of them not with all of these.
+    common_shingles : int
+        Shingles that count for nothing, see drop_common.
     invalid_bytes : int
         Bytes of the documents outside well-formed UTF-8 sequences; they separate words.
     ids : list or None
@@ -130,23 +86,28 @@ class NearDuplicates(Assignments):
     labels: Ints
     classes: NDArray[np.str_]
     resemblance: Floats
+    score: Floats
     pairs: Pairs
+    pair_scores: Floats
     estimated: Bools
+    lost: Ints | None
     threshold: float
-    filter: FilterDesign
+    rules: Rules
+    filter: FilterDesign | PrefixFilter
     common: list[dict[str, int]]
+    common_shingles: int
     invalid_bytes: int
     ids: Sequence[Any] | None
     sources: Documents = field(repr=False)
     leaders: Leaders = field(repr=False)
-    verifier: Verifier | None = field(repr=False)
+    found: Found = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __repr__(self) -> str:
         numbers = {name: int(np.count_nonzero(self.classes == name)) for name in CLASSES}
-        counts = ", ".join(f"{number} {name}" for name, number in numbers.items() if number or name != "version")
+        counts = ", ".join(f"{number} {name}" for name, number in numbers.items() if number or name not in RARE)
         return f"<NearDuplicates of {len(self)} documents at {self.threshold:g}: {counts}>"
 
     @property
@@ -168,6 +129,11 @@ class NearDuplicates(Assignments):
         rows, valid = documents.rows[:n], self.valid
         return Sketches(rows, documents.recipe, sizes=sizes_of_rows(rows, valid, documents.recipe), sizes_exact=~valid,
                         valid=valid, digests=documents.digests[:n])
+
+    @property
+    def recipe(self) -> Recipe:
+        """The record of the rules, the filter and the sketches that gave this result."""
+        return self.rules.recipe(self.sources.recipe, self.filter)
 
     @property
     def kept(self) -> Ints:
@@ -192,6 +158,8 @@ class NearDuplicates(Assignments):
         A feature has 64 bits, or the bits of its minima if these are fewer. With `by` it is an upper bound.
         """
         design, valid = self.filter, self.sources.valid
+        if isinstance(design, PrefixFilter):
+            return 0.0
         bits = min(64, 8 * self.sources.rows.dtype.itemsize * design.group_size)
         new, old = (int(np.count_nonzero(side)) for side in np.split(valid, [len(self)]))
         whole, within_new, within_old = (
@@ -221,42 +189,13 @@ class NearDuplicates(Assignments):
         TypeError, ValueError
             No ids were given, several documents have the id, or it is of another type.
         """
-        documents, design = self.sources, self.filter
-        i, j = (position_of(document, self.ids, len(documents)) for document in (i, j))
-        texts = self._texts(i, j)
-        exact = overlap(texts[i], texts[j], documents.shingling) if len(texts) == len({i, j}) else None
-        both = bool(documents.valid[i] and documents.valid[j])
-        equal = (documents.rows[i] == documents.rows[j]) & both
-        shared = equal[: design.groups * design.group_size].reshape(design.groups, -1).all(axis=1)
-        successes, trials = int(np.count_nonzero(equal)), len(equal)
-        estimate = ratio(successes, trials) if both else float("nan")
-        verdict = self._verdict(i, j, exact.resemblance if exact else estimate, exact is not None)
-        bounds = interval(successes, trials) if both else (float("nan"), float("nan"))
-        return Explanation(i, j, verdict, self.threshold, exact, estimate, bounds, int(np.count_nonzero(shared)), design)
-
-    def _texts(self, *positions: int) -> dict[int, Any]:
-        """Read the texts of these documents again, as far as they are there."""
-        wanted = np.zeros(len(self.sources), np.bool_)
-        wanted[list(positions)] = True
-        found: dict[int, Any] = {}
-        for where, texts in self.sources.texts(wanted):
-            found.update(zip(where.tolist(), texts, strict=True))
-            if len(found) == len(set(positions)):
-                break
-        return found
-
-    def _verdict(self, i: int, j: int, resemblance: float, exact: bool) -> str:
-        """Return the class of two documents, or "different"."""
-        if i != j and self.leaders.version[i] == self.leaders.version[j]:
-            return "version"
-        verdict = verdicts(self.sources, np.array([i]), np.array([j]), np.array([resemblance]), np.array([exact]))[0]
-        return "different" if verdict == "near" and not resemblance >= self.threshold else str(verdict)
+        i, j = (position_of(document, self.ids, len(self.sources)) for document in (i, j))
+        return explain(self.sources, self.leaders, self.rules, self.filter, self.found.verifier, i, j)
 
     def rethreshold(self, threshold: float) -> NearDuplicates:
         """Derive the result for a higher threshold from the verified pairs, without reading or sketching anything.
 
-        Documents that were compared only with representatives (see `common`) and fall below the new threshold are kept,
-        though some may resemble one another.
+        Documents that were compared only with representatives (see `common`) are compared again with the new ones.
 
         Parameters
         ----------
@@ -272,15 +211,22 @@ class NearDuplicates(Assignments):
         ValueError
             The threshold is lower than this result's: pairs below it were not sought.
         """
-        if isinstance(threshold, str) or not hasattr(threshold, "__float__") or not self.threshold <= threshold <= 1:
+        if not is_number(threshold) or not self.threshold <= threshold <= 1:
             raise ValueError(
                 f"threshold is {threshold}; this result can answer {self.threshold:g} to 1, below that run "
                 "near_duplicates again"
             )
-        pairs = self.pairs.where(self.verified & (self.pairs.resemblance >= threshold))
-        draft = Draft(pairs, self.leaders.choose_representatives(pairs), self.common)
-        return conclude(draft, self.sources, self.leaders, self.verifier,
-                        threshold=threshold, filter=self.filter, ids=self.ids)
+        found, rules = self.found, replace(self.rules, threshold=float(threshold))
+        pairs = found.pairs.accepted(threshold)
+        if self.common and (found.search is None or found.verifier is None):
+            raise ValueError("a pickled result cannot compare documents again, and some were compared only with "
+                             "representatives (see common); call rethreshold on the original")
+        if found.search is None:
+            draft = Draft(pairs, self.leaders.choose_representatives(pairs, rules), [])
+        else:
+            assert found.verifier is not None
+            draft = settle_runs(pairs, found.search, found.verifier, self.leaders, rules)
+        return conclude(draft, self.sources, self.leaders, found, rules, filter=self.filter, ids=self.ids)
 
     @property
     def verified(self) -> Bools:
@@ -292,66 +238,87 @@ class NearDuplicates(Assignments):
     @cached_property
     def pair_classes(self) -> NDArray[np.str_]:
         """str (pairs,): the class of each pair."""
-        return frozen(verdicts(self.sources, *self.pairs, ~self.estimated))
+        return frozen(classify(self.sources, self.rules, *self.pairs, self.pair_scores, ~self.estimated))
 
 
-def verdicts(documents: Documents, i: Ints, j: Ints, resemblance: Floats, exact: Bools) -> NDArray[np.str_]:
-    """Return the strongest verdict for each pair (i, j), supposed to be near-duplicates at least."""
-    known = documents.known[i] & documents.known[j]
-    same = documents.digests[i] == documents.digests[j]
-    identical = known & same[:, :16].all(axis=1) & (documents.valid[i] == documents.valid[j])
-    lexical = known & same[:, 16:].all(axis=1) & documents.valid[i] & documents.valid[j]
-    shingle = exact & (resemblance == 1.0)
-    return np.select([i == j, identical, lexical, shingle], CLASSES[:4], CLASSES[4])
+class Found(NamedTuple):
+    """What answers for higher thresholds: the accepted pairs, and what compares documents again where that is needed."""
 
+    pairs: Scored
+    search: Search | None
+    verifier: Verifier | None
+    common_shingles: int
 
-class Draft(NamedTuple):
-    """Verified pairs of leaders, sorted; the label of each document by these; the entries of `NearDuplicates.common`."""
+    @classmethod
+    def of(cls, draft: Draft, search: Search, verifier: Verifier, rules: Rules) -> Found:
+        """Keep of the search and the verifier what can be needed again."""
+        again = draft.common or rules.cluster == "components" or rules.lost or rules.drop_common is not None
+        return cls(draft.pairs, search if draft.common else None, verifier if again else None, verifier.common_shingles)
 
-    pairs: Pairs
-    labels: Ints
-    common: list[dict[str, int]]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Found, (self.pairs, None, self.verifier, self.common_shingles)
 
 
 def conclude(
-    draft: Draft, documents: Documents, leaders: Leaders, verifier: Verifier | None, *,
-    threshold: float, filter: FilterDesign, ids: Sequence[Any] | None,
+    draft: Draft, documents: Documents, leaders: Leaders, found: Found, rules: Rules, *,
+    filter: FilterDesign | PrefixFilter, ids: Sequence[Any] | None,
 ) -> NearDuplicates:
-    """Derive the result from a draft: labels, classes and resemblances of all documents, and equal documents as pairs.
-
-    verifier: for clusters by components, whose members need not be a pair; None for others.
-    """
+    """Derive the result from a draft: labels, classes, scores of all documents, and equal documents as pairs."""
     n, pairs = documents.n, draft.pairs
+    of_leaders = reassign(draft.labels, pairs, leaders.rank, rules.threshold) if rules.reassign else draft.labels
     own, leader, version = np.arange(n), leaders.leader[:n], leaders.version[:n]
-    label = draft.labels[leader]
+    label = of_leaders[leader]
     resemblance = np.where(documents.valid[:n] | (label == own), 1.0, np.nan)
+    score = resemblance.copy()
     apart = np.flatnonzero(label != leader)
     i, j = leader[apart], label[apart]
-    resemblance[apart] = _looked_up(pairs, i, j, len(documents)) if verifier is None else verifier.resemblance(i, j)
+    if rules.cluster == "components":  # members need not be a pair
+        assert found.verifier is not None
+        measured = found.verifier.measure(i, j)
+        resemblance[apart], score[apart] = measured.resemblance, measured.of_a
+    else:
+        resemblance[apart], score[apart] = _looked_up(pairs, i, j, len(documents))
     exact = np.ones(n, np.bool_)
     exact[apart] = documents.has_text(i) & documents.has_text(j)
-    classes = verdicts(documents, own, label, resemblance, exact)
+    classes = classify(documents, rules, own, label, resemblance, score, exact)
     older = version != own
-    label[older], resemblance[older], classes[older] = label[version[older]], np.nan, "version"
-    estimated = ~(documents.has_text(pairs.a) & documents.has_text(pairs.b))
+    label[older], classes[older] = label[version[older]], "version"
+    resemblance[older] = score[older] = np.nan
+    lost = _lost(documents, leaders, label, found.verifier.sets) if rules.lost and found.verifier is not None else None
     return NearDuplicates(
-        label, classes, resemblance, *_with_equals(documents, leader, pairs, estimated), threshold, filter, draft.common,
-        documents.invalid_bytes, ids, documents, leaders, verifier,
+        label, classes, resemblance, score, *_with_equals(documents, leader, pairs), lost, rules.threshold, rules, filter,
+        draft.common, found.common_shingles, documents.invalid_bytes, ids, documents, leaders, found._replace(pairs=pairs),
     )
 
 
-def _with_equals(documents: Documents, leader: Ints, pairs: Pairs, estimated: Bools) -> tuple[Pairs, Bools]:
-    """Add the pairs of each document with its leader, which digests tell."""
+def _with_equals(documents: Documents, leader: Ints, pairs: Scored) -> tuple[Pairs, Floats, Bools]:
+    """Add the pairs of each document with its leader, which digests tell; return (pairs, scores, estimated)."""
     members = np.flatnonzero(leader != np.arange(len(leader)))
     firsts = leader[members]
     a = np.concatenate([pairs.a, np.minimum(members, firsts)])
     b = np.concatenate([pairs.b, np.maximum(members, firsts)])
     order = np.lexsort((b, a))
-    resemblance = np.concatenate([pairs.resemblance, np.where(documents.valid[members], 1.0, np.nan)])
-    return Pairs(a[order], b[order], resemblance[order]), np.concatenate([estimated, np.zeros(len(members), bool)])[order]
+    equal = np.where(documents.valid[members], 1.0, np.nan)
+    resemblance, score = np.concatenate([pairs.resemblance, equal]), np.concatenate([pairs.score, equal])
+    estimated = ~(documents.has_text(pairs.a) & documents.has_text(pairs.b))
+    estimated = np.concatenate([estimated, np.zeros(len(members), np.bool_)])
+    return Pairs(a[order], b[order], resemblance[order]), score[order], estimated[order]
 
 
-def _looked_up(pairs: Pairs, i: Ints, j: Ints, total: int) -> Floats:
-    """Find the resemblances of documents that are among the pairs."""
+def _looked_up(pairs: Scored, i: Ints, j: Ints, total: int) -> tuple[Floats, Floats]:
+    """Find the resemblances of pairs, and the scores of i in j."""
     at = np.searchsorted(pairs.a * total + pairs.b, np.minimum(i, j) * total + np.maximum(i, j))
-    return pairs.resemblance[at]
+    return pairs.resemblance[at], np.where(i < j, pairs.of_a[at], pairs.of_b[at])
+
+
+def _lost(documents: Documents, leaders: Leaders, label: Ints, sets: ShingleSets) -> Ints:
+    """Count the shingles of each dropped document that no kept document has."""
+    n, total = len(label), len(documents)
+    own = np.arange(n)
+    kept = np.ones(total, np.bool_)
+    kept[:n] = label == own
+    holder = leaders.leader[:n]  # of the set of shingles
+    dropped = np.zeros(total, np.bool_)
+    dropped[holder[~kept[:n]]] = True
+    dropped &= documents.valid & ~kept
+    return count_lost(sets, dropped, kept)[holder] * ~kept[:n]

@@ -43,6 +43,7 @@ class ShingleSets:
         self.shingling = shingling
         self.n = n
         self.threads = threads
+        self.limit = limit
         self._number = np.full(n, -1, np.int64)  # of a document's set
         self._positions: list[Ints] = []  # of the sets, in stored order
         self._sets = SpooledSets(limit)
@@ -51,6 +52,16 @@ class ShingleSets:
     def __len__(self) -> int:
         """Return the number of sets."""
         return len(self._sets)
+
+    @property
+    def total(self) -> int:
+        """The number of members of all sets together."""
+        return int(self._sets.offsets[-1])
+
+    def empty(self) -> ShingleSets:
+        """Return sets of the same shingling, with none so far."""
+        return ShingleSets(self.shingling, len(self._number), tokens=self._known is not None, threads=self.threads,
+                           limit=self.limit)
 
     def read(self, documents: Iterable[_Piece], total: int, report: Progress, counts: _Taker | None = None) -> None:
         """Form the sets of these documents, given in pieces; `counts` gets (positions, values, offsets) of each piece."""

@@ -1,53 +1,143 @@
-"""Compare candidate pairs: exactly where both texts can be read, else by their signatures."""
+"""Compare pairs of documents: exactly where both texts can be read, else by their signatures."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ndcore._types import Floats, Ints
+from ndcore._types import Bools, Floats, Ints
 from ndcore.clusters.pairs import Pairs
-from ndcore.dedup.candidates import Candidates
+from ndcore.dedup.candidates import Search
 from ndcore.dedup.documents import Documents
+from ndcore.dedup.rules import Rules
 from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.progress import Progress
+from ndcore.readonly import rebuilt
 
-__all__ = ["Verifier", "read_candidates"]
+__all__ = ["Scored", "Verifier", "read_sets"]
 
 ROWS = 4096  # pairs of signatures that are compared at a time
 
 
+class Scored(NamedTuple):
+    """Pairs of documents a[i] < b[i], their resemblances and scores: of a in b, and of b in a."""
+
+    a: Ints
+    b: Ints
+    resemblance: Floats
+    of_a: Floats
+    of_b: Floats
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return rebuilt, (Scored, *self)
+
+    @property
+    def score(self) -> Floats:
+        """float64 (pairs,): the larger of both scores."""
+        larger: Floats = np.fmax(self.of_a, self.of_b)
+        return larger
+
+    @property
+    def pairs(self) -> Pairs:
+        """The pairs without scores."""
+        return Pairs(self.a, self.b, self.resemblance)
+
+    def where(self, mask: Bools | Ints) -> Scored:
+        """Select the pairs of a mask, or in the order of positions."""
+        a, b, resemblance, of_a, of_b = self
+        return Scored(a[mask], b[mask], resemblance[mask], of_a[mask], of_b[mask])
+
+    def accepted(self, threshold: float) -> Scored:
+        """Select the pairs whose score reaches the threshold, one way at least."""
+        return self.where(self.score >= threshold)
+
+    def joins(self, threshold: float) -> tuple[Ints, Ints, Floats]:
+        """Return (members, others, scores): which document may join which, each pair either way if both scores allow it."""
+        members, others = np.concatenate([self.a, self.b]), np.concatenate([self.b, self.a])
+        scores = np.concatenate([self.of_a, self.of_b])
+        enough = scores >= threshold
+        return members[enough], others[enough], scores[enough]
+
+    @staticmethod
+    def merged(parts: list[Scored], total: int) -> Scored:
+        """Merge pairs of documents below `total`: each once, sorted by a, then b."""
+        none, nothing = np.empty(0, np.int64), np.empty(0, np.float64)
+        columns = zip(Scored(none, none, nothing, nothing, nothing), *parts, strict=True)
+        whole = Scored._make(np.concatenate(column) for column in columns)
+        _, first = np.unique(whole.a * total + whole.b, return_index=True)
+        return whole.where(first)
+
+
 class Verifier:
-    """Resemblances of pairs of documents whose shingle sets have been read."""
+    """Resemblances and scores of pairs of documents whose shingle sets have been read.
 
-    def __init__(self, documents: Documents, sets: ShingleSets) -> None:
-        self.documents, self.sets = documents, sets
+    `counted`: the sets without common shingles; None: all shingles count.
+    """
 
-    def resemblance(self, a: Ints, b: Ints, report: Progress | None = None) -> Floats:
-        """Return the resemblance of each pair; without both texts, the share of minima that agree."""
+    def __init__(
+        self, documents: Documents, sets: ShingleSets, rules: Rules, counted: ShingleSets | None, common_shingles: int
+    ) -> None:
+        self.documents, self.sets, self.rules, self.counted = documents, sets, rules, counted
+        self.common_shingles = common_shingles
+
+    def measure(self, a: Ints, b: Ints, threshold: float | None = None, report: Progress | None = None) -> Scored:
+        """Measure pairs, in any order of a and b; with a threshold, return the accepted ones only, in their order."""
         exact = self.documents.has_text(a) & self.documents.has_text(b)
-        out = np.empty(len(a), np.float64)
-        out[exact] = self.sets.resemblance(a[exact], b[exact], report)
-        rest = np.flatnonzero(~exact)
-        for start in range(0, len(rest), ROWS):
-            part = rest[start : start + ROWS]
-            out[part] = (self.documents.rows[a[part]] == self.documents.rows[b[part]]).mean(axis=1)
+        of_a, of_b = np.empty((2, len(a)), np.float64)
+        of_a[exact], of_b[exact] = self._scores(a[exact], b[exact], report)
+        estimated = np.flatnonzero(~exact)
+        of_a[estimated] = of_b[estimated] = self._estimates(a[estimated], b[estimated])
+        found = Scored(a, b, of_a, of_a, of_b)
+        if threshold is not None:
+            accepted = (found.score >= threshold) & self._large_enough(a, b)
+            found, exact = found.where(accepted), exact[accepted]
+        if self.counted is None and not self.rules.contained:
+            return found
+        return found._replace(resemblance=self.sets.resemblance(found.a, found.b))  # sketches have neither rule
+
+    def verify_all(self, search: Search, report: Progress) -> Scored:
+        """Return the accepted pairs of all candidates, sorted."""
+        chunks = [self.measure(a, b, self.rules.threshold, report) for a, b in search.pairs()]
+        return Scored.merged(chunks, len(self.documents))
+
+    def verify(self, a: Ints, b: Ints, threshold: float, report: Progress | None = None) -> Scored:
+        """Return the accepted pairs of these, each with the smaller position first."""
+        return self.measure(np.minimum(a, b), np.maximum(a, b), threshold, report)
+
+    def _scores(self, a: Ints, b: Ints, report: Progress | None) -> tuple[Floats, Floats]:
+        """Compute the scores of each pair of texts, of a in b and of b in a."""
+        sets = self.sets if self.counted is None else self.counted
+        if not self.rules.contained:
+            scores = sets.resemblance(a, b, report)
+            return scores, scores
+        common = sets.common(a, b, report).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # 0 / 0 is nan
+            return common / sets.sizes(a).astype(np.float64), common / sets.sizes(b).astype(np.float64)
+
+    def _estimates(self, a: Ints, b: Ints) -> Floats:
+        """Estimate the resemblance of each pair: the share of minima that agree."""
+        rows, out = self.documents.rows, np.empty(len(a), np.float64)
+        for start in range(0, len(a), ROWS):
+            part = slice(start, start + ROWS)
+            out[part] = (rows[a[part]] == rows[b[part]]).mean(axis=1)
         return out
 
-    def verify(self, a: Ints, b: Ints, threshold: float, report: Progress | None = None) -> Pairs:
-        """Return the pairs at or above the threshold, in their order."""
-        pairs = Pairs(a, b, self.resemblance(a, b, report))
-        return pairs.where(pairs.resemblance >= threshold)
+    def _large_enough(self, a: Ints, b: Ints) -> Bools:
+        """Tell which pairs have the shingles that `min_shingles` asks for."""
+        wanted = self.rules.min_shingles
+        if not wanted:
+            return np.ones(len(a), np.bool_)
+        large: Bools = np.minimum(self.sets.sizes(a), self.sets.sizes(b)) >= wanted
+        return large
 
 
-def read_candidates(
-    documents: Documents, candidates: Candidates, *, tokens: bool, threads: int | None, report: Progress
-) -> Verifier:
-    """Read all documents that may have to be compared, and form their shingle sets."""
-    wanted = np.zeros(len(documents), np.bool_)
-    for positions in (candidates.a, candidates.b, *(run.documents for run in candidates.runs)):
-        wanted[positions] = True
-    wanted &= documents.has_text(np.arange(len(documents)))
+def read_sets(
+    documents: Documents, wanted: Bools, *, tokens: bool, threads: int | None, report: Progress
+) -> ShingleSets:
+    """Read the wanted documents again, as far as they have texts, and form their shingle sets."""
+    wanted = wanted & documents.has_text(np.arange(len(documents)))
     sets = ShingleSets(documents.shingling, len(documents), tokens=tokens, threads=threads)
     if wanted.any():
         sets.read(documents.texts(wanted), int(np.count_nonzero(wanted)), report)
-    return Verifier(documents, sets)
+    return sets

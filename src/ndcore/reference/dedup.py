@@ -154,6 +154,7 @@ def near_duplicates(
     own = [i for i in live if leaders[i] == i]
     accepted = accepted_pairs(reads, counted, own, n, threshold, drop, min_shingles)
     heads = _representatives(accepted, order, cluster, threshold)
+    heads[n:] = range(n, len(documents))  # each of `against` represents itself, also where a component has several
     heads = _reassigned(heads, accepted, order, n, threshold) if reassign else heads
     labels = [heads[leaders[versions[i]]] for i in range(n)]
     verdicts = _verdicts(reads, counted, labels, versions, threshold, drop)

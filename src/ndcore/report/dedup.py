@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ndcore.dedup.result import NearDuplicates
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.human import counted
 from ndcore.report.chosen_clusters import choose_clusters
 from ndcore.report.model import (
@@ -133,7 +134,8 @@ def _filter(result: NearDuplicates) -> list[tuple[str, str]]:
     design = result.filter
     return [
         ("threshold", f"{result.threshold:g}"),
-        ("filter", f"{design.groups} groups of {design.group_size} minima, {design.need} needed"),
+        ("filter", str(design) if isinstance(design, PrefixFilter) else
+         f"{design.groups} groups of {design.group_size} minima, {design.need} needed"),
         ("missed at the threshold", f"{design.miss:.3g}"),
     ]
 

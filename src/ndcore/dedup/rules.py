@@ -1,0 +1,127 @@
+"""The rules of a verdict: which pairs count as near-duplicates, and what follows for the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ndcore.checks import check_choice, checked_threshold, is_int, is_number
+from ndcore.clusters.assign import CLUSTERINGS
+from ndcore.filters.design import FilterDesign
+from ndcore.filters.prefix import PrefixFilter
+from ndcore.recipe import Recipe
+from ndcore.text.agreement import Agreement
+
+__all__ = ["COMMON_CLASSES", "Rules"]
+
+DROPS = ("resembling", "contained")
+FILTERS = ("auto", "complete")
+VERIFICATIONS = ("fingerprints", "tokens")
+COMMON_CLASSES = 20  # leaders that have a common shingle, at least
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The parameters of `near_duplicates` that decide its verdicts; see there.
+
+    Attributes
+    ----------
+    threshold : float
+    filter : str
+        "auto", "complete", or "design" for a FilterDesign.
+    drop, cluster, verify : str
+    must_agree : tuple of str
+        Names of the keys.
+    min_shingles, max_holders : int
+    drop_common : float or None
+    lost, reassign : bool
+    """
+
+    threshold: float = 0.8
+    filter: str = "auto"
+    drop: str = "resembling"
+    cluster: str = "star"
+    must_agree: tuple[str, ...] = ()
+    min_shingles: int = 0
+    drop_common: float | None = None
+    lost: bool = False
+    reassign: bool = False
+    max_holders: int = 1000
+    verify: str = "fingerprints"
+
+    @classmethod
+    def of(cls, agreement: Agreement | None, filter: str | FilterDesign, **given: Any) -> Rules:
+        """Check the parameters before anything is read; TypeError or ValueError if one is not accepted."""
+        design = isinstance(filter, FilterDesign)
+        if not design and not (isinstance(filter, str) and filter in FILTERS):
+            raise ValueError(f"filter must be 'auto', 'complete' or a FilterDesign, got {filter!r}")
+        rules = cls(filter="design" if design else str(filter), must_agree=agreement.names if agreement else (), **given)
+        rules._check()
+        return rules
+
+    def _check(self) -> None:
+        """Raise TypeError or ValueError for a value that is not accepted, or for two that exclude each other."""
+        checked_threshold(self.threshold)
+        for name, accepted in (("drop", DROPS), ("cluster", CLUSTERINGS), ("verify", VERIFICATIONS)):
+            check_choice(name, getattr(self, name), accepted)
+        for name, least in (("max_holders", 2), ("min_shingles", 0)):
+            if not is_int(getattr(self, name)) or getattr(self, name) < least:
+                raise ValueError(f"{name} must be an int of at least {least}, got {getattr(self, name)!r:.80}")
+        share = self.drop_common
+        if share is not None and not (is_number(share) and 0 < share < 1):
+            raise ValueError(f"drop_common is a share of the documents, above 0 and below 1, as 0.05; got {share!r:.80}")
+        for name in ("lost", "reassign"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} is True or False, got {getattr(self, name)!r:.80}")
+        if self.contained and self.cluster != "star":
+            raise ValueError(f"drop='contained' needs cluster='star', got {self.cluster!r}: containment has a direction, "
+                             "and only in a star each document is contained in its representative")
+        if self.contained and self.filter == "design":
+            raise ValueError("drop='contained' needs filter='auto' or 'complete': a FilterDesign finds documents that "
+                             "resemble each other, and an excerpt resembles its source little")
+
+    @property
+    def contained(self) -> bool:
+        """True: a document is dropped for being contained in another."""
+        return self.drop == "contained"
+
+    @property
+    def prefix(self) -> PrefixFilter | None:
+        """The filter, where candidates are found by their shingles instead of their signatures; else None."""
+        if self.filter == "complete":
+            return PrefixFilter(self.threshold, "contained" if self.contained else "resembling")
+        return PrefixFilter.auto(self.threshold) if self.contained else None
+
+    @property
+    def needs_all_sets(self) -> bool:
+        """True: the shingle sets of all documents are needed, not only of candidates."""
+        return self.prefix is not None or self.drop_common is not None or self.lost
+
+    def refuse_sketches(self) -> None:
+        """Raise ValueError if a rule needs the texts."""
+        needing = {
+            "filter='complete'": self.filter == "complete", "drop='contained'": self.contained,
+            f"must_agree={list(self.must_agree)}": bool(self.must_agree),
+            f"min_shingles={self.min_shingles}": self.min_shingles > 0,
+            f"drop_common={self.drop_common}": self.drop_common is not None, "lost=True": self.lost,
+        }
+        wanted = [name for name, needed in needing.items() if needed]
+        if wanted:
+            raise ValueError(f"{wanted[0]} needs the texts; sketches do not hold the shingles. Give the texts, or leave it "
+                             "out")
+
+    def recipe(self, sketches: Recipe, filter: FilterDesign | PrefixFilter) -> Recipe:
+        """Return the record of these rules, the filter and the sketches."""
+        if isinstance(filter, FilterDesign):
+            found: dict[str, Any] = {"kind": "lsh", "groups": filter.groups, "group_size": filter.group_size,
+                                     "need": filter.need}
+        else:
+            found = {"kind": "prefix", "probes": filter.probes}
+        given = asdict(self) | {"must_agree": _keys(self.must_agree), "filter": found}
+        return Recipe({"kind": "near_duplicates", "version": 1, **given, "sketches": sketches.parameters})
+
+
+def _keys(names: Sequence[str]) -> dict[str, bool]:
+    """Return names as the keys of a mapping, as recipes have lists; a recipe's names have no dot."""
+    return {name.replace(".", ":"): True for name in names}

@@ -1,0 +1,75 @@
+"""The rules of a verdict: what is accepted, what excludes what, and their record."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from deduplicated import CORPUS, WORDS
+
+import ndcore as nd
+from ndcore.dedup.rules import Rules
+
+DESIGN = nd.FilterDesign.of(20, 4, 1, threshold=0.8)
+SKETCHES = nd.MinHasher(84).sketch_many(["a b c d e f", "a b c d e g"])
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ({"filter": "all"}, ValueError, "filter must be 'auto', 'complete' or a FilterDesign, got 'all'"),
+        ({"filter": None}, ValueError, "got None"),
+        ({"drop": "similar"}, ValueError, "drop must be one of resembling, contained, got 'similar'"),
+        ({"drop": "contained", "cluster": "greedy"}, ValueError, "drop='contained' needs cluster='star', got 'greedy'"),
+        ({"drop": "contained", "filter": DESIGN}, ValueError, "drop='contained' needs filter='auto' or 'complete'"),
+        ({"min_shingles": -1}, ValueError, "min_shingles must be an int of at least 0, got -1"),
+        ({"min_shingles": True}, ValueError, "got True"),
+        ({"drop_common": 0}, ValueError, "drop_common is a share of the documents, above 0 and below 1, as 0.05; got 0"),
+        ({"drop_common": 1.0}, ValueError, "got 1.0"),
+        ({"drop_common": "5%"}, ValueError, "got '5%'"),
+        ({"lost": 1}, TypeError, "lost is True or False, got 1"),
+        ({"reassign": "yes"}, TypeError, "reassign is True or False, got 'yes'"),
+        ({"must_agree": "dates"}, ValueError, "must_agree holds 'dates'"),
+        ({"must_agree": 3}, TypeError, "must_agree is 3"),
+    ],
+    ids=str,
+)
+def test_refusals(how, error, message):
+    with pytest.raises(error, match=message):
+        nd.near_duplicates(["a b c", "d e f"], **how)
+
+
+@pytest.mark.parametrize(
+    ("how", "named"),
+    [
+        ({"filter": "complete"}, "filter='complete'"), ({"drop": "contained"}, "drop='contained'"),
+        ({"must_agree": "numbers"}, r"must_agree=\['numbers'\]"), ({"min_shingles": 5}, "min_shingles=5"),
+        ({"drop_common": 0.05}, "drop_common=0.05"), ({"lost": True}, "lost=True"),
+    ],
+    ids=str,
+)
+def test_sketches_do_not_hold_the_shingles(how, named):
+    for texts, against in [(SKETCHES, None), (["a b c d e"], SKETCHES)]:
+        with pytest.raises(ValueError, match=f"{named} needs the texts; sketches do not hold the shingles"):
+            nd.near_duplicates(texts, against=against, **how)
+    assert len(nd.near_duplicates(SKETCHES, reassign=True)) == 2
+
+
+def test_the_recipe_tells_results_apart():
+    given = [
+        {}, {"filter": "complete"}, {"filter": DESIGN}, {"drop": "contained"}, {"must_agree": "numbers"},
+        {"min_shingles": 3}, {"drop_common": 0.5}, {"lost": True}, {"reassign": True}, {"threshold": 0.9}, {"shingling": WORDS},
+    ]
+    recipes = [nd.near_duplicates(CORPUS[:30], **how).recipe for how in given]
+    assert len({recipe.id for recipe in recipes}) == len(given)
+    for recipe in recipes:
+        assert nd.Recipe.from_json(recipe.to_json()) == recipe
+    agree = json.loads(nd.near_duplicates(["a"], must_agree=["numbers", len]).recipe.to_json())["must_agree"]
+    assert agree == {"numbers": True, "callable builtins:len": True}
+
+
+def test_rules_of_the_defaults():
+    rules = nd.near_duplicates(["a"]).rules
+    assert rules == Rules() and rules.prefix is None and not rules.needs_all_sets
+    complete = nd.near_duplicates(["a"], filter="complete")
+    assert complete.rules.prefix == complete.filter and complete.filter.miss == 0.0
