@@ -58,7 +58,8 @@ def test_sketches_do_not_hold_the_shingles(how, named):
 def test_the_recipe_tells_results_apart():
     given = [
         {}, {"filter": "complete"}, {"filter": DESIGN}, {"drop": "contained"}, {"must_agree": "numbers"},
-        {"min_shingles": 3}, {"drop_common": 0.5}, {"lost": True}, {"reassign": True}, {"threshold": 0.9}, {"shingling": WORDS},
+        {"min_shingles": 3}, {"drop_common": 0.5}, {"lost": True}, {"reassign": True}, {"threshold": 0.9},
+        {"shingling": WORDS},
     ]
     recipes = [nd.near_duplicates(CORPUS[:30], **how).recipe for how in given]
     assert len({recipe.id for recipe in recipes}) == len(given)
