@@ -57,6 +57,11 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert table["0.5"] == ["5.59e-08", "1"]
     assert table["0.99"][1] == "0.000208"
     assert table["0.975"] == ["0.989", "0.0107", "<-", "threshold"]
+    assert lines[-2:] == [
+        "With --filter complete, ndcore dedup looks up 3 of 100 shingles, the rarest, and misses no pair with a resemblance "
+        "of at least 0.975.",
+        "  It takes 8 bytes a shingle in a temporary file.",
+    ]
 
 
 def test_the_search_is_design_filter(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,6 +86,7 @@ def test_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("half", "steepest", "inflection", "feature_bits", "bytes_per_document", "collisions_per_document",
                  "candidates_per_document", "spurious"):  # fmt: skip
         assert found[name] == getattr(design, name)
+    assert found["complete"] == {"threshold": 0.77, "looked_up_of_100": 24, "miss": 0.0, "bytes_per_shingle": 8}
     rows = found["probabilities"]
     assert [row["resemblance"] for row in rows] == [0.1, 0.3, 0.5, 0.6, 0.7, 0.77, 0.8, 0.9, 0.95, 0.975, 0.99]
     for row in rows:

@@ -61,6 +61,16 @@ def test_collisions_and_candidates_are_the_expectations(groups, group_size, back
 # ---- designs
 
 
+@pytest.mark.parametrize("threshold, looked_up", [(0.5, 51), (0.8, 21), (0.9, 11), (1.0, 1)])
+def test_the_complete_filter_beside_it(threshold, looked_up):
+    """A document of 100 shingles shares 100·threshold of them, so one of the first 101 - 100·threshold."""
+    design = design_filter(threshold)
+    assert (design.complete.threshold, design.complete.miss) == (threshold, 0.0)
+    assert design.complete.probe_length(np.array([100])).tolist() == [looked_up]
+    assert f'filter="complete" looks up {looked_up} of 100 shingles' in str(design)
+    assert "misses no pair" in str(design) and "8 bytes a shingle in a temporary file" in str(design)
+
+
 @pytest.mark.parametrize("threshold, expected", [
     (0.5, (52, 3, 1, 156)), (0.8, (19, 4, 2, 84)), (0.9, (13, 6, 2, 84)), (0.95, (8, 10, 1, 84)), (1.0, (1, 84, 1, 84)),
 ])
@@ -173,7 +183,8 @@ def test_both_vocabularies():
     assert str(design) == (
         "groups=19, group_size=4, need=2 (76 of num_perm=84; 152 bytes a document): misses 0.00064 of the pairs at "
         "resemblance 0.8, passes half of them at 0.543; in 1,000,000 documents each is expected to share a feature with 4.6 "
-        "unrelated ones and to be a candidate with 0.00069")
+        "unrelated ones and to be a candidate with 0.00069; filter=\"complete\" looks up 21 of 100 shingles, the rarest, "
+        "and misses no pair with a resemblance of at least 0.8, for 8 bytes a shingle in a temporary file")
     assert "need=1 (bands=20, rows=4; 80 of num_perm=80; 160 bytes a document)" in str(
         FilterDesign.of(20, 4, threshold=0.8))  # elsewhere one shared band is always enough
     assert design.pass_probability(0.8) == pass_probability(0.8, 19, 4, 2)

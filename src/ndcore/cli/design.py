@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, Commands, add_json, add_overwrite
 from ndcore.cli.summary import plain, printable
@@ -22,6 +24,7 @@ from ndcore.stats.collisions import fingerprint_bits
 __all__ = ["add_design"]
 
 THRESHOLD, DOCUMENTS = 0.8, 10**6
+SHINGLE_BYTES = 8  # of the complete filter, in a temporary file
 RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 
 
@@ -145,10 +148,12 @@ def _rows(chosen: FilterDesign) -> list[tuple[float, float, float]]:
 
 
 def _account(chosen: FilterDesign) -> dict[str, Any]:
-    """Return what ``--json`` prints: the fields of the design, what follows from them, and the table."""
+    """Return what ``--json`` prints: the fields of the design, what follows from them, the complete filter, the table."""
     named = ("bands", "rows", "half", "steepest", "inflection", "feature_bits", "bytes_per_document",
              "collisions_per_document", "candidates_per_document", "spurious")
     account = dataclasses.asdict(chosen) | {name: getattr(chosen, name) for name in named}
+    account["complete"] = {"threshold": chosen.threshold, "looked_up_of_100": _looked_up(chosen),
+                           "miss": chosen.complete.miss, "bytes_per_shingle": SHINGLE_BYTES}
     account["probabilities"] = [
         {"resemblance": rho, "candidate": passed, "missed": missed} for rho, passed, missed in _rows(chosen)]
     return account
@@ -164,8 +169,15 @@ def _report(chosen: FilterDesign, picture: str | None) -> None:
     for rho, passed, missed in _rows(chosen):
         mark = "  <- threshold" if rho == chosen.threshold else ""
         print(f"  {rho:11g}  {passed:9.3g}  {missed:9.3g}{mark}")
+    print(f"With --filter complete, ndcore dedup {chosen.complete}.\n"
+          f"  It takes {SHINGLE_BYTES} bytes a shingle in a temporary file.")
     if picture is not None:
         print(f"Curve in {printable(picture)}")
+
+
+def _looked_up(chosen: FilterDesign) -> int:
+    """Return how many of the 100 shingles of a document the complete filter looks up."""
+    return int(chosen.complete.probe_length(np.array([100]))[0])
 
 
 def _print_lines(lines: list[tuple[str, str, str]]) -> None:

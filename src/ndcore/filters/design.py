@@ -19,6 +19,7 @@ from ndcore.filters.pass_probability import (
     pass_probability,
     resemblance_at,
 )
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.priors import Errors, Given, Prior
 from ndcore.stats.binomial import lower_tail
 from ndcore.stats.collisions import expected_spurious, fingerprint_bits
@@ -145,6 +146,11 @@ class FilterDesign:
         """Pairs of the collection expected to pass only because features of `feature_bits` collide."""
         return expected_spurious(self.documents, self.feature_bits, self.groups, self.need)
 
+    @property
+    def complete(self) -> PrefixFilter:
+        """The filter of ``near_duplicates(filter="complete")`` at the same threshold, which misses no pair."""
+        return PrefixFilter(self.threshold)
+
     def pass_probability(self, rho: ArrayLike) -> float | Floats:
         """Compute the probability that a pair of resemblance `rho` becomes a candidate."""
         return pass_probability(rho, self.groups, self.group_size, self.need)
@@ -168,7 +174,8 @@ class FilterDesign:
                 f"misses {self.miss:.2g} of the pairs at resemblance {self.threshold:g}, passes half of them at "
                 f"{self.half:.3f}; in {self.documents:,} documents each is expected to share a feature with "
                 f"{self.collisions_per_document:.2g} unrelated ones and to be a candidate with "
-                f"{self.candidates_per_document:.2g}")
+                f"{self.candidates_per_document:.2g}; filter=\"complete\" {self.complete}, for 8 bytes a shingle in a "
+                "temporary file")
 
 
 def checked_setting(threshold: float, background: float, documents: int) -> tuple[float, float, int]:
