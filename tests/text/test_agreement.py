@@ -1,8 +1,10 @@
 """Keys in which documents must agree: tokens with digits, titles, negations, and values of callables."""
 
 import enum
+import re
 import sys
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -78,6 +80,7 @@ def test_all_decimal_digits_of_unicode():
     """Python's tables are older or newer; digits never lose their category."""
     known = {chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)) == "Nd"}
     assert UNICODE_VERSION == "17.0.0"
+    assert {chr(c) for c in agreement.DECIMAL} == DIGITS
     assert len(DIGITS) == 770
     if unicodedata.unidata_version <= UNICODE_VERSION:
         assert known <= DIGITS
@@ -112,6 +115,14 @@ def test_each_word_of_a_list_is_one_token(language):
     assert len(set(words)) == len(words)
     assert [Shingling().tokens(word) for word in words] == [[word] for word in words]
     assert all(not agree("negations", "x", f"x {word}") for word in words)
+
+
+def test_the_page_lists_the_words():
+    page = (Path(__file__).parents[2] / "docs" / "must-agree.md").read_text("utf-8")
+    table = page.partition("| language | words |")[2]
+    listed = dict(re.findall(r"^\| (\w+) \| (.*) \|$", table, re.MULTILINE))
+    assert listed == {language: " ".join(words.split()) for language, words in LANGUAGES.items()}
+    assert f"list for {len(LANGUAGES)} languages" in (Path(__file__).parents[2] / "DESIGN.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("plain", "negated"), [

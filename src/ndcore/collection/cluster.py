@@ -91,8 +91,9 @@ def cluster(
         With components: a component is clustered as a star if a member resembles the representative less than this.
     least : int
         Members that a sample needs to tell a containment, unless samples are the whole sets: one member of a short page, at
-        the modulus of a long document, tells nothing. Pairs with fewer are judged by resemblance, with policy="containment"
-        too. `Clustering.contained` takes the same.
+        the modulus of a long document, tells nothing. With policy="containment", pairs with fewer are judged by resemblance.
+        A containment is never below the resemblance, so a pair at or above the threshold of resemblance joins whatever
+        `least` is. `Clustering.contained` takes the same.
     max_holders : int
         At least 1.
     run : int
