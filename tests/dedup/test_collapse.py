@@ -51,12 +51,14 @@ def test_pairs_that_are_counted_in_parts(monkeypatch, drop):
     agrees(corpus(random.Random(3), 60), threshold=0.3, drop=drop)
 
 
-def test_the_same_labels_as_the_main_job():
+@pytest.mark.parametrize("drop", ["resembling", "contained"])
+@pytest.mark.parametrize("threshold", [0.3, 0.6, 1.0])
+def test_the_same_labels_as_the_main_job(drop, threshold):
     texts = corpus(random.Random(8), 60)
-    whole = nd.near_duplicates(texts, threshold=0.4, filter=nd.FilterDesign.of(84, 1, 1, threshold=0.4))
-    found = nd.collapse(texts, threshold=0.4)
+    found = nd.collapse(texts, threshold=threshold, drop=drop)
+    whole = nd.near_duplicates(texts, threshold=threshold, drop=drop, filter="complete")
     assert np.array_equal(found.labels, whole.labels)
-    assert np.array_equal(found.score, whole.resemblance, equal_nan=True)
+    assert np.array_equal(found.score, whole.score, equal_nan=True)
 
 
 def test_excerpts_go_under_the_longer_text_above_them():
