@@ -107,3 +107,69 @@ def forged(length: int, effect: Callable[[int], int]) -> tuple[bytes, bytes]:
         i, bit = choices[chosen]
         twin[i] ^= bit
     return b"h" * length, bytes(twin)
+
+
+def _words(rng: random.Random, count: int, vocabulary: int) -> list[str]:
+    return [f"w{rng.randrange(vocabulary)}" for _ in range(count)]
+
+
+def excerpts(rng: random.Random, size: int, vocabulary: int = 300) -> list[str | bytes]:
+    """Documents, parts of them, and parts of them within other words."""
+    documents: list[list[str]] = []
+    for _ in range(size):
+        kind = rng.random()
+        if documents and kind < 0.7:
+            whole = rng.choice(documents)
+            first = rng.randrange(1 + len(whole) // 2)
+            part = whole[first : first + rng.randrange(2, 3 + len(whole))]
+            around = rng.choice([0, 0, 1, 5, 20])
+            documents.append(_words(rng, rng.randrange(1 + around), vocabulary) + part + _words(rng, around, vocabulary))
+        else:
+            documents.append(_words(rng, rng.choice([3, 10, 25, 50]), vocabulary))
+    return [" ".join(words) for words in documents]
+
+
+def templates(rng: random.Random, size: int, vocabulary: int = 300) -> list[str | bytes]:
+    """Pages of two sites: a head and a foot in common, and a text between them, which some pages share in part."""
+    sites = [[_words(rng, rng.choice([3, 6, 12]), 10**6) for _ in range(2)] for _ in range(2)]
+    texts: list[list[str]] = []
+    pages: list[str | bytes] = []
+    for _ in range(size):
+        head, foot = sites[rng.random() < 0.3]
+        if texts and rng.random() < 0.4:
+            text = _edited(rng, " ".join(rng.choice(texts)), [f"w{i}" for i in range(vocabulary)]).split()
+        else:
+            text = _words(rng, rng.choice([0, 1, 6, 6, 15, 25]), vocabulary)
+        texts.append(text)
+        pages.append("\n".join(" ".join(part) for part in (head, text, foot)))
+    return pages
+
+
+def records(rng: random.Random, size: int) -> list[str | bytes]:
+    """Texts of a title and a body that differ in a number, a negation, a title, in case, in line ends or not at all."""
+    bodies = [_words(rng, rng.choice([4, 12, 25]), 300) for _ in range(1 + size // 8)]
+    pages: list[str | bytes] = []
+    for _ in range(size):
+        body = list(rng.choice(bodies))
+        title = rng.choice(["Title one", "Title two", "title  ONE", "..."])
+        if rng.random() < 0.5:
+            body.insert(len(body) // 2, rng.choice(["12", "13", "1.2", "١٢", "no", "not", "nicht"]))
+        text = (title + rng.choice(["\n", "\r\n", " ", "\n\n"]) + " ".join(body)) if rng.random() < 0.7 else " ".join(body)
+        text = text.upper() if rng.random() < 0.1 else text
+        pages.append(text.encode() if rng.random() < 0.2 else text)
+    return pages
+
+
+def windows(rng: random.Random, size: int) -> list[str | bytes]:
+    """Parts of one long text that overlap, so each resembles some others and few resemble all."""
+    text = _words(rng, 20 + 2 * size, 10**6)
+    starts = (rng.randrange(2 * size) for _ in range(size))
+    return [" ".join(text[start : start + rng.choice([8, 10, 14, 20])]) for start in starts]
+
+
+def mixture(rng: random.Random, size: int) -> list[str | bytes]:
+    """Documents of several of these kinds, shuffled."""
+    kinds = rng.sample([corpus, excerpts, templates, templates, records, windows, windows], rng.choice([1, 1, 2]))
+    documents = [document for kind in kinds for document in kind(rng, -(-size // len(kinds)))][:size]
+    rng.shuffle(documents)
+    return documents

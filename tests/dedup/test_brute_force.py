@@ -6,13 +6,12 @@ with probability 0.7^100 < 10^-15, so the engine must give what brute force give
 
 from __future__ import annotations
 
-import functools
 import random
 from typing import Any
 
 import numpy as np
 import pytest
-from deduplicated import BANDS, EVERY_PAIR, TEN, WORDS, Whole, agrees, equal, listed, with_digests
+from deduplicated import BANDS, EVERY_PAIR, TEN, WORDS, Whole, agrees, equal, listed, remembered_shingles, with_digests
 from generated import corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,10 +24,7 @@ from ndcore.reference import resemblance as exact
 
 @pytest.fixture(autouse=True, scope="module")
 def remembered():
-    """Form each shingle set of the reference once, not for every threshold."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("fingerprints", "symbol"):
-            patch.setattr(shingling, name, functools.cache(getattr(shingling, name)))
+    with remembered_shingles():
         yield
 
 

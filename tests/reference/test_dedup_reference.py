@@ -243,7 +243,7 @@ def test_lost_counts_common_shingles_too():
         ({"drop": "contained", "cluster": "components"}, "cluster is 'components'"),
         ({"min_shingles": -1}, "min_shingles is -1"),
         ({"drop_common": 0}, "drop_common is 0"),
-        ({"drop_common": 1.5}, "drop_common is 1.5"),
+        ({"drop_common": 1.0}, "drop_common is 1.0"),
     ],
 )
 def test_refusals(options, message):

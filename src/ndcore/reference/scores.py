@@ -59,8 +59,8 @@ def count_shingles(
     """
     if share is None:
         return Counted([read.shingles for read in reads], frozenset())
-    if not 0 < share <= 1:
-        raise ValueError(f"drop_common is {share}; give a share of the documents in (0, 1]")
+    if not 0 < share < 1:
+        raise ValueError(f"drop_common is {share}; give a share of the documents in (0, 1)")
     documents: Counter[Hashable] = Counter(reads[i].group for i in live if reads[i].shingles)
     holders = Counter((reads[i].group, shingle) for i in live for shingle in reads[i].shingles)
     led = Counter((reads[i].group, shingle) for i in live if leaders[i] == i for shingle in reads[i].shingles)

@@ -1,0 +1,92 @@
+"""All options of the main job together, beside brute force (`ndcore.reference.dedup`). Seeds are fixed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from combinations import MANY_BANDS, SURE, checked, drawn
+from deduplicated import BANDS, TEN, agrees, listed, numbers, remembered_shingles
+from generated import excerpts, windows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ndcore as nd
+from ndcore.reference import dedup as reference
+from ndcore.reference.clustering import star
+
+
+@pytest.fixture(autouse=True, scope="module")
+def remembered():
+    with remembered_shingles():
+        yield
+
+
+@given(st.integers(0, 10**9))
+@settings(max_examples=120)
+def test_every_combination_as_brute_force(seed):
+    checked(drawn(seed))
+
+
+def test_long_runs_of_bands_as_brute_force():
+    # These bands miss no pair of these corpora: unless a run is cut, documents in long runs get the labels of brute force.
+    whole = 0
+    for seed in range(60):
+        job = drawn(seed)
+        theirs = job.expected() if job.options["drop"] == "resembling" and not job.refusals() else None
+        if theirs is None or any(measured < SURE for _, _, measured in theirs.pairs):
+            continue
+        how = {**job.how, "filter": MANY_BANDS, "num_perm": MANY_BANDS.groups, "max_holders": (2, 3, 5)[seed % 3]}
+        ours = replace(job, how=how).run()
+        if not any(run["cut"] for run in ours.common):
+            agrees(ours, theirs)
+            whole += ours.common != []
+    assert whole >= 5
+
+
+def test_random_probes_of_containment_miss_few():
+    # filter="auto": a pair at the threshold is missed with a probability of at most 0.001; what is found is exact.
+    pairs = missed = 0
+    for seed in range(40):
+        documents, threshold = excerpts(random.Random(seed), 40, 2000), (0.3, 0.5, 0.8)[seed % 3]
+        ours = nd.near_duplicates(documents, threshold=threshold, drop="contained", shingling=nd.Shingling(width=2))
+        theirs = reference.near_duplicates(documents, threshold=threshold, drop="contained", width=2)
+        assert ours.filter.miss <= 1e-3 and ours.filter.drop == "contained" and ours.filter.threshold == threshold
+        found = dict(zip(listed(ours.pairs), numbers(ours.pair_scores), strict=True))
+        expected = dict(zip(listed(theirs.pairs), numbers(theirs.pair_scores), strict=True))
+        assert found.items() <= expected.items()
+        pairs, missed = pairs + len(expected), missed + len(expected) - len(found)
+        if len(found) == len(expected):
+            assert ours.labels.tolist() == theirs.labels
+    assert pairs > 2000 and missed <= 0.002 * pairs
+
+
+# ---------------------------------------------------------------------------------------------- sketches for texts
+
+
+@pytest.mark.parametrize("options", [
+    {"filter": "complete"}, {"drop": "contained"}, {"must_agree": "numbers"}, {"must_agree": len}, {"min_shingles": 1},
+    {"drop_common": 0.5}, {"lost": True},
+])  # fmt: skip
+def test_options_that_need_the_texts_refuse_sketches(options):
+    sketches = nd.MinHasher(84).sketch_many([TEN])
+    for texts, against in [(sketches, None), ([TEN], sketches), (sketches, [TEN]), (sketches, sketches)]:
+        with pytest.raises(ValueError, match="needs the texts; sketches do not hold the shingles"):
+            nd.near_duplicates(texts, against=against, **options)
+
+
+@given(st.integers(0, 10**9))
+@settings(max_examples=20)
+def test_reassign_by_estimates(seed):
+    # Sketches without digests: documents with equal sketches are a pair with an estimate of 1.
+    sketches = nd.MinHasher(100).sketch_many(windows(random.Random(seed), 40))
+    result = nd.near_duplicates(sketches, threshold=0.3, filter=BANDS, reassign=True)
+    rows = np.array([sketches[i] for i in range(40)])
+    estimates = [[float((a == b).mean()) for b in rows] for a in rows]
+    labels = star(40, [(a, b, estimates[a][b]) for a in range(40) for b in range(a + 1, 40) if estimates[a][b] >= 0.3])
+    kept = [i for i in range(40) if labels[i] == i]
+    assert result.labels.tolist() == [i if labels[i] == i else max(kept, key=lambda k: (estimates[i][k], -k))
+                                      for i in range(40)]  # fmt: skip
+    assert result.score.tolist() == result.resemblance.tolist()
