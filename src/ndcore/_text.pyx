@@ -1,6 +1,7 @@
 # cython: embedsignature=True, overflowcheck=True
 """Canonical text: symbols of tokens, kinds of code points, and the normal form NFKC."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -161,6 +162,7 @@ cdef class TokenChoice:
             at = <const uint8_t *> (<bytes> token)
             self.flags[_flag(at, len(token))] = 1
 
+    @cython.overflowcheck(False)
     def of(self, const uint8_t[::1] tape not None):
         """Return the tape of the chosen tokens, in order and with repeats. ValueError if the tape is cut. O(len)."""
         cdef size_t n = tape.shape[0], at = 0, size, passed = 0
@@ -179,24 +181,27 @@ cdef class TokenChoice:
                 passed = 0
         return bytes(out)
 
+    @cython.boundscheck(False)
     cdef bint _is_listed(self, const uint8_t *token, size_t size) except -1:
         """Tell whether a token is in the list."""
         if not self.flags[_flag(token, size)]:
             return False
         return PyBytes_FromStringAndSize(<const char *> token, <Py_ssize_t> size) in self.listed
 
+    @cython.overflowcheck(False)
+    @cython.boundscheck(False)
     cdef bint _holds_digit(self, const uint8_t *token, size_t size) noexcept nogil:
         """Tell whether a token has a decimal digit."""
-        cdef size_t at = 0, low, high, middle
+        cdef size_t at = 0, low, high, middle, zeros = self.zeros.shape[0]
         cdef uint32_t point = 0
-        while at < size and self.zeros.shape[0]:
+        while at < size and zeros:
             if token[at] < 0x80:
                 if 0x30 <= token[at] <= 0x39:
                     return True
                 at += 1
                 continue
             at += max(1, nd_utf8_decode(token + at, token + size, &point))
-            low, high = 0, self.zeros.shape[0]
+            low, high = 0, zeros
             while high - low > 1:
                 middle = (low + high) // 2
                 if self.zeros[middle] <= point:
@@ -208,6 +213,7 @@ cdef class TokenChoice:
         return False
 
 
+@cython.overflowcheck(False)
 cdef size_t _size(const uint8_t *entry, size_t room) noexcept nogil:
     """Read the length of the first token of `room` bytes of a tape; 0 if no token fits there."""
     cdef uint64_t size = 0
@@ -219,6 +225,7 @@ cdef size_t _size(const uint8_t *entry, size_t room) noexcept nogil:
     return <size_t> size if size <= room - LENGTH else 0
 
 
+@cython.overflowcheck(False)
 cdef size_t _flag(const uint8_t *token, size_t size) noexcept nogil:
     """Compute the number of a token's flag, below 2^16, from its length, its first two bytes and its last."""
     cdef size_t second = token[1] if size > 1 else 0

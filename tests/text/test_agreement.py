@@ -1,5 +1,6 @@
 """Keys in which documents must agree: tokens with digits, titles, negations, and values of callables."""
 
+import dataclasses
 import enum
 import re
 import sys
@@ -15,7 +16,7 @@ from ndcore._text import UNICODE_VERSION, TokenChoice
 from ndcore.reference import agreement
 from ndcore.reference.shingling import tokens
 from ndcore.text.agreement import NAMES, ZEROS, Agreement
-from ndcore.text.inputs import Extracted
+from ndcore.text.inputs import Extracted, as_texts
 from ndcore.text.negations import LANGUAGES
 from ndcore.text.shingling import Shingling
 
@@ -31,6 +32,14 @@ def agree(must_agree, *texts):
     return len(set(rows(must_agree, *texts))) == 1
 
 
+@dataclasses.dataclass
+class Unhashable:
+    number: int
+
+    def __call__(self, text):
+        return self.number
+
+
 def test_the_parameter():
     assert Agreement.of(None) is None
     assert Agreement.of([]) is None
@@ -39,6 +48,7 @@ def test_the_parameter():
     assert Agreement.of(["title", "numbers"]).names == ("title", "numbers")
     assert Agreement.of((len, "negations")).names == ("callable builtins.len", "negations")
     assert Agreement.of(["numbers", "numbers"]).names == ("numbers",)
+    assert len(Agreement.of([Unhashable(1), Unhashable(2), Unhashable(1)]).names) == 2
     assert repr(Agreement.of(["title", len])) == "Agreement(title, callable builtins.len)"
 
 
@@ -62,6 +72,14 @@ def test_digests_are_rows_of_16_bytes():
     assert np.array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2])
     assert Agreement.of(NAMES).digests([]).shape == (0, 16)
+
+
+def test_columns_of_arrow_as_lists():
+    arrow = pytest.importorskip("pyarrow")
+    texts = ["one 1", "", "né 2\nnot"]
+    for must_agree in (*NAMES, len, [*NAMES, len]):
+        found = Agreement.of(must_agree).digests(as_texts(arrow.array(texts)))
+        assert np.array_equal(found, Agreement.of(must_agree).digests(texts))
 
 
 def test_numbers_are_the_sequence_of_tokens_with_a_digit():
@@ -198,7 +216,10 @@ def test_several_keys_must_all_agree():
     assert agree(["numbers", "negations"], "3 not", "not 3")
     assert not agree(["numbers", "negations"], "3 not", "3")
     assert not agree([lambda t: t[0], lambda t: t[1:]], "ab", "abc")
-    assert rows(["numbers", "title"], "a 1") != rows(["title", "numbers"], "a 1")
+    assert not agree(["title", "numbers", len], "a 1", "b 1")
+    assert not agree(["title", "numbers", len], "a 1", "a 1 ")
+    assert not agree(["title", "numbers", len], "a\n1", "a\n2")
+    assert agree(["title", "numbers", len], "a 1", "A 1")
 
 
 def test_a_choice_of_tokens_refuses_a_cut_tape():

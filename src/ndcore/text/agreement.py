@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, Final, Self, TypeAlias
 
@@ -58,8 +59,10 @@ class Agreement:
     """
 
     def __init__(self, rules: Sequence[Named]) -> None:
-        self._rules = tuple(rules)
-        self.names = tuple(rule if isinstance(rule, str) else callable_name(rule) for rule in self._rules)
+        self._choices = [_CHOICES[rule] for rule in rules if isinstance(rule, str) and rule in _CHOICES]
+        self._readers = [_title_key if isinstance(rule, str) else partial(_callable_key, rule) for rule in rules
+                         if not isinstance(rule, str) or rule == "title"]
+        self.names = tuple(rule if isinstance(rule, str) else callable_name(rule) for rule in rules)
 
     @classmethod
     def of(cls, must_agree: MustAgree) -> Self | None:
@@ -81,7 +84,7 @@ class Agreement:
                 raise TypeError(f"must_agree holds {rule!r:.80} of type {type(rule).__name__}; it is {ACCEPTED}")
             if isinstance(rule, str) and rule not in NAMES:
                 raise ValueError(f"must_agree holds {rule!r:.80}; it is {ACCEPTED}")
-        return cls(tuple(dict.fromkeys(must_agree))) if must_agree else None
+        return cls([rule for i, rule in enumerate(must_agree) if rule not in must_agree[:i]]) if must_agree else None
 
     def __repr__(self) -> str:
         return f"Agreement({', '.join(self.names)})"
@@ -107,17 +110,15 @@ class Agreement:
         TypeError, ValueError
             A callable returned a value of another type, or nan; the message gives the position of the document.
         """
-        columns = [self._column(rule, texts, first) for rule in self._rules]
-        digests = b"".join([digest(b"".join(map(_framed, keys))) for keys in zip(*columns, strict=True)])
-        return np.frombuffer(digests, np.uint8).reshape(-1, 16)
+        keys = _WORDS.canonical(Batch(texts), self._word_keys) if self._choices else [[] for _ in texts]
+        if self._readers:
+            for i, text in enumerate(texts):
+                keys[i] += [read(text, first + i) for read in self._readers]
+        return np.frombuffer(b"".join([digest(b"".join(map(_framed, found))) for found in keys]), np.uint8).reshape(-1, 16)
 
-    def _column(self, rule: Named, texts: Sequence[Text], first: int) -> list[bytes]:
-        """Return the key of each text by one rule, encoded."""
-        if not isinstance(rule, str):
-            return [_encoded_key(rule, text, first + i) for i, text in enumerate(texts)]
-        if rule == "title":
-            return [_title(text) for text in texts]
-        return _WORDS.canonical(Batch(texts), _CHOICES[rule].of)
+    def _word_keys(self, tape: memoryview | bytes) -> list[bytes]:
+        """Return the keys that are chosen from the words of a text."""
+        return [choice.of(tape) for choice in self._choices]
 
 
 def _framed(data: bytes) -> bytes:
@@ -125,7 +126,7 @@ def _framed(data: bytes) -> bytes:
     return len(data).to_bytes(8, "big") + data
 
 
-def _title(text: Text) -> bytes:
+def _title_key(text: Text, _: int) -> bytes:
     """Return the tokens of the title of a page, else of the first line with a token, else nothing."""
     if isinstance(text, Extracted) and text.page_title:
         [tape] = _WORDS.canonical(Batch([text.page_title]), bytes)
@@ -141,7 +142,7 @@ def _title(text: Text) -> bytes:
     return b""
 
 
-def _encoded_key(rule: Callable[[Any], Key], text: Text, position: int) -> bytes:
+def _callable_key(rule: Callable[[Any], Key], text: Text, position: int) -> bytes:
     """Encode what a callable returns for the text at a position."""
     try:
         key = rule(text)
