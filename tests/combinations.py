@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from deduplicated import Whole, agrees
+from deduplicated import Whole, agrees, listed, numbers
 from generated import corpus, mixture
 
 import ndcore as nd
@@ -17,8 +17,7 @@ from ndcore.reference import dedup as reference
 from ndcore.text.negations import LANGUAGES
 
 NEGATIONS = sorted({word for words in LANGUAGES.values() for word in words.split()})
-MANY_BANDS = nd.FilterDesign.of(300, 1, 1, threshold=0.5)  # misses a pair of resemblance 0.15 with probability 10^-21
-SURE = 0.15
+MANY_BANDS = nd.FilterDesign.of(300, 1, 1, threshold=0.5)  # misses a pair of score 0.1 with probability 10^-14
 
 
 def type_and_start(text: str | bytes) -> tuple[object, ...]:
@@ -128,11 +127,11 @@ def drawn(seed: int) -> Job:
     shingles = {"width": rng.choice([1, 1, 2, 5]), "labelled": rng.random() < 0.2, "short": rng.choice(["whole", "skip"])}
     if rng.random() < 0.2:
         shingles |= rng.choice([{"unit": "char"}, {"unit": "line"}, {"unit": "byte"}, {"normalize": "NFKC"}])
-    complete = rng.random() < (0.95 if contained else 0.8)
+    bands = rng.random() < (0.05 if contained else 0.2)
     how = {
-        "filter": "complete" if complete else MANY_BANDS,
-        "num_perm": 84 if complete else MANY_BANDS.groups,
-        "max_holders": rng.choice([2, 3, 5, 1000]) if complete else 1000,
+        "filter": MANY_BANDS if bands else rng.choice(["complete"] * 8 + ["auto"]),
+        "num_perm": MANY_BANDS.groups if bands else 84,
+        "max_holders": 1000 if bands else rng.choice([2, 3, 5, 1000]),
         "threads": rng.choice([1, 2]),
         "memory_limit": rng.choice([None, 300, 2000]),
         "given": rng.choice(["list", "list", "iterator", "whole"]),
@@ -141,23 +140,20 @@ def drawn(seed: int) -> Job:
 
 
 def checked(job: Job) -> nd.NearDuplicates | None:
-    """Compare the engine with the reference; None: the engine refuses the job, as it should.
-
-    Bands are of all shingles. Without common shingles a pair can reach the threshold at a resemblance that bands miss, so
-    such a job is run with the complete filter.
-    """
+    """Compare the engine with the reference; None: the engine refuses the job, as it should."""
     if reasons := job.refusals():
         with pytest.raises(ValueError) as refusal:
             job.run()
         assert any(reason in str(refusal.value) for reason in reasons), refusal.value
         return None
-    theirs = job.expected()
-    if job.options["drop_common"] is not None and any(measured < SURE for _, _, measured in theirs.pairs):
-        job = replace(job, how={**job.how, "filter": "complete"})
-    ours = job.run()
-    agrees(ours, theirs)
+    theirs, ours = job.expected(), job.run()
+    if job.how["filter"] == "auto":
+        pairs = dict(zip(listed(theirs.pairs), numbers(theirs.pair_scores), strict=True))
+        assert dict(zip(listed(ours.pairs), numbers(ours.pair_scores), strict=True)).items() <= pairs.items()
+    else:
+        agrees(ours, theirs)
     for threshold in sorted({min(1.0, job.options["threshold"] + step) for step in (0.0, 0.1, 0.4)} | {1.0}):
-        if ours.common == []:
+        if ours.common == [] and job.how["filter"] != "auto":
             agrees(ours.rethreshold(threshold), job.expected(threshold=threshold))
         else:
             supported(job, ours.rethreshold(threshold), threshold)
