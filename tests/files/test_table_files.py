@@ -307,11 +307,12 @@ def test_annotation_is_the_same_in_every_format_of_tables(tmp_path: Path) -> Non
             written = csv.DictWriter(file, ["id", "text"], delimiter=delimiter)
             written.writeheader()
             written.writerows(rows)
-    for against in ([], ["--against", tmp_path / "known.jsonl"]):
-        names = [name for name in ANNOTATION_COLUMNS if against or name != "ndcore_against"]
+    for options in ([], ["--against", tmp_path / "known.jsonl"], ["--lost", "--drop-common", "0.5"]):
+        given = {"ndcore_against": "--against", "ndcore_score": "--drop-common", "ndcore_lost": "--lost"}
+        names = [name for name in ANNOTATION_COLUMNS if name not in given or given[name] in options]
         for name in ("t.csv", "t.tsv", "t.parquet"):
-            out = tmp_path / f"{name}{len(against)}"
-            assert run("dedup", tmp_path / name, *against, "-o", out, "-q", "--annotate") == 0
+            out = tmp_path / f"{name}{len(options)}"
+            assert run("dedup", tmp_path / name, *options, "-o", out, "-q", "--annotate") == 0
             path = out / "annotated" / name
             if name == "t.parquet":
                 found = [{key: as_text(value) for key, value in row.items()} for row in pq.read_table(path).to_pylist()]
@@ -324,7 +325,7 @@ def test_annotation_is_the_same_in_every_format_of_tables(tmp_path: Path) -> Non
             assert line["ndcore_cluster_size"] == "2"
             assert line["ndcore_representative_line"] == ("1" if name == "t.parquet" else "2")  # a header is a line
             assert line["ndcore_representative_file"] == str(tmp_path / name)
-            assert line.get("ndcore_against") == ("false" if against else None)
+            assert line.get("ndcore_against") == ("false" if "--against" in options else None)
 
 
 def test_what_has_no_shingles_has_no_resemblance_anywhere(tmp_path: Path) -> None:

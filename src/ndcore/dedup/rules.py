@@ -9,13 +9,12 @@ from typing import Any
 from ndcore.checks import check_choice, checked_threshold, is_int, is_number
 from ndcore.clusters.assign import CLUSTERINGS
 from ndcore.filters.design import FilterDesign
-from ndcore.filters.prefix import PrefixFilter
+from ndcore.filters.prefix import DROPS, PrefixFilter
 from ndcore.recipe import Recipe
 from ndcore.text.agreement import Agreement
 
-__all__ = ["COMMON_CLASSES", "Rules"]
+__all__ = ["COMMON_CLASSES", "FILTERS", "Rules"]
 
-DROPS = ("resembling", "contained")
 FILTERS = ("auto", "complete")
 VERIFICATIONS = ("fingerprints", "tokens")
 COMMON_CLASSES = 20  # leaders that have a common shingle, at least
@@ -85,6 +84,11 @@ class Rules:
     def contained(self) -> bool:
         """True: a document is dropped for being contained in another."""
         return self.drop == "contained"
+
+    @property
+    def scored(self) -> bool:
+        """True: the score of a pair can differ from its resemblance."""
+        return self.contained or self.drop_common is not None
 
     @property
     def prefix(self) -> PrefixFilter | None:

@@ -59,7 +59,8 @@ def splice(line: bytes, annotation: dict[str, Any]) -> bytes:
 def _columns(verdicts: Verdicts) -> dict[str, str]:
     """Return the columns that annotation adds, and the fields of a verdict that they hold."""
     found = {name: name.removeprefix(f"{ANNOTATION}_") for name in ANNOTATION_COLUMNS}
-    return {name: field for name, field in found.items() if verdicts.has_against or field != "against"}
+    there = {"against": verdicts.has_against, "score": verdicts.score is not None, "lost": verdicts.lost is not None}
+    return {name: field for name, field in found.items() if there.get(field, True)}
 
 
 def _values(verdicts: Verdicts, position: int, fields: Iterable[str]) -> list[Any]:
@@ -92,7 +93,8 @@ def _annotate_columns(documents: Documents, index: int, target: Path, verdicts: 
 
     positions, columns = {number: position for position, number in numbered(documents, index)}, _columns(verdicts)
     types = {
-        "representative_line": pa.int64(), "resemblance": pa.float64(), "cluster_size": pa.int64(), "against": pa.bool_(),
+        "representative_line": pa.int64(), "resemblance": pa.float64(), "score": pa.float64(), "cluster_size": pa.int64(),
+        "lost": pa.int64(), "against": pa.bool_(),
     }
 
     def added(numbers: list[int]) -> Any:

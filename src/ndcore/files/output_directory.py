@@ -10,8 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.ndcore_files import SUMMARY, is_output
@@ -119,7 +117,7 @@ def write_summary(output: OutputDirectory, summary: dict[str, Any]) -> None:
 
 
 def write_clusters(output: OutputDirectory, verdicts: Verdicts) -> None:
-    """Write ``clusters.jsonl``: one line for each dropped document, in the order of the input."""
+    """Write ``clusters.jsonl``: one line for each dropped document, in the order of `Verdicts.by_loss`."""
     with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
-        for position in np.flatnonzero(~verdicts.kept):
-            file.write(to_json(verdicts.line(int(position))) + b"\n")
+        for position in verdicts.by_loss().tolist():
+            file.write(to_json(verdicts.line(position)) + b"\n")

@@ -13,7 +13,7 @@ MISSING: Any = object()
 ANNOTATION = "ndcore"  # the field of JSON that annotation adds
 ANNOTATION_COLUMNS = (
     "ndcore_class", "ndcore_representative", "ndcore_representative_file", "ndcore_representative_line",
-    "ndcore_resemblance", "ndcore_cluster_size", "ndcore_against",
+    "ndcore_resemblance", "ndcore_score", "ndcore_cluster_size", "ndcore_lost", "ndcore_against",
 )
 
 

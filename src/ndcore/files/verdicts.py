@@ -10,11 +10,13 @@ import numpy as np
 
 from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.clusters.assignments import largest_clusters
+from ndcore.dedup.classes import CLASSES, RARE
+from ndcore.dedup.rules import Rules
 from ndcore.files.document_fields import Ids
 from ndcore.files.json_values import finite
 from ndcore.files.provenance import Place
 
-CLASSES = ("identical", "lexical", "shingle", "near", "version")
+ESTIMATED = ("shingle", "near", "contained", "chained")  # where sketches stand for texts
 
 
 class Result(Protocol):
@@ -30,10 +32,19 @@ class Result(Protocol):
     def cluster_sizes(self) -> Ints: ...
     @property
     def mask(self) -> Bools: ...
+    @property
+    def score(self) -> Floats: ...
+    @property
+    def lost(self) -> Ints | None: ...
+    @property
+    def rules(self) -> Rules: ...
 
 
 class Cluster(NamedTuple):
-    """A representative and the documents that it stands for. `lowest`: smallest resemblance to it; None without shingles."""
+    """A representative and the documents that it stands for; `lowest` is their lowest resemblance, or score.
+
+    None: they have no shingles.
+    """
 
     representative: int
     against: bool
@@ -58,6 +69,10 @@ class Verdicts:
     Attributes
     ----------
     kept : bool array, shape (n,)
+    score : float array or None
+        What was compared with the threshold; None where that is the resemblance.
+    lost : int array or None
+        Shingles of each dropped document that no kept document has; None where they were not counted.
     """
 
     def __init__(
@@ -73,6 +88,8 @@ class Verdicts:
     ) -> None:
         self.ids, self.against = ids, against
         self.labels, self.classes, self.resemblance = result.labels, result.classes, result.resemblance
+        self.score = result.score if result.rules.scored else None
+        self.lost = result.lost
         self.has_against = has_against or len(against) > 0
         self._place, self._against_place = place, against_place
         self.sizes = result.cluster_sizes
@@ -98,27 +115,37 @@ class Verdicts:
         return {"id": self.name(position), **self.place(position), **self.describe(position)}
 
     def describe(self, position: int) -> dict[str, Any]:
-        """Return class, representative, resemblance and size of the cluster of one document, for annotations."""
+        """Return class, representative, resemblance and size of the cluster of one document, for annotations.
+
+        With them the score and the shingles lost, where there are such.
+        """
         label, verdict = int(self.labels[position]), str(self.classes[position])
         found: dict[str, Any] = {
             "class": verdict,
             "representative": self.name(label),
             **self.place(label, "representative_"),
             "resemblance": finite(self.resemblance[position]),
+            **({} if self.score is None else {"score": finite(self.score[position])}),
             "cluster_size": int(self.sizes[position]),
+            **({} if self.lost is None else {"lost": int(self.lost[position])}),
         }
         beyond = label >= len(self.labels)
         if beyond:
             found["against"] = True
-        if verdict in ("shingle", "near") and (self._sketched or (beyond and self._against_sketched)):
+        if verdict in ESTIMATED and (self._sketched or (beyond and self._against_sketched)):
             found["estimated"] = True
         return found
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
-        """Count the dropped documents of each class among positions `start` to `stop`; versions only where there are any."""
+        """Count the dropped documents of each class among positions `start` to `stop`; of some classes if there are any."""
         names, numbers = np.unique(self.classes[start:stop], return_counts=True)
         found = dict(zip([str(name) for name in names], numbers.tolist(), strict=True))
-        return {name: found.get(name, 0) for name in CLASSES if name != "version" or name in found}
+        return {name: found.get(name, 0) for name in CLASSES[1:] if name not in RARE or name in found}
+
+    def by_loss(self) -> Ints:
+        """Return the positions of dropped documents: in order, or those that lose most shingles first where it is known."""
+        dropped = np.flatnonzero(~self.kept)
+        return dropped if self.lost is None else dropped[np.argsort(-self.lost[dropped], kind="stable")]
 
     def largest(self, limit: int) -> list[Cluster]:
         """Return the `limit` representatives that stand for most documents; of equals, the first."""
@@ -131,7 +158,7 @@ class Verdicts:
     def _cluster(self, label: int, members: Ints) -> Cluster:
         """Describe one cluster."""
         classes = Counter(str(name) for name in self.classes[members])
-        lowest = self.resemblance[members]
+        lowest = (self.resemblance if self.score is None else self.score)[members]
         known = lowest[~np.isnan(lowest)]
         return Cluster(
             label,

@@ -14,10 +14,11 @@ import numpy as np
 from ndcore._types import Ints
 from ndcore.checks import check_choice, checked_int, checked_threshold
 
-__all__ = ["DROPS", "PrefixFilter"]
+__all__ = ["DROPS", "SHINGLE_BYTES", "PrefixFilter"]
 
 DROPS = ("resembling", "contained")
 MISS = 0.001  # of a pair at the threshold, with the number of probes that `auto` takes
+SHINGLE_BYTES = 8  # of temporary files
 EXAMPLE = 100  # shingles of the document that `str` describes
 
 
