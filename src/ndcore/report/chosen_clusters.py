@@ -37,6 +37,7 @@ def choose_clusters(
     note: Callable[[int], str],
     estimated: Callable[[int, int], bool],
     excerpts: Excerpts,
+    score: Floats | None = None,
     limit: int = CLUSTERS,
     views: int = VIEWS,
 ) -> ChosenClusters:
@@ -49,13 +50,15 @@ def choose_clusters(
     classes : callable
         From an array of positions to their classes.
     threshold : float or None
-        A resemblance. None: no pairs nearest it are chosen.
+        A resemblance, or a score. None: no pairs nearest it are chosen.
     name, note : callable
         From a position to the document's name, and to what is special about it as a representative.
     estimated : callable
         From two positions to whether their resemblance is estimated from sketches.
     excerpts : callable
         Called once.
+    score : array (n,), optional
+        What was compared with the threshold, where that is not the resemblance: it says which members are alike.
     views : int
         Number of clusters with an excerpt of their least similar member, where clusters of identical documents are passed
         over; and most pairs nearest the threshold, at most one of a cluster.
@@ -65,20 +68,22 @@ def choose_clusters(
     O(n log n).
     """
     dropped = np.flatnonzero(labels != np.arange(len(labels)))
-    chosen = [_ordered(label, members, classes, resemblance) for label, members in largest_clusters(labels, limit)]
+    likeness = resemblance if score is None else score
+    chosen = [_ordered(label, members, classes, likeness) for label, members in largest_clusters(labels, limit)]
     viewed = {one.label: int(one.members[0]) for one in [one for one in chosen if one.verdicts[0] != "identical"][:views]}
-    nearest = [] if threshold is None else _nearest(labels, resemblance, dropped, threshold, viewed, views)
+    nearest = [] if threshold is None else _nearest(labels, likeness, dropped, threshold, viewed, views)
     near_labels = labels[nearest].tolist()
     wanted = [*(one.label for one in chosen), *viewed.values(), *nearest, *near_labels]
     texts = excerpts(np.array(sorted(set(wanted)), np.int64))
 
     def member(position: int, verdict: str) -> Member:
         by_sketch = verdict not in ("identical", "lexical") and estimated(position, int(labels[position]))
-        return Member(name(position), verdict, float(resemblance[position]), by_sketch)
+        its_score = None if score is None else float(score[position])
+        return Member(name(position), verdict, float(resemblance[position]), by_sketch, its_score)
 
     clusters = tuple(
         ShownCluster(
-            name(label), note(label), 1 + len(members), _counted(verdicts), float(resemblance[members[0]]),
+            name(label), note(label), 1 + len(members), _counted(verdicts), float(likeness[members[0]]),
             tuple(map(member, members[:MEMBERS].tolist(), verdicts[:MEMBERS].tolist())), texts.get(label),
             texts.get(viewed[label]) if label in viewed and label in texts else None,
         )
@@ -92,22 +97,22 @@ def choose_clusters(
     ))
 
 
-def _ordered(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], resemblance: Floats) -> _Chosen:
-    """Sort the members of a cluster, the least similar first; at the same resemblance, the weakest class first."""
+def _ordered(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], likeness: Floats) -> _Chosen:
+    """Sort the members of a cluster, the least similar first; at the same likeness, the weakest class first."""
     verdicts = classes(members)
     strength = np.select([verdicts == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
-    known = np.nan_to_num(resemblance[members], nan=1.0)  # without shingles they are identical
+    known = np.nan_to_num(likeness[members], nan=1.0)  # without shingles they are identical
     order = np.lexsort((members, strength, known))
     return _Chosen(label, members[order], verdicts[order])
 
 
 def _nearest(
-    labels: Ints, resemblance: Floats, dropped: Ints, threshold: float, viewed: dict[int, int], limit: int
+    labels: Ints, likeness: Floats, dropped: Ints, threshold: float, viewed: dict[int, int], limit: int
 ) -> list[int]:
     """Return positions of members at or just above the threshold, nearest first, one of a cluster, not viewed already."""
-    passed = resemblance[dropped] >= threshold  # False for nan
-    above = dropped[passed & (resemblance[dropped] < 1.0) & ~np.isin(dropped, list(viewed.values()))]
-    order = above[np.lexsort((above, resemblance[above]))]
+    passed = likeness[dropped] >= threshold  # False for nan
+    above = dropped[passed & (likeness[dropped] < 1.0) & ~np.isin(dropped, list(viewed.values()))]
+    order = above[np.lexsort((above, likeness[above]))]
     return order[np.sort(np.unique(labels[order], return_index=True)[1])][:limit].tolist()  # type: ignore[no-any-return]
 
 

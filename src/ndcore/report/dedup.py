@@ -7,14 +7,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ndcore.dedup.classes import RARE
 from ndcore.dedup.result import NearDuplicates
-from ndcore.filters.prefix import PrefixFilter
+from ndcore.dedup.rules import Rules
+from ndcore.filters.design import FilterDesign
 from ndcore.human import counted
 from ndcore.report.chosen_clusters import choose_clusters
+from ndcore.report.losses import ReviewList
 from ndcore.report.model import (
     MEANING,
     ROWS,
     Figure,
+    Losses,
     Part,
     Report,
     ReportTable,
@@ -64,40 +68,41 @@ def from_near_duplicates(
     sources, n = result.sources, len(result)
     name_of = name or (lambda position: _named(result, position))
     has_text = [corpus is not None for corpus in sources.corpora]
+    review = None if result.lost is None else ReviewList(result)
+    excerpts = read_excerpts(sources.corpora, (0, n), len(sources.rows), None if review is None else review.visits)
     seen = choose_clusters(
         result.labels, lambda positions: result.classes[positions], result.resemblance, threshold=result.threshold,
         name=name_of,
         note=lambda position: "in the collection compared against" if position >= n else "",
         estimated=lambda a, b: not (has_text[a >= n] and has_text[b >= n]),
-        excerpts=read_excerpts(sources.corpora, (0, n), len(sources.rows)),
+        excerpts=excerpts if review is None else review.joined(excerpts),
+        score=result.score if result.rules.scored else None,
     )
-    chains = _chains(result, name_of)
-    parts = _parts(result, rejected, bool(chains))
-    sizes = cluster_sizes(result.labels)
-    compared = result.pairs.resemblance[result.verified]
-    dropped, exactness = len(result.duplicates), "estimated from sketches" if result.estimated.any() else "exact"
+    sizes, compared = cluster_sizes(result.labels), result.pair_scores[result.verified]
+    losses = None if review is None else review.losses(name_of)
+    title, subtitle = _headings(result, n + rejected)
     return Report(
-        title=f"{dropped:,} of {counted(n + rejected, 'document')} {'duplicates' if dropped == 1 else 'duplicate'} another",
-        subtitle=f"Near-duplicates at resemblance {result.threshold:g} or more, {describe_shingling(sources.shingling)}, "
-                 f"{exactness}",
-        figures=(
-            Figure(n + rejected, "read"), Figure(n - dropped, "kept"), Figure(dropped, "dropped"),
-            Figure(len(sizes), "clusters"), Figure(len(compared), "pairs accepted"),
-        ),
-        parts=parts,
+        title=title,
+        subtitle=subtitle,
+        figures=_figures(result, rejected, len(sizes), len(compared), losses),
+        parts=_parts(result, rejected),
         notes=(*notes, *_notes(result, has_text)),
         sizes=sizes,
         resemblances=count_hundredths(compared),
-        pairs="Of identical and lexically equivalent documents the first alone is compared with others.",
+        pairs="Of identical and lexically equivalent documents the first alone is compared with others."
+              + (" Of the two containments of a pair the larger counts." if result.rules.contained else ""),
         threshold=result.threshold,
         clusters=seen.clusters,
         nearest=seen.nearest,
         shingling=sources.shingling,
-        tables=(_common(result, name_of), *chains, *tables),
-        parameters=(*parameters, *_filter(result)),
+        tables=(_common(result, name_of), *_chains(result, name_of), *tables),
+        parameters=(*parameters, *_rules(result)),
         recipe=(sources.recipe.id, sources.recipe.to_json()),
         command=command,
         made=made,
+        measure=_measure(result.rules),
+        score=_score_name(result.rules),
+        losses=losses,
     )
 
 
@@ -107,12 +112,47 @@ def _named(result: NearDuplicates, position: int) -> str:
     return f"against {position - n}" if position >= n else document_name(result.ids, position)
 
 
-def _parts(result: NearDuplicates, rejected: int, chained: bool) -> tuple[Part, ...]:
+def _figures(
+    result: NearDuplicates, rejected: int, clusters: int, pairs: int, losses: Losses | None
+) -> tuple[Figure, ...]:
+    """Return the numbers at the top of the page."""
+    n, dropped = len(result), len(result.duplicates)
+    lost = () if losses is None else (Figure(losses.shingles, "shingles lost"),)
+    return (Figure(n + rejected, "read"), Figure(n - dropped, "kept"), Figure(dropped, "dropped"),
+            Figure(clusters, "clusters"), Figure(pairs, "pairs accepted"), *lost)
+
+
+def _headings(result: NearDuplicates, read: int) -> tuple[str, str]:
+    """Return title and subtitle; `read` is the number of all documents."""
+    dropped, contained = len(result.duplicates), result.rules.contained
+    verbs = ("is contained in", "are contained in") if contained else ("duplicates", "duplicate")
+    exactness = "estimated from sketches" if result.estimated.any() else "exact"
+    what = "Contained documents" if contained else "Near-duplicates"
+    return (
+        f"{dropped:,} of {counted(read, 'document')} {verbs[dropped != 1]} another",
+        f"{what} at {_measure(result.rules)} {result.threshold:g} or more, {describe_shingling(result.sources.shingling)}, "
+        f"{exactness}",
+    )
+
+
+def _measure(rules: Rules) -> str:
+    """Name what is compared with the threshold."""
+    measure = "containment" if rules.contained else "resemblance"
+    return measure if rules.drop_common is None else f"{measure} without common shingles"
+
+
+def _score_name(rules: Rules) -> str | None:
+    """Name the scores of members in columns; None where they are resemblances."""
+    return "containment" if rules.contained else "score" if rules.scored else None
+
+
+def _parts(result: NearDuplicates, rejected: int) -> tuple[Part, ...]:
     """Count the documents by class, and say what each class means for this result."""
     classes, documents = np.unique(result.classes, return_counts=True)
     counts = Counter({"rejected": rejected, **dict(zip(classes.tolist(), documents.tolist(), strict=True))})
-    meaning = {**MEANING, "near": MEANING["near"] + ", or linked by others"} if chained else MEANING
-    return tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each != "version")
+    common = ", without common shingles" if result.rules.drop_common is not None else ""
+    meaning = {**MEANING, **{name: MEANING[name] + common for name in ("near", "contained")}}
+    return tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each not in RARE)
 
 
 def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
@@ -126,43 +166,57 @@ def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
     without = int(np.count_nonzero(~result.valid))
     if without:
         given.append(f"{counted(without, 'document')} without shingles, kept unless equal to the byte.")
-    return [f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often.", *given]
+    if result.rules.drop_common is not None:
+        number, share = counted(result.common_shingles, "shingle is", "shingles are"), 100 * result.rules.drop_common
+        given.append(f"{number} in more than {share:g}% of the documents, and not compared. A {_score_name(result.rules)} "
+                     "leaves them out; a resemblance does not.")
+    missed = f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often."
+    return [missed if miss else "No pair at or above the threshold is missed: the filter is complete.", *given]
 
 
-def _filter(result: NearDuplicates) -> list[tuple[str, str]]:
-    """List threshold and filter in words."""
-    design = result.filter
-    return [
-        ("threshold", f"{result.threshold:g}"),
-        ("filter", str(design) if isinstance(design, PrefixFilter) else
-         f"{design.groups} groups of {design.group_size} minima, {design.need} needed"),
-        ("missed at the threshold", f"{design.miss:.3g}"),
-    ]
+def _rules(result: NearDuplicates) -> list[tuple[str, str]]:
+    """List the rules of the verdict and the filter in words."""
+    design, rules, filter_words = result.filter, result.rules, str(result.filter)
+    if isinstance(design, FilterDesign):
+        filter_words = f"{design.groups} groups of {design.group_size} minima, {design.need} needed"
+    given = {
+        "threshold": f"{result.threshold:g}",
+        "filter": filter_words,
+        "missed at the threshold": f"{design.miss:.3g}",
+        "drop": rules.drop,
+        "must_agree": ", ".join(rules.must_agree),
+        "min_shingles": str(rules.min_shingles) if rules.min_shingles else "",
+        "drop_common": "" if rules.drop_common is None else
+        f"{rules.drop_common:g}; {counted(result.common_shingles, 'shingle')} left out",
+        "reassign": "yes" if rules.reassign else "",
+    }
+    return [(name, value) for name, value in given.items() if value]
 
 
 def _common(result: NearDuplicates, name: Callable[[int], str]) -> ReportTable:
-    """List the features held by too many documents to compare all their pairs."""
+    """List the features, or shingles, held by too many documents to compare all their pairs."""
+    what = "Feature" if isinstance(result.filter, FilterDesign) else "Shingle"
     runs = sorted(result.common, key=lambda run: (-run["holders"], run["group"], run["example"]))
     rows = tuple((run["holders"], name(run["example"]), run["representatives"], run["cut"]) for run in runs[:ROWS])
     return ReportTable(
-        "Common features",
-        "Features held by too many documents to compare all their pairs: each document was compared with the "
+        f"Common {what.lower()}s",
+        f"{what}s held by too many documents to compare all their pairs: each document was compared with the "
         "representatives among them, and documents “not compared” with some of these only." if rows else
-        "No feature is held by too many documents to compare all their pairs.",
+        f"No {what.lower()} is held by too many documents to compare all their pairs.",
         ("Holders", "One of them", "Representatives", "Not compared"), rows, len(runs),
     )
 
 
 def _chains(result: NearDuplicates, name: Callable[[int], str]) -> list[ReportTable]:
     """List the clusters with members below the threshold to their representative; only components have such members."""
-    linked = np.flatnonzero(result.resemblance < result.threshold)
+    linked = np.flatnonzero(result.classes == "chained")
     labels, counts = np.unique(result.labels[linked], return_counts=True)
     if not len(labels):
         return []
     lowest = np.ones(len(labels))
-    np.minimum.at(lowest, np.searchsorted(labels, result.labels[linked]), result.resemblance[linked])
+    np.minimum.at(lowest, np.searchsorted(labels, result.labels[linked]), np.nan_to_num(result.score[linked]))
     best = np.lexsort((labels, -counts))[:ROWS].tolist()
     rows = tuple((name(int(labels[i])), int(counts[i]), float(lowest[i])) for i in best)
-    text = f"{len(linked):,} documents resemble their representative less than the threshold: others link them to it."
-    columns = ("Representative", "Linked by others only", "Lowest resemblance")
-    return [ReportTable("Chains", text, columns, rows, len(labels))]
+    measure = _measure(result.rules)
+    text = f"{len(linked):,} documents have a {measure} to their representative below the threshold: others link them to it."
+    return [ReportTable("Chains", text, ("Representative", "Linked by others only", f"Lowest {measure}"), rows, len(labels))]

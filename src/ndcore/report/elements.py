@@ -10,8 +10,8 @@ from ndcore.alignment.rows import elided, visible
 from ndcore.report.model import Excerpt, Member, truncate
 
 __all__ = [
-    "NAME", "fitted", "grid", "plain_name", "right_class", "section", "show_name", "show_resemblance", "show_snippet",
-    "show_text", "show_value", "three_decimals",
+    "NAME", "fitted", "grid", "plain_name", "right_class", "section", "show_name", "show_resemblance", "show_share",
+    "show_snippet", "show_text", "show_value", "three_decimals",
 ]
 
 NAME, NAME_BYTES = 100, 500  # characters of a name, bytes of its HTML
@@ -101,3 +101,8 @@ def plain_name(name: str) -> str:
     """Cut a long name, without markup."""
     head, middle, tail = elided(name, NAME)
     return f"{head} … {len(middle):,} characters … {tail}" if middle else name
+
+
+def show_share(share: float) -> str:
+    """Write a share as a percentage."""
+    return "< 0.1%" if 0 < share < 0.001 else f"{share:.1%}"

@@ -17,8 +17,8 @@ from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "ChosenClusters", "Excerpt", "Excerpts", "Figure", "Member", "Part", "Report", "ReportTable", "ShownCluster", "View",
-    "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "read_excerpts",
+    "ChosenClusters", "Excerpt", "Excerpts", "Figure", "Loss", "Losses", "Member", "Part", "Report", "ReportTable",
+    "ShownCluster", "View", "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "read_excerpts",
     "truncate", "versions",
 ]
 
@@ -32,6 +32,8 @@ MEANING = {  # of the classes of documents
     "lexical": "the same tokens in the same order",
     "shingle": "the same set of shingles",
     "near": "resemblance at or above the threshold",
+    "contained": "contained in its representative at or above the threshold; the resemblance is below",
+    "chained": "below the threshold; other documents link it to its representative",
     "version": "another document of the same label comes first; the texts were not compared",
     "rejected": "could not be read",
 }
@@ -64,21 +66,25 @@ Excerpts = Callable[[Ints], dict[int, Excerpt]]
 
 
 class Member(NamedTuple):
-    """A document that another represents; `resemblance` is to the representative, nan where undefined."""
+    """A document that another represents; `resemblance` is to the representative, nan where undefined.
+
+    `score` is what was compared with the threshold, None where that is the resemblance.
+    """
 
     name: str
     verdict: str
     resemblance: float
     estimated: bool
+    score: float | None = None
 
 
 @dataclass(frozen=True)
 class ShownCluster:
     """A representative and the documents that it stands for, as the report shows them.
 
-    `documents` counts both, `verdicts` the members by class; `lowest` is the lowest resemblance of a member. `members` are
-    the least similar ones. `note` says what is special about the representative. `excerpt` is of its text; `view` is the
-    excerpt of the first member, to be shown beside it.
+    `documents` counts both, `verdicts` the members by class; `lowest` is the lowest resemblance, or score, of a member.
+    `members` are the least similar ones. `note` says what is special about the representative. `excerpt` is of its text;
+    `view` is the excerpt of the first member, to be shown beside it.
     """
 
     name: str
@@ -98,6 +104,24 @@ class View(NamedTuple):
     excerpt: Excerpt
     member: Member
     view: Excerpt
+
+
+class Loss(NamedTuple):
+    """A dropped document: no kept document has `lost` of its `shingles`. `view` shows it beside its representative."""
+
+    member: Member
+    representative: str
+    lost: int
+    shingles: int
+    view: View | None
+
+
+class Losses(NamedTuple):
+    """What the drops cost: shingles that no kept document has, in how many documents, and the largest losses."""
+
+    shingles: int
+    documents: int
+    largest: tuple[Loss, ...]
 
 
 class ChosenClusters(NamedTuple):
@@ -153,6 +177,10 @@ class Report:
         A date, where the caller wants one. Without it, equal results give equal pages.
     measure : str
         The quantity that `resemblances` and `threshold` are of.
+    score : str or None
+        The name of the scores of members; None where these are resemblances.
+    losses : Losses or None
+        The review list. None: losses were not counted.
     """
 
     title: str
@@ -173,6 +201,8 @@ class Report:
     command: str | None = None
     made: str | None = None
     measure: str = "resemblance"
+    score: str | None = None
+    losses: Losses | None = None
 
 
 def count_hundredths(values: Floats) -> Ints:

@@ -16,13 +16,14 @@ from ndcore.report.elements import (
     section,
     show_name,
     show_resemblance,
+    show_share,
     show_snippet,
     show_text,
     show_value,
     three_decimals,
 )
 from ndcore.report.html import page
-from ndcore.report.model import MEMBERS, Report, ReportTable, ShownCluster, versions
+from ndcore.report.model import MEANING, MEMBERS, Loss, Losses, Member, Part, Report, ReportTable, ShownCluster, versions
 from ndcore.report.style import SCRIPT, STYLE
 from ndcore.report.views import side_by_side
 
@@ -48,6 +49,7 @@ def render(report: Report) -> str:
         section("outcome", "Outcome", _outcome(report)),
         section("sizes", "Sizes and resemblances", _charts(report)),
         section("clusters", "Clusters", _clusters(report)),
+        *([] if report.losses is None else [section("losses", "What the drops cost", _losses(report.losses, report.score))]),
         section("views", "Side by side", side_by_side(report)),
         *(section(f"table-{i}", show_text(table.title), _table(table)) for i, table in enumerate(report.tables, 1)),
         section("making", "How this was made", _making(report)),
@@ -66,13 +68,10 @@ def render(report: Report) -> str:
 def _outcome(report: Report) -> str:
     """Render the classes of all documents, as a bar and a table, and the notes."""
     total = max(1, sum(part.documents for part in report.parts))
-    counts = [(spelt(part.name[:NAME]), part.documents) for part in report.parts]
+    documents, colours = {part.name: part.documents for part in report.parts}, _in_order_of_colours(report)
+    counts = [(spelt(name[:NAME]), documents.get(name, 0)) for name in colours]
     bar = stacked(counts, "stack", "Documents by what became of them")
-    lines = "".join(
-        f'<tr><th scope="row"><i class="key p{i}"></i>{show_text(part.name)}</th><td class="number">{part.documents:,}</td>'
-        f'<td class="number faint">{_share(part.documents / total)}</td><td>{show_text(part.meaning)}</td></tr>'
-        for i, part in enumerate(report.parts)
-    )
+    lines = "".join(_part(part, colours.index(part.name), total) for part in report.parts)
     heads = ("Class", False), ("Documents", True), ("Share", True), ("Meaning", False)
     table = grid("All documents by what became of them", heads, lines)
     notes = "".join(f"<li>{show_text(note)}</li>" for note in report.notes)
@@ -80,9 +79,20 @@ def _outcome(report: Report) -> str:
     return f'<div class="card">{bar}<div class="wide">{table}</div></div>{listed}'
 
 
-def _share(share: float) -> str:
-    """Write a share as a percentage."""
-    return "< 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
+def _part(part: Part, colour: int, total: int) -> str:
+    """Render the row of a class."""
+    return (
+        f'<tr><th scope="row"><i class="key p{colour}"></i>{show_text(part.name)}</th>'
+        f'<td class="number">{part.documents:,}</td><td class="number faint">{show_share(part.documents / total)}</td>'
+        f"<td>{show_text(part.meaning)}</td></tr>"
+    )
+
+
+def _in_order_of_colours(report: Report) -> list[str]:
+    """List the classes by their colours, absent ones too, so that a class has the same colour on every page."""
+    names = [part.name for part in report.parts]
+    known = [names[0] if i == 0 and names else name for i, name in enumerate(MEANING)]
+    return known + [name for name in names if name not in known]
 
 
 def _charts(report: Report) -> str:
@@ -126,10 +136,11 @@ def _clusters(report: Report) -> str:
         return '<p class="faint">There are none: no document stands for another.</p>'
     total, listed = len(report.sizes), len(report.clusters)
     count = "All" if listed == total else f"The {listed:,} largest of {total:,}"
-    names = [part.name for part in report.parts]
+    names = _in_order_of_colours(report)
     caption = f"{count} clusters. Of the members of each, at most {MEMBERS} are listed, least alike first."
-    heads = ("Documents", True), ("Representative", False), ("Members", False), ("Lowest resemblance", True)
-    lines = "".join(_cluster(i, cluster, names) for i, cluster in enumerate(report.clusters, 1))
+    lowest = f"Lowest {report.score or 'resemblance'}"
+    heads = ("Documents", True), ("Representative", False), ("Members", False), (lowest, True)
+    lines = "".join(_cluster(i, cluster, names, report.score) for i, cluster in enumerate(report.clusters, 1))
     return (
         '<div class="card"><p class="filter" hidden><label>Filter <input type="search" autocomplete="off" '
         'placeholder="words of a name or a text"></label> <output></output></p>'
@@ -137,7 +148,7 @@ def _clusters(report: Report) -> str:
     )
 
 
-def _cluster(number: int, cluster: ShownCluster, names: list[str]) -> str:
+def _cluster(number: int, cluster: ShownCluster, names: list[str], score: str | None) -> str:
     """Render the row of a cluster."""
     bar = stacked([(name, cluster.verdicts.get(name, 0)) for name in names], "mini")
     classes = ", ".join(f"{cluster.verdicts[name]:,} {show_text(name)}" for name in names if name in cluster.verdicts)
@@ -147,26 +158,64 @@ def _cluster(number: int, cluster: ShownCluster, names: list[str]) -> str:
     lowest = -1.0 if math.isnan(cluster.lowest) else cluster.lowest
     return (
         f'<tr id="cluster-{number}"><td class="number" data-value="{cluster.documents}">{cluster.documents:,}</td>'
-        f'<td class="representative"><strong>{show_name(cluster.name)}</strong>{note}{snippet}{_members(cluster)}</td>'
+        f'<td class="representative"><strong>{show_name(cluster.name)}</strong>{note}{snippet}'
+        f"{_members(cluster, score)}</td>"
         f'<td data-value="{sum(cluster.verdicts.values())}">{bar}<span class="small">{classes}</span>{link}</td>'
-        f'<td class="number" data-value="{lowest:.6f}">{three_decimals(cluster.lowest)}</td></tr>\n'
+        f'<td class="number" data-value="{lowest:.6f}" data-name="lowest {score or "resemblance"}">'
+        f"{three_decimals(cluster.lowest)}</td></tr>\n"
     )
 
 
-def _members(cluster: ShownCluster) -> str:
+def _members(cluster: ShownCluster, score: str | None) -> str:
     """Render the members of a cluster, which unfold."""
     lines = "".join(
         f"<tr><td>{show_name(member.name)}</td><td>{show_text(member.verdict)}</td>"
-        f'<td class="number">{show_resemblance(member)}</td></tr>'
+        f'<td class="number">{show_resemblance(member)}</td>{_score(member)}</tr>'
         for member in cluster.members
     )
     total, listed = sum(cluster.verdicts.values()), len(cluster.members)
     below = f", {listed:,} of them below" if listed < total else ""
     more = f": {total - listed:,} more are not listed" if listed < total else ""
-    heads = ("Document", False), ("Class", False), ("Resemblance", True)
+    heads = [("Document", False), ("Class", False), ("Resemblance", True)]
+    heads += [] if score is None else [(score.capitalize(), True)]
     return (
         f"<details><summary>{counted(total, 'member')}{below}</summary>"
         f"{grid(f'Members of {show_name(cluster.name)}{more}', heads, lines)}</details>"
+    )
+
+
+def _score(member: Member) -> str:
+    """Render the cell of a member's score, where it has one."""
+    return "" if member.score is None else f'<td class="number">{three_decimals(member.score)}</td>'
+
+
+# ---- what the drops cost
+
+
+def _losses(losses: Losses, score: str | None) -> str:
+    """Render the review list: the dropped documents with most shingles that no kept document has."""
+    if not losses.shingles:
+        return '<p class="faint">Nothing: every shingle of a dropped document is in a kept one.</p>'
+    shingles, documents = counted(losses.shingles, "shingle"), counted(losses.documents, "dropped document")
+    text = f"{shingles} of {documents} that no kept document has, the largest losses first: there a drop may be wrong."
+    lines = "".join(_loss(rank, loss) for rank, loss in enumerate(losses.largest, 1))
+    heads = [("Shingles lost", True), ("Share", True), ("Document, and its representative", False), ("Class", False),
+             ("Resemblance", True), *([] if score is None else [(score.capitalize(), True)])]
+    listed = len(losses.largest)
+    extent = "all" if listed == losses.documents else f"the {listed:,} largest of {losses.documents:,}"
+    table = grid(f"What the drops cost: {extent}. Share: of the document's own shingles", heads, lines)
+    return f'<p class="faint">{text}</p><div class="card wide">{table}</div>'
+
+
+def _loss(rank: int, loss: Loss) -> str:
+    """Render a row of the review list."""
+    member = loss.member
+    share = show_share(loss.lost / loss.shingles) if loss.shingles else "–"
+    link = f' · <a href="#view-lost-{rank}">side by side</a>' if loss.view else ""
+    return (
+        f'<tr><td class="number">{loss.lost:,}</td><td class="number">{share}</td><td>{show_name(member.name)}'
+        f'<p class="faint small">for {show_name(loss.representative)}{link}</p></td><td>{show_text(member.verdict)}</td>'
+        f'<td class="number">{show_resemblance(member)}</td>{_score(member)}</tr>'
     )
 
 

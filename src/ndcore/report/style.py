@@ -5,10 +5,10 @@ from __future__ import annotations
 __all__ = ["SCRIPT", "STYLE"]
 
 STYLE = """
-:root { --p0: #1f9d72; --p1: #1763b0; --p2: #56a8e4; --p3: #c274ac; --p4: #e59f1c; --p5: #8b9098; --p6: #7c5cc4;
-  --p7: #a65f3e; }
+:root { --p0: #1f9d72; --p1: #1763b0; --p2: #56a8e4; --p3: #c274ac; --p4: #e59f1c; --p5: #7c5cc4; --p6: #a65f3e;
+  --p7: #4f8a94; --p8: #8b9098; }
 @media (prefers-color-scheme: dark) { :root { --p0: #2fb286; --p1: #3f86d6; --p2: #7cc0f0; --p3: #d490c0; --p4: #edb04a;
-  --p5: #7f868f; --p6: #a78be8; --p7: #c98a6a; } }
+  --p5: #a78be8; --p6: #c98a6a; --p7: #7fb9c2; --p8: #7f868f; } }
 body { max-width: 76rem; }
 header { padding: 1rem 0 .5rem; }
 .eyebrow { margin: 0; font-size: .8rem; font-weight: 600; letter-spacing: .09em; text-transform: uppercase;
@@ -37,6 +37,7 @@ caption { padding: 0 0 .5rem; text-align: left; color: var(--faint); font-size: 
   background: var(--own); }
 .p0 { --own: var(--p0); } .p1 { --own: var(--p1); } .p2 { --own: var(--p2); } .p3 { --own: var(--p3); }
 .p4 { --own: var(--p4); } .p5 { --own: var(--p5); } .p6 { --own: var(--p6); } .p7 { --own: var(--p7); }
+.p8 { --own: var(--p8); }
 rect[class^="p"] { fill: var(--own); stroke: var(--card); stroke-width: 2px; vector-effect: non-scaling-stroke; }
 .stack { display: block; width: 100%; height: 34px; margin: .2rem 0 1rem; border-radius: 8px; overflow: hidden;
   background: var(--line); }
@@ -62,7 +63,7 @@ a { color: var(--shared); } :focus-visible { outline: 2px solid var(--shared); o
 .representative details td:nth-child(2) { white-space: nowrap; }
 .representative strong, .view strong { font-weight: 600; }
 .snippet { margin: .15rem 0 .3rem; font-size: .92em; line-height: 1.45; color: var(--faint); unicode-bidi: isolate; }
-td p { margin: .1rem 0; }
+td p, td p.faint { margin: .1rem 0; }
 .cut { color: var(--faint); font-style: italic; font-size: .9em; }
 .cut-note { margin: .6rem 0 0; color: var(--alone); font-size: .9em; }
 .view { margin: .7rem 0; scroll-margin: 1rem; }
@@ -95,7 +96,7 @@ th[aria-sort="ascending"] button::after { content: " ↑"; opacity: 1; }
   .sortable > tbody > tr > .number { text-align: left; }
   .sortable > tbody > tr + tr > td { border: 0; } .sortable > tbody > tr + tr { border-top: 1px solid var(--line); }
   .sortable > tbody > tr > td:first-child::after { content: " documents"; color: var(--faint); }
-  .sortable > tbody > tr > td:last-child::before { content: "lowest resemblance "; color: var(--faint); } }
+  .sortable > tbody > tr > td:last-child::before { content: attr(data-name) " "; color: var(--faint); } }
 @media print { body { max-width: none; padding: 0; font-size: 10.5pt; } .filter { display: none; }
 h2 { break-after: avoid; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } .card, .figures div { border-color: #bbb; }

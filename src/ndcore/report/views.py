@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ndcore.alignment.passages import passages
 from ndcore.recipe import Recipe
-from ndcore.report.elements import fitted, plain_name, show_name, show_resemblance, show_text
+from ndcore.report.elements import fitted, plain_name, show_name, show_resemblance, show_text, three_decimals
 from ndcore.report.html import overview
 from ndcore.report.model import EXCERPT, Report, View, truncate
 from ndcore.report.side_by_side import fragment
@@ -28,23 +28,31 @@ def side_by_side(report: Report) -> str:
         for i, cluster in enumerate(report.clusters, 1) if cluster.view is not None and cluster.excerpt is not None
     ]
     nearest = [(f"near-{i}", view) for i, view in enumerate(report.nearest, 1)]
-    if not least_alike and not nearest:
+    lost = [] if report.losses is None else [
+        (f"lost-{i}", loss.view) for i, loss in enumerate(report.losses.largest, 1) if loss.view is not None
+    ]
+    if not least_alike and not nearest and not lost:
         only = all(set(cluster.verdicts) == {"identical"} for cluster in report.clusters)
         reason = "The clusters above are of identical documents." if only else "The texts are not at hand."
         return f'<p class="faint">{reason}</p>'
-    shingling, size = _never_refusing(report.shingling), VIEWS_BYTES // (len(least_alike) + len(nearest))
+    shingling, size = _never_refusing(report.shingling), VIEWS_BYTES // (len(least_alike) + len(nearest) + len(lost))
     legend = (
         '<p class="faint">A number marks a passage that both texts share, <span class="nd-sign nd-only">≠</span> a passage '
         "that stands on this side alone.</p>"
     )
-    clusters = [_view(place, view, shingling, size, f"cluster-{place}") for place, view in least_alike]
-    pairs = [_view(place, view, shingling, size, None) for place, view in nearest]
+
+    def views(chosen: list[tuple[str, View]], back: Callable[[str], tuple[str, str] | None]) -> list[str]:
+        return [_view(place, view, shingling, size, report.score, back(place)) for place, view in chosen]
+
     return (
         legend
         + _viewed("Least alike", "The representative and the member least like it, of the largest clusters with a "
-                  "difference to see.", clusters)
-        + _viewed("Nearest the threshold", f"Documents that resemble their representative by {report.threshold:g} or "
-                  "little more: a slightly higher threshold would keep them apart.", pairs)
+                  "difference to see.", views(least_alike, lambda place: (f"cluster-{place}", "the cluster")))
+        + _viewed("Nearest the threshold", f"Documents whose {report.measure} with their representative is "
+                  f"{report.threshold:g} or little more: a slightly higher threshold would keep them apart.",
+                  views(nearest, lambda place: None))
+        + _viewed("What the drops cost", "The dropped documents with most shingles that no kept document has.",
+                  views(lost, lambda place: ("losses", "the list")))
     )
 
 
@@ -60,8 +68,10 @@ def _never_refusing(shingling: Shingling) -> Shingling:
     return Shingling.from_recipe(Recipe({**shingling.recipe.parameters, "short": "whole"}))
 
 
-def _view(place: str, view: View, shingling: Shingling, size: int, cluster: str | None) -> str:
-    """Render two documents side by side, which unfold."""
+def _view(
+    place: str, view: View, shingling: Shingling, size: int, score: str | None, back: tuple[str, str] | None
+) -> str:
+    """Render two documents side by side, which unfold; `back` is the id and the name of where they are listed."""
     sides, member = (view.excerpt, view.view), view.member
     names = plain_name(view.name), plain_name(member.name)
 
@@ -77,10 +87,11 @@ def _view(place: str, view: View, shingling: Shingling, size: int, cluster: str 
         note = f'<p class="cut-note">{" ".join(notes)}</p>' if notes else ""
         return note + overview(found) + fragment(a, b, found, names, f"v{place}-")
 
-    back = f'<p class="small"><a href="#{cluster}">back to the cluster</a></p>' if cluster else ""
+    link = "" if back is None else f'<p class="small"><a href="#{back[0]}">back to {back[1]}</a></p>'
+    its_score = "" if member.score is None else f", {score} {three_decimals(member.score)}"
     return (
         f'<details class="card view" id="view-{place}"><summary><strong>{show_name(view.name)}</strong> and '
         f'<strong>{show_name(member.name)}</strong> <span class="faint">{show_text(member.verdict)}, resemblance '
-        f"{show_resemblance(member)}</span></summary>\n{fitted(compared, EXCERPT, size)}"
-        f"{back}</details>\n"
+        f"{show_resemblance(member)}{its_score}</span></summary>\n{fitted(compared, EXCERPT, size)}"
+        f"{link}</details>\n"
     )
