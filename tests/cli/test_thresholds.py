@@ -44,7 +44,11 @@ def summary(path: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("options", [
     [], ["--clustering", "components"], ["--keep", "longest"], ["--by", "group"], ["--one-per", "url"], ["--annotate"],
-    ["--against", "b.jsonl"],
+    ["--against", "b.jsonl"], ["--filter", "complete"],
+    ["--drop", "contained", "--filter", "complete", "--lost"], ["--lost", "--against", "b.jsonl"],
+    ["--must-agree", "negations", "--min-shingles", "50"], ["--drop-common", "0.1", "--by", "group"], ["--reassign"],
+    ["--clustering", "components", "--lost", "--reassign"], ["--max-holders", "2"],
+    ["--max-holders", "2", "--filter", "complete", "--lost"],
 ], ids=" ".join)
 def test_each_folder_is_that_of_a_run_of_its_own(options: list[str]) -> None:
     corpus(Path("b.jsonl"), 20)
@@ -98,14 +102,6 @@ def test_what_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "What is kept and dropped at each; all else on this page is of the lowest." in Path("r.html").read_text("utf-8")
     assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", "--json", "--overwrite"]) == 0
     assert json.loads(capsys.readouterr().out) == summary("all")
-
-
-def test_common_features_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """Expect a note: documents that were compared with representatives only are not compared again."""
-    assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", "--max-holders", "2"]) == 0
-    assert "so common that at thresholds above 0.6 a few near-duplicates" in capsys.readouterr().out
-    assert main(["dedup", "a.jsonl", "-o", "one", "--threshold", "0.6", "--max-holders", "2"]) == 0
-    assert "at thresholds above" not in capsys.readouterr().out
 
 
 def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from ndcore.cli import summary, thresholds
 from ndcore.cli.dedup_checks import check_tables, refuse, refuse_several
 from ndcore.cli.dedup_estimate import estimate
 from ndcore.cli.dedup_findings import Findings
-from ndcore.cli.dedup_options import DedupOptions, add_duplicates, add_outputs
+from ndcore.cli.dedup_options import DedupOptions, add_duplicates, add_outputs, add_verdicts
 from ndcore.cli.dedup_page import dedup_page
 from ndcore.cli.dedup_run import Run
 from ndcore.cli.dedup_tables import documents_of, pairs_of
@@ -23,6 +23,7 @@ from ndcore.cli.options import (
     INPUTS,
     OUTPUT,
     SHINGLES,
+    VERDICTS,
     Commands,
     add_dry_run,
     add_fields,
@@ -49,7 +50,8 @@ def add_dedup(commands: Commands) -> None:
         epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Candidate pairs are found by MinHash "
         "and LSH (ndcore design explains bands and rows). Every dropped document has a Jaccard similarity to its "
         "representative at or above the threshold, computed from the texts. (With saved sketches it is an estimate; with "
-        "--clustering components the two may be linked by other documents only.)\n\n"
+        "--clustering components the two may be linked by other documents only; --drop and --drop-common say what else is "
+        "compared with the threshold.)\n\n"
         "With -o - the kept records go to standard output as JSON lines, and the report to standard error. JSON records are "
         "printed as they are, rows of tables as objects of their columns, and texts, pages and documents of archives as "
         '{"id": ..., "text": ...}.',
@@ -58,6 +60,7 @@ def add_dedup(commands: Commands) -> None:
     p.add_argument("inputs", nargs="+", metavar="IN", help="input to deduplicate")
     add_outputs(p.add_argument_group(OUTPUT))
     add_duplicates(p.add_argument_group(DUPLICATES))
+    add_verdicts(p.add_argument_group(VERDICTS))
     shingles = p.add_argument_group(SHINGLES)
     add_tokens(shingles)
     add_num_perm(shingles)

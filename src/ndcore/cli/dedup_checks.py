@@ -42,7 +42,7 @@ def refuse(options: DedupOptions, found: Inputs, known: Inputs) -> None:
         The inputs hold no documents.
     """
     sources, sketched = found.sources, all_sketches(found.sources, "IN")
-    all_sketches(known.sources, "--against")
+    sketched_known = all_sketches(known.sources, "--against")
     if not sources:
         raise summary.nothing_found(options.inputs[0], found.ignored)
     if options.by and known.sources:
@@ -51,6 +51,8 @@ def refuse(options: DedupOptions, found: Inputs, known: Inputs) -> None:
         plain = next((source.path for source in sources if source.location and source.kind not in RECORDS), None)
         if plain is not None:
             raise UsageError(f"--annotate needs records ({RECORD_FORMATS}): {plain} has no place for an annotation")
+    saved = [group[0].path for group, is_saved in ((sources, sketched), (known.sources, sketched_known)) if is_saved]
+    _refuse_rules(options, saved[0] if saved else None)
     by_field = bool(options.keep[1] or options.by or options.one_per)
     if by_field or options.keep[0] == "longest":
         keep = "--keep " + ":".join(filter(None, options.keep))
@@ -61,3 +63,21 @@ def refuse(options: DedupOptions, found: Inputs, known: Inputs) -> None:
         if by_field and whole is not None:
             kind = "an HTML" if whole.kind == "html" else "a text"
             raise UsageError(f"{option} needs records with fields ({RECORD_FORMATS}): {whole.path} is {kind} file")
+
+
+def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
+    """Refuse options of the verdict that do not go together, or that need texts where there are saved sketches.
+
+    `sketched` is the path of saved sketches among the inputs, --against included; None without any.
+    """
+    if options.drop == "contained" and options.cluster != "star":
+        raise UsageError(f"--drop contained makes stars, and --clustering {options.cluster} does not; leave one of them out")
+    needing = {
+        "--filter complete": options.filter == "complete", "--drop contained": options.drop == "contained",
+        "--must-agree": options.must_agree, "--min-shingles": options.min_shingles, "--drop-common": options.drop_common,
+        "--lost": options.lost,
+    }
+    for option in (option for option, given in needing.items() if given):
+        if sketched is not None:
+            raise UsageError(f"{option} needs the texts; {sketched} holds sketches, not the shingles: name the documents "
+                             f"instead, or leave {option} out")

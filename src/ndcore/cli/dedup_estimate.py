@@ -10,6 +10,7 @@ from ndcore.cli.inputs import choose_settings
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Inputs, sizes
+from ndcore.filters.prefix import SHINGLE_BYTES
 from ndcore.filters.search import design_filter
 from ndcore.sketch.minhash import MinHasher
 
@@ -30,6 +31,13 @@ def estimate(options: DedupOptions, found: Inputs, known: Inputs) -> int:
         return min(documents * 4 * num_perm, limit) + 330 * documents
 
     copied = 0 if options.output == STDOUT else sum(sizes(found.sources))
-    several = len(options.thresholds)
-    costs = Costs(memory, lambda *_: Range(0, several * copied), Range(0.3 * several, 1.5 + 0.5 * several), 20)
+    several, sets = len(options.thresholds), _needs_all_sets(options)
+    again = Range(0.3 * several + sets, 1.5 + 0.5 * several + sets)  # the sets of all documents take a reading of their own
+    costs = Costs(memory, lambda *_: Range(0, several * copied), again, 20, SHINGLE_BYTES if sets else 0)
     return dry_run(options, Inputs([*found.sources, *known.sources]), sketcher, costs, options.output)
+
+
+def _needs_all_sets(options: DedupOptions) -> bool:
+    """Tell whether the shingle sets of all documents are formed, not only of candidates."""
+    complete = options.filter == "complete" or options.drop == "contained"
+    return complete or options.drop_common is not None or options.lost

@@ -14,6 +14,7 @@ import numpy as np
 
 from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.dedup_costs import cost_of_completeness, describe_filter, describe_losses
 from ndcore.cli.dedup_run import Run, Side
 from ndcore.cli.inputs import repeated, text_field
 from ndcore.files.annotated_output import write_annotated
@@ -24,10 +25,12 @@ from ndcore.files.provenance import Place
 from ndcore.files.sources import STDIN, is_stream, is_url
 from ndcore.files.verdicts import Verdicts
 from ndcore.filters.design import FilterDesign
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.progress import reporting
 
 __all__ = ["Findings"]
 
+DIFFERING = ("near", "contained", "chained")  # classes of documents that differ from their representative
 ANOTHER_LOOK = "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
 
 
@@ -69,11 +72,7 @@ class Findings:
         found = self.result
         if threshold == found.threshold:
             return self
-        design = FilterDesign.of(
-            found.filter.groups, found.filter.group_size, found.filter.need, threshold=threshold,
-            num_perm=found.filter.num_perm, documents=found.filter.documents,
-        )
-        result = dataclasses.replace(found.rethreshold(threshold), filter=design)
+        result = dataclasses.replace(found.rethreshold(threshold), filter=_filter_at(found.filter, threshold))
         return Findings(self.run, result, self.verified_at)
 
     def locate(self, position: int) -> tuple[Side, int]:
@@ -99,8 +98,8 @@ class Findings:
         dropped = np.flatnonzero(~self.verdicts.kept & readable)
         if not len(dropped) or self.run.texts.sketched:
             return ""
-        near = dropped[self.result.classes[dropped] == "near"]
-        pair = int((near if len(near) else dropped)[0])
+        differing = dropped[np.isin(self.result.classes[dropped], DIFFERING)]
+        pair = int((differing if len(differing) else dropped)[0])
         places = [self._lasting_place(position) for position in (int(labels[pair]), pair)]
         if None in places:
             return ANOTHER_LOOK
@@ -181,8 +180,11 @@ class Findings:
             "recipe": {"id": recipe.id, "parameters": json.loads(recipe.to_json())} if recipe is not None else None,
             "estimated": run.estimated,
             "expected_spurious": result.expected_spurious,
-            "filter": summary.plain(result.filter),
+            "filter": describe_filter(result.filter),
+            "complete_filter": cost_of_completeness(result),
             "common": summary.plain(result.common),
+            "common_shingles": result.common_shingles,
+            "lost": describe_losses(self.verdicts),
             "pairs_verified_at": self.verified_at,
             "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),
             "pages_without_main_content": 0 if documents is None else documents.without_main,
@@ -211,7 +213,14 @@ class Findings:
             "width": shingling.width,
             "normalize": shingling.normalize,
             **{name: recipe[name] for name in ("num_perm", "seed") if recipe is not None and name in recipe},
+            "filter": options.filter,
+            "drop": options.drop,
+            "must_agree": options.must_agree,
+            "min_shingles": options.min_shingles,
+            "drop_common": options.drop_common,
             "cluster": options.cluster,
+            "reassign": options.reassign,
+            "lost": options.lost,
             "max_holders": options.max_holders,
             "keep": ":".join(filter(None, options.keep)),
             "by": options.by,
@@ -226,6 +235,14 @@ class Findings:
             "html": html,
             "resiliparse": metadata.version("resiliparse") if html else None,
         }
+
+
+def _filter_at(found: FilterDesign | PrefixFilter, threshold: float) -> FilterDesign | PrefixFilter:
+    """Describe a filter at a higher threshold than the one it was made for."""
+    if isinstance(found, PrefixFilter):
+        return dataclasses.replace(found, threshold=threshold)
+    return FilterDesign.of(found.groups, found.group_size, found.need, threshold=threshold, num_perm=found.num_perm,
+                           documents=found.documents)
 
 
 def _sketch_counts(side: Side) -> list[dict[str, Any]]:

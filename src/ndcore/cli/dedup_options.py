@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ndcore.cli.options import DocumentOptions, Group, add_json, add_overwrite, add_report
-from ndcore.cli.values import integer, keep
+from ndcore.cli.values import integer, keep, probability, whole
 from ndcore.cli.values import thresholds as ascending_thresholds
+from ndcore.dedup.rules import FILTERS
+from ndcore.filters.prefix import DROPS
+from ndcore.text.agreement import NAMES
 
-__all__ = ["DedupOptions", "add_duplicates", "add_outputs"]
-
+__all__ = ["DedupOptions", "add_duplicates", "add_outputs", "add_verdicts"]
 
 @dataclass(frozen=True, kw_only=True)
 class DedupOptions(DocumentOptions):
@@ -22,6 +24,13 @@ class DedupOptions(DocumentOptions):
     pairs: str | None
     report: str | None
     thresholds: tuple[float, ...]
+    filter: Any
+    drop: Any
+    must_agree: list[str]
+    min_shingles: int
+    drop_common: float | None
+    lost: bool
+    reassign: bool
     against: list[str]
     keep: tuple[str, str]
     by: str | None
@@ -55,8 +64,15 @@ def add_duplicates(group: Group) -> None:
     """Add the options that say which documents are near-duplicates, and which of them to keep."""
     group.add_argument(
         "--threshold", dest="thresholds", type=ascending_thresholds, default=(0.8,), metavar="T[,T]",
-        help="Jaccard similarity (resemblance) from which documents are near-duplicates (default 0.8). With several, as "
-        "0.7,0.8,0.9, the inputs are read once, and OUTDIR gets a folder for each",
+        help="Jaccard similarity (resemblance) from which documents are near-duplicates; with --drop contained also the "
+        "containment (default 0.8). With several, as 0.7,0.8,0.9, the inputs are read once, and OUTDIR gets a folder for "
+        "each",
+    )
+    group.add_argument(
+        "--filter", choices=FILTERS, default="auto",
+        help="how candidate pairs are found. auto: LSH, which misses at most 0.001 of the pairs at the threshold. complete: "
+        "miss no pair at all, by prefix filtering over all shingles instead of LSH; slower, with 8 bytes of temporary disk "
+        "for each shingle (default auto)",
     )
     group.add_argument(
         "--against", action="append", default=[], metavar="IN",
@@ -81,4 +97,36 @@ def add_duplicates(group: Group) -> None:
     group.add_argument(
         "--max-holders", type=integer(2), default=1000, metavar="N",
         help="if N or more documents share a feature (an LSH band), compare only with representatives (default 1000)",
+    )
+
+
+def add_verdicts(group: Group) -> None:
+    """Add the options that change which pairs count, and what becomes of the documents that are dropped."""
+    group.add_argument(
+        "--drop", choices=DROPS, default="resembling",
+        help="documents to drop. resembling: those that resemble a kept document. contained: those that are contained in "
+        "one, as an excerpt in a longer document: at least the share T of their shingles is in it. Add --keep longest, or "
+        "an excerpt that comes first is kept as well (default resembling)",
+    )
+    group.add_argument(
+        "--must-agree", action="append", choices=NAMES, default=[], metavar="NAME",
+        help="never drop a document for one that differs from it in the sequence of its words with a digit (numbers), in "
+        "its title or first line (title), or in its words of negation (negations). Repeatable",
+    )
+    group.add_argument(
+        "--min-shingles", type=whole, default=0, metavar="N",
+        help="leave documents of fewer shingles alone, unless they are equal to another (default 0)",
+    )
+    group.add_argument(
+        "--drop-common", type=probability, metavar="SHARE",
+        help="leave shingles out of the comparison that more than this share of the documents have, and at least 20: "
+        "boilerplate, as menus and legal notices. 0.05 is 5 percent (default: none)",
+    )
+    group.add_argument(
+        "--reassign", action="store_true",
+        help="at the end, move each dropped document to the kept one that it resembles most; the same documents are kept",
+    )
+    group.add_argument(
+        "--lost", action="store_true",
+        help="count the shingles of each dropped document that no kept document has, and list the largest losses first",
     )

@@ -10,6 +10,8 @@ from ndcore.report.dedup import from_near_duplicates
 from ndcore.report.model import ROWS, ReportTable
 from ndcore.report.page import render
 
+RULES = ("threshold", "filter", "drop", "must_agree", "min_shingles", "drop_common", "reassign")  # listed by the report
+
 
 def dedup_page(findings: Findings, account: dict[str, Any]) -> str:
     """Render the report of a run. `account` is the content of ``summary.json``."""
@@ -25,7 +27,7 @@ def dedup_page(findings: Findings, account: dict[str, Any]) -> str:
             *_thresholds(account), _inputs("Inputs", account["inputs"]), *_against(account["against"]),
             *_rejected(account["rejected"], summary.lists(options.output)),
         ],
-        parameters=[(name, value) for name, value in parameters if name != "threshold"],
+        parameters=[(name, value) for name, value in parameters if name not in RULES],
         command=options.command_line,
     )
     return render(report)

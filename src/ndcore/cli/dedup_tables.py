@@ -18,7 +18,9 @@ def documents_of(findings: Findings) -> Table:
     run, places = findings.run, _Places(findings)
     columns = [Column("id", "id"), *places.columns(""), Column("cluster", "integer"), Column("representative", "id"),
                *places.columns("representative_"), *ASSIGNED]
-    more = [Column("against", "truth")] if run.known is not None else []
+    more = [] if findings.verdicts.score is None else [Column("score", "number")]
+    more += [] if findings.verdicts.lost is None else [Column("lost", "integer")]
+    more += [Column("against", "truth")] if run.known is not None else []
     more += [Column("estimated", "truth")] if run.estimated else []
     rows = _documents(findings, places, [column.name for column in more])
     return Table([*columns, *more], rows, _are_numbers(findings))
@@ -31,6 +33,7 @@ def pairs_of(findings: Findings) -> Table:
         Column("a", "integer"), Column("a_id", "id"), *places.columns("a_"),
         Column("b", "integer"), Column("b_id", "id"), *places.columns("b_"),
         Column("class", "string"), Column("resemblance", "number"), Column("estimated", "truth"),
+        *([Column("score", "number")] if findings.result.rules.scored else []),
     ]
     return Table(columns, _pairs(findings, places), _are_numbers(findings))
 
@@ -68,10 +71,12 @@ def _documents(findings: Findings, places: _Places, more: list[str]) -> Iterator
 def _pairs(findings: Findings, places: _Places) -> Iterator[tuple[Any, ...]]:
     result, name = findings.result, findings.verdicts.name
     columns = [*result.pairs, result.pair_classes, result.estimated]
+    columns += [result.pair_scores] if result.rules.scored else []
     for start in range(0, len(result.estimated), 1 << 16):
         part = [column[start : start + (1 << 16)].tolist() for column in columns]
-        for a, b, resemblance, verdict, estimated in zip(*part, strict=True):
-            yield a, name(a), *places.of(a), b, name(b), *places.of(b), verdict, finite(resemblance), estimated
+        for a, b, resemblance, verdict, estimated, *score in zip(*part, strict=True):
+            yield (a, name(a), *places.of(a), b, name(b), *places.of(b), verdict, finite(resemblance), estimated,
+                   *map(finite, score))
 
 
 def _are_numbers(findings: Findings) -> bool:

@@ -17,6 +17,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
 from ndcore.filters.design import ALTAVISTA, FilterDesign
 from ndcore.filters.pass_probability import miss_probability
+from ndcore.filters.prefix import SHINGLE_BYTES
 from ndcore.filters.search import design_filter
 from ndcore.plots import checked_format, plot_filter
 from ndcore.stats.collisions import fingerprint_bits
@@ -24,7 +25,6 @@ from ndcore.stats.collisions import fingerprint_bits
 __all__ = ["add_design"]
 
 THRESHOLD, DOCUMENTS = 0.8, 10**6
-SHINGLE_BYTES = 8  # of the complete filter, in a temporary file
 RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 
 

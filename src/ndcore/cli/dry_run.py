@@ -13,10 +13,13 @@ import json
 import math
 import random
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
+
+import numpy as np
 
 from ndcore._batch import Batch
 from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
@@ -66,6 +69,8 @@ class Estimate:
         The most bytes at any time.
     disk : Range
         Bytes of the output; 0 for standard output.
+    temporary : Range
+        Bytes of temporary files, beside what --memory moves to disk.
     stored_bytes, files : int
         The size and the number of all inputs.
     sampled_bytes, sampled_files : int
@@ -80,6 +85,7 @@ class Estimate:
     seconds: Range
     memory: Range
     disk: Range
+    temporary: Range
     stored_bytes: int
     files: int
     sampled_bytes: int
@@ -99,12 +105,15 @@ class Costs(NamedTuple):
         How often the inputs are read and tokenised again: from no near-duplicates to nothing but near-duplicates.
     entries : float
         Features or entries that are sorted for each document.
+    shingle : float
+        Bytes of temporary files for each shingle of a document.
     """
 
     memory: Callable[[float, float, float], float]
     disk: Callable[[float, float, float], Range]
     again: Range
     entries: float
+    shingle: float = 0.0
 
 
 @dataclasses.dataclass
@@ -115,6 +124,7 @@ class _Sample:
     reading: float = 0.0
     sketching: float = 0.0
     sketch_bytes: int = 0
+    shingles: float = 0.0
     rejected: list[Rejected] = dataclasses.field(default_factory=list)
     complete: bool = True
 
@@ -183,6 +193,7 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
             sketches = _sketched(batch, sketcher, options.threads)
             sample.sketching += time.perf_counter() - between
             sample.sketch_bytes += _nbytes(sketches)
+            sample.shingles += 0.0 if sketches.sizes is None else float(np.nansum(sketches.sizes))
             documents_read += len(batch)
             text_bytes += int(Batch(batch).lengths().sum())
             if time.perf_counter() - begun > seconds:
@@ -213,6 +224,7 @@ def _scaled(
 ) -> Estimate:
     counts, text, once = (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)
     sketch_bytes = sampled_documents = 0
+    shingles = 0.0
     for key, files in strata.items():
         sample, stored = samples[key], sum(size for _, size in files)
         seen = sum(read for read, _, _ in sample.read)
@@ -226,6 +238,7 @@ def _scaled(
         slower, faster = sample.reading + sample.sketching, max(sample.reading, sample.sketching)
         once = _sum(once, (factor * faster, factor * slower))
         sketch_bytes += sample.sketch_bytes
+        shingles += sample.shingles
         sampled_documents += sum(number for _, number, _ in sample.read)
     stored = sum(size for files in strata.values() for _, size in files)
     each = sketch_bytes / max(1, sampled_documents)
@@ -233,9 +246,11 @@ def _scaled(
     seconds = Range(once[0] * (1 + costs.again.low), once[1] * (1 + costs.again.high) + sorting)
     held = [costs.memory(number, stored, each) for number in counts]
     disk = [costs.disk(number, stored, each) for number in counts]
+    temporary = [costs.shingle * number * shingles / max(1, sampled_documents) for number in counts]
     return Estimate(
         documents=Range(*counts), text_bytes=Range(*text), seconds=seconds,
         memory=Range(process + 0.8 * held[0], process + 1.25 * held[1] + CANDIDATES), disk=Range(disk[0].low, disk[1].high),
+        temporary=Range(*temporary),
         stored_bytes=stored, files=sum(map(len, strata.values())),
         sampled_bytes=sum(read for sample in samples.values() for read, _, _ in sample.read),
         sampled_files=sum(len(sample.read) for sample in samples.values()), threads=threads,
@@ -289,6 +304,8 @@ def _report(found: Estimate, output: str, on_error: str, stream: TextIO) -> None
     ]
     if output != STDOUT:
         rows.append(("disk", f"{_size_range(found.disk)} for {printable(output)}"))
+    if found.temporary.high:
+        rows.append(("temporary", f"{_size_range(found.temporary)} in {printable(tempfile.gettempdir())}"))
     print("A dry run: nothing was written", file=stream)
     for name, value in rows:
         print(f"  {name:<10} {value}", file=stream)

@@ -22,6 +22,7 @@ INPUTS = (
 )
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
+VERDICTS = "which pairs count, and what a drop costs"
 
 SIZES = "G is 1024^3 bytes"  # what --memory takes
 

@@ -18,13 +18,15 @@ from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Ignored
 from ndcore.files.verdicts import Verdicts
-from ndcore.human import counted
+from ndcore.human import counted, human_bytes
 
 _MEANING = {
     "identical": "equal to its representative, byte for byte (of HTML: the text)",
     "lexical": "the same words in the same order",
     "shingle": "the same set of shingles",
     "near": "resemblance at or above the threshold",
+    "contained": "contained in its representative at or above the threshold; the resemblance is below",
+    "chained": "below the threshold; other documents link it to its representative",
     "version": "another document of the same value of --one-per comes first",
 }
 NO_MAIN = "without recognizable main content, read whole"
@@ -144,17 +146,20 @@ def report(
     """
     totals = summary["counts"]
     rows = [("read", totals["read"], ""), ("kept", totals["kept"], "")]
-    rows += [(name, number, f"dropped: {_MEANING[name]}") for name, number in totals["dropped_by_class"].items()]
+    rows += [(name, number, f"dropped: {_meaning(name, summary)}") for name, number in totals["dropped_by_class"].items()]
     rows.append(
         ("rejected", totals["rejected"], f"could not be read; {lists(output)} them" if totals["rejected"] else "")
     )
     width = max(len(f"{number:,}") for _, number, _ in rows)
     print(_headline(summary), file=stream)
+    if also := rules(summary):
+        print(f"  rules: {'; '.join(also)}", file=stream)
     for name, number, meaning in rows:
         print(f"  {name:<10} {number:>{width},}  {meaning}".rstrip(), file=stream)
     for note in notes(summary, output):
         print(f"  note: {note}", file=stream)
     _clusters(verdicts, stream, shown)
+    _losses(summary, verdicts, output, stream, shown)
     _where(summary, output, stream)
     if example:
         print(example, file=stream)
@@ -164,7 +169,30 @@ def _headline(summary: dict[str, Any]) -> str:
     parameters = summary["parameters"]
     shingling = f"{parameters['unit']} shingles of {parameters['width']}"
     kind = "estimated from sketches" if summary["estimated"] else "exact"
-    return f"Near-duplicates at resemblance {parameters['threshold']:g} or more ({shingling}, {kind})"
+    what = "Documents contained in another at" if parameters["drop"] == "contained" else "Near-duplicates at resemblance"
+    return f"{what} {parameters['threshold']:g} or more ({shingling}, {kind})"
+
+
+def _meaning(name: str, summary: dict[str, Any]) -> str:
+    """Say what a class means with the parameters of the run."""
+    common = summary["parameters"]["drop_common"] is not None and name in ("near", "contained")
+    return _MEANING[name] + (", without common shingles" if common else "")
+
+
+def rules(summary: dict[str, Any]) -> list[str]:
+    """Say in words which pairs count, beside the threshold."""
+    parameters, found = summary["parameters"], []
+    if parameters["must_agree"]:
+        found.append(f"{' and '.join(parameters['must_agree'])} must agree")
+    if parameters["min_shingles"]:
+        found.append(f"documents of fewer than {counted(parameters['min_shingles'], 'shingle')} are left alone")
+    if parameters["drop_common"] is not None:
+        number, share = summary["common_shingles"], 100 * parameters["drop_common"]
+        verb = "counts" if number == 1 else "count"
+        found.append(f"{counted(number, 'shingle')} in more than {share:g}% of the documents {verb} for nothing")
+    if parameters["reassign"]:
+        found.append("each dropped document stands with the kept one that it resembles most")
+    return found
 
 
 def notes(summary: dict[str, Any], output: str) -> list[str]:
@@ -172,6 +200,7 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
     more = "" if output == STDOUT else "; see common in summary.json"
     common = summary["common"]
     cut = sum(int(run.get("cut", 0)) for run in common)
+    shared = "shingle" if summary["filter"]["kind"] == "prefix" else "feature"
     others = summary.get("records_not_documents", {})
     ignored: Counter[str] = Counter(item["kind"] for item in summary["ignored"])
     kinds = _commonest(others)
@@ -185,22 +214,10 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
         (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
         (summary["repeated_ids"], "document", "with the id of an earlier one; file and line tell them apart"),
         *left_out(summary["excluded"], ignored, lists(output)),
-        (len(common), "feature", "so common that documents holding it were compared with representatives only"),
+        (len(common), shared, "so common that documents holding it were compared with representatives only"),
         (cut, "document", f"not compared with all of these{more}"),
-        *_approximate(summary),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
-
-
-def _approximate(summary: dict[str, Any]) -> list[tuple[int, str, str]]:
-    """Return the note that higher thresholds of the run may miss pairs: see `NearDuplicates.rethreshold`."""
-    lowest, common = summary["pairs_verified_at"], summary["common"]
-    highest = max((line["threshold"] for line in summary.get("thresholds", ())), default=summary["parameters"]["threshold"])
-    if not common or highest <= lowest:
-        return []
-    what = (f"so common that at thresholds above {lowest:g} a few near-duplicates among the documents holding it may be "
-            "kept; a run for that threshold alone finds them")
-    return [(len(common), "feature", what)]
 
 
 def left_out(excluded: int, ignored: Mapping[str, int], lists: str) -> list[tuple[int, str, str]]:
@@ -239,6 +256,38 @@ def _clusters(verdicts: Verdicts, stream: TextIO, shown: Callable[[int], str]) -
         print(f"  {cluster.dropped:>6,} dropped for {name}{place}: {classes}{lowest}", file=stream)
 
 
+def _losses(
+    summary: dict[str, Any], verdicts: Verdicts, output: str, stream: TextIO, shown: Callable[[int], str]
+) -> None:
+    """Print what the drops cost: the total, and the largest losses."""
+    losses = summary["lost"]
+    if losses is None:
+        return
+    if not losses["shingles"]:
+        print("The drops cost nothing: every shingle is in a kept document", file=stream)
+        return
+    more = "" if output == STDOUT else "; clusters.jsonl begins with the largest losses"
+    shingles, documents = counted(losses["shingles"], "shingle"), counted(losses["documents"], "document")
+    print(f"The drops cost {shingles} of {documents} that no kept document has{more}", file=stream)
+    for position in verdicts.by_loss()[: min(5, losses["documents"])].tolist():
+        said = verdicts.describe(position)
+        representative = shown(int(verdicts.labels[position]))
+        print(f"  {said['lost']:>6,} of {shown(position)}, {said['class']}: dropped for {representative}", file=stream)
+
+
+def promise(summary: dict[str, Any]) -> str:
+    """Say which pairs the filter may have missed, and what a complete one would cost."""
+    miss, complete = summary["filter"]["miss"], summary["complete_filter"]
+    if not miss:
+        return "No pair at or above the threshold is missed: the filter is complete."
+    sentence = f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often."
+    if complete is None:
+        return sentence
+    looked_up, temporary = complete["looked_up_of_100"], human_bytes(complete["temporary_bytes"])
+    return (f"{sentence}\nWith --filter complete none is missed: it looks up {looked_up:.0f} of 100 shingles, with about "
+            f"{temporary} of temporary files.")
+
+
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
     if output == STDOUT:
         repaired = summary["replaced_bytes"]
@@ -253,12 +302,7 @@ def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
             f"Output in {printable(output)}: {folder}/, clusters.jsonl (what was dropped, and for what), summary.json",
             file=stream,
         )
-    miss = (summary["filter"] or {}).get("miss")
-    if miss:
-        print(
-            f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often.",
-            file=stream,
-        )
+    print(promise(summary), file=stream)
     if summary["estimated"]:
         print(
             "Where a text was not at hand, pairs were judged by sketches alone; "

@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from ndcore.cli.dedup_findings import Findings
 from ndcore.cli.summary import printable
+from ndcore.dedup.classes import CLASSES
 from ndcore.files.output_directory import OutputDirectory, write_summary
 
 __all__ = ["print_table", "write_each"]
@@ -39,11 +40,11 @@ def print_table(summary: dict[str, Any], notes: list[str], output: str, stream: 
     kind = "estimated from sketches" if summary["estimated"] else "exact"
     print(f"Near-duplicates of {summary['counts']['read']:,} documents at {len(lines)} thresholds ({parameters['unit']} "
           f"shingles of {parameters['width']}, {kind})", file=stream)
-    dropped = list(lines[0]["dropped_by_class"])
+    dropped = [name for name in CLASSES if any(name in line["dropped_by_class"] for line in lines)]
     heads = ["threshold", "kept", "dropped", *dropped, "clusters"]
     rows = [
         [f"{line['threshold']:g}", *(f"{line[name]:,}" for name in ("kept", "dropped")),
-         *(f"{line['dropped_by_class'][name]:,}" for name in dropped), f"{line['clusters']:,}"]
+         *(f"{line['dropped_by_class'].get(name, 0):,}" for name in dropped), f"{line['clusters']:,}"]
         for line in lines
     ]
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]

@@ -1,0 +1,57 @@
+"""What a filter promises, what a complete one would cost, and what the drops cost: parts of ``summary.json``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ndcore.cli import summary
+from ndcore.dedup.result import NearDuplicates
+from ndcore.files.verdicts import Verdicts
+from ndcore.filters.design import FilterDesign
+from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
+from ndcore.sketch.cardinality import sizes_of_rows
+
+__all__ = ["cost_of_completeness", "describe_filter", "describe_losses"]
+
+LARGEST = 20  # losses that are listed
+
+
+def describe_filter(found: FilterDesign | PrefixFilter) -> dict[str, Any]:
+    """Return the parameters of a filter, and the probability that it misses a pair at the threshold."""
+    described: dict[str, Any] = summary.plain(found)
+    return {"kind": "lsh" if isinstance(found, FilterDesign) else "prefix", **described, "miss": found.miss}
+
+
+def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
+    """Estimate what ``--filter complete`` would cost; None where it was given, or where texts are not at hand.
+
+    Sizes of shingle sets are estimated from the signatures, so no text is read again.
+    """
+    documents = result.sources
+    if result.rules.filter != "auto" or not documents.has_text(np.arange(len(documents))).all():
+        return None
+    compared = documents.valid & result.leaders.compared
+    sizes = sizes_of_rows(documents.rows[compared], np.ones(int(compared.sum()), np.bool_), documents.recipe)
+    shingles = float(sizes.sum())
+    complete = replace(result.rules, filter="complete").prefix
+    assert complete is not None
+    looked_up = complete.probe_length(np.rint(sizes).astype(np.int64)).sum()
+    return {
+        "shingles": round(shingles), "looked_up_of_100": round(100 * float(looked_up) / max(shingles, 1.0), 1),
+        "temporary_bytes": SHINGLE_BYTES * round(shingles),
+    }
+
+
+def describe_losses(verdicts: Verdicts) -> dict[str, Any] | None:
+    """Count the shingles that the drops cost, and list the largest losses; None where they were not counted."""
+    lost = verdicts.lost
+    if lost is None:
+        return None
+    first = verdicts.by_loss()[:LARGEST]
+    return {
+        "shingles": int(lost.sum()), "documents": int(np.count_nonzero(lost)),
+        "largest": [verdicts.line(position) for position in first[lost[first] > 0].tolist()],
+    }

@@ -1,0 +1,258 @@
+"""``ndcore dedup`` with the options of the verdict: what is dropped, what is written and printed, what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import jsonl, lines, printed, refused, run, text
+
+import ndcore as nd
+
+# 39 words and 35 shingles each; the first two words of "reprint" differ from "notice", so 2 of its shingles do.
+LONG = f"{text(1)} {text(2)}"
+ROWS: list[dict[str, Any]] = [
+    {"id": "notice", "text": text(3)},
+    {"id": "reprint", "text": "Two words " + text(3).split(" ", 2)[2]},
+    {"id": "excerpt", "text": text(2)},
+    {"id": "long", "text": LONG},
+    {"id": "copy", "text": text(2).upper()},
+    {"id": "other", "text": text(4)},
+]
+TEXTS = [row["text"] for row in ROWS]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(jsonl(ROWS))
+    return path
+
+
+def summary(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "summary.json").read_bytes())
+    return found
+
+
+# ---- what is dropped
+
+
+@pytest.mark.parametrize(("options", "parameters"), [
+    ([], {}),
+    (["--filter", "complete"], {"filter": "complete"}),
+    (["--drop", "contained", "--keep", "longest"], {"drop": "contained", "keep": "longest"}),
+    (["--drop", "contained", "--filter", "complete"], {"drop": "contained", "filter": "complete"}),
+    (["--must-agree", "numbers"], {"must_agree": ["numbers"]}),
+    (["--must-agree", "title", "--must-agree", "negations"], {"must_agree": ["title", "negations"]}),
+    (["--min-shingles", "31"], {"min_shingles": 31}),
+    (["--drop-common", "0.01"], {"drop_common": 0.01}),
+    (["--lost"], {"lost": True}),
+    (["--reassign"], {"reassign": True}),
+    (["--clustering", "components", "--reassign", "--lost"], {"cluster": "components", "reassign": True, "lost": True}),
+], ids=str)
+def test_each_option_is_that_of_near_duplicates(
+    corpus: Path, tmp_path: Path, options: list[str], parameters: dict[str, Any]
+) -> None:
+    expected = nd.near_duplicates(TEXTS, [row["id"] for row in ROWS], **parameters)
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--table", tmp_path / "t.jsonl", "-q", *options) == 0
+    table = lines(tmp_path / "t.jsonl")
+    assert [row["cluster"] for row in table] == expected.labels.tolist()
+    assert [row["class"] for row in table] == expected.classes.tolist()
+    assert [row["resemblance"] for row in table] == expected.resemblance.tolist()
+    scored = "drop" in parameters or "drop_common" in parameters
+    assert [row.get("score") for row in table] == (expected.score.tolist() if scored else [None] * len(ROWS))
+    assert [row.get("lost") for row in table] == ([None] * len(ROWS) if expected.lost is None else expected.lost.tolist())
+    assert ("score" in table[0], "lost" in table[0]) == (scored, "lost" in parameters)
+    given = summary(tmp_path / "out")["parameters"]
+    assert {name: given[name] for name in parameters} == parameters
+
+
+def test_excerpts(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run("dedup", corpus, "-o", out, "--drop", "contained", "--keep", "longest", "--lost") == 0
+    found = {line["id"]: line for line in lines(out / "clusters.jsonl")}
+    assert list(found) == ["reprint", "excerpt", "copy"]  # the largest loss first, then as in the input
+    assert {name: (line["class"], line["representative"], line["lost"]) for name, line in found.items()} == {
+        "reprint": ("near", "notice", 2), "excerpt": ("contained", "long", 0), "copy": ("contained", "long", 0)}
+    assert (found["reprint"]["score"], found["reprint"]["resemblance"]) == (33 / 35, 33 / 37)
+    assert (found["excerpt"]["score"], found["excerpt"]["resemblance"]) == (1.0, 35 / 74)
+    account = summary(out)
+    assert account["counts"]["dropped_by_class"] == {"identical": 0, "lexical": 0, "shingle": 0, "near": 1, "contained": 2}
+    assert account["filter"] == {
+        "kind": "prefix", "threshold": 0.8, "drop": "contained", "probes": 5, "miss": pytest.approx(0.2**5)}
+    assert (account["lost"]["shingles"], account["lost"]["documents"]) == (2, 1)
+    assert account["lost"]["largest"] == [found["reprint"]]
+    told = capsys.readouterr().out
+    assert told.startswith("Documents contained in another at 0.8 or more (word shingles of 5, exact)\n")
+    assert "contained  2  dropped: contained in its representative at or above the threshold; the resemblance" in told
+    assert "The drops cost 2 shingles of 1 document that no kept document has" in told
+    assert f"2 of {corpus}:2 (reprint), near: dropped for {corpus}:1 (notice)" in told
+    assert "missed with probability 0.00032" in told
+
+
+def test_keep_order_decides_about_excerpts(corpus: Path, tmp_path: Path) -> None:
+    """Expect both: an excerpt before the long document is kept, and the long one is contained in nothing."""
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--drop", "contained", "-q") == 0
+    kept = [row["id"] for row in lines(tmp_path / "out" / "kept" / "corpus.jsonl")]
+    assert kept == ["notice", "excerpt", "long", "other"]
+
+
+def test_chained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"id": i, "text": text(1, changes)} for i, changes in enumerate((0, 1, 2))]
+    assert nd.resemblance(rows[0]["text"], rows[2]["text"]) < 0.72 < nd.resemblance(rows[1]["text"], rows[2]["text"])
+    (tmp_path / "c.jsonl").write_bytes(jsonl(rows))
+    command = ("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--threshold", "0.72", "--clustering", "components")
+    assert run(*command) == 0
+    assert [line["class"] for line in lines(tmp_path / "out" / "clusters.jsonl")] == ["near", "chained"]
+    assert "chained    1  dropped: below the threshold; other documents link it" in capsys.readouterr().out
+
+
+def test_documents_that_must_stay_apart(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run("dedup", corpus, "-o", out, "--must-agree", "numbers", "--must-agree", "title", "--min-shingles", "5") == 0
+    dropped = [(line["id"], line["class"]) for line in lines(out / "clusters.jsonl")]
+    assert dropped == [("copy", "lexical")]  # all words of "notice" have a digit, and "reprint" lacks two of these
+    told = capsys.readouterr().out
+    assert "  rules: numbers and title must agree; documents of fewer than 5 shingles are left alone\n" in told
+
+
+def test_common_shingles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expect 30 pages of a menu of 39 words to be one without the option, and apart with it."""
+    (tmp_path / "c.jsonl").write_bytes(jsonl([{"text": f"{text(1)} one{i} two{i} three{i}"} for i in range(30)]))
+    assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "a", "-q") == 0
+    assert summary(tmp_path / "a")["counts"]["kept"] == 1
+    capsys.readouterr()
+    assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "b", "--drop-common", "0.5") == 0
+    account = summary(tmp_path / "b")
+    assert (account["counts"]["kept"], account["common_shingles"]) == (30, 35)
+    assert "35 shingles in more than 50% of the documents count for nothing" in capsys.readouterr().out
+
+
+# ---- what is written
+
+
+def test_nothing_new_without_options(corpus: Path, tmp_path: Path) -> None:
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--pairs", tmp_path / "p.csv", "-q") == 0
+    assert not {"score", "lost"} & set(lines(tmp_path / "out" / "clusters.jsonl")[0])
+    assert "score" not in next(csv.reader((tmp_path / "p.csv").open()))
+    account = summary(tmp_path / "out")
+    assert set(account["counts"]["dropped_by_class"]) == {"identical", "lexical", "shingle", "near"}
+    assert (account["lost"], account["common_shingles"], account["filter"]["kind"]) == (None, 0, "lsh")
+
+
+def test_what_a_complete_filter_would_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"text": " ".join(f"w{i}x{j}" for j in range(1004))} for i in range(20)]
+    (tmp_path / "c.jsonl").write_bytes(jsonl(rows))
+    assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out") == 0
+    cost = summary(tmp_path / "out")["complete_filter"]
+    assert cost["shingles"] == pytest.approx(20 * 1000, rel=0.1)  # estimated from signatures of 84 minima
+    assert cost["temporary_bytes"] == 8 * cost["shingles"]
+    assert cost["looked_up_of_100"] == pytest.approx(20.1, abs=0.05)  # 1000 - 800 + 1
+    assert "With --filter complete none is missed: it looks up 20 of 100 shingles" in capsys.readouterr().out
+    assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--overwrite", "--filter", "complete") == 0
+    assert summary(tmp_path / "out")["complete_filter"] is None
+    assert summary(tmp_path / "out")["filter"] == {
+        "kind": "prefix", "threshold": 0.8, "drop": "resembling", "probes": None, "miss": 0.0}
+    assert "No pair at or above the threshold is missed: the filter is complete." in capsys.readouterr().out
+
+
+def test_annotations(corpus: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    options = ("--annotate", "--drop", "contained", "--keep", "longest", "--lost")
+    assert run("dedup", corpus, "-o", tmp_path / "out", "-q", *options) == 0
+    records = (tmp_path / "out" / "annotated" / "corpus.jsonl").read_bytes()
+    verdicts = {row["id"]: row["ndcore"] for row in map(json.loads, records.splitlines())}
+    assert {name: (one["score"], one["lost"]) for name, one in verdicts.items()} == {
+        "notice": (1.0, 0), "reprint": (33 / 35, 2), "excerpt": (1.0, 0), "long": (1.0, 0), "copy": (1.0, 0),
+        "other": (1.0, 0)}
+    assert printed(capfdbinary, "dedup", corpus, "-o", "-", "-q", *options)[0] == records
+    with (tmp_path / "c.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "text"], *([row["id"], row["text"]] for row in ROWS)])
+    assert run("dedup", tmp_path / "c.csv", "-o", tmp_path / "csv", "-q", *options) == 0
+    with (tmp_path / "csv" / "annotated" / "c.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [(float(row["ndcore_score"]), int(row["ndcore_lost"])) for row in table] == [
+        (one["score"], one["lost"]) for one in verdicts.values()]
+
+
+def test_columns_of_parquet(corpus: Path, tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "c.parquet")
+    options = ("--drop", "contained", "--keep", "longest", "--lost", "-q")
+    assert run("dedup", tmp_path / "c.parquet", "-o", tmp_path / "out", "--annotate", *options) == 0
+    found = pq.read_table(tmp_path / "out" / "annotated" / "c.parquet")
+    assert (found.schema.field("ndcore_score").type, found.schema.field("ndcore_lost").type) == (pa.float64(), pa.int64())
+    assert found["ndcore_lost"].to_pylist() == [0, 2, 0, 0, 0, 0]
+    assert run("dedup", corpus, "-o", tmp_path / "o", "--pairs", tmp_path / "p.parquet", *options) == 0
+    pairs = pq.read_table(tmp_path / "p.parquet").to_pylist()
+    assert [(pair["a_id"], pair["b_id"], pair["class"], pair["resemblance"], pair["score"]) for pair in pairs] == [
+        ("notice", "reprint", "near", 33 / 37, 33 / 35), ("excerpt", "long", "contained", 35 / 74, 1.0),
+        ("excerpt", "copy", "lexical", 1.0, 1.0)]
+
+
+def test_nothing_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.jsonl").write_bytes(jsonl([{"text": text(1)}, {"text": text(1)}]))
+    assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--lost") == 0
+    assert "The drops cost nothing: every shingle is in a kept document" in capsys.readouterr().out
+    assert summary(tmp_path / "out")["lost"] == {"shingles": 0, "documents": 0, "largest": []}
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--filter", "exact"], "'exact' is none of auto, complete"),
+    (["--drop", "similar"], "'similar' is none of resembling, contained"),
+    (["--must-agree", "number"], "none of numbers, title, negations; did you mean numbers?"),
+    (["--min-shingles", "-1"], "'-1' is not a whole number"),
+    (["--drop-common", "1"], "'1' is not a number above 0 and below 1"),
+    (["--drop-common", "0"], "'0' is not a number above 0 and below 1"),
+    (["--drop", "contained", "--clustering", "components"], "--clustering components does not; leave one of them out"),
+    (["--drop", "contained", "--clustering", "greedy"], "--drop contained makes stars"),
+])
+def test_refusals(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    for more in ((), ("--dry-run",)):
+        assert message in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "out", *options, *more)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("options", [
+    ["--filter", "complete"], ["--drop", "contained"], ["--must-agree", "title"], ["--min-shingles", "5"],
+    ["--drop-common", "0.1"], ["--lost"],
+], ids=" ".join)
+def test_sketches_do_not_hold_shingles(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    saved = tmp_path / "s.nds"
+    assert run("sketch", corpus, "-o", saved, "-q") == 0
+    for inputs in ((saved,), (corpus, "--against", saved)):
+        message = refused(capsys, 2, "dedup", *inputs, "-o", tmp_path / "out", *options)
+        assert message.startswith(" ".join(options) if options[0] in ("--filter", "--drop") else options[0])
+        assert f"needs the texts; {saved} holds sketches, not the shingles: name the documents instead" in message
+    assert not (tmp_path / "out").exists()
+
+
+def test_sketches_can_be_reassigned(corpus: Path, tmp_path: Path) -> None:
+    assert run("sketch", corpus, "-o", tmp_path / "s.nds", "-q") == 0
+    assert run("dedup", tmp_path / "s.nds", "-o", tmp_path / "out", "--reassign", "-q") == 0
+    assert summary(tmp_path / "out")["complete_filter"] is None
+
+
+# ---- before a run
+
+
+@pytest.mark.parametrize("options", [
+    ["--filter", "complete"], ["--drop", "contained"], ["--drop-common", "0.1"], ["--lost"],
+], ids=" ".join)
+def test_dry_run(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["temporary"] == {"low": 0, "high": 0}
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json", *options) == 0
+    low, high = json.loads(capsys.readouterr().out)["temporary"].values()
+    assert low == high == pytest.approx(8 * (5 * 35 + 74), rel=0.3)  # estimated from signatures
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", *options) == 0
+    assert "  temporary  " in capsys.readouterr().out
