@@ -229,10 +229,11 @@ def test_the_page_on_the_command_line_has_the_options_of_help(options: dict[str,
 
 
 def test_the_line_of_clusters(files: Path) -> None:
-    [shown] = [block.text for block in blocks(ROOT / "docs" / "reading-results.md") if '"representative"' in block.text]
-    command = [sys.executable, "-m", "ndcore", "dedup", "examples/notices.jsonl", "-o", "notices", "-q"]
-    subprocess.run(command, cwd=files, env=environment(), check=True)
-    assert shown in (files / "notices" / "clusters.jsonl").read_text("utf-8")
+    lines = [block.text for block in blocks(ROOT / "docs" / "reading-results.md") if '"representative"' in block.text]
+    command = [sys.executable, "-m", "ndcore", "dedup", "examples/notices.jsonl", "-o", "notices", "-q", "--overwrite"]
+    for shown, options in zip(lines, ([], ["--drop", "contained", "--keep", "longest", "--lost"]), strict=True):
+        subprocess.run([*command, *options], cwd=files, env=environment(), check=True)
+        assert shown in (files / "notices" / "clusters.jsonl").read_text("utf-8")
 
 
 # ---------------------------------------------------------------------------------------------- the pages as a whole
