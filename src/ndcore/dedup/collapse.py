@@ -14,14 +14,13 @@ from ndcore._sets import distinct
 from ndcore._types import Bools, Floats, Ints, Text, UInts
 from ndcore.checks import check_choice, checked_threshold
 from ndcore.human import counted
-from ndcore.parallel import cut
 from ndcore.readonly import Frozen
 from ndcore.text.inputs import as_texts, digest, original_digest, take
 from ndcore.text.shingling import Shingling, checked_shingling
 
 __all__ = ["Collapsed", "collapse"]
 
-VOLUME = 1 << 21  # pairs, once for each shingle in common, that are counted at a time
+VOLUME = 1 << 20  # pairs, once for each shingle in common, that are counted at a time
 LISTED = 10  # texts in a notebook
 
 _WORDS: Final = Shingling()  # to make one takes as long as to collapse a short list
@@ -133,7 +132,7 @@ def collapse(
     leaders = _leaders(listed, values, offsets, shingling)
     compared = (leaders == np.arange(len(leaders))) & (sizes > 0)
     labels, best = np.arange(len(leaders)), np.zeros(len(leaders))
-    for a, b, common in _pairs_in_common(values, offsets, compared):
+    for a, b, common in _pairs_in_common(values, offsets, compared, labels):
         score = common / (sizes[b] if drop == "contained" else sizes[a] + sizes[b] - common)
         near = score >= threshold
         star_ascending(a[near], b[near], score[near], True, best, labels)
@@ -164,8 +163,11 @@ def _leaders(texts: Sequence[Text], values: UInts, offsets: Ints, shingling: Shi
     return leaders
 
 
-def _pairs_in_common(values: UInts, offsets: Ints, compared: Bools) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Yield (a, b, shingles in common) of the pairs of compared texts that have some, a < b, ascending by a, then b."""
+def _pairs_in_common(values: UInts, offsets: Ints, compared: Bools, labels: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Yield (a, b, shingles in common) of the pairs of compared texts that have some, a < b, ascending by a, then b.
+
+    Some pairs of texts a that are folded by then, as `labels` says, are left out: nothing joins them.
+    """
     n = len(compared)
     positions = np.repeat(np.arange(n), np.diff(offsets))
     taken = compared[positions]
@@ -174,8 +176,21 @@ def _pairs_in_common(values: UInts, offsets: Ints, compared: Bools) -> Iterator[
     holders, ends, _ = _entries.runs(entries[:, 0].copy(), entries[:, 1].astype(np.uint32), max(2, n))
     volume = np.zeros(n, np.int64)
     _entries.volume(holders, ends, volume)
-    for part in cut(volume, VOLUME):
+    for part in _parts(volume, labels):
         counts = _entries.Counts([(holders, ends)], part.start, part.stop, volume[part], n)
         while (found := counts.next(n)) is not None:
             a, b, common = (column.astype(np.int64) for column in found)
             yield a, b, common
+
+
+def _parts(volume: Ints, labels: Ints) -> Iterator[slice]:
+    """Cut texts into parts of at most VOLUME pairs, or of one text; a part does not begin with folded texts."""
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(volume)])
+    first = 0
+    while first < len(labels):
+        if labels[first] != first:
+            first += 1
+            continue
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + VOLUME, "right")) - 1)
+        yield slice(first, last)
+        first = last
