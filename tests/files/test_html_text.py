@@ -48,6 +48,15 @@ def words(text: str | bytes) -> list[str]:
     return found
 
 
+def test_titles_keep_pages_apart(tmp_path: Path) -> None:
+    for number, title in enumerate((b"Salt", b"Pepper", b"salt!")):
+        html = page(ARTICLE * 3 + f"Page {number}.").replace(b"<title>title", b"<title>" + title)
+        (tmp_path / f"{number}.html").write_bytes(html)
+    with Documents([str(tmp_path)]) as documents:
+        assert ndcore.near_duplicates(documents).labels.tolist() == [0, 0, 0]
+        assert ndcore.near_duplicates(documents, must_agree="title").labels.tolist() == [0, 1, 0]
+
+
 def test_a_text_carries_the_title_of_its_page(tmp_path: Path) -> None:
     titles = {"a": page("soup").replace(b"<title>title", b"<title> Salt &amp;\n pepper"), "b": b"<p>no title</p>"}
     for part in ("page", "main"):
