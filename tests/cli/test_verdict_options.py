@@ -151,7 +151,7 @@ def test_what_a_complete_filter_would_cost(tmp_path: Path, capsys: pytest.Captur
     assert cost["shingles"] == pytest.approx(20 * 1000, rel=0.1)  # estimated from signatures of 84 minima
     assert cost["temporary_bytes"] == 8 * cost["shingles"]
     assert cost["looked_up_of_100"] == pytest.approx(20.1, abs=0.05)  # 1000 - 800 + 1
-    assert "With --filter complete none is missed: it looks up 20 of 100 shingles" in capsys.readouterr().out
+    assert "--filter complete misses none (20 of 100 shingles looked up, " in capsys.readouterr().out
     assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--overwrite", "--filter", "complete") == 0
     assert summary(tmp_path / "out")["complete_filter"] is None
     assert summary(tmp_path / "out")["filter"] == {

@@ -284,8 +284,8 @@ def promise(summary: dict[str, Any]) -> str:
     if complete is None:
         return sentence
     looked_up, temporary = complete["looked_up_of_100"], human_bytes(complete["temporary_bytes"])
-    return (f"{sentence}\nWith --filter complete none is missed: it looks up {looked_up:.0f} of 100 shingles, with about "
-            f"{temporary} of temporary files.")
+    cost = f"{looked_up:.0f} of 100 shingles looked up, {temporary} of temporary files"
+    return f"{sentence}\n--filter complete misses none ({cost})."
 
 
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
