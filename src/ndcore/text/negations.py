@@ -1,9 +1,9 @@
 """Words of negation in 18 languages, for the key "negations" (DESIGN.md, section 5): pronouns, adverbs and particles.
 
-Words are given as they are written; `NEGATIONS` has their tokens. An apostrophe separates: "don't" is "don" and "t", "n'est"
-is "n" and "est", so the lists have "t" and "n". Chinese has no spaces and each character is a token, so the list has
-characters. Negation inside a word (the prefix of "unable", the suffix of Turkish "gelmedi") is not found, except in the
-Turkish words listed. A word of one language may mean something else in another: then more texts differ, never fewer.
+Each word is one folded token; `docs/must-agree.md` shows the same lists. An apostrophe separates: "don't" is "don" and "t",
+"n'est" is "n" and "est", so the lists have "t" and "n". Each Chinese character is a token, so that list has characters.
+Negation inside a word (the prefix of "unable", the suffix of Turkish "gelmedi") is not found, except in the Turkish words
+listed. A word of one language may mean something else in another: then more texts differ, never fewer.
 """
 
 from __future__ import annotations
