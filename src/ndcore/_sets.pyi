@@ -7,6 +7,9 @@ def distinct(
 def common(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]
 ) -> NDArray[np.int64]: ...
+def differences(
+    values: NDArray[np.uint64], offsets: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
 def overlaps(
     values_a: NDArray[np.uint64],
     offsets_a: NDArray[np.int64],

@@ -12,6 +12,7 @@ from ndcore._signals cimport STRIDE, check_signals, rows_within
 cdef extern from "sets.h" nogil:
     void nd_sets_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
     size_t nd_sets_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
+    size_t nd_sets_difference(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint64_t *out)
     void nd_sets_overlap(
         const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t *out)
 
@@ -65,6 +66,39 @@ def common(const uint64_t[::1] values not None, const int64_t[::1] offsets not N
     if i < n:
         raise _no_pair(a[i], b[i], sets, sets)
     return np.asarray(out)
+
+
+def differences(const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+                const int64_t[::1] a not None, const int64_t[::1] b not None):
+    """List the members of each ascending set a[i] that the set b[i] lacks; (values, offsets). IndexError for other sets."""
+    cdef size_t i = 0, passed = STRIDE, written = 0, room = 0, n = a.shape[0], total = values.shape[0]
+    cdef int64_t begin_a, size_a, begin_b, size_b
+    cdef int64_t[::1] ends = np.zeros(n + 1, np.int64)
+    cdef size_t sets = max(1, offsets.shape[0]) - 1
+    cdef const uint64_t *base = &values[0] if total else NULL
+    cdef const int64_t *starts = &offsets[0] if sets else NULL
+    _bounds.check_lengths("a and b", (n, b.shape[0]))
+    with nogil:
+        while i < n and (_bounds.span(starts, sets, a[i], total, &begin_a, &size_a)
+                         and _bounds.span(starts, sets, b[i], total, &begin_b, &size_b)):
+            room += <size_t> size_a
+            i += 1
+    if i < n:
+        raise _no_pair(a[i], b[i], sets, sets)
+    cdef uint64_t[::1] out = np.empty(room + 1, np.uint64)  # one more: an empty set may be the last
+    i = 0
+    with nogil:
+        while i < n and (_bounds.span(starts, sets, a[i], total, &begin_a, &size_a)
+                         and _bounds.span(starts, sets, b[i], total, &begin_b, &size_b)):
+            if passed >= STRIDE:
+                check_signals()
+                passed = 0
+            passed += <size_t> size_a + <size_t> size_b + 16
+            written += nd_sets_difference(
+                base + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b, &out[written])
+            i += 1
+            ends[i] = <int64_t> written
+    return np.asarray(out)[:written], np.asarray(ends)
 
 
 cdef _no_pair(a, b, n, m):

@@ -40,14 +40,23 @@ def test_versions_equal_documents_and_the_other_side_count():
     assert result.lost.tolist() == [0, 3, 0, 0]  # q is kept on the other side
 
 
+def test_versions_of_a_document_without_shingles():
+    texts = ["...", "a b c", "b c d"]
+    alone = nd.near_duplicates(texts[:2], shingling=WORDS, one_per=[1, 1], lost=True)
+    assert alone.lost.tolist() == [0, 3]
+    result = nd.near_duplicates(texts, shingling=WORDS, one_per=[1, 1, 2], lost=True)
+    assert result.classes.tolist() == ["kept", "version", "kept"] and result.lost.tolist() == [0, 1, 0]
+
+
 @pytest.mark.parametrize("sought", [1 << 25, 40, 7])
 def test_as_sets_say(monkeypatch, sought):
     monkeypatch.setattr(lost, "SOUGHT", sought)
     rng = random.Random(5)
     members = [{rng.randrange(300) * 2**55 + 3 for _ in range(rng.randrange(40))} for _ in range(60)]
     state = [rng.choice("kd.") for _ in members]
-    dropped, kept = (np.array([each == letter for each in state]) for letter in "dk")
-    union = set().union(*(each for each, letter in zip(members, state, strict=True) if letter == "k"))
-    wanted = [len(each - union) if letter == "d" else 0 for each, letter in zip(members, state, strict=True)]
+    dropped, kept = (np.flatnonzero([each == letter for each in state]) for letter in "dk")
+    union = set().union(*(members[k] for k in kept))
+    wanted = [len(members[d] - union) for d in dropped]
     assert sum(wanted) > 20
-    assert count_lost(sets_of(members), dropped, kept).tolist() == wanted
+    representatives = np.array([rng.choice(kept.tolist()) for _ in dropped])
+    assert count_lost(sets_of(members), dropped, representatives, np.isin(np.arange(60), kept)).tolist() == wanted

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ndcore._candidates import Judge
 from ndcore._cluster import components
 from ndcore._entries import sort_entries
-from ndcore._sets import common, distinct
+from ndcore._sets import common, differences, distinct
 from ndcore.reference import clustering
 
 KERNEL = "pairs"
@@ -75,6 +75,19 @@ def test_common(variant, sets):
     a, b = np.indices((len(sets), len(sets))).reshape(2, -1).astype(np.int64)
     found = common(values, offsets, a, b)
     assert found.tolist() == [len(sets[i] & sets[j]) for i, j in zip(a, b, strict=True)]
+
+
+def test_differences(variant):
+    sets = [set(), {1, 2, 5, 9}, {2, 3, 9, 2**64 - 1}, {7}, set()]
+    values = np.array([value for each in sets for value in sorted(each)], np.uint64)
+    offsets = np.cumsum([0, *map(len, sets)])
+    a, b = (side.ravel() for side in np.indices((5, 5)))
+    found, ends = differences(values, offsets, a, b)
+    for i in range(25):
+        assert found[ends[i] : ends[i + 1]].tolist() == sorted(sets[a[i]] - sets[b[i]])
+    for pair in [(5, 0), (0, 5), (-1, 0)]:
+        with pytest.raises(IndexError, match="there is no pair of documents"):
+            differences(values, offsets, *(np.array([end]) for end in pair))
 
 
 def test_common_by_hand(variant):

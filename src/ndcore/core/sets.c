@@ -37,6 +37,22 @@ size_t nd_sets_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb
     return common;
 }
 
+size_t nd_sets_difference(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint64_t *out)
+{
+    size_t written = 0;
+    const uint64_t *const end_a = a + na, *const end_b = b + nb;
+    while (a < end_a && b < end_b) {
+        const uint64_t x = *a, y = *b;
+        out[written] = x;
+        written += x < y;
+        a += x <= y;
+        b += y <= x;
+    }
+    while (a < end_a)
+        out[written++] = *a++;
+    return written;
+}
+
 void nd_sets_overlap(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t out[3])
 {
     const size_t limit = na < size && nb < size ? SIZE_MAX : size;

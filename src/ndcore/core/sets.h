@@ -12,6 +12,9 @@ void nd_sets_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64
 /* Size of the intersection of two ascending sets. O(na + nb). */
 size_t nd_sets_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb);
 
+/* Writes the members of the ascending set a that b lacks, ascending; returns their number. out: room for na. O(na + nb). */
+size_t nd_sets_difference(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint64_t *out);
+
 /* Compares ascending samples of sets A and B, ignoring members that have a bit of `mask`. T is the `size` smallest
  * members of the union of the samples, or the whole union where both samples have fewer than `size` members, for then
  * nothing was left out of them (Broder, "On the resemblance and containment of documents", 1997, theorem 1). out ←

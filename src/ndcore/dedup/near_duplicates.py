@@ -111,7 +111,7 @@ def near_duplicates(
     must_agree : str, callable, or sequence of these, optional
         Documents with different keys are never near-duplicates, nor lexically equivalent; identical ones always are. Names
         of keys: "numbers", the words with digits, in order; "title", the title of an HTML page, or the first line;
-        "negations", words such as "not" in 17 languages, in order. A callable returns the key of a text: None, a bool,
+        "negations", words such as "not" in 18 languages, in order. A callable returns the key of a text: None, a bool,
         int, float, str or bytes, or a tuple of these.
     min_shingles : int
         Documents of fewer distinct shingles are duplicates only if they are identical or lexically equivalent.

@@ -313,12 +313,17 @@ def _looked_up(pairs: Scored, i: Ints, j: Ints, total: int) -> tuple[Floats, Flo
 
 def _lost(documents: Documents, leaders: Leaders, label: Ints, sets: ShingleSets) -> Ints:
     """Count the shingles of each dropped document that no kept document has."""
-    n, total = len(label), len(documents)
-    own = np.arange(n)
-    kept = np.ones(total, np.bool_)
-    kept[:n] = label == own
-    holder = leaders.leader[:n]  # of the set of shingles
-    dropped = np.zeros(total, np.bool_)
-    dropped[holder[~kept[:n]]] = True
-    dropped &= documents.valid & ~kept
-    return count_lost(sets, dropped, kept)[holder] * ~kept[:n]
+    n = len(label)
+    kept = np.ones(len(documents), np.bool_)
+    kept[:n] = label == np.arange(n)
+    holders = np.unique(leaders.leader[:n][~kept[:n]])  # of the sets of shingles
+    holders = holders[documents.valid[holders] & ~kept[holders]]
+    readable = np.flatnonzero(kept & documents.valid & (leaders.leader == np.arange(len(documents))))
+    lost = np.zeros(len(documents), np.int64)
+    if len(readable):
+        representatives = leaders.leader[label[holders]]
+        representatives[~documents.valid[representatives]] = readable[0]  # of a version; any will do
+        lost[holders] = count_lost(sets, holders, representatives, kept)
+    else:
+        lost[holders] = sets.sizes(holders)
+    return lost[leaders.leader[:n]] * ~kept[:n]

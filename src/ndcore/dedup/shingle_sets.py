@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ndcore._cluster import components
-from ndcore._sets import common, distinct
+from ndcore._sets import common, differences, distinct
 from ndcore._types import Floats, Ints, Text, UInts
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress
@@ -124,6 +124,10 @@ class ShingleSets:
         parts = [slice(i, i + PAIRS) for i in range(0, len(x), PAIRS)]
         work = partial(_common_of_part, self._sets.values(), self._sets.offsets, x, y)
         return np.concatenate(list(map_pieces(work, parts, self.threads if len(parts) > 1 else 1)))
+
+    def differences(self, a: Ints, b: Ints) -> tuple[UInts, Ints]:
+        """Return the shingles of each document a[i] that b[i] lacks, as (values, offsets)."""
+        return differences(self._sets.values(), self._sets.offsets, self._number[a], self._number[b])
 
     def resemblance(self, a: Ints, b: Ints, report: Progress | None = None) -> Floats:
         """Compute float64(common) / float64(union) for each pair (a[i], b[i]) of documents; nan for two empty sets."""
