@@ -279,7 +279,7 @@ cdef class Pairs:
         self.starts = starts
         self.lists = np.empty(int(starts[-1]) + 1, np.uint64)
         self.scratch = np.empty(int(volume.max(initial=0)) + 1, np.uint64)
-        self.first, self.last = first, first
+        self.first = self.last = self.cursor.document = first
         with nogil:
             while at < count and fit:
                 check_signals()
@@ -289,12 +289,12 @@ cdef class Pairs:
         if not fit or not np.array_equal(np.asarray(cursor)[:-1], starts[1:]):
             raise ValueError(f"the documents from {first} to {last} are not in as many runs as their volume says")
         self.last = last
-        self.cursor.document, self.cursor.item, self.cursor.within = first, 0, 0
+        self.cursor.item = self.cursor.within = 0
 
     def next(self, size_t room):
         """Return the next pairs (a, b), int64, at most `room`; None when the documents of `begin` are done."""
         cdef size_t written = 0
-        if self.starts is None or self.cursor.document >= self.last:
+        if self.cursor.document >= self.last:
             return None
         if room < 1:
             raise ValueError("there is room for 0 pairs; at least 1 is needed")

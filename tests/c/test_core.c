@@ -20,6 +20,7 @@
 #include "sort.h"
 #include "units.h"
 #include "pipeline.h"
+#include "prefix.h"
 #include "probes.h"
 #include "simhash.h"
 #include "table.h"
@@ -43,6 +44,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_sets.h"
 #include "test_entries.h"
 #include "test_candidates.h"
+#include "test_prefix.h"
 #include "test_greedy.h"
 #include "test_compressed.h"
 #include "test_hamming.h"
@@ -88,6 +90,7 @@ int main(void)
     test_overlaps();
     test_entries();
     test_expansion();
+    test_prefix();
     test_clusters();
     test_greedy();
     test_codes();

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ndcore import Shingling
+from ndcore._prefix import Counts
 from ndcore.dedup import prefix_candidates
 from ndcore.dedup.prefix_candidates import find_prefix_candidates
 from ndcore.dedup.shingle_sets import ShingleSets
@@ -128,8 +129,6 @@ def test_candidates_of_the_reference_where_counters_are_exact(drop, threshold, m
     listed = corpus(31)
     cells = 1 << 22  # 60 sets of at most 60 members: two share a cell in one run of 2000
     monkeypatch.setattr(prefix_candidates, "Counts", lambda _: Counts(cells))
-    from ndcore._prefix import Counts
-
     pairs, runs, _ = check(listed, PrefixFilter(threshold, drop))
     assert runs == [] and pairs == getattr(reference, drop)(listed, threshold)
 
