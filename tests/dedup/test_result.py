@@ -13,37 +13,6 @@ from deduplicated import CORPUS, EVERY_PAIR, TEN, WORDS, equal, listed
 import ndcore as nd
 
 
-def test_explain_says_why():
-    texts = [TEN, TEN, TEN + "!", TEN + " ten", TEN + " eleven", "quite other words", "..."]
-    result = nd.near_duplicates(texts, shingling=WORDS, ids=list("abcdefg"), against=[TEN.title()])
-    verdicts = {(i, j): result.explain(i, j).verdict for i, j in [*((0, j) for j in range(1, 8)), (4, 0)]}
-    assert verdicts == {(0, 1): "identical", (0, 2): "lexical", (0, 3): "shingle", (0, 4): "near", (0, 5): "different",
-                        (0, 6): "different", (0, 7): "lexical", (4, 0): "near"}  # fmt: skip
-    told = result.explain(0, 4)
-    assert (told.exact.common, told.exact.size_a, told.exact.size_b, told.exact.union) == (10, 10, 11, 11)
-    assert told.resemblance == 10 / 11 and told.threshold == 0.8
-    assert told.estimate == result.sketches.resemblance(0, 4) and told.interval == result.sketches.interval(0, 4)
-    rows = result.sketches.values.reshape(7, -1)
-    size = result.filter.group_size
-    shared = sum((rows[0, g * size : (g + 1) * size] == rows[4, g * size : (g + 1) * size]).all()
-                 for g in range(result.filter.groups))  # fmt: skip
-    assert told.shared_features == shared and told.proposed is bool(shared >= result.filter.need)
-    assert str(told).splitlines()[:2] == [
-        "documents 0 and 4: near", "  resemblance 0.909091 (threshold 0.8): 10 shingles in common, 11 in all",
-    ]  # fmt: skip
-    assert "containment of 0 in 4 1.000000 (10 shingles), of 4 in 0 0.909091 (11 shingles)" in str(told)
-    assert "nan" in str(result.explain(0, 6))
-    for i, j, missing in [(0, 8, 8), (-1, 0, -1), (99, 0, 99)]:
-        with pytest.raises(IndexError, match=f"there is no document {missing}; positions are 0 to 7"):
-            result.explain(i, j)
-
-
-def test_explain_documents_of_an_iterator():
-    result = nd.near_duplicates(iter([TEN, TEN + " ten", "other"]), shingling=WORDS)
-    assert result.explain(1, 0).exact.resemblance == 1.0
-    assert result.explain(0, 0).exact.resemblance == 1.0
-
-
 def test_rethreshold_answers_only_what_was_looked_for():
     result = nd.near_duplicates(CORPUS, threshold=0.6, **EVERY_PAIR)
     equal(result.rethreshold(0.6), result)
