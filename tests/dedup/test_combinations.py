@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from combinations import MANY_BANDS, checked, drawn
-from deduplicated import BANDS, TEN, agrees, listed, numbers, remembered_shingles
+from deduplicated import BANDS, TEN, WORDS, agrees, listed, numbers, remembered_shingles
 from generated import excerpts, windows
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,3 +89,22 @@ def test_reassign_by_estimates(seed):
     assert result.labels.tolist() == [i if labels[i] == i else max(kept, key=lambda k: (estimates[i][k], -k))
                                       for i in range(40)]  # fmt: skip
     assert result.score.tolist() == result.resemblance.tolist()
+
+
+# ---------------------------------------------------------------------------------------------- shares
+
+
+def test_a_share_is_exceeded():
+    # The words menu and page are in 20 documents; by hand, as in tests/reference/test_dedup_reference.py.
+    pages, others = [f"menu page own{i} only{i}" for i in range(20)], [f"x{i}" for i in range(20)]
+
+    def common(texts, share=0.5, **options) -> int:
+        return nd.near_duplicates(texts, drop_common=share, shingling=WORDS, **options).common_shingles
+
+    assert common([*pages, *others]) == 0  # of 40: not more than half
+    assert common([*pages, *others], 0.49) == 2
+    assert common([*pages, *others[:19], "...", "!"]) == 2  # documents without shingles do not count: of 39
+    assert common([*pages, *others], one_per=[*range(39), 38]) == 2  # nor do versions of others: of 39
+    assert common([*pages, *others[:19]], against=["y", "z"]) == 0  # both sides count: of 41
+    assert common([*pages, *others[:18]], against=["y"]) == 2  # of 39
+    assert common([*pages[:19], *others[:5], *[pages[0]] * 9]) == 0  # 28 of 33, but 19 leaders
