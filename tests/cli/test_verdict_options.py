@@ -149,9 +149,9 @@ def test_what_a_complete_filter_would_cost(tmp_path: Path, capsys: pytest.Captur
     assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out") == 0
     cost = summary(tmp_path / "out")["complete_filter"]
     assert cost["shingles"] == pytest.approx(20 * 1000, rel=0.1)  # estimated from signatures of 84 minima
-    assert cost["temporary_bytes"] == 8 * cost["shingles"]
+    assert cost["shingle_bytes"] == 8 * cost["shingles"]
     assert cost["looked_up_of_100"] == pytest.approx(20.1, abs=0.05)  # 1000 - 800 + 1
-    assert "--filter complete misses none (20 of 100 shingles looked up, " in capsys.readouterr().out
+    assert "KB of shingles, and looks up 20 of 100)." in capsys.readouterr().out
     assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--overwrite", "--filter", "complete") == 0
     assert summary(tmp_path / "out")["complete_filter"] is None
     assert summary(tmp_path / "out")["filter"] == {
@@ -248,7 +248,10 @@ def test_sketches_can_be_reassigned(corpus: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [
     ["--filter", "complete"], ["--drop", "contained"], ["--drop-common", "0.1"], ["--lost"],
 ], ids=" ".join)
-def test_dry_run(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
+def test_dry_run(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.setattr("ndcore.cli.dedup_estimate.SETS_IN_MEMORY", 1000)  # bytes, past which sets are in a file
     assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json") == 0
     assert json.loads(capsys.readouterr().out)["temporary"] == {"low": 0, "high": 0}
     assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json", *options) == 0

@@ -41,7 +41,7 @@ def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
     looked_up = complete.probe_length(np.rint(sizes).astype(np.int64)).sum()
     return {
         "shingles": round(shingles), "looked_up_of_100": round(100 * float(looked_up) / max(shingles, 1.0), 1),
-        "temporary_bytes": SHINGLE_BYTES * round(shingles),
+        "shingle_bytes": SHINGLE_BYTES * round(shingles),
     }
 
 

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+
+import numpy as np
 
 from ndcore.cli.dedup_options import DedupOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import choose_settings
+from ndcore.dedup.lost import SOUGHT
+from ndcore.dedup.prefix_candidates import ENTRY_BYTES, MEMORY
+from ndcore.dedup.rules import Rules
+from ndcore.dedup.shingle_sets import SETS_IN_MEMORY
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Inputs, sizes
@@ -31,13 +38,30 @@ def estimate(options: DedupOptions, found: Inputs, known: Inputs) -> int:
         return min(documents * 4 * num_perm, limit) + 330 * documents
 
     copied = 0 if options.output == STDOUT else sum(sizes(found.sources))
-    several, sets = len(options.thresholds), _needs_all_sets(options)
-    again = Range(0.3 * several + sets, 1.5 + 0.5 * several + sets)  # the sets of all documents take a reading of their own
-    costs = Costs(memory, lambda *_: Range(0, several * copied), again, 20, SHINGLE_BYTES if sets else 0)
+    several, rules = len(options.thresholds), _rules(options)
+    reading = int(rules.needs_all_sets)  # of its own for the sets of all documents
+    again = Range(0.3 * several + reading, 1.5 + 0.5 * several + reading)
+    sets = partial(_sets, rules, limit) if rules.needs_all_sets else None
+    costs = Costs(memory, lambda *_: Range(0, several * copied), again, 20, sets)
     return dry_run(options, Inputs([*found.sources, *known.sources]), sketcher, costs, options.output)
 
 
-def _needs_all_sets(options: DedupOptions) -> bool:
-    """Tell whether the shingle sets of all documents are formed, not only of candidates."""
-    complete = options.filter == "complete" or options.drop == "contained"
-    return complete or options.drop_common is not None or options.lost
+def _rules(options: DedupOptions) -> Rules:
+    """Return the rules of the run, as far as its costs depend on them."""
+    return Rules(options.thresholds[0], options.filter, options.drop, drop_common=options.drop_common, lost=options.lost)
+
+
+def _sets(rules: Rules, limit: float, shingles: float) -> tuple[Range, float]:
+    """Return the bytes of memory and of temporary files that the sets of all documents take.
+
+    Past a limit the sets are in a temporary file. The prefix filter has counters and entries of the shingles that are
+    looked up; the count of losses has the shingles of dropped documents, in parts.
+    """
+    size = SHINGLE_BYTES * shingles
+    low, high = min(size, SETS_IN_MEMORY), min(size, SETS_IN_MEMORY)
+    if rules.prefix is not None:
+        entries = 1.0 if rules.contained else rules.prefix.probe_length(np.array([100]))[0] / 100
+        low, high = low + min(2 * shingles, limit), high + min((4 + ENTRY_BYTES * entries) * shingles, limit, MEMORY)
+    if rules.lost:
+        high += 5 * SHINGLE_BYTES * min(shingles, SOUGHT)
+    return Range(low, high), size if size > SETS_IN_MEMORY else 0.0

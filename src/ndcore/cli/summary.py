@@ -283,9 +283,8 @@ def promise(summary: dict[str, Any]) -> str:
     sentence = f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often."
     if complete is None:
         return sentence
-    looked_up, temporary = complete["looked_up_of_100"], human_bytes(complete["temporary_bytes"])
-    cost = f"{looked_up:.0f} of 100 shingles looked up, {temporary} of temporary files"
-    return f"{sentence}\n--filter complete misses none ({cost})."
+    looked_up, size = complete["looked_up_of_100"], human_bytes(complete["shingle_bytes"])
+    return f"{sentence}\n--filter complete misses none (reads {size} of shingles, and looks up {looked_up:.0f} of 100)."
 
 
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
