@@ -36,6 +36,17 @@ def test_to_arrow():
     assert mixed["id"].to_pylist() == ["1", "b"] and mixed["representative"].to_pylist() == [None, "b"]
 
 
+def test_columns_that_options_bring():
+    pytest.importorskip("pyarrow")
+    long = TEN + " and five words more than that"
+    names = ["label", "class", "resemblance", "cluster_size"]
+    table = nd.near_duplicates([TEN, long], drop="contained", keep="longest", lost=True).to_arrow()
+    assert table.column_names == [*names, "score", "lost"]
+    assert (table["class"].to_pylist(), table["score"].to_pylist(), table["lost"].to_pylist()) == (
+        ["contained", "kept"], [1.0, 1.0], [0, 0])
+    assert nd.near_duplicates([TEN, long], drop_common=0.5).to_arrow().column_names == [*names, "score"]
+
+
 def test_to_pandas():
     pandas = pytest.importorskip("pandas")
     result = nd.near_duplicates([TEN, TEN + "!", "other"], ids=[7, 8, 9])

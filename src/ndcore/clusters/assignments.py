@@ -50,7 +50,8 @@ class Assignments(Frozen):
         """Return a pyarrow Table with a row for each document.
 
         Columns: id (where given), label, representative (its id, where given; null for a document of `against`), class,
-        resemblance, cluster_size. ImportError without pyarrow.
+        resemblance, cluster_size; of near-duplicates also score and lost, with options that bring them. ImportError without
+        pyarrow.
         """
         arrow = imported("pyarrow", "to_arrow")
         return arrow.table({name: as_column(arrow, column) for name, column in self._columns().items()})

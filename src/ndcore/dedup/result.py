@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Bools, Floats, Ints
+from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.checks import is_number, position_of
 from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.pairs import Pairs
@@ -191,6 +191,15 @@ class NearDuplicates(Assignments):
         """
         i, j = (position_of(document, self.ids, len(self.sources)) for document in (i, j))
         return explain(self.sources, self.leaders, self.rules, self.filter, self.found.verifier, i, j)
+
+    def _columns(self) -> dict[str, Sequence[Any] | AnyArray]:
+        """Return the columns of the tables; score and lost are among them where a rule brings them."""
+        columns = super()._columns()
+        if self.rules.scored:
+            columns["score"] = np.asarray(self.score)
+        if self.lost is not None:
+            columns["lost"] = np.asarray(self.lost)
+        return columns
 
     def rethreshold(self, threshold: float) -> NearDuplicates:
         """Derive the result for a higher threshold from the verified pairs, without reading or sketching anything.
