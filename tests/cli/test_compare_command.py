@@ -87,6 +87,9 @@ def test_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (text(1), text(1).upper(), "lexically equivalent"),
         ("a b c a b c a b", "a b c a b c a b c", "shingle-equivalent"),
         (text(1), text(2), "not near-duplicates"),
+        (text(1), f"{text(1)} {text(2)}", "not near-duplicates, but A is contained in B"),
+        (f"{text(1)} {text(2)}", text(2), "not near-duplicates, but B is contained in A"),
+        (text(1), text(1, 3), "not near-duplicates, but each is contained in the other"),  # 30 of 37, and 30 of 44
         ("...", text(2), "cannot be compared: A has no shingles"),
         ("...", "!!", "cannot be compared: A and B have no shingles"),
         ("...", "...", "identical, byte for byte"),

@@ -104,6 +104,18 @@ def test_what_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == summary("all")
 
 
+def test_losses_of_each_threshold(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--lost", "--min-shingles", "3", "--report", "r.html"]
+    assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", *options]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[1] == "  rules: documents of fewer than 3 shingles are left alone"
+    assert told[2].endswith("  clusters  shingles lost")
+    lost = [summary(f"all/{level}")["lost"]["shingles"] for level in ("0.6", "0.9")]
+    assert [line["lost"] for line in summary("all")["thresholds"]] == lost and lost[0] > lost[1] > 0
+    assert [line.split()[-1] for line in told[3:5]] == [f"{number:,}" for number in lost]
+    assert "<th scope=\"col\" class=\"number\">Shingles lost</th>" in Path("r.html").read_text("utf-8")
+
+
 def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     for options, message in (
         (["-o", "-"], "-o - is of one threshold"), (["-o", "x", "--table", "t.csv"], "--table is of one threshold"),

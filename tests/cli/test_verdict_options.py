@@ -91,6 +91,7 @@ def test_excerpts(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "The drops cost 2 shingles of 1 document that no kept document has" in told
     assert f"2 of {corpus}:2 (reprint), near: dropped for {corpus}:1 (notice)" in told
     assert "missed with probability 0.00032" in told
+    assert told.endswith(f"Look at a pair with: ndcore compare {corpus}:1 {corpus}:2\n")  # the largest loss
 
 
 def test_keep_order_decides_about_excerpts(corpus: Path, tmp_path: Path) -> None:

@@ -88,7 +88,12 @@ class DocumentComparison:
         """The verdict in words."""
         empty = [letter for letter, document in (("A", self.a), ("B", self.b)) if not document.shingles]
         who = "A and B have" if len(empty) == 2 else f"{''.join(empty)} has"
-        return _SENTENCES[self.verdict].format(who=who)
+        said = _SENTENCES[self.verdict].format(who=who)
+        inside = [share >= self.threshold for share in self.containment]
+        if self.verdict != "different" or not any(inside):
+            return said
+        one = "A is contained in B" if inside[0] else "B is contained in A"
+        return f"{said}, but {'each is contained in the other' if all(inside) else one}"
 
 
 def compare(a: Text, b: Text, names: tuple[str, str], shingling: Shingling, threshold: float) -> DocumentComparison:

@@ -95,7 +95,8 @@ class Findings:
         """Return the line that says how to look at a pair, empty where the texts of none are at hand."""
         n, labels, known = len(self.verdicts), self.result.labels, self.run.known
         readable = (labels < n) | (known is None or not known.sketched)
-        dropped = np.flatnonzero(~self.verdicts.kept & readable)
+        dropped = self.verdicts.by_loss()
+        dropped = dropped[readable[dropped]]
         if not len(dropped) or self.run.texts.sketched:
             return ""
         differing = dropped[np.isin(self.result.classes[dropped], DIFFERING)]
@@ -178,6 +179,7 @@ class Findings:
             "clusters": self.verdicts.clusters(),
             "parameters": self._parameters(recipe),
             "recipe": {"id": recipe.id, "parameters": json.loads(recipe.to_json())} if recipe is not None else None,
+            "verdict": {"id": result.recipe.id, "parameters": json.loads(result.recipe.to_json())},
             "estimated": run.estimated,
             "expected_spurious": result.expected_spurious,
             "filter": describe_filter(result.filter),

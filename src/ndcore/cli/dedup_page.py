@@ -42,11 +42,11 @@ def _thresholds(account: dict[str, Any]) -> list[ReportTable]:
     lines = account.get("thresholds", [])
     if not lines:
         return []
-    columns = ("kept", "dropped", "clusters")
+    columns = ("kept", "dropped", "clusters", *(["lost"] if lines[0]["lost"] is not None else []))
     rows: tuple[tuple[str | int | float, ...], ...] = tuple(
         (f"{line['threshold']:g}", *(int(line[column]) for column in columns)) for line in lines
     )
-    heads = ("Threshold", *(column.capitalize() for column in columns))
+    heads = ("Threshold", *("Shingles lost" if column == "lost" else column.capitalize() for column in columns))
     text = "What is kept and dropped at each; all else on this page is of the lowest."
     return [ReportTable("Thresholds", text, heads, rows, len(rows))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from ndcore.cli.dedup_findings import Findings
-from ndcore.cli.summary import printable
+from ndcore.cli.summary import printable, rules
 from ndcore.dedup.classes import CLASSES
 from ndcore.files.output_directory import OutputDirectory, write_summary
 
@@ -27,7 +27,7 @@ def write_each(findings: Findings, output: OutputDirectory) -> dict[str, Any]:
         counts = account["counts"]
         lines.append({
             "threshold": threshold, "folder": repr(threshold), **counts, "clusters": account["clusters"],
-            "miss": account["filter"]["miss"],
+            "miss": account["filter"]["miss"], "lost": None if account["lost"] is None else account["lost"]["shingles"],
         })
     summary = findings.account() | {"thresholds": lines}
     write_summary(output, summary)
@@ -38,13 +38,18 @@ def print_table(summary: dict[str, Any], notes: list[str], output: str, stream: 
     """Print what each threshold keeps and drops."""
     parameters, lines = summary["parameters"], summary["thresholds"]
     kind = "estimated from sketches" if summary["estimated"] else "exact"
-    print(f"Near-duplicates of {summary['counts']['read']:,} documents at {len(lines)} thresholds ({parameters['unit']} "
+    what = "Contained documents" if parameters["drop"] == "contained" else "Near-duplicates"
+    print(f"{what} of {summary['counts']['read']:,} documents at {len(lines)} thresholds ({parameters['unit']} "
           f"shingles of {parameters['width']}, {kind})", file=stream)
     dropped = [name for name in CLASSES if any(name in line["dropped_by_class"] for line in lines)]
-    heads = ["threshold", "kept", "dropped", *dropped, "clusters"]
+    if also := rules(summary):
+        print(f"  rules: {'; '.join(also)}", file=stream)
+    lost = ["lost"] if summary["lost"] is not None else []  # shingles
+    heads = ["threshold", "kept", "dropped", *dropped, "clusters", *("shingles lost" for _ in lost)]
     rows = [
         [f"{line['threshold']:g}", *(f"{line[name]:,}" for name in ("kept", "dropped")),
-         *(f"{line['dropped_by_class'].get(name, 0):,}" for name in dropped), f"{line['clusters']:,}"]
+         *(f"{line['dropped_by_class'].get(name, 0):,}" for name in dropped),
+         *(f"{line[name]:,}" for name in ("clusters", *lost))]
         for line in lines
     ]
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]

@@ -195,11 +195,12 @@ def _rules(result: NearDuplicates) -> list[tuple[str, str]]:
 
 def _common(result: NearDuplicates, name: Callable[[int], str]) -> ReportTable:
     """List the features, or shingles, held by too many documents to compare all their pairs."""
-    what = "Feature" if isinstance(result.filter, FilterDesign) else "Shingle"
+    lsh = isinstance(result.filter, FilterDesign)
+    what = "Feature" if lsh else "Shingle"
     runs = sorted(result.common, key=lambda run: (-run["holders"], run["group"], run["example"]))
     rows = tuple((run["holders"], name(run["example"]), run["representatives"], run["cut"]) for run in runs[:ROWS])
     return ReportTable(
-        f"Common {what.lower()}s",
+        "Common features" if lsh else "Shingles in very many documents",
         f"{what}s held by too many documents to compare all their pairs: each document was compared with the "
         "representatives among them, and documents “not compared” with some of these only." if rows else
         f"No {what.lower()} is held by too many documents to compare all their pairs.",
