@@ -91,8 +91,8 @@ def lines(path: Path) -> Iterator[str]:
     return (line for line in data.decode("utf-8", "surrogatepass").split("\n") if line)
 
 
-def load(name: str, folder: Path, limit: int | None = None) -> Corpus:
-    """A corpus of the folder, HTML as text; the first `limit` documents."""
+def load(name: str, folder: Path, limit: int | None = None, label: str = "group") -> Corpus:
+    """A corpus of the folder, HTML as text; the first `limit` documents. `label` is the field for `groups`."""
     path = folder / name / "docs.jsonl.zst"
     if not path.is_file():
         raise SystemExit(f"{path} is missing; the folder has {', '.join(names(folder)) or 'no corpora'}")
@@ -101,7 +101,7 @@ def load(name: str, folder: Path, limit: int | None = None) -> Corpus:
         name,
         [str(record["id"]) for record in records],
         [record["text"] if "text" in record else text_of_html(record["html"]) for record in records],
-        [record.get("group") for record in records],
+        [record.get(label) for record in records],
         [record.get("lang") for record in records],
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import threshold_plots
 from measure import shown
 
 Table = dict[str, Any]
@@ -160,6 +161,7 @@ PLOTS: dict[str, tuple[str, str, Callable[[dict[str, Table], Any], None]]] = {
     "altavista": ("benchmarks-growth.svg", "Clustering by number of documents", growth),
     "nearness-curves": ("benchmarks-nearness.svg", "Simhash: precision and recall by distance", nearness),
     "job-stages": ("benchmarks-stages.svg", "ndcore dedup, by stage", stages),
+    **threshold_plots.PLOTS,
 }
 
 

@@ -1,9 +1,10 @@
-"""The newest results as docs/benchmarks.md with its plots, and as tables between markers in README.md and docs/*.md.
+"""The newest results as docs/benchmarks.md and docs/thresholds.md with their plots, and as tables between markers in
+README.md and docs/*.md.
 
 A table NAME replaces what stands between ``<!-- bench:NAME -->`` and ``<!-- /bench -->``; besides the tables of the
 results there are the short ones of `derived`. Results of runs whose checks failed, and of --quick runs, are left out.
-With --check nothing is written, and the exit code says whether anything would be. What is written by hand on the page is
-remarks.md.
+With --check nothing is written, and the exit code says whether anything would be. What is written by hand on the pages is
+remarks.md and thresholds.md.
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import thresholds
 from measure import RESULTS, shown
 from plots import PLOTS, draw
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
+THRESHOLDS = "thresholds.md"  # beside it
 REMARKS = Path(__file__).parent / "remarks.md"
-ORDER = ("against", "pipeline", "job", "quality", "containment", "altavista", "clustering", "nearness", "hamming",
-         "pairing", "joining_file", "kernels", "calls")
+ORDER = ("against", "pipeline", "job", "verdicts_speed", "quality", "containment", "altavista", "clustering", "nearness",
+         "hamming", "pairing", "joining_file", "kernels", "calls", "verdicts_labels", "verdicts_options")
 TITLES = {
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
     "altavista": "AltaVista, 1996, again", "clustering": "Clusters of sketches beside the truth",
     "joining_file": "Fingerprints on disk", "pairing": "All pairs of fingerprints", "quality": "Are the results right?",
     "containment": "Containment from sketches",
     "nearness": "Simhash and near-duplicates", "hamming": "Fingerprints within 3 bits", "kernels": "Kernels",
-    "calls": "What a call costs",
+    "calls": "What a call costs", "verdicts_speed": "What the options of the verdict cost",
 }
 RATIOS = ("× time of ndcore", "× time of ndcore fast")
 AGAINST = ("against", "against-kernels", "against-single", "against-strings")
@@ -112,6 +115,8 @@ def page(results: list[dict[str, Any]]) -> str:
         if table["rows"]:
             parts += [f"## {table['title']}\n\n{markdown(table)}\n"]
     for result in results:
+        if result["name"] in ("verdicts_labels", "verdicts_options"):  # on a page of their own
+            continue
         parts += [f"## {TITLES.get(result['name'], result['name'].capitalize())}\n", origin(result) + "\n"]
         if peers_of(result):
             parts += [peers_of(result) + "\n"]
@@ -176,6 +181,8 @@ def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], di
         if source in sources:
             table, result = sources[source]
             found[name] = {"title": title, "columns": columns, "rows": picked(table, columns, wanted)}, result
+    if "verdict-corpora" in sources:
+        found["short-thresholds"] = short_thresholds(*sources["verdict-corpora"])
     if "pipeline" in sources:
         table, result = sources["pipeline"]
         rows = [[row[0], row[1], row[3]] for row in table["rows"] if row[2] == "best"]
@@ -186,6 +193,16 @@ def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], di
             "rows": [[name, *(speeds.get((name, sketch)) for sketch in sketches)] for name in inputs],
         }, result
     return found
+
+
+def short_thresholds(table: dict[str, Any], result: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the table of the README: what is right and what is found, in the median of the corpora."""
+    precision, recall = ({name: f"{100 * value:.0f} %" for name, value in zip(table["columns"], row, strict=True)
+                          if isinstance(value, float)} for row in table["rows"][-2:])
+    rows = [[name, precision[name], recall[name]] for name in ("0.5", "0.7", "0.8", "0.9")]
+    corpora = len(table["rows"]) // 2 - 1
+    return {"title": f"Median of {corpora} labelled corpora, shingles of 5 words",
+            "columns": ["threshold", "pairs found that are right", "right pairs that are found"], "rows": rows}, result
 
 
 def filled(text: str, results: list[dict[str, Any]]) -> str:
@@ -219,6 +236,10 @@ def main() -> int:
     for path in (readme, *sorted(target.parent.glob("*.md"))):
         if path != target and path.is_file():
             wanted[path] = filled(path.read_text(), results)
+    page_of_thresholds = thresholds.TEMPLATE.read_text()
+    if set(tables_of(results)) >= thresholds.REQUIRED:
+        text = thresholds.page(page_of_thresholds, tables_of(results), markdown) + thresholds.origins(results, origin)
+        wanted[target.parent / THRESHOLDS] = text
     changed = [path for path, text in wanted.items() if not path.is_file() or path.read_text() != text]
     for path in changed:
         print(f"{'would change' if arguments.check else 'wrote'} {path.name}")

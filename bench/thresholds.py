@@ -1,0 +1,83 @@
+"""docs/thresholds.md from thresholds.md beside this file: its text, with figures and tables of the results put in.
+
+``{{verdict-corpora: median of all, recall: 0.8 %}}`` is a cell: the table, the first cells of the row, the column; with %,
+as a percentage. ``{{sum verdict-complete: *: pairs}}`` is the sum (min, max) over all rows of which the named cells are
+these; * is any cell. ``{{table verdict-corpora: corpus, of pairs, 0.5, 0.8}}`` is the table, below its plot, with these
+columns; without columns, all. A paragraph with a table that no result has is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from measure import shown
+from plots import PLOTS
+
+TEMPLATE = Path(__file__).with_suffix(".md")
+RESULTS = ("verdicts_labels", "verdicts_options", "verdicts_speed")
+REQUIRED = {"verdict-corpora", "verdict-complete"}  # tables without which there is no page
+PLACE = re.compile(r"\{\{(?:(sum|min|max|table) )?([\w-]+)(?:: ([^:}]*))?(?:: ([^}]*))?\}\}")
+COMBINED: dict[str, Callable[[Iterable[float]], float]] = {"sum": sum, "min": min, "max": max}
+
+Tables = dict[str, dict[str, Any]]
+Markdown = Callable[[dict[str, Any]], str]
+
+
+def named_tables(template: str) -> set[str]:
+    """Return the names of the tables that a text asks for."""
+    return {match[2] for match in PLACE.finditer(template)}
+
+
+def page(template: str, tables: Tables, markdown: Markdown) -> str:
+    """Fill in all places; KeyError names a row or a column that a table does not have."""
+    parts = []
+    for paragraph in template.split("\n\n"):
+        if named_tables(paragraph) <= set(tables):
+            parts.append(PLACE.sub(lambda match: filled(match, tables, markdown), paragraph))
+    return "\n\n".join(parts)
+
+
+def filled(match: re.Match[str], tables: Tables, markdown: Markdown) -> str:
+    """Return what stands in one place."""
+    kind, name, first, second = match.groups()
+    table = tables[name]
+    if kind == "table":
+        return drawn(name, table, first, markdown)
+    column = (second or "").removesuffix(" %")
+    values = cells(name, table, [key.strip() for key in (first or "").split(",")], column)
+    if kind is None and len(values) != 1:
+        raise KeyError(f"{match[0]}: {len(values)} rows")
+    value = COMBINED[kind or "sum"](values)
+    return f"{100 * value:.0f} %" if (second or "").endswith(" %") else shown(value)
+
+
+def cells(name: str, table: dict[str, Any], keys: list[str], column: str) -> list[Any]:
+    """Return the values of a column in the rows that begin with these cells."""
+    if column not in table["columns"]:
+        raise KeyError(f"{name} has no column {column!r}: {table['columns']}")
+    at = table["columns"].index(column)
+    found = [row[at] for row in table["rows"]
+             if all(key in ("*", shown(cell)) for key, cell in zip(keys, row, strict=False)) and row[at] is not None]
+    if not found:
+        raise KeyError(f"{name} has no row {keys}")
+    return found
+
+
+def drawn(name: str, table: dict[str, Any], columns: str | None, markdown: Markdown) -> str:
+    """Return a table as Markdown, below its plot."""
+    chosen = [column.strip() for column in columns.split(",")] if columns else table["columns"]
+    places = [table["columns"].index(column) for column in chosen]
+    text = markdown({"columns": chosen, "rows": [[row[at] for at in places] for row in table["rows"]]})
+    if name in PLOTS:
+        file, what, _ = PLOTS[name]
+        text = f"![{what}]({file})\n\n{text}"
+    return text
+
+
+def origins(results: list[dict[str, Any]], origin: Callable[[dict[str, Any]], str]) -> str:
+    """Return a section on when, where and of what the figures are."""
+    found = [origin(result) for result in results if result["name"] in RESULTS]
+    return "\n## Where the figures are from\n\n" + "\n\n".join(found) + "\n"

@@ -1,0 +1,142 @@
+"""The benchmark of thresholds and options in small: what it counts is right, and wrong verdicts are failures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from benches import imported
+
+import ndcore as nd
+
+pytest.importorskip("scipy")
+overlap, labelled, joining, measure, corpus, cases, thresholds, generating = imported(
+    "overlaps", "labelled", "joining", "measure", "corpus", "verdict_cases", "thresholds", "generating")
+
+WORDS = [f"w{i}" for i in range(60)]
+
+
+def text(*parts: slice) -> str:
+    """Join words of WORDS."""
+    return " ".join(word for part in parts for word in WORDS[part])
+
+
+def versions(families: int):
+    """Make up documents and their versions, of made-up words."""
+    return labelled.generated_versions(3, families, generating.zipf_words(np.random.default_rng(1), 20_000, 2000))
+
+
+def case_of(*texts: str, codes=None) -> object:
+    """Make a case of these texts; every one has its own label by default."""
+    made = corpus.Corpus("by hand", [str(i) for i in range(len(texts))], list(texts))
+    return cases.Case(made, np.arange(len(texts)) if codes is None else np.array(codes))
+
+
+@pytest.fixture
+def report(monkeypatch):
+    monkeypatch.delenv("NDCORE_VARIANT", raising=False)  # with it a report is a failure
+    return measure.Report("verdicts", argparse.Namespace(results="."))
+
+
+@pytest.mark.parametrize("unit, width", [("word", 1), ("word", 5), ("char", 5), ("line", 1)])
+def test_products_of_matrices_count_every_pair(unit, width):
+    texts = versions(4).corpus.texts
+    shingling = nd.Shingling(unit=unit, width=width)
+    sets = [set(shingling.shingles(document)) for document in texts]
+    expected = {}
+    for b in range(len(sets)):
+        for a in range(b):
+            shared = len(sets[a] & sets[b])
+            if shared >= 0.3 * len(sets[a] | sets[b]) or shared >= 0.8 * min(len(sets[a]), len(sets[b])):
+                expected[a, b] = (shared, len(sets[a]), len(sets[b]))
+    found = overlap.overlaps(joining.shingle_sets(texts, shingling), 0.3, 0.8)
+    assert {(a, b): rest for a, b, *rest in zip(*(column.tolist() for column in found), strict=True)} \
+        == {pair: list(counts) for pair, counts in expected.items()}
+    assert (np.diff(found.a) >= 0).all()
+
+
+def test_precision_and_recall_by_hand():
+    """Count pairs among documents 0 to 4: labels 0 0 0 1 1, document 5 has none."""
+    codes = np.array([0, 0, 0, 1, 1, -1])
+    pairs = {(0, 1): 9, (0, 2): 5, (0, 3): 6, (3, 4): 2, (1, 5): 10}  # of 10 in the union: resemblances 0.9, 0.5, ...
+    shared = np.array(list(pairs.values()))
+    a, b = np.array(list(pairs)).T
+    size_b = 10 - shared
+    counted = overlap.Overlaps(a, b, shared, 2 * shared, size_b)
+    assert counted.resemblance.tolist() == [0.9, 0.5, 0.6, 0.2, 1.0]
+    found = labelled.curve(counted, labelled.Labelled(None, codes), codes >= 0, [0.2, 0.5, 0.6, 0.95])
+    assert (found.found, found.right, found.same) == ([4, 3, 2, 0], [3, 2, 1, 0], 4)
+    assert found.precision == [3 / 4, 2 / 3, 1 / 2, None]
+    assert found.recall == [3 / 4, 2 / 4, 1 / 4, 0]
+
+
+def test_copies_and_documents_without_a_label_are_not_judged():
+    made = corpus.Corpus("x", list("abcde"), ["One two", "one, TWO", "one two", "three", "four"])
+    assert labelled.Labelled(made, np.array([0, 0, 1, 1, -1])).first.tolist() == [True, False, True, True, False]
+
+
+def test_labels_by_brute_force():
+    """Documents 0, 1 and 2 are a chain: 1 resembles both, 2 does not resemble 0; 3 has the words of 1."""
+    texts = [text(slice(0, 40)), text(slice(5, 45)), text(slice(10, 50)), text(slice(5, 45)).upper(), "something else"]
+    case = case_of(*texts)
+    assert case.leaders.tolist() == [0, 1, 2, 1, 4]
+    # 36 shingles each; neighbours share 31 of 41, the ends 26 of 46
+    assert case.pairs.resemblance.tolist() == [31 / 41, 26 / 46, 31 / 41]
+    assert case.labels(0.7, "star").tolist() == [0, 0, 2, 0, 4]
+    assert case.labels(0.7, "components").tolist() == [0, 0, 0, 0, 4]
+    assert case.labels(0.5, "star").tolist() == [0, 0, 0, 0, 4]
+    assert case.containment(np.array([2, 0]), np.array([0, 0])).tolist() == [26 / 36, 1.0]
+
+
+def test_grades_of_copying():
+    source = text(slice(0, 40))
+    texts = [source, text(slice(0, 20)), text(slice(50, 60)), text(slice(40, 60))]
+    made = corpus.Corpus("x", ["orig_a", "g0_a", "g1_a", "orig_b"], texts, ["orig", "cut", "non", "orig"])
+    rows = labelled.grade_rows(made, nd.Shingling(), (0.4, 0.9))
+    by_name = {(row[0], row[1]): row[2:] for row in rows}
+    assert by_name["resemblance", "cut"] == [1, 100, 0]  # 16 of 36 shingles
+    assert by_name["containment in the source", "cut"] == [1, 100, 100]
+    assert by_name["containment in the source", "non"] == [1, 0, 0]
+    assert by_name["containment in the source", "of another task"] == [2, 50, 50]  # g1 copies from the other task
+
+
+def test_made_up_versions_grow_apart():
+    made = versions(3)
+    assert Counter(made.codes.tolist()) == {0: 8, 1: 8, 2: 8}
+    measured = [nd.resemblance(made.corpus.texts[0], version) for version in made.corpus.texts[:8]]
+    assert measured[0] == 1 and measured[-1] < 0.3
+
+
+# ---- the page
+
+TABLES = {
+    "verdict-a": {"name": "verdict-a", "columns": ["corpus", "of pairs", "0.5", "0.8"], "rows": [
+        ["x", "recall", 0.25, 0.125], ["x", "precision", 0.5, None], ["y", "recall", 0.75, 0.5]]},
+}
+
+
+def markdown(table) -> str:
+    """Show a table in one line."""
+    return json.dumps(table)
+
+
+@pytest.mark.parametrize("template, expected", [
+    ("at 0.5 {{verdict-a: x, recall: 0.5}}", "at 0.5 0.25"),
+    ("{{verdict-a: x, recall: 0.5 %}} are found", "25 % are found"),
+    ("{{sum verdict-a: *, recall: 0.5}}, {{max verdict-a: *, recall: 0.8}}", "1, 0.5"),
+    ("{{min verdict-a: *, *: 0.8 %}}", "12 %"),
+    ("{{table verdict-a: corpus, 0.5}}", '{"columns": ["corpus", "0.5"], "rows": [["x", 0.25], ["x", 0.5], ["y", 0.75]]}'),
+    ("first\n\n{{table verdict-b}} and more\n\nlast", "first\n\nlast"),
+])
+def test_places_of_the_page(template, expected):
+    assert thresholds.page(template, TABLES, markdown) == expected
+
+
+@pytest.mark.parametrize("template", [
+    "{{verdict-a: z, recall: 0.5}}", "{{verdict-a: x, recall: 0.6}}", "{{verdict-a: x: 0.5}}"])
+def test_places_without_one_value_are_errors(template):
+    with pytest.raises(KeyError):
+        thresholds.page(template, TABLES, markdown)
