@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from corpus import Corpus, lines, load
-from generating import Words, base_words, lengths_of, typeset, walk
+from generating import Words, base_words, lengths_of, typeset, walk, zipf_words
 from numpy.typing import NDArray
 from overlaps import Overlaps
 
@@ -77,7 +77,8 @@ def canonical(texts: Sequence[str]) -> list[bytes]:
 def load_labelled(name: str, folder: Path | None, limit: int | None = None) -> Labelled:
     """Load a corpus of SOURCES with its labels; without a folder, made-up versions."""
     if folder is None:
-        return generated_versions(1, 12 if limit else 120)
+        few = zipf_words(np.random.default_rng(1), 20_000, 2000)
+        return generated_versions(1, 6, few) if limit else generated_versions(1, 120)
     label = SOURCES[name][0]
     corpus = load(name, folder, limit, "group" if label == "pairs" else label)
     if label == "pairs":

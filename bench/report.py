@@ -199,10 +199,10 @@ def short_thresholds(table: dict[str, Any], result: dict[str, Any]) -> tuple[dic
     """Return the table of the README: what is right and what is found, in the median of the corpora."""
     precision, recall = ({name: f"{100 * value:.0f} %" for name, value in zip(table["columns"], row, strict=True)
                           if isinstance(value, float)} for row in table["rows"][-2:])
-    rows = [[name, precision[name], recall[name]] for name in ("0.5", "0.7", "0.8", "0.9")]
+    rows = [[name, precision[name], recall[name]] for name in ("0.5", "0.7", "0.8")]
     corpora = len(table["rows"]) // 2 - 1
-    return {"title": f"Median of {corpora} labelled corpora, shingles of 5 words",
-            "columns": ["threshold", "pairs found that are right", "right pairs that are found"], "rows": rows}, result
+    return {"title": f"Median of {corpora} labelled corpora, shingles of 5 words", "timed": False,
+            "columns": ["threshold", "precision", "recall"], "rows": rows}, result
 
 
 def filled(text: str, results: list[dict[str, Any]]) -> str:
@@ -213,7 +213,9 @@ def filled(text: str, results: list[dict[str, Any]]) -> str:
         if match[1] not in tables:
             return match[0]
         table, result = tables[match[1]]
-        source = f"{result['machine']['date'][:10]}, {result['machine']['cpu']}, {result['machine']['cpus']} CPUs"
+        source = result["machine"]["date"][:10]
+        if table.get("timed", True):
+            source += f", {result['machine']['cpu']}, {result['machine']['cpus']} CPUs"
         return f"<!-- bench:{match[1]} -->\n{markdown(table)}\n\n{table['title']}; {source}.\n<!-- /bench -->"
 
     return MARKED.sub(replacement, text)
@@ -236,10 +238,8 @@ def main() -> int:
     for path in (readme, *sorted(target.parent.glob("*.md"))):
         if path != target and path.is_file():
             wanted[path] = filled(path.read_text(), results)
-    page_of_thresholds = thresholds.TEMPLATE.read_text()
-    if set(tables_of(results)) >= thresholds.REQUIRED:
-        text = thresholds.page(page_of_thresholds, tables_of(results), markdown) + thresholds.origins(results, origin)
-        wanted[target.parent / THRESHOLDS] = text
+    if thresholds.complete(results):
+        wanted[target.parent / THRESHOLDS] = thresholds.whole(results, tables_of(results), markdown, origin)
     changed = [path for path, text in wanted.items() if not path.is_file() or path.read_text() != text]
     for path in changed:
         print(f"{'would change' if arguments.check else 'wrote'} {path.name}")

@@ -18,7 +18,6 @@ from plots import PLOTS
 
 TEMPLATE = Path(__file__).with_suffix(".md")
 RESULTS = ("verdicts_labels", "verdicts_options", "verdicts_speed")
-REQUIRED = {"verdict-corpora", "verdict-complete"}  # tables without which there is no page
 PLACE = re.compile(r"\{\{(?:(sum|min|max|table) )?([\w-]+)(?:: ([^:}]*))?(?:: ([^}]*))?\}\}")
 COMBINED: dict[str, Callable[[Iterable[float]], float]] = {"sum": sum, "min": min, "max": max}
 
@@ -77,7 +76,13 @@ def drawn(name: str, table: dict[str, Any], columns: str | None, markdown: Markd
     return text
 
 
-def origins(results: list[dict[str, Any]], origin: Callable[[dict[str, Any]], str]) -> str:
-    """Return a section on when, where and of what the figures are."""
-    found = [origin(result) for result in results if result["name"] in RESULTS]
-    return "\n## Where the figures are from\n\n" + "\n\n".join(found) + "\n"
+def complete(results: list[dict[str, Any]]) -> bool:
+    """Return True if there is what the page cannot do without, measured on corpora and not for a trial."""
+    names = {result["name"] for result in results if not result["arguments"].get("quick")}
+    return set(RESULTS[:2]) <= names
+
+
+def whole(results: list[dict[str, Any]], tables: Tables, markdown: Markdown, origin: Callable[[dict[str, Any]], str]) -> str:
+    """Return the page, with a section on when, where and of what the figures are."""
+    chosen = [origin(result) for result in results if result["name"] in RESULTS]
+    return page(TEMPLATE.read_text(), tables, markdown) + "\n## Where the figures are from\n\n" + "\n\n".join(chosen) + "\n"

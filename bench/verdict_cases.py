@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from corpus import Corpus, load
 from joining import Sets, shingle_sets
-from labelled import Ints, Labelled, canonical, generated_versions, load_labelled
+from labelled import SOURCES, Ints, canonical, load_labelled
 from numpy.typing import NDArray
 from overlaps import Overlaps, overlaps
 
@@ -119,10 +119,7 @@ def judge(texts: list[str], threshold: float, **options: Any) -> Verdict:
 
 def load_case(name: str, folder: Path | None, limit: int | None = None) -> Case:
     """Load a corpus, with labels where it has some; made-up versions without a folder."""
-    if folder is None:
-        return Case(*generated_versions(1, 12 if limit else 120))
-    from labelled import SOURCES
-
-    made = load_labelled(name, folder, limit) if name in SOURCES else Labelled(corpus := load(name, folder, limit),
-                                                                              np.full(len(corpus), -1, np.int64))
-    return Case(*made)
+    if folder is None or name in SOURCES:
+        return Case(*load_labelled(name, folder, limit))
+    corpus = load(name, folder, limit)
+    return Case(corpus, np.full(len(corpus), -1, np.int64))

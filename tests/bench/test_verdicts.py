@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
 import pytest
-from benches import imported
+from benches import BENCH, imported
 
 import ndcore as nd
 
 pytest.importorskip("scipy")
-overlap, labelled, joining, measure, corpus, cases, thresholds, generating = imported(
-    "overlaps", "labelled", "joining", "measure", "corpus", "verdict_cases", "thresholds", "generating")
+overlap, labelled, joining, measure, corpus, generating, thresholds = imported(
+    "overlaps", "labelled", "joining", "measure", "corpus", "generating", "thresholds")
+cases, checks, effects, speed = imported("verdict_cases", "verdict_checks", "verdict_options", "verdict_speed")
 
 WORDS = [f"w{i}" for i in range(60)]
 
@@ -110,6 +115,96 @@ def test_made_up_versions_grow_apart():
     assert measured[0] == 1 and measured[-1] < 0.3
 
 
+# ---- checks and effects
+
+
+@pytest.fixture
+def small():
+    """Return a case of made-up versions."""
+    return cases.Case(*versions(6))
+
+
+def test_complete_verdicts_pass_their_checks(report, small):
+    table = report.table("t", "t", checks.COMPLETE)
+    checks.check_complete(report, table, small, (0.5, 0.8))
+    assert report.failures == []
+    pairs = {row[1]: row[2] for row in table.rows}
+    assert pairs[0.5] > pairs[0.8] > 0
+    contained = report.table("t", "t", checks.CONTAINMENTS)
+    checks.check_contained(report, contained, small)
+    assert report.failures == []
+
+
+@pytest.mark.parametrize("damage, failure", [
+    (lambda result: {"labels": np.arange(len(result.labels))}, "labels of complete differ"),
+    (lambda result: {"pairs": result.pairs.where(np.arange(len(result.pairs.a)) > 0)}, "complete lists"),
+    (lambda result: {"pairs": result.pairs._replace(resemblance=result.pairs.resemblance - 1e-9)}, "complete lists"),
+])
+def test_wrong_verdicts_are_failures(report, small, monkeypatch, damage, failure):
+    def damaged(texts, threshold, **options):
+        found = cases.judge(texts, threshold, **options)
+        return dataclasses.replace(found, result=dataclasses.replace(found.result, **damage(found.result)))
+
+    monkeypatch.setattr(checks, "judge", damaged)
+    checks.check_complete(report, report.table("t", "t", checks.COMPLETE), small, (0.5,))
+    assert any(failure in message for message in report.failures)
+
+
+def test_unjust_drops_are_failures(report, small, monkeypatch):
+    def damaged(texts, threshold, **options):
+        found = cases.judge(texts, threshold, **options)
+        labels = np.where(np.arange(len(texts)) == len(texts) - 1, 0, found.result.labels)  # of another family
+        return dataclasses.replace(found, result=dataclasses.replace(found.result, labels=labels))
+
+    monkeypatch.setattr(checks, "judge", damaged)
+    checks.check_contained(report, report.table("t", "t", checks.CONTAINMENTS), small)
+    assert any("are not contained in" in message for message in report.failures)
+
+
+def test_contained_pairs_follow_the_order_of_the_longest():
+    """Find document 1 in 3, which stands for its shorter copy 0; document 2 is in none."""
+    case = case_of(text(slice(0, 30)), text(slice(5, 25)), text(slice(40, 60)), text(slice(0, 30)) + "!!")
+    first, second = checks.contained_pairs(case)
+    assert (first.tolist(), second.tolist()) == ([1], [3])
+
+
+def test_options_that_keep_documents_apart():
+    """Documents 0 and 1 differ in a number at the end, 2 in its title as well; all have one label but 2."""
+    body = text(slice(0, 50))
+    case = case_of(f"title one\n{body} 7", f"title one\n{body} 8", f"title two\n{body} 8", codes=[0, 0, 1])
+    table = measure.Table("t", "t", effects.AGREE)
+    effects.show_agreement(table, case)
+    rows = {row[1]: row[2:] for row in table.rows}
+    assert rows["numbers"] == [2, 1, 1, 1, 1, 1]  # 1 is kept, and 2 joins it
+    assert rows["title"] == [2, 1, 1, 0, 1, 0]
+    assert rows["negations"] == [2, 1, 2, 1, 0, 0]
+
+
+def test_planted_excerpts(report):
+    texts, changed = effects.books_with_excerpts(versions(3).corpus.texts, 4, 5, 300)
+    assert len(texts) == 4 + len(changed) == 24
+    assert all((text in texts[i // 5]) != changes for i, (text, changes) in enumerate(zip(texts[4:], changed, strict=True)))
+    assert all(len(text.split()) == effects.EXCERPT_WORDS for text in texts[4:])
+
+
+def test_lost_shingles_are_counted_again(report, small):
+    table = report.table("t", "t", effects.LOST)
+    effects.show_lost(report, table, small)
+    assert report.failures == [] and table.rows[0][1] > 0
+
+
+def test_the_speed_of_options_is_of_the_same_verdicts(report, tmp_path):
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": document}) + "\n" for document in versions(3).corpus.texts))
+    found = {case: [speed.run(path, case) for _ in range(2)] for case in (speed.AUTO, speed.COMPLETE)}
+    report.inputs.append({"documents": 24, "bytes": 1})
+    speed.tabulate(report, found)
+    assert report.failures == [] and [row[0] for row in report.tables[0].rows] == [speed.AUTO, speed.COMPLETE]
+    found[speed.COMPLETE][1]["labels"] = "others"
+    speed.tabulate(report, found)
+    assert report.failures == ["complete: the labels differ from run to run"]
+
+
 # ---- the page
 
 TABLES = {
@@ -140,3 +235,20 @@ def test_places_of_the_page(template, expected):
 def test_places_without_one_value_are_errors(template):
     with pytest.raises(KeyError):
         thresholds.page(template, TABLES, markdown)
+
+
+@pytest.mark.slow
+def test_the_benchmark_in_small(tmp_path):
+    """Run on made-up versions; every table that the page asks for is made, but for corpora that are not there and speed."""
+    script = [sys.executable, str(BENCH / "verdicts.py")]
+    command = [*script, "--quick", "--only", "labels", "options", "--results", str(tmp_path)]
+    outside = {name: value for name, value in os.environ.items() if name not in ("NDCORE_DATA", "NDCORE_VARIANT")}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=outside)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+    assert {result["name"] for result in results} == set(thresholds.RESULTS[:2])
+    assert not any(result["failures"] for result in results)
+    made = {table["name"] for result in results for table in result["tables"]}
+    missing = thresholds.named_tables(thresholds.TEMPLATE.read_text()) - made
+    assert missing == {"verdict-grades", "verdict-speed", "verdict-large"}
+    assert not thresholds.complete(results)

@@ -249,6 +249,14 @@ def test_the_speed_in_the_text_is_the_one_in_the_table() -> None:
     assert f"| ndcore | independent permutations | {told} |" in text
 
 
+def test_the_finding_on_thresholds_is_the_one_in_the_table() -> None:
+    """The sentence says nearly all for a precision of 97 % or more, half for a recall of 40 to 60 %."""
+    text = README.read_text("utf-8")
+    assert "At 0.8, the default, nearly all pairs found are right, and half of the right ones are missed." in text
+    [(precision, recall)] = re.findall(r"\| 0\.8 \| (\d+) % \| (\d+) % \|", text)
+    assert int(precision) >= 97 and 40 <= int(recall) <= 60
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_page_begins_with_what_it_is_for(page: Path) -> None:
     title, sentence = page.read_text("utf-8").split("\n\n")[:2]
