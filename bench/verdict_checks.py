@@ -13,9 +13,10 @@ CUT, FEW = (0.5, 0.8), 20  # thresholds at which runs of more than FEW documents
 CONTAINED = 0.8
 SURVIVORS = 0.005  # of the pairs that drop="contained" with filter="auto" may miss
 COMPLETE = ["corpus", "threshold", "pairs", "missed by auto", "missed by complete", "documents dropped", "auto drops",
-            "labels that differ: auto", "complete", "compared by auto", "compared by complete"]
+            "labels that differ, auto", "labels that differ, complete",
+            "compared by auto", "compared by complete"]
 CONTAINMENTS = ["corpus", "documents", "dropped, resembling", "dropped, contained", "of class contained", "unjust",
-                "contained pairs", "both kept: auto", "both kept: complete"]
+                "contained pairs", "both kept, auto", "both kept, complete"]
 
 
 def pairs_of(verdict: Verdict, case: Case) -> dict[tuple[int, int], float]:

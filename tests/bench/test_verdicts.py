@@ -224,14 +224,20 @@ def markdown(table) -> str:
     ("{{sum verdict-a: *, recall: 0.5}}, {{max verdict-a: *, recall: 0.8}}", "1, 0.5"),
     ("{{min verdict-a: *, *: 0.8 %}}", "12 %"),
     ("{{table verdict-a: corpus, 0.5}}", '{"columns": ["corpus", "0.5"], "rows": [["x", 0.25], ["x", 0.5], ["y", 0.75]]}'),
+    ("{{table verdict-a: 0.5: y}}", '{"columns": ["0.5"], "rows": [[0.75]]}'),
     ("first\n\n{{table verdict-b}} and more\n\nlast", "first\n\nlast"),
+    ("- a\n  {{verdict-a: x, recall: 0.8 %}}\n- b", "- a 12 %\n- b"),
 ])
 def test_places_of_the_page(template, expected):
     assert thresholds.page(template, TABLES, markdown) == expected
 
 
+def test_percentages_are_all_or_nothing_only_if_they_are():
+    assert list(map(thresholds.percentage, (0, 0.002, 0.996, 1, 0.464))) == ["0 %", "0.2 %", "99.6 %", "100 %", "46 %"]
+
+
 @pytest.mark.parametrize("template", [
-    "{{verdict-a: z, recall: 0.5}}", "{{verdict-a: x, recall: 0.6}}", "{{verdict-a: x: 0.5}}"])
+    "{{verdict-a: z, recall: 0.5}}", "{{verdict-a: x, recall: 0.6}}", "{{verdict-a: x: 0.5}}", "{{table verdict-a: *: z}}"])
 def test_places_without_one_value_are_errors(template):
     with pytest.raises(KeyError):
         thresholds.page(template, TABLES, markdown)
