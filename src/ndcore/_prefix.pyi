@@ -24,7 +24,6 @@ def entries(
     lengths: NDArray[np.int64],
     mixes: NDArray[np.uint64] | None = None,
     marks: Marks | None = None,
-    seed: int | None = None,
 ) -> NDArray[np.uint64]: ...
 def runs(
     entries: NDArray[np.uint64], most: int, first_fixed: int

@@ -22,9 +22,6 @@ cdef extern from "prefix.h" nogil:
         nd_table_key key
         uint64_t *words
         size_t room
-    ctypedef struct nd_probing:
-        int rarest
-        uint64_t seed
     ctypedef struct nd_run_cursor:
         size_t at
         size_t holders
@@ -51,7 +48,7 @@ cdef extern from "prefix.h" nogil:
     void nd_counts_at(const nd_counts *c, const uint64_t *values, size_t n, uint16_t *out)
     void nd_marks_add(const nd_marks *m, const nd_entry *e, size_t n)
     size_t nd_prefix_entries(
-        const nd_counts *c, const nd_marks *marks, nd_probing how, const uint64_t *values, const int64_t *offsets, size_t n,
+        const nd_counts *c, const nd_marks *marks, const uint64_t *values, const int64_t *offsets, size_t n,
         const uint32_t *documents, const int64_t *lengths, const uint64_t *mixes, nd_entry *scratch, uint32_t *ranks,
         nd_entry *out)
     void nd_prefix_runs(
@@ -157,14 +154,13 @@ cdef class Marks:
 
 def entries(Counts counts not None, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
             const uint32_t[::1] documents not None, const int64_t[::1] lengths not None, const uint64_t[::1] mixes=None,
-            Marks marks=None, seed=None):
+            Marks marks=None):
     """Write entries (value, document << 32 | rank) of the probes of sets; see nd_prefix_entries in prefix.h.
 
-    lengths: the number of probes of each set. seed: None for the rarest, else choose by a mix with this seed. With marks,
-    all marked values get an entry, with rank 0 if they are no probes. Returns uint64 (entries, 2).
+    lengths: the number of probes of each set, its rarest values. With marks, all marked values get an entry, with rank 0 if
+    they are no probes. Returns uint64 (entries, 2).
     """
     cdef size_t here, written = 0, at = 0, n = max(1, offsets.shape[0]) - 1
-    cdef nd_probing how
     _check_sets(values, offsets, n)
     _check_column("documents", documents, n)
     _check_column("lengths", lengths, n)
@@ -177,7 +173,6 @@ def entries(Counts counts not None, const uint64_t[::1] values not None, const i
         raise ValueError(f"a set has {np.min(lengths)} probes; lengths are from 0 on")
     if largest >= 1 << 32:
         raise ValueError(f"a set has {largest} members; at most 2^32 - 1 have ranks")
-    how.rarest, how.seed = seed is None, 0 if seed is None else seed
     cdef uint64_t[:, ::1] scratch = np.empty((2 * largest + 1, 2), np.uint64)
     cdef uint32_t[::1] ranks = np.empty(largest + 1, np.uint32)
     cdef uint64_t[:, ::1] out = np.empty((room + 1, 2), np.uint64)
@@ -188,7 +183,7 @@ def entries(Counts counts not None, const uint64_t[::1] values not None, const i
             check_signals()
             here = rows_within(&offsets[0], at, n, STRIDE)
             written += nd_prefix_entries(
-                &counts.counts, marked, how, &values[0], &offsets[at], here, &documents[at], &lengths[at],
+                &counts.counts, marked, &values[0], &offsets[at], here, &documents[at], &lengths[at],
                 mix + at if mix != NULL else NULL, <nd_entry *> &scratch[0, 0], &ranks[0], <nd_entry *> &out[written, 0])
             at += here
     return np.array(out[:written])

@@ -78,13 +78,13 @@ def check(listed, filter, *, max_holders=1000, first_fixed=None, by=None, limit=
     wanted = {(a, b) for a, b in reference.passing(listed, filter.threshold, SCORES[filter.drop])
               if a < first_fixed and (by is None or by[a] == by[b])}
     missed = {(a, b) for a, b in wanted - pairs if not any(a in run and b in run for run in runs)}
-    assert filter.probes is not None or not missed
+    assert not missed
     assert all(a < first_fixed and (by is None or by[a] == by[b]) for a, b in pairs)
     for a, b in wanted:
         assert b in candidates.partners(a, np.arange(len(listed))).tolist()
         assert a in candidates.partners(b, np.arange(len(listed))).tolist()
     assert found_of(candidates) == (pairs, runs)  # the pairs can be had again
-    return pairs, runs, missed
+    return pairs, runs
 
 
 @pytest.mark.parametrize("drop", ["resembling", "contained"])
@@ -129,7 +129,7 @@ def test_candidates_of_the_reference_where_counters_are_exact(drop, threshold, m
     listed = corpus(31)
     cells = 1 << 22  # 60 sets of at most 60 members: two share a cell in one run of 2000
     monkeypatch.setattr(prefix_candidates, "Counts", lambda _: Counts(cells))
-    pairs, runs, _ = check(listed, PrefixFilter(threshold, drop))
+    pairs, runs = check(listed, PrefixFilter(threshold, drop))
     assert runs == [] and pairs == getattr(reference, drop)(listed, threshold)
 
 
@@ -142,26 +142,6 @@ def test_pairs_exactly_at_the_threshold(count):
             b = set(range(common)) | set(range(1000, 1000 + more))
             for drop, score in SCORES.items():
                 check([a, b], PrefixFilter(max(score(a, b), score(b, a)), drop))
-
-
-def test_random_probes_miss_what_they_say():
-    """Every document has a part with 80 of its 100 members in another one: 0.8 ** 3 of the pairs have no probe there."""
-    rng = random.Random(1)
-    listed = []
-    for _ in range(3000):
-        members = [rng.getrandbits(64) for _ in range(100)]
-        listed += [set(members), {*members[:80], *(rng.getrandbits(64) for _ in range(220))}]
-    filter = PrefixFilter(0.8, "contained", 3)
-    sets, active = shingle_sets(listed, chunk=1000)
-    found = [set(), set()]
-    for pairs, memory in zip(found, (None, 1 << 22), strict=True):
-        candidates = find_prefix_candidates(sets, active, filter, max_holders=1000, first_fixed=len(listed),
-                                            memory_limit=memory, threads=2, report=silent)
-        pairs |= found_of(candidates)[0]
-    assert found[0] == found[1]  # the choice does not depend on the counters
-    assert found[0] <= {(d, d + 1) for d in range(0, 6000, 2)}
-    missed = 3000 - len(found[0])
-    assert abs(missed - 3000 * filter.miss) < 4 * (3000 * filter.miss) ** 0.5
 
 
 def test_a_run_that_many_hold_and_one_looks_up_is_expanded():
@@ -190,8 +170,8 @@ def check_only(listed, filter, max_holders=1000):
 
 def test_nothing_to_pair():
     for listed in ([], [set()], [{1}], [set(), {5, 6}]):
-        assert check(listed, PrefixFilter(0.5))[:2] == (set(), [])
-        assert check(listed, PrefixFilter(0.5, "contained"))[:2] == (set(), [])
+        assert check(listed, PrefixFilter(0.5)) == (set(), [])
+        assert check(listed, PrefixFilter(0.5, "contained")) == (set(), [])
 
 
 def test_documents_that_are_not_active():

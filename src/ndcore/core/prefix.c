@@ -118,25 +118,14 @@ static size_t shared_values(const nd_counts *c, const uint64_t *v, size_t n, uin
 
 /* Puts the places of the probes of n > 0 values in front of e, in order; returns their number. *alone ← the number of values
  * before the first of them. */
-static size_t choose_probes(const nd_counts *c, nd_probing how, const uint64_t *v, size_t n, size_t length, uint64_t mix,
-                            nd_entry *e, size_t *alone)
+static size_t choose_probes(const nd_counts *c, const uint64_t *v, size_t n, size_t length, uint64_t mix, nd_entry *e,
+                            size_t *alone)
 {
-    size_t chosen = 0;
-    *alone = 0;
-    if (how.rarest) {
-        const size_t shared = shared_values(c, v, n, mix, e);
-        *alone = n - shared;
-        chosen = length > *alone ? length - *alone : 0;
-        if (chosen)
-            sort_least(e, shared, chosen);
-        return chosen;
-    }
-    for (size_t j = 0; j < n; j++)
-        e[j] = (nd_entry){nd_fmix64(v[j] ^ mix ^ how.seed), j};
-    sort_least(e, n, length);
-    for (size_t i = 0; i < length; i++)
-        if (c->cells[nd_table_home(&c->key, v[e[i].id] ^ mix, c->room)] > 1)
-            e[chosen++] = e[i];
+    const size_t shared = shared_values(c, v, n, mix, e);
+    *alone = n - shared;
+    const size_t chosen = length > *alone ? length - *alone : 0;
+    if (chosen)
+        sort_least(e, shared, chosen);
     return chosen;
 }
 
@@ -159,9 +148,9 @@ static size_t write_marked(const nd_marks *m, const uint64_t *v, size_t n, uint6
     return written;
 }
 
-size_t nd_prefix_entries(const nd_counts *c, const nd_marks *marks, nd_probing how, const uint64_t *values,
-                         const int64_t *offsets, size_t n, const uint32_t *documents, const int64_t *lengths,
-                         const uint64_t *mixes, nd_entry *scratch, uint32_t *ranks, nd_entry *out)
+size_t nd_prefix_entries(const nd_counts *c, const nd_marks *marks, const uint64_t *values, const int64_t *offsets,
+                         size_t n, const uint32_t *documents, const int64_t *lengths, const uint64_t *mixes,
+                         nd_entry *scratch, uint32_t *ranks, nd_entry *out)
 {
     size_t written = 0;
     for (size_t i = 0; i < n; i++) {
@@ -170,12 +159,12 @@ size_t nd_prefix_entries(const nd_counts *c, const nd_marks *marks, nd_probing h
         size_t alone;
         if (lengths[i] == 0 || size == 0)
             continue;
-        const size_t probes = choose_probes(c, how, v, size, nd_min((size_t)lengths[i], size), mix, scratch, &alone);
+        const size_t probes = choose_probes(c, v, size, nd_min((size_t)lengths[i], size), mix, scratch, &alone);
         if (marks)
             memset(ranks, 0, size * sizeof *ranks);
         for (size_t p = 0; p < probes; p++) {
             const size_t j = (size_t)scratch[p].id;
-            const uint32_t rank = how.rarest ? (uint32_t)(alone + p + 1) : 1;
+            const uint32_t rank = (uint32_t)(alone + p + 1);
             if (marks)
                 ranks[j] = rank;
             else

@@ -26,21 +26,18 @@ void nd_counts_add(const nd_counts *c, const uint64_t *values, const int64_t *of
 /* out[i] ← the counter of values[i]. */
 void nd_counts_at(const nd_counts *c, const uint64_t *values, size_t n, uint16_t *out);
 
-/* How probes are chosen. `rarest`: the first `lengths[i]` values of set i by (counter, value). Otherwise those with the
- * least nd_fmix64(value ^ mix ^ seed), which do not depend on the counters. */
-typedef struct { int rarest; uint64_t seed; } nd_probing;
-
-/* What a document is in an entry: its number << 32 | rank. The rank is 0 for a value that is not a probe. For a probe by
- * rarity it is 1 + the number of values of the document before it, otherwise 1. */
+/* What a document is in an entry: its number << 32 | rank. The rank is 0 for a value that is not a probe. Of a
+ * probe it is 1 + the number of values of the document before it by (counter, value). */
 #define ND_HOLDER(document, rank) ((uint64_t)(document) << 32 | (rank))
 
-/* Writes entries (value ^ mix, holder) of the probes that another set may have: their counters are at least 2. With marks,
+/* Writes entries (value ^ mix, holder) of the probes that another set may have: the first lengths[i] values of set i by
+ * (counter, value), as far as their counters are at least 2. With marks,
  * also of all other marked values of the sets. Set i belongs to documents[i]; sets of length 0 are passed over. ranks: as
  * many items as the largest set has; scratch: twice as many. Room: the sum of lengths, with marks the number of values.
  * Returns the number of entries. O(values), and the sorting of probes. */
-size_t nd_prefix_entries(const nd_counts *c, const nd_marks *marks, nd_probing how, const uint64_t *values,
-                         const int64_t *offsets, size_t n, const uint32_t *documents, const int64_t *lengths,
-                         const uint64_t *mixes, nd_entry *scratch, uint32_t *ranks, nd_entry *out);
+size_t nd_prefix_entries(const nd_counts *c, const nd_marks *marks, const uint64_t *values, const int64_t *offsets,
+                         size_t n, const uint32_t *documents, const int64_t *lengths, const uint64_t *mixes,
+                         nd_entry *scratch, uint32_t *ranks, nd_entry *out);
 
 /* Marks the keys of these entries. */
 void nd_marks_add(const nd_marks *m, const nd_entry *e, size_t n);

@@ -81,8 +81,8 @@ def near_duplicates(
         of the pairs at the threshold. "complete": by prefix filtering over the shingles of all documents, which misses none.
     drop : "resembling" or "contained"
         "contained": a document is dropped if an earlier one in keep order, which is kept, has at least `threshold` of its
-        shingles (the containment); of several it joins the one that has most. Only with cluster="star". filter="auto" then
-        looks up random shingles, and misses at most 0.001 of the pairs at the threshold.
+        shingles (the containment); of several it joins the one that has most. Only with cluster="star". No pair is missed,
+        with filter="auto" either.
     against : as texts, or path of saved sketches, optional
         An existing collection: its documents come first in keep order and are never dropped.
     keep : "first", "longest" (in bytes), or priorities

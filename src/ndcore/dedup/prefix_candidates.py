@@ -34,7 +34,6 @@ MARKS = 16  # bits of the table of marks for each probe
 PAIRS = 1 << 20  # pairs of a chunk
 MOST_PAIRS = 1 << 62  # of a run that is expanded
 LONG = -1  # the group of runs that were not expanded
-SEED = 0x7E3F0A9D5C1B2846  # of the mix that chooses random probes
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 _Chunk = tuple[Ints, UInts, Ints]
@@ -96,8 +95,7 @@ def find_prefix_candidates(
 ) -> PrefixCandidates:
     """Find the pairs of active documents that share a probe, as far as their sizes and ranks allow them to pass.
 
-    Every pair that passes is among the pairs, or both documents are in one of the runs (with random probes: if they share
-    a probe).
+    Every pair that passes is among the pairs, or both documents are in one of the runs.
 
     Parameters
     ----------
@@ -232,7 +230,7 @@ class _Writer:
         """Return the entries of a chunk, each part of them as uint64 (entries, 2)."""
         positions, values, offsets = chunk
         found = entries(self.counts, values, offsets, positions.astype(np.uint32), self.lengths[positions],
-                        self.job.mixes(positions), self.marks, None if self.job.filter.probes is None else SEED)
+                        self.job.mixes(positions), self.marks)
         if not self.bits:
             return [found]
         part = (found[:, 0] >> np.uint64(64 - self.bits)).astype(np.int64)

@@ -93,9 +93,9 @@ class Rules:
     @property
     def prefix(self) -> PrefixFilter | None:
         """The filter, where candidates are found by their shingles instead of their signatures; else None."""
-        if self.filter == "complete":
-            return PrefixFilter(self.threshold, "contained" if self.contained else "resembling")
-        return PrefixFilter.auto(self.threshold) if self.contained else None
+        if self.contained:
+            return PrefixFilter(self.threshold, "contained")
+        return PrefixFilter(self.threshold) if self.filter == "complete" else None
 
     @property
     def needs_all_sets(self) -> bool:
@@ -121,7 +121,7 @@ class Rules:
             found: dict[str, Any] = {"kind": "lsh", "groups": filter.groups, "group_size": filter.group_size,
                                      "need": filter.need}
         else:
-            found = {"kind": "prefix", "probes": filter.probes}
+            found = {"kind": "prefix"}
         given = asdict(self) | {"must_agree": _keys(self.must_agree), "filter": found}
         return Recipe({"kind": "near_duplicates", "version": 1, **given, "sketches": sketches.parameters})
 

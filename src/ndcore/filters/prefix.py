@@ -5,19 +5,17 @@ The filter of `filter="complete"`, which misses no pair, and of `drop="contained
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from ndcore._types import Ints
-from ndcore.checks import check_choice, checked_int, checked_threshold
+from ndcore.checks import check_choice, checked_threshold
 
 __all__ = ["DROPS", "SHINGLE_BYTES", "PrefixFilter"]
 
 DROPS = ("resembling", "contained")
-MISS = 0.001  # of a pair at the threshold, with the number of probes that `auto` takes
 SHINGLE_BYTES = 8  # of temporary files
 EXAMPLE = 100  # shingles of the document that `str` describes
 
@@ -36,9 +34,6 @@ class PrefixFilter:
     drop : "resembling" or "contained"
         "resembling": both documents are known by their n - c(n) + 1 rarest shingles. "contained": one is, and is looked up
         among all shingles of the other.
-    probes : int, optional
-        With "contained": look up this many shingles of a document, chosen at random, instead of the rarest. None: as many
-        as it takes to miss no pair.
 
     Raises
     ------
@@ -52,35 +47,19 @@ class PrefixFilter:
 
     >>> print(PrefixFilter(0.8))
     looks up 21 of 100 shingles, the rarest, and misses no pair with a resemblance of at least 0.8
-    >>> print(PrefixFilter.auto(0.8))
-    looks up 5 of 100 shingles, at random, and misses 0.00032 of the pairs with a containment of 0.8
     """
 
     threshold: float
     drop: Literal["resembling", "contained"] = "resembling"
-    probes: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
         check_choice("drop", self.drop, DROPS)
-        if self.probes is None:
-            return
-        object.__setattr__(self, "probes", checked_int("probes", self.probes, 1))
-        if self.drop == "resembling":
-            raise ValueError(f"probes={self.probes} are for drop='contained'; with drop='resembling' leave probes out: "
-                             "both documents must be known by the same shingles")
-
-    @classmethod
-    def auto(cls, threshold: float) -> PrefixFilter:
-        """Return the filter of containment with the fewest random probes that miss at most 0.001 at the threshold."""
-        threshold = checked_threshold(threshold)
-        probes = 1 if threshold == 1.0 else math.ceil(math.log(MISS) / math.log1p(-threshold))
-        return cls(threshold, "contained", probes)
 
     @property
     def miss(self) -> float:
-        """Probability that a pair exactly at the threshold does not pass; pairs above it are missed less often."""
-        return 0.0 if self.probes is None else (1.0 - self.threshold) ** self.probes
+        """Probability that a pair at the threshold does not pass: 0.0."""
+        return 0.0
 
     def least_common(self, sizes: Ints) -> Ints:
         """Compute the least number of its shingles that a document shares with one it passes with.
@@ -105,14 +84,11 @@ class PrefixFilter:
 
     def probe_length(self, sizes: Ints) -> Ints:
         """Compute how many shingles of documents of these sizes are looked up; 0 for a size of 0."""
-        length = np.where(np.asarray(sizes) > 0, sizes - self.least_common(sizes) + 1, 0)
-        return length if self.probes is None else np.minimum(length, self.probes)
+        length: Ints = np.where(np.asarray(sizes) > 0, sizes - self.least_common(sizes) + 1, 0)
+        return length
 
     def __str__(self) -> str:
         looked_up = int(self.probe_length(np.array([EXAMPLE]))[0])
         score = "a resemblance" if self.drop == "resembling" else "a containment"
-        if self.probes is None:
-            return (f"looks up {looked_up} of {EXAMPLE} shingles, the rarest, and misses no pair with {score} of at least "
-                    f"{self.threshold:g}")
-        return (f"looks up {looked_up} of {EXAMPLE} shingles, at random, and misses {self.miss:.2g} of the pairs with "
-                f"{score} of {self.threshold:g}")
+        return (f"looks up {looked_up} of {EXAMPLE} shingles, the rarest, and misses no pair with {score} of at least "
+                f"{self.threshold:g}")
