@@ -36,6 +36,7 @@ def side_by_side(report: Report) -> str:
         reason = "The clusters above are of identical documents." if only else "The texts are not at hand."
         return f'<p class="faint">{reason}</p>'
     shingling, size = _never_refusing(report.shingling), VIEWS_BYTES // (len(least_alike) + len(nearest) + len(lost))
+    to = "in" if report.measure.startswith("containment") else "to"
     legend = (
         '<p class="faint">A number marks a passage that both texts share, <span class="nd-sign nd-only">≠</span> a passage '
         "that stands on this side alone.</p>"
@@ -48,7 +49,7 @@ def side_by_side(report: Report) -> str:
         legend
         + _viewed("Least alike", "The representative and the member least like it, of the largest clusters with a "
                   "difference to see.", views(least_alike, lambda place: (f"cluster-{place}", "the cluster")))
-        + _viewed("Nearest the threshold", f"Documents whose {report.measure} with their representative is "
+        + _viewed("Nearest the threshold", f"Documents whose {report.measure} {to} their representative is "
                   f"{report.threshold:g} or little more: a slightly higher threshold would keep them apart.",
                   views(nearest, lambda place: None))
         + _viewed("What the drops cost", "The dropped documents with most shingles that no kept document has.",
