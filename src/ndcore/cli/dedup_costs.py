@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,19 +25,17 @@ def describe_filter(found: FilterDesign | PrefixFilter) -> dict[str, Any]:
 
 
 def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
-    """Estimate what ``--filter complete`` would cost; None where it was given, or where texts are not at hand.
+    """Estimate what ``--filter complete`` would cost; None where the filter is complete, or texts are not at hand.
 
     Sizes of shingle sets are estimated from the signatures, so no text is read again.
     """
     documents = result.sources
-    if result.rules.filter != "auto" or not documents.has_text(np.arange(len(documents))).all():
+    if isinstance(result.filter, PrefixFilter) or not documents.has_text(np.arange(len(documents))).all():
         return None
     compared = documents.valid & result.leaders.compared
     sizes = sizes_of_rows(documents.rows[compared], np.ones(int(compared.sum()), np.bool_), documents.recipe)
     shingles = float(sizes.sum())
-    complete = replace(result.rules, filter="complete").prefix
-    assert complete is not None
-    looked_up = complete.probe_length(np.rint(sizes).astype(np.int64)).sum()
+    looked_up = result.filter.complete.probe_length(np.rint(sizes).astype(np.int64)).sum()
     return {
         "shingles": round(shingles), "looked_up_of_100": round(100 * float(looked_up) / max(shingles, 1.0), 1),
         "shingle_bytes": SHINGLE_BYTES * round(shingles),

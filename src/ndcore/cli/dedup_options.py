@@ -72,7 +72,7 @@ def add_duplicates(group: Group) -> None:
         "--filter", choices=FILTERS, default="auto",
         help="how candidate pairs are found. auto: LSH, which misses at most 0.001 of the pairs at the threshold. complete: "
         "miss no pair at all, by prefix filtering over all shingles instead of LSH; slower, with 8 bytes of temporary disk "
-        "for each shingle (default auto)",
+        "for each shingle. --drop contained is complete always (default auto)",
     )
     group.add_argument(
         "--against", action="append", default=[], metavar="IN",
