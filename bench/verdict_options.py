@@ -41,11 +41,11 @@ def percent(part: float, whole: float) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-def strangers(case: Case, dropped: Bools, labels: NDArray[np.int64]) -> Bools:
-    """Choose the dropped documents whose representative has another label; none where a label is missing."""
-    own, theirs = case.codes, case.codes[labels]
-    chosen: Bools = dropped & (own >= 0) & (theirs >= 0) & (own != theirs)
-    return chosen
+def strangers(case: Case, dropped: Bools, labels: NDArray[np.int64]) -> int | None:
+    """Count the dropped documents whose representative has another label; None where the corpus has no labels."""
+    own, theirs = case.codes[dropped], case.codes[labels[dropped]]
+    wrong = int(np.count_nonzero((own >= 0) & (theirs >= 0) & (own != theirs)))
+    return wrong if (case.codes >= 0).any() else None
 
 
 def show_agreement(table: Table, case: Case) -> None:
@@ -59,9 +59,8 @@ def show_agreement(table: Table, case: Case) -> None:
         gone = ~np.isin(before.result.classes, ("kept", "identical"))
         avoided = gone & kept
         own = case.codes[avoided] == case.codes[before.result.labels[avoided]]
-        table.add(case.name, key, int(np.count_nonzero(before.moved)), int(np.count_nonzero(wrong)),
-                  int(np.count_nonzero(after.moved)),
-                  int(np.count_nonzero(strangers(case, after.moved, after.result.labels))),
+        table.add(case.name, key, int(np.count_nonzero(before.moved)), wrong, int(np.count_nonzero(after.moved)),
+                  strangers(case, after.moved, after.result.labels),
                   int(np.count_nonzero(avoided)),
                   int(np.count_nonzero(own & (case.codes[avoided] >= 0))) if (case.codes >= 0).any() else None)
 
@@ -73,7 +72,7 @@ def show_short(table: Table, case: Case) -> None:
     wrong = strangers(case, before.moved & short, before.result.labels)
     dropped = int(np.count_nonzero(before.moved & short))
     left = int(np.count_nonzero(after.moved & short))
-    table.add(case.name, int(np.count_nonzero(short)), dropped, int(np.count_nonzero(wrong)), left, dropped - left)
+    table.add(case.name, int(np.count_nonzero(short)), dropped, wrong, left, dropped - left)
 
 
 def show_common(table: Table, case: Case, thresholds: Sequence[float]) -> None:
@@ -142,10 +141,9 @@ def show_chained(table: Table, case: Case) -> None:
     star, joined = judge(case.texts, THRESHOLD), judge(case.texts, THRESHOLD, cluster="components")
     result = joined.result
     chained = result.classes == "chained"
-    wrong = strangers(case, chained, result.labels)
     table.add(case.name, len(star.result.kept), len(result.kept), int(np.count_nonzero(chained)),
               percent(float(np.count_nonzero(chained)), float(np.count_nonzero(joined.moved))),
-              float(result.score[chained].min()) if chained.any() else None, int(np.count_nonzero(wrong)))
+              float(result.score[chained].min()) if chained.any() else None, strangers(case, chained, result.labels))
 
 
 def books_with_excerpts(texts: Sequence[str], books: int, each: int, words: int, seed: int = 1) -> tuple[list[str], Bools]:
