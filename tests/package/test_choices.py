@@ -33,6 +33,7 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
     clustering = made.clustering
     return {
         ("near_duplicates", "filter"): lambda **x: nd.near_duplicates(TEXTS, **x),
+        ("near_duplicates", "drop"): lambda **x: nd.near_duplicates(TEXTS, **x),
         ("near_duplicates", "keep"): lambda **x: nd.near_duplicates(TEXTS, **x),
         ("near_duplicates", "cluster"): lambda **x: nd.near_duplicates(TEXTS, **x),
         ("near_duplicates", "verify"): lambda **x: nd.near_duplicates(TEXTS, **x),

@@ -79,7 +79,7 @@ ACCEPTED = {  # what is an answer all the same
     "modulus": {1 << 63, (1 << 64) - 1}, "max_holders": {1 << 70, 1 << 63, (1 << 64) - 1},
     "query": {1 << 63, (1 << 64) - 1, True},
     "greedy max_holders": {1 << 70, 1 << 63, (1 << 64) - 1}, "tables": {1 << 70, 1 << 63, (1 << 64) - 1},
-    "documents": {1 << 70, 1 << 63, (1 << 64) - 1}, "position": {-1}, "rethreshold": {True}, "offsets": {True},
+    "documents": {1 << 70, 1 << 63, (1 << 64) - 1}, "position": {-1}, "offsets": {True},
     "spurious bits": {1 << 70, 1 << 63, (1 << 64) - 1},
 }
 
