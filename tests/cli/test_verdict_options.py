@@ -152,7 +152,7 @@ def test_what_a_complete_filter_would_cost(tmp_path: Path, capsys: pytest.Captur
     assert cost["shingles"] == pytest.approx(20 * 1000, rel=0.1)  # estimated from signatures of 84 minima
     assert cost["shingle_bytes"] == 8 * cost["shingles"]
     assert cost["looked_up_of_100"] == pytest.approx(20.1, abs=0.05)  # 1000 - 800 + 1
-    assert "KB of shingles, and looks up 20 of 100)." in capsys.readouterr().out
+    assert "KB of shingles, and looks up 20 of 100." in capsys.readouterr().out
     assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--overwrite", "--filter", "complete") == 0
     assert summary(tmp_path / "out")["complete_filter"] is None
     assert summary(tmp_path / "out")["filter"] == {"kind": "prefix", "threshold": 0.8, "drop": "resembling", "miss": 0.0}

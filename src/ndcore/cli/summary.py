@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from ndcore.dedup.classes import describe_classes
 from ndcore.files.documents import Documents, Rejected
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
@@ -24,9 +25,6 @@ _MEANING = {
     "identical": "equal to its representative, byte for byte (of HTML: the text)",
     "lexical": "the same words in the same order",
     "shingle": "the same set of shingles",
-    "near": "resemblance at or above the threshold",
-    "contained": "contained in its representative at or above the threshold; the resemblance is below",
-    "chained": "below the threshold; other documents link it to its representative",
     "version": "another document of the same value of --one-per comes first",
 }
 NO_MAIN = "without recognizable main content, read whole"
@@ -146,7 +144,8 @@ def report(
     """
     totals = summary["counts"]
     rows = [("read", totals["read"], ""), ("kept", totals["kept"], "")]
-    rows += [(name, number, f"dropped: {_meaning(name, summary)}") for name, number in totals["dropped_by_class"].items()]
+    meanings = _meanings(summary["parameters"])
+    rows += [(name, number, f"dropped: {meanings[name]}") for name, number in totals["dropped_by_class"].items()]
     rows.append(
         ("rejected", totals["rejected"], f"could not be read; {lists(output)} them" if totals["rejected"] else "")
     )
@@ -173,10 +172,10 @@ def _headline(summary: dict[str, Any]) -> str:
     return f"{what} {parameters['threshold']:g} or more ({shingling}, {kind})"
 
 
-def _meaning(name: str, summary: dict[str, Any]) -> str:
-    """Say what a class means with the parameters of the run."""
-    common = summary["parameters"]["drop_common"] is not None and name in ("near", "contained")
-    return _MEANING[name] + (", without common shingles" if common else "")
+def _meanings(parameters: dict[str, Any]) -> dict[str, str]:
+    """Say what each class means with the parameters of the run."""
+    return _MEANING | describe_classes(contained=parameters["drop"] == "contained",
+                                       common=parameters["drop_common"] is not None)
 
 
 def rules(summary: dict[str, Any]) -> list[str]:
@@ -284,7 +283,7 @@ def promise(summary: dict[str, Any]) -> str:
     if complete is None:
         return sentence
     looked_up, size = complete["looked_up_of_100"], human_bytes(complete["shingle_bytes"])
-    return f"{sentence}\n--filter complete misses none (reads {size} of shingles, and looks up {looked_up:.0f} of 100)."
+    return f"{sentence}\n--filter complete misses none: it reads {size} of shingles, and looks up {looked_up:.0f} of 100."
 
 
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""The classes of documents, and which of them a pair of documents that were joined has."""
+"""The classes of documents: their names, their meaning, and the class of a pair of documents that were joined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ndcore._types import Bools, Floats, Ints
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
 
-__all__ = ["CLASSES", "RARE", "classify"]
+__all__ = ["CLASSES", "RARE", "classify", "describe_classes"]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "chained", "version")
 RARE = CLASSES[5:]  # left out of counts where there are none
@@ -28,3 +28,17 @@ def classify(
     contained = rules.contained & ~(resemblance >= rules.threshold)
     return np.select([i == j, identical, lexical, shingle, chained, contained],
                      ["kept", "identical", "lexical", "shingle", "chained", "contained"], "near")
+
+
+def describe_classes(*, contained: bool = False, common: bool = False) -> dict[str, str]:
+    """Say what the classes that depend on the rules mean.
+
+    `contained`: the rule drop="contained" holds; `common`: scores leave common shingles out, as with `drop_common`.
+    """
+    scored, whole = (", without common shingles", " of all shingles") if common else ("", "")
+    return {
+        "near": f"resemblance{whole} at or above the threshold" if contained
+        else f"resemblance at or above the threshold{scored}",
+        "contained": f"contained in its representative at or above the threshold{scored}; the resemblance{whole} is below",
+        "chained": f"below the threshold{scored}; other documents link it to its representative",
+    }

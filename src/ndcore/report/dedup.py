@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ndcore.dedup.classes import RARE
+from ndcore.dedup.classes import RARE, describe_classes
 from ndcore.dedup.result import NearDuplicates
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
@@ -150,8 +150,7 @@ def _parts(result: NearDuplicates, rejected: int) -> tuple[Part, ...]:
     """Count the documents by class, and say what each class means for this result."""
     classes, documents = np.unique(result.classes, return_counts=True)
     counts = Counter({"rejected": rejected, **dict(zip(classes.tolist(), documents.tolist(), strict=True))})
-    common = ", without common shingles" if result.rules.drop_common is not None else ""
-    meaning = {**MEANING, **{name: MEANING[name] + common for name in ("near", "contained")}}
+    meaning = MEANING | describe_classes(contained=result.rules.contained, common=result.rules.drop_common is not None)
     return tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each not in RARE)
 
 

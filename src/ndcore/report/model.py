@@ -12,6 +12,7 @@ import numpy as np
 from ndcore._types import Floats, Ints, Text
 from ndcore._version import __version__
 from ndcore.collection.ids import Names
+from ndcore.dedup.classes import describe_classes
 from ndcore.plots import histogram
 from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.shingling import Shingling
@@ -31,9 +32,7 @@ MEANING = {  # of the classes of documents
     "identical": "byte for byte equal to its representative",
     "lexical": "the same tokens in the same order",
     "shingle": "the same set of shingles",
-    "near": "resemblance at or above the threshold",
-    "contained": "contained in its representative at or above the threshold; the resemblance is below",
-    "chained": "below the threshold; other documents link it to its representative",
+    **describe_classes(),
     "version": "another document of the same label comes first; the texts were not compared",
     "rejected": "could not be read",
 }
