@@ -11,12 +11,11 @@ from verdict_cases import Case, Verdict, judge
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 CUT, FEW = (0.5, 0.8), 20  # thresholds at which runs of more than FEW documents are not expanded, for once
 CONTAINED = 0.8
-SURVIVORS = 0.005  # of the pairs that drop="contained" with filter="auto" may miss
 COMPLETE = ["corpus", "threshold", "pairs", "missed by auto", "missed by complete", "documents dropped", "auto drops",
             "labels that differ, auto", "labels that differ, complete",
             "compared by auto", "compared by complete"]
 CONTAINMENTS = ["corpus", "documents", "dropped, resembling", "dropped, contained", "of class contained", "unjust",
-                "contained pairs", "both kept, auto", "both kept, complete"]
+                "contained pairs", "both kept"]
 
 
 def pairs_of(verdict: Verdict, case: Case) -> dict[tuple[int, int], float]:
@@ -57,25 +56,19 @@ def check_complete(report: Report, table: Table, case: Case, thresholds: tuple[f
 
 
 def check_contained(report: Report, table: Table, case: Case) -> None:
-    """Require that drop="contained" drops nothing unjustly and leaves hardly a contained document beside its container."""
-    texts = case.texts
-    plain = judge(texts, CONTAINED, keep="longest")
-    verdicts: dict[str, Any] = {
-        name: judge(texts, CONTAINED, keep="longest", drop="contained", filter=name) for name in ("auto", "complete")}
-    duties = contained_pairs(case)
-    left, unjust = {}, 0
-    for name, verdict in verdicts.items():
-        where = f"{case.name}, drop=contained, {name}"
-        unjust = unjust_drops(case, verdict)
-        report.require(unjust == 0, f"{where}: {unjust} documents are not contained in what represents them")
-        kept = np.zeros(len(texts), np.bool_)
-        kept[verdict.result.kept] = True
-        left[name] = int(np.count_nonzero(kept[duties[0]] & kept[duties[1]]))
-        most = SURVIVORS * len(duties[0]) if name == "auto" else 0
-        report.require(left[name] <= most, f"{where}: {left[name]} of {len(duties[0])} contained pairs are kept both")
-    complete = verdicts["complete"].result
-    table.add(case.name, len(texts), len(plain.result.duplicates), len(complete.duplicates),
-              int(np.count_nonzero(complete.classes == "contained")), unjust, len(duties[0]), left["auto"], left["complete"])
+    """Require that drop="contained" drops nothing unjustly and leaves no contained document beside its container."""
+    texts, where = case.texts, f"{case.name}, drop=contained"
+    plain = judge(texts, CONTAINED, keep="longest").result
+    verdict = judge(texts, CONTAINED, keep="longest", drop="contained")
+    result, (a, b) = verdict.result, contained_pairs(case)
+    unjust = unjust_drops(case, verdict)
+    report.require(unjust == 0, f"{where}: {unjust} documents are not contained in what represents them")
+    kept = np.zeros(len(texts), np.bool_)
+    kept[result.kept] = True
+    left = int(np.count_nonzero(kept[a] & kept[b]))
+    report.require(left == 0, f"{where}: {left} of {len(a)} contained pairs are kept both")
+    table.add(case.name, len(texts), len(plain.duplicates), len(result.duplicates),
+              int(np.count_nonzero(result.classes == "contained")), unjust, len(a), left)
 
 
 def contained_pairs(case: Case) -> tuple[Any, Any]:

@@ -29,7 +29,6 @@ CASES: dict[str, dict[str, Any]] = {
     AUTO: {},
     COMPLETE: {"filter": "complete"},
     "contained": {"drop": "contained"},
-    "contained, complete": {"drop": "contained", "filter": "complete"},
     "must_agree numbers": {"must_agree": "numbers"},
     "drop_common 0.05": {"drop_common": 0.05},
     "lost": {"lost": True},
