@@ -3,8 +3,8 @@
 ``{{verdict-corpora: median of all, recall: 0.8 %}}`` is a cell: the table, the first cells of the row, the column; with %,
 as a percentage. ``{{sum verdict-complete: *: pairs}}`` is the sum (min, max) over all rows of which the named cells are
 these; * is any cell. ``{{table verdict-corpora: corpus, of pairs, 0.5, 0.8: peps, reuters21578}}`` is the table, below its
-plot, with these columns and the rows that begin with one of these cells; * is all. A paragraph with a table that no result
-has is left out.
+plot and above its title, with these columns and the rows that begin with one of these cells; * is all. A paragraph with a
+table that no result has is left out.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def cells(name: str, table: dict[str, Any], keys: list[str], column: str) -> lis
 
 
 def drawn(name: str, table: dict[str, Any], columns: str, rows: str, markdown: Markdown) -> str:
-    """Return a table as Markdown, below its plot."""
+    """Return a table as Markdown, below its plot and above its title and note."""
     chosen = table["columns"] if columns == "*" else [column.strip() for column in columns.split(",")]
     first = None if rows == "*" else {row.strip() for row in rows.split(",")}
     if first is not None and not first <= {row[0] for row in table["rows"]}:
@@ -80,7 +80,8 @@ def drawn(name: str, table: dict[str, Any], columns: str, rows: str, markdown: M
     if name in PLOTS:
         file, what, _ = PLOTS[name]
         text = f"![{what}]({file})\n\n{text}"
-    return text
+    below = [table[part] for part in ("title", "note") if table.get(part)]
+    return f"{text}\n\n*{'. '.join(below)}*" if below else text
 
 
 def percentage(value: float) -> str:

@@ -178,11 +178,12 @@ def large(report: Report, arguments: argparse.Namespace, path: Path) -> None:
     report.require(found["alone"] == 0, f"large: {found['alone']} near-duplicates of {found['families']} families are kept")
     table = report.table("verdict-large", f"Complete on made-up documents of 100 words, {len(usable_cpus())} threads, "
                          f"threshold {THRESHOLD}, memory_limit {MEMORY}", [
-        "documents", "GB of text read", "minutes", "without making the text", "CPU minutes", "GB of memory", "kept",
-        "dropped", "families judged exactly", "near-duplicates kept in them"])
+        "documents", "GB of text read", "minutes", "without making the text", "CPU minutes", "GB of memory",
+        "with mapped files", "kept", "dropped", "families judged exactly", "near-duplicates kept in them"],
+        note="Pages of mapped temporary files can be dropped when others need the memory.")
     table.add(found["documents"], found["bytes"] / 1e9, found["wall"] / 60, (found["wall"] - found["made"]) / 60,
-              (found["cpu"] - found["cpu_of_making"]) / 60, found["anonymous"] / 1e9, found["kept"], found["dropped"],
-              found["families"], found["alone"])
+              (found["cpu"] - found["cpu_of_making"]) / 60, found["anonymous"] / 1e9, found["peak"] / 1e9,
+              found["kept"], found["dropped"], found["families"], found["alone"])
     stages = report.table("verdict-large-stages", "Its stages", ["stage", "seconds"])
     for stage, seconds in found["stages"].items():
         stages.add(stage, seconds)
