@@ -210,6 +210,7 @@ def test_the_speed_of_options_is_of_the_same_verdicts(report, tmp_path):
 TABLES = {
     "verdict-a": {"name": "verdict-a", "columns": ["corpus", "of pairs", "0.5", "0.8"], "rows": [
         ["x", "recall", 0.25, 0.125], ["x", "precision", 0.5, None], ["y", "recall", 0.75, 0.5]]},
+    "verdict-c": {"name": "verdict-c", "columns": ["n"], "rows": [[1]], "title": "Some", "note": "A note."},
 }
 
 
@@ -225,6 +226,7 @@ def markdown(table) -> str:
     ("{{min verdict-a: *, *: 0.8 %}}", "12 %"),
     ("{{table verdict-a: corpus, 0.5}}", '{"columns": ["corpus", "0.5"], "rows": [["x", 0.25], ["x", 0.5], ["y", 0.75]]}'),
     ("{{table verdict-a: 0.5: y}}", '{"columns": ["0.5"], "rows": [[0.75]]}'),
+    ("{{table verdict-c}}", '{"columns": ["n"], "rows": [[1]]} *Some. A note.*'),  # in one line, as prose
     ("first\n\n{{table verdict-b}} and more\n\nlast", "first\n\nlast"),
     ("- a\n  {{verdict-a: x, recall: 0.8 %}}\n- b", "- a 12 %\n- b"),
 ])
