@@ -271,10 +271,10 @@ cdef class Pairs:
             raise ValueError(f"no volume of the documents from {first} to {last} of {self.n}")
         starts = np.concatenate([[0], np.cumsum(volume)]).astype(np.int64)
         cdef int64_t[::1] cursor = starts.copy()
+        self.first = self.last = self.cursor.document = first  # nothing to do, should memory not suffice
         self.starts = starts
         self.lists = np.empty(int(starts[-1]) + 1, np.uint64)
         self.scratch = np.empty(int(volume.max(initial=0)) + 1, np.uint64)
-        self.first = self.last = self.cursor.document = first
         with nogil:
             while at < count and fit:
                 check_signals()

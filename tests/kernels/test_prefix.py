@@ -130,3 +130,13 @@ def test_runs_that_are_none_are_refused(ends, probing, sizes, error):
         with pytest.raises(ValueError, match="volume"):
             pairs.begin(0, 4, wrong)
         assert pairs.next(5) is None
+
+
+def test_after_a_volume_for_which_there_is_no_memory_nothing_is_begun():
+    holders = np.arange(4, dtype=np.uint64) << np.uint64(32)
+    columns = holders, np.array([2, 4]), np.ones(2, np.uint32), np.ones(4, np.int64)
+    pairs = Pairs(*columns, None, 0.5, False, 9)
+    pairs.begin(0, 4, np.ones(4, np.int64))
+    with pytest.raises(ValueError, match="too big"):
+        pairs.begin(0, 4, np.full(4, 1 << 62))  # the sum is 0 in 64 bits
+    assert pairs.next(5) is None
