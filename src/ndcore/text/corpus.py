@@ -10,7 +10,7 @@ import numpy as np
 
 from ndcore._types import Bools, Ints, Text
 from ndcore.storage.spill import temporary_file, writing_temporary
-from ndcore.text.inputs import as_bytes, as_texts, pieces, take
+from ndcore.text.inputs import Extracted, as_bytes, as_texts, pieces, take
 
 __all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "corpus_pieces", "indexed_texts"]
 
@@ -112,7 +112,7 @@ def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"document {position} is {text!r:.40} of type {type(text).__name__}; texts are str or bytes")
         batch.append(text)
-        size += len(text)
+        size += len(text) + (len(text.original) if isinstance(text, Extracted) else 0)
         if size >= BATCH:
             yield batch
             batch, size = [], 0
@@ -121,24 +121,44 @@ def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
 
 
 def _packed(batch: Sequence[Text]) -> bytes:
-    """Serialise texts: length in 8 bytes, "s" or "b" for the type, bytes."""
-    parts = []
+    """Serialise texts as records, see `_record`; an extracted one is followed by its original and its title."""
+    parts: list[bytes] = []
     for text in batch:
-        data = as_bytes(text)
-        parts += [len(data).to_bytes(8, "little"), b"s" if isinstance(text, str) else b"b", data]
+        if isinstance(text, Extracted):
+            parts += _record(text, b"X" if text.fell_back else b"x")
+            parts += [*_record(text.original), *_record(text.page_title)]
+        else:
+            parts += _record(text)
     return b"".join(parts)
+
+
+def _record(text: Text, kind: bytes | None = None) -> list[bytes]:
+    """Return the parts of a record: length in 8 bytes, a letter for the kind, "s" or "b" for the type, bytes."""
+    data = as_bytes(text)
+    return [len(data).to_bytes(8, "little"), kind or (b"s" if isinstance(text, str) else b"b"), data]
 
 
 def _unpacked(data: bytes) -> list[Text]:
     """Restore the texts of `_packed`."""
     batch: list[Text] = []
+    records = _records(data)
+    for kind, text in records:
+        if kind in b"xX":
+            (_, original), (_, title) = next(records), next(records)
+            batch.append(Extracted.of(str(text), original, kind == b"X", str(title)))
+        else:
+            batch.append(text)
+    return batch
+
+
+def _records(data: bytes) -> Iterator[tuple[bytes, Text]]:
+    """Yield the kind and the text of each record."""
     at = 0
     while at < len(data):
         end = at + 9 + int.from_bytes(data[at : at + 8], "little")
-        text = data[at + 9 : end]
-        batch.append(text.decode("utf-8", "surrogatepass") if data[at + 8 : at + 9] == b"s" else text)
+        kind, text = data[at + 8 : at + 9], data[at + 9 : end]
+        yield kind, text if kind == b"b" else text.decode("utf-8", "surrogatepass")
         at = end
-    return batch
 
 
 def as_corpus(texts: Any) -> Corpus:
