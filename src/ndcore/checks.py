@@ -176,8 +176,8 @@ def checked_probability(name: str, value: float, example: str) -> float:
 
 def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
     """Raise ValueError unless the value is one of the accepted ones."""
-    if value not in accepted:
-        raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
+    if not isinstance(value, str) or value not in accepted:
+        raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r:.80}")
 
 
 def check_numbered(n: int, what: str, advice: str) -> None:

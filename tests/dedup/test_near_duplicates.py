@@ -99,12 +99,33 @@ def test_documents_without_shingles_are_identical_by_what_they_were_extracted_fr
     texts = [Extracted.of(text, original) for text, original in zip(documents, originals, strict=True)]
     agrees(nd.near_duplicates(texts), reference.near_duplicates(documents, threshold=0.8, originals=originals))
     agrees(nd.near_duplicates(Whole(texts)), reference.near_duplicates(documents, threshold=0.8, originals=originals))
+    agrees(nd.near_duplicates(iter(texts)), reference.near_duplicates(documents, threshold=0.8, originals=originals))
     agrees(nd.near_duplicates(texts[:30], against=texts[30:]),
            reference.near_duplicates(documents[:30], threshold=0.8, against=documents[30:], originals=originals))
     sketches = nd.near_duplicates(texts).sketches
     assert nd.near_duplicates(sketches).kept.tolist() == nd.near_duplicates(texts).kept.tolist()
     found = nd.cluster(texts)
     assert found.labels.tolist() == nd.near_duplicates(texts).labels.tolist()
+
+
+def test_an_iterator_of_extracted_texts_keeps_what_they_were_extracted_from():
+    pages = [Extracted.of(TEN, "<p>", page_title="Home"), Extracted.of(TEN + ".", b"\xff", True, "Other"),
+             Extracted.of(TEN + "!", "<p>", page_title="home"), (TEN + "?").encode(), TEN + "?"]  # fmt: skip
+    seen = []
+    result = nd.near_duplicates(iter(pages), must_agree=["title", seen.append])
+    assert result.labels.tolist() == [0, 1, 0, 3, 3]
+    assert seen == pages and [type(page) for page in seen] == [Extracted] * 3 + [bytes, str]
+    assert [(page.original, page.fell_back, page.page_title) for page in seen[:3]] == [
+        ("<p>", False, "Home"), (b"\xff", True, "Other"), ("<p>", False, "home")]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", [{"filter": "complete"}, {"drop": "contained"}])
+def test_without_signatures_to_pair_any_threshold_will_do(how):
+    # LSH with at most 200 minima finds pairs from a resemblance of 0.034 on.
+    texts = [TEN, "ten " + " ".join(f"w{i}" for i in range(200)), "else"]
+    assert nd.near_duplicates([*texts, TEN[:3] + " more"], shingling=WORDS, threshold=1e-9, **how).kept.tolist() == [0, 2]
+    with pytest.raises(ValueError, match="num_perm"):
+        nd.near_duplicates(texts, shingling=WORDS, threshold=1e-9)
 
 
 def test_what_is_there_already_is_not_dropped():
@@ -219,6 +240,7 @@ SKETCHES = nd.MinHasher(84).sketch_many(["a", "b"])
         (["a"], {"threshold": "0.8"}, ValueError, "got '0.8'"),
         (["a"], {"cluster": "single"}, ValueError, "cluster must be one of star, components, greedy, got 'single'"),
         (["a"], {"verify": "no"}, ValueError, "verify must be one of fingerprints, tokens, got 'no'"),
+        (["a"], {"verify": np.zeros(2)}, ValueError, "verify must be one of fingerprints, tokens, got array"),
         (["a"], {"max_holders": 1}, ValueError, "max_holders must be an int of at least 2, got 1"),
         (["a"], {"max_holders": 2.0}, ValueError, "got 2.0"),
         (["a"], {"memory_limit": 0}, ValueError, "memory_limit is a number of bytes from 1 on, or a size as .2G., got 0"),

@@ -27,10 +27,13 @@ __all__ = ["estimate"]
 def estimate(options: DedupOptions, found: Inputs, known: Inputs) -> int:
     """Estimate what the run would take; documents of --against are read too."""
     shingling, numbers = choose_settings(options, [], num_perm=options.num_perm, seed=options.seed)
-    try:
-        num_perm = design_filter(options.thresholds[0], num_perm=numbers.get("num_perm", 84)).num_perm
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    rules = _rules(options)
+    num_perm: int = numbers.get("num_perm", 84)
+    if rules.prefix is None:
+        try:
+            num_perm = design_filter(options.thresholds[0], num_perm=num_perm).num_perm
+        except ValueError as error:
+            raise UsageError(str(error)) from error
     sketcher = MinHasher(num_perm, 32, numbers.get("seed", 1), shingling)
     limit = math.inf if options.memory_limit is None else options.memory_limit
 
@@ -38,7 +41,7 @@ def estimate(options: DedupOptions, found: Inputs, known: Inputs) -> int:
         return min(documents * 4 * num_perm, limit) + 330 * documents
 
     copied = 0 if options.output == STDOUT else sum(sizes(found.sources))
-    several, rules = len(options.thresholds), _rules(options)
+    several = len(options.thresholds)
     reading = int(rules.needs_all_sets)  # of its own for the sets of all documents
     again = Range(0.3 * several + reading, 1.5 + 0.5 * several + reading)
     sets = partial(_sets, rules, limit) if rules.needs_all_sets else None

@@ -111,7 +111,8 @@ class Run:
         options, threshold = self.options, self.options.thresholds[0]
         saved = [side.corpus for side in self.sides if side.sketched]
         self.shingling, numbers = choose_settings(options, saved, num_perm=options.num_perm, seed=options.seed)
-        _check_threshold(threshold, numbers.get("num_perm", 84))
+        if options.filter != "complete" and options.drop != "contained":
+            _check_threshold(threshold, numbers.get("num_perm", 84))
         codes = [None if grouping is None else grouping.codes for grouping in (self._groups, self._versions)]
         with reporting(not options.quiet) as report:
             result = near_duplicates(

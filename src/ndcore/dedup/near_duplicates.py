@@ -16,6 +16,7 @@ from ndcore.dedup.result import Found, NearDuplicates, conclude
 from ndcore.dedup.rules import Rules
 from ndcore.dedup.search import find_pairs
 from ndcore.filters.design import FilterDesign
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.search import design_filter
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.minhash import MinHasher
@@ -164,7 +165,7 @@ def near_duplicates(
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     memory = _halve(memory_limit)
     sides = _sides(texts, against, rules)
-    sketcher, design = _plan(sides, threshold, shingling, num_perm, seed, filter)
+    sketcher, design = _plan(sides, rules, shingling, num_perm, seed, filter)
     with reporting(progress) as report:
         documents, lengths = read_documents(sides, sketcher, agreement, threads=threads, memory_limit=memory, report=report)
         if ids is not None and len(ids) != documents.n:
@@ -176,7 +177,7 @@ def near_duplicates(
                                       report=report)
         draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders, rules)
         found = Found.of(draft, search, verifier, rules)
-        return conclude(draft, documents, leaders, found, rules, filter=rules.prefix or design, ids=ids)
+        return conclude(draft, documents, leaders, found, rules, filter=design, ids=ids)
 
 
 def _halve(memory_limit: int | str | None) -> int | None:
@@ -195,9 +196,12 @@ def _sides(texts: Any, against: Any, rules: Rules) -> list[Side]:
 
 
 def _plan(
-    sides: list[Side], threshold: float, shingling: Shingling | None, num_perm: int, seed: int, filter: str | FilterDesign
-) -> tuple[MinHasher, FilterDesign]:
-    """Choose the sketcher, by the recipe of sketches that were given, and the LSH filter."""
+    sides: list[Side], rules: Rules, shingling: Shingling | None, num_perm: int, seed: int, filter: str | FilterDesign
+) -> tuple[MinHasher, FilterDesign | PrefixFilter]:
+    """Choose the sketcher, by the recipe of sketches that were given, and the filter."""
+    threshold, prefix = rules.threshold, rules.prefix
+    if prefix is not None:
+        return MinHasher(num_perm, 32, seed, shingling), prefix
     given = next((side.sketches for side in sides if side.sketches is not None), None)
     if isinstance(filter, FilterDesign):
         num_perm = max(num_perm, filter.groups * filter.group_size)

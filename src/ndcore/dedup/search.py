@@ -14,6 +14,7 @@ from ndcore.dedup.rules import Rules
 from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.dedup.verify import Verifier, read_sets
 from ndcore.filters.design import FilterDesign, least_equal_minima
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.progress import Progress
 from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.spill import SpooledArray
@@ -22,7 +23,7 @@ __all__ = ["find_pairs"]
 
 
 def find_pairs(
-    documents: Documents, leaders: Leaders, rules: Rules, sketcher: MinHasher, design: FilterDesign, *,
+    documents: Documents, leaders: Leaders, rules: Rules, sketcher: MinHasher, filter: FilterDesign | PrefixFilter, *,
     threads: int | None, memory_limit: int | None, report: Progress,
 ) -> tuple[Search, Verifier]:
     """Return the candidates among the compared documents, and the verifier that has read their shingle sets."""
@@ -39,18 +40,17 @@ def find_pairs(
         counted, common_shingles = without_common(sets, common, leaders), len(common)
         compared[compared] = counted.sizes(np.flatnonzero(compared)) > 0
     active = np.flatnonzero(compared)
-    prefix = rules.prefix
-    if prefix is not None:
+    if isinstance(filter, PrefixFilter):
         assert sets is not None
         search: Search = find_prefix_candidates(
-            counted or sets, active, prefix, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
+            counted or sets, active, filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
             memory_limit=memory_limit, threads=threads, report=report,
         )
         return search, Verifier(documents, sets, rules, counted, common_shingles)
     if counted is not None:
         rows = _sketch_counted(counted, documents.rows, sketcher, memory_limit)
     search = find_candidates(
-        rows, active, design, equal_minima=least_equal_minima(sketcher.num_perm, rules.threshold),
+        rows, active, filter, equal_minima=least_equal_minima(sketcher.num_perm, rules.threshold),
         max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group, memory_limit=memory_limit, report=report,
     )
     if sets is None:

@@ -71,7 +71,7 @@ class Agreement:
         Raises
         ------
         TypeError, ValueError
-            A value is neither one of NAMES nor a callable, or a name is given twice.
+            A value is neither one of NAMES nor a callable.
         """
         if must_agree is None:
             return None
