@@ -55,3 +55,14 @@ def test_a_pickled_result_says_what_it_cannot_do():
         copy.rethreshold(0.9)
     plain = nd.near_duplicates(texts, threshold=0.7, **COMPLETE)
     assert pickle.loads(pickle.dumps(plain)).rethreshold(0.9).kept.tolist() == plain.rethreshold(0.9).kept.tolist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_components_are_joined_across_runs_that_are_not_expanded(seed):
+    rng = random.Random(seed)
+    texts = [" ".join(f"w{i}" for i in sorted(rng.sample(range(14), rng.randrange(3, 9)))) for _ in range(60)]
+    how = {**COMPLETE, "cluster": "components", "threshold": 0.6}
+    expanded, limited = (nd.near_duplicates(texts, max_holders=most, **how) for most in (10**6, 2))
+    assert not expanded.common and limited.common
+    assert limited.labels.tolist() == expanded.labels.tolist()
+    assert 1 < len(limited.kept) < 60

@@ -103,19 +103,37 @@ class _LongRuns:
         return self._verify(document, np.unique(np.concatenate(others))) if others else None
 
     def connect(self, labels: Ints) -> Iterator[Scored]:
-        """Yield the pairs that join different components of one run."""
-        for place in np.flatnonzero(~self._compared).tolist():
-            document, rank = int(self.documents[place]), int(self.rank[self.documents[place]])
-            after = [run.documents[run.place(rank) + 1 :] for run in self._runs_of(place)]
-            others = np.unique(np.concatenate(after))
-            others = others[labels[others] != labels[document]]
-            if len(others):
-                yield self._verify(document, others)
+        """Yield the pairs that join different components of one run.
+
+        Of two documents, one that is not in the main component of the run is compared with the other.
+        """
+        main = [_most_frequent(labels[run.documents]) for run in self.runs]
+        seen = np.zeros(len(labels), np.bool_)
+        seen[self.documents[self._compared]] = True
+        for place, document in enumerate(self.documents.tolist()):
+            others = []
+            for i in self._runs[self._starts[place] : self._starts[place + 1]].tolist():
+                if labels[document] == main[i]:
+                    continue
+                at, documents = self.runs[i].place(int(self.rank[document])), self.runs[i].documents
+                before = documents[:at]
+                others.append(before[(labels[before] == main[i]) & ~seen[before]])
+                if not seen[document]:
+                    after = documents[at + 1 :]
+                    others.append(after[labels[after] != labels[document]])
+            if others and len(found := np.unique(np.concatenate(others))):
+                yield self._verify(document, found)
 
     def _verify(self, document: int, others: Ints) -> Scored:
         """Return the accepted pairs of a document with candidates among the others."""
         others = self.search.partners(document, others)
         return self.verifier.verify(np.full(len(others), document), others, self.threshold)
+
+
+def _most_frequent(labels: Ints) -> int:
+    """Return the most frequent of the labels."""
+    found, count = np.unique(labels, return_counts=True)
+    return int(found[np.argmax(count)])
 
 
 def settle_runs(pairs: Scored, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules) -> Draft:
@@ -128,7 +146,8 @@ def settle_runs(pairs: Scored, search: Search, verifier: Verifier, leaders: Lead
 
     Notes
     -----
-    Linear in the length of a run times the representatives in it; for components quadratic in the worst case.
+    Linear in the length of a run times the representatives in it; for components also times the documents outside of its
+    main component.
     """
     labels = leaders.choose_representatives(pairs, rules)
     if not search.runs:
