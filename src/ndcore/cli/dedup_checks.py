@@ -1,4 +1,4 @@
-"""Checks of ``ndcore dedup`` before anything is read: options and inputs that do not go together are refused."""
+"""Checks of ``ndcore dedup`` before anything is read: refuse options and inputs that do not go together."""
 
 from __future__ import annotations
 

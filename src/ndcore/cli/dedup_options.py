@@ -1,4 +1,4 @@
-"""The options of ``ndcore dedup``: the arguments of its own, and what they become."""
+"""The options of ``ndcore dedup`` that no other command has, and the dataclass of all its options."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ndcore.filters.prefix import DROPS
 from ndcore.text.agreement import NAMES
 
 __all__ = ["DedupOptions", "add_duplicates", "add_outputs", "add_verdicts"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class DedupOptions(DocumentOptions):
@@ -64,15 +65,15 @@ def add_duplicates(group: Group) -> None:
     """Add the options that say which documents are near-duplicates, and which of them to keep."""
     group.add_argument(
         "--threshold", dest="thresholds", type=ascending_thresholds, default=(0.8,), metavar="T[,T]",
-        help="Jaccard similarity (resemblance) from which documents are near-duplicates; with --drop contained also the "
+        help="Jaccard similarity (resemblance) from which documents are near-duplicates; with --drop contained the "
         "containment (default 0.8). With several, as 0.7,0.8,0.9, the inputs are read once, and OUTDIR gets a folder for "
         "each",
     )
     group.add_argument(
         "--filter", choices=FILTERS, default="auto",
-        help="how candidate pairs are found. auto: LSH, which misses at most 0.001 of the pairs at the threshold. complete: "
-        "miss no pair at all, by prefix filtering over all shingles instead of LSH; slower, with 8 bytes of temporary disk "
-        "for each shingle. --drop contained is complete always (default auto)",
+        help="how candidate pairs are found. auto: LSH, which misses a pair at the threshold with a probability of at most "
+        "0.001. complete: prefix filtering over all shingles, which misses no pair, and takes 8 bytes of temporary disk for "
+        "each shingle. --drop contained always misses none (default auto)",
     )
     group.add_argument(
         "--against", action="append", default=[], metavar="IN",
@@ -96,7 +97,8 @@ def add_duplicates(group: Group) -> None:
     )
     group.add_argument(
         "--max-holders", type=integer(2), default=1000, metavar="N",
-        help="if N or more documents share a feature (an LSH band), compare only with representatives (default 1000)",
+        help="if more than N documents share a feature (an LSH band; of the complete filter a shingle), compare them only "
+        "with representatives (default 1000)",
     )
 
 
@@ -115,16 +117,17 @@ def add_verdicts(group: Group) -> None:
     )
     group.add_argument(
         "--min-shingles", type=whole, default=0, metavar="N",
-        help="leave documents of fewer shingles alone, unless they are equal to another (default 0)",
+        help="leave documents of fewer shingles alone, unless their words equal another's (default 0)",
     )
     group.add_argument(
         "--drop-common", type=probability, metavar="SHARE",
         help="leave shingles out of the comparison that more than this share of the documents have, and at least 20: "
-        "boilerplate, as menus and legal notices. 0.05 is 5 percent (default: none)",
+        "boilerplate, such as menus and legal notices. 0.05 is 5 percent (default: none)",
     )
     group.add_argument(
         "--reassign", action="store_true",
-        help="at the end, move each dropped document to the kept one that it resembles most; the same documents are kept",
+        help="at the end, move each dropped document to the kept one with the highest score (resemblance or containment), "
+        "earlier or later; the same documents are kept",
     )
     group.add_argument(
         "--lost", action="store_true",

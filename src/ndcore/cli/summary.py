@@ -190,7 +190,7 @@ def rules(summary: dict[str, Any]) -> list[str]:
         verb = "counts" if number == 1 else "count"
         found.append(f"{counted(number, 'shingle')} in more than {share:g}% of the documents {verb} for nothing")
     if parameters["reassign"]:
-        found.append("each dropped document stands with the kept one that it resembles most")
+        found.append("each dropped document is listed under the kept one with the highest score")
     return found
 
 

@@ -6,10 +6,10 @@
  *                 unless (h, d) was seen: remember it, and write it if sizes and places allow the threshold
  *             add d to the list
  *
- * Here shingles are counted in a table of two bytes a cell, and those that one document alone has, the most by far, get no
- * list. A value goes to its cell AHEAD places after the cell was asked for, so many cache misses are on their way at a
- * time: about 10 ns a value in a table of 2 GB. Lists are runs of sorted entries. Whether a pair was seen is one word for
- * each h, the last document that visited it, for documents come one after the other.
+ * Here shingles are counted in a table of two bytes a cell. Shingles of one document alone, which are most of them, get no
+ * list. The cell of a value is prefetched AHEAD values before it is used, so that cache misses overlap: about 10 ns a value
+ * in a table of 2 GB. Lists are runs of sorted entries. Documents come one after the other, so one word for each h, the last
+ * document that visited it, tells whether a pair was seen.
  *
  * The first shingle that two documents share comes first in both, since the order is one of all shingles. It stands at
  * place i of d (its rank is i + 1) and j of h; so after it they can share min(n_d − i − 1, n_h − j − 1). The bounds are

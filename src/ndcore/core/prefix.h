@@ -31,10 +31,10 @@ void nd_counts_at(const nd_counts *c, const uint64_t *values, size_t n, uint16_t
 #define ND_HOLDER(document, rank) ((uint64_t)(document) << 32 | (rank))
 
 /* Writes entries (value ^ mix, holder) of the probes that another set may have: the first lengths[i] values of set i by
- * (counter, value), as far as their counters are at least 2. With marks,
- * also of all other marked values of the sets. Set i belongs to documents[i]; sets of length 0 are passed over. ranks: as
- * many items as the largest set has; scratch: twice as many. Room: the sum of lengths, with marks the number of values.
- * Returns the number of entries. O(values), and the sorting of probes. */
+ * (counter, value), as far as their counters are at least 2. With marks, also of all other marked values of the sets. Set i
+ * belongs to documents[i]; sets of length 0 are passed over. ranks: as many items as the largest set has; scratch: twice
+ * as many. Room: the sum of lengths, with marks the number of values. Returns the number of entries. O(values), and the
+ * sorting of probes. */
 size_t nd_prefix_entries(const nd_counts *c, const nd_marks *marks, const uint64_t *values, const int64_t *offsets,
                          size_t n, const uint32_t *documents, const int64_t *lengths, const uint64_t *mixes,
                          nd_entry *scratch, uint32_t *ranks, nd_entry *out);

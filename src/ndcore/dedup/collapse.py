@@ -83,8 +83,8 @@ def collapse(
 
     Each text, in rank order, goes under the kept text above it with which it has the highest score, at or above the
     threshold, or is kept. Every pair is compared exactly, so labels and scores equal the ones of
-    ``near_duplicates(texts, filter="complete")``. For 10 to 1,000 texts this function is faster: it makes no signatures, no
-    files and no threads.
+    ``near_duplicates(texts, filter="complete")``. For 10 to 1,000 texts this function is faster, because it needs no
+    signatures, no files and no threads.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def collapse(
     -----
     Identical and lexically equivalent texts (the same canonical tokens) follow the first of them; a text without shingles
     can only be identical to another. O(bytes) to read, O(s) to sort all s shingles, and one step for each shingle of each
-    pair that has it in common, at most s·n/2. So give longer lists to `near_duplicates`. Memory: some 60 bytes a shingle,
-    and 10 MB.
+    pair that has it in common, at most s·n/2; `near_duplicates` is for longer lists. Memory: some 60 bytes a shingle, and
+    10 MB.
 
     References
     ----------

@@ -40,7 +40,12 @@ class Explanation:
         Its 95 % confidence interval.
     shared_features : int
         Features (LSH bands) that both documents have.
-    design : FilterDesign
+    design : FilterDesign or PrefixFilter
+    scores : (float, float)
+        What is compared with the threshold, of i in j and of j in i: the resemblance twice, unless a rule asks for the
+        containment or leaves common shingles out; nan where common shingles are not known any more.
+    apart : str
+        Why the two are kept apart whatever their score; empty if nothing keeps them apart.
     """
 
     i: int
@@ -62,7 +67,7 @@ class Explanation:
 
     @property
     def proposed(self) -> bool:
-        """True: the filter finds the pair, which shares enough features; of a PrefixFilter, the score suffices."""
+        """True: the filter finds the pair: it shares enough features, or, for a PrefixFilter, reaches the threshold."""
         if isinstance(self.design, PrefixFilter):
             return max(self.scores) >= self.threshold
         return self.shared_features >= self.design.need

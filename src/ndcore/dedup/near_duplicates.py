@@ -59,31 +59,34 @@ def near_duplicates(
     """Find near-duplicate documents, and choose which of them to keep.
 
     Identical and lexically equivalent documents (the same canonical tokens) are collapsed first. Among the rest, pairs that
-    share features of their signatures (LSH bands) are candidate pairs; a pair is accepted only by its exact resemblance
-    (Jaccard similarity). Then, in keep order, each document joins the representative it resembles most, or becomes one. So
-    every dropped document resembles a kept one at or above the threshold, and two kept ones do only if the filter missed
-    the pair.
+    share features of their signatures (LSH bands), or rare shingles (filter="complete"), are candidate pairs; a pair is
+    accepted only by its exact resemblance (Jaccard similarity). Then, in keep order, each document joins the representative
+    it resembles most, or becomes one. So every dropped document resembles a kept one at or above the threshold, and two kept
+    ones do only if the filter missed the pair. Options compare another score, or keep documents apart that resemble each
+    other.
 
     Parameters
     ----------
     texts : iterable of str or bytes, a column of them, a Corpus, or Sketches
-        Texts are read twice, so an iterator is written, compressed, to a temporary file. Sketches (of a MinHasher) stand for
+        Texts are read again, so an iterator is written, compressed, to a temporary file. Sketches (of a MinHasher) stand for
         texts that are gone: resemblances are then estimates, and only stored digests tell identical documents.
     ids : sequence, optional
         Names of the documents, for the result.
     threshold : float
-        Resemblance (Jaccard similarity) in (0, 1] from which two documents are near-duplicates.
+        Resemblance (Jaccard similarity) in (0, 1] from which two documents are near-duplicates; with drop="contained" the
+        containment.
     shingling : Shingling, optional
         None: words, 5 to a shingle; with sketches, the shingling of their recipe.
     num_perm, seed : int
         Length and seed of the signatures. filter="auto" raises num_perm if it must. Sketches bring their own.
     filter : "auto", "complete" or FilterDesign
-        How candidate pairs are found. "auto": by LSH bands and rows of design_filter(threshold), which misses at most 0.001
-        of the pairs at the threshold. "complete": by prefix filtering over the shingles of all documents, which misses none.
+        How candidate pairs are found. "auto": by LSH bands and rows of design_filter(threshold), which misses a pair at the
+        threshold with a probability of at most 0.001. "complete": by prefix filtering over the shingles of all documents,
+        which misses none.
     drop : "resembling" or "contained"
         "contained": a document is dropped if an earlier one in keep order, which is kept, has at least `threshold` of its
-        shingles (the containment); of several it joins the one that has most. Only with cluster="star". No pair is missed,
-        with filter="auto" either.
+        shingles (the containment); of several it joins the one that has most. Only with cluster="star". The complete filter
+        is always used, so no pair is missed.
     against : as texts, or path of saved sketches, optional
         An existing collection: its documents come first in keep order and are never dropped.
     keep : "first", "longest" (in bytes), or priorities
@@ -92,7 +95,8 @@ def near_duplicates(
     cluster : "star", "greedy" or "components"
         See `ndcore.clusters.assign.represent`. Components may join documents by chains of others.
     max_holders : int
-        A feature that more documents share is not expanded to pairs, see `NearDuplicates.common`.
+        A feature, or shingle of the complete filter, that more documents share is not expanded to pairs; see
+        `NearDuplicates.common`.
     verify : "fingerprints" or "tokens"
         Compare shingles as fingerprints, or as tuples of tokens (for adversarial text).
     memory_limit : int or str, optional
@@ -120,10 +124,10 @@ def near_duplicates(
         A share, as 0.05: shingles of more than this share of the documents (with `by`: of the documents with the label), in
         at least 20 classes of distinct documents, count for nothing in the comparison. See `NearDuplicates.score`.
     lost : bool
-        True: count the shingles of each dropped document that no kept one has, see `NearDuplicates.lost`.
+        True: count the shingles of each dropped document that no kept one has; see `NearDuplicates.lost`.
     reassign : bool
-        True: at the end each dropped document moves to the kept one, earlier or later, that it resembles most among the
-        pairs found.
+        True: at the end each dropped document moves to the kept one, earlier or later, with which it has the highest score
+        among the accepted pairs. The same documents are kept.
 
     Returns
     -------
@@ -139,16 +143,16 @@ def near_duplicates(
 
     Notes
     -----
-    Takes O(bytes) to read texts twice, O(groups · n) to sort, and one exact comparison per candidate pair. Memory: below
-    1 KB per document for signatures, digests and entries, 8 bytes per candidate pair, and bounded batches of texts and
-    shingle sets. filter="complete", drop="contained", drop_common and lost write all shingle sets to a temporary file, 8
-    bytes a shingle.
+    Takes O(bytes) to read all texts, and candidates again, O(groups · n) to sort, and one exact comparison per candidate
+    pair. Memory: below 1 KB per document for signatures, digests and entries, 8 bytes per candidate pair, and bounded
+    batches of texts and shingle sets. filter="complete", drop="contained", drop_common and lost read all texts again, and
+    hold their shingle sets, 8 bytes a shingle, past 64 MB in a temporary file.
 
     References
     ----------
     Broder, "Identifying and filtering near-duplicate documents", 2000. DOI 10.1007/3-540-45123-4_1.
     Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web", 1997. DOI 10.1016/S0169-7552(97)00031-7.
-    Bayardo, Ma, Srikant, "Scaling up all pairs similarity search", 2007. DOI 10.1145/1242572.1242591.
+    Bayardo, Ma, Srikant, "Scaling up all pairs similarity search", 2007, §3. DOI 10.1145/1242572.1242591.
 
     >>> res = near_duplicates(["a rose is a rose is a rose", "A rose is a rose, is a rose!", "something else entirely"])
     >>> res.labels.tolist(), res.classes.tolist()

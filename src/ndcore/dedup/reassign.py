@@ -1,4 +1,4 @@
-"""Move each dropped document to the kept one that it resembles most."""
+"""Move each dropped document to the kept one with which it has the highest score."""
 
 from __future__ import annotations
 

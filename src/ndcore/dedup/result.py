@@ -36,6 +36,7 @@ from ndcore.stats.collisions import expected_spurious
 
 __all__ = ["Explanation", "Found", "NearDuplicates", "conclude"]
 
+
 @dataclass(frozen=True)
 class NearDuplicates(Assignments):
     """The verdict on every document of a collection.
@@ -46,19 +47,22 @@ class NearDuplicates(Assignments):
         Position of the representative of document i: i if it is kept, n + j for document j of `against`.
     classes : ndarray of str (n,)
         The strongest verdict for i and labels[i]: kept, identical (the same bytes), lexical (the same canonical tokens),
-        shingle (resemblance 1), near; contained (with drop="contained": the resemblance is below the threshold); chained
-        (with components: the score is below the threshold, and other documents link the two); or version: labels[i]
-        represents the first document with the same label of ``one_per``, and the texts were not compared.
+        shingle (resemblance 1), near (the score is at or above the threshold, with drop="contained" the resemblance too);
+        contained (with drop="contained": the resemblance is below the threshold); chained (with components: the score is
+        below the threshold, and other documents link the two); or version: labels[i] represents the first document with the
+        same label of ``one_per``, and the texts were not compared.
     resemblance : ndarray of float64 (n,)
-        Resemblance to labels[i]: 1.0 for kept documents, nan for an identical document without shingles.
+        Resemblance to labels[i], of all shingles: 1.0 for kept documents, nan for versions and for an identical document
+        without shingles.
     score : ndarray of float64 (n,)
         The number that was compared with the threshold, of i against labels[i]: the resemblance; with drop="contained" the
         containment of i; with drop_common without common shingles. 1.0 and nan as in `resemblance`.
     pairs : Pairs
         Each identical or lexically equivalent document with the first of its class: resemblance 1.0, or nan without
-        shingles. And the verified candidate pairs of first documents, at or above the threshold. None within `against`.
+        shingles. And the candidate pairs of first documents whose score was found to reach the threshold. None within
+        `against`.
     pair_scores : ndarray of float64 (pairs,)
-        The score of each pair; with drop="contained" the larger of both.
+        The score of each pair; with drop="contained" the larger of its two.
     estimated : ndarray of bool (pairs,)
         True: a text could not be read, so the resemblance is an estimate from signatures.
     lost : ndarray of int64 (n,) or None
@@ -69,8 +73,8 @@ class NearDuplicates(Assignments):
     filter : FilterDesign or PrefixFilter
         The filter, with its miss probability at the threshold.
     common : list of dict
-        Features (group −1: shingles) that more than max_holders documents share. These documents were compared only with the
-        representatives among them, and the last ``cut`` of them not with all of these.
+        Features (group −1: shingles) that more than max_holders documents share. These documents were compared only with
+        the representatives among them, and the last ``cut`` of them not with all representatives.
     common_shingles : int
         Shingles that count for nothing, see drop_common.
     invalid_bytes : int
@@ -218,7 +222,8 @@ class NearDuplicates(Assignments):
         Raises
         ------
         ValueError
-            The threshold is lower than this result's: pairs below it were not sought.
+            The threshold is lower than this result's: pairs below it were not sought. Or the result was pickled, and some of
+            its documents would have to be compared again.
         """
         if not is_number(threshold) or not self.threshold <= threshold <= 1:
             raise ValueError(

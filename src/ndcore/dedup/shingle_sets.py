@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,10 +23,8 @@ CHUNK = 1 << 19  # members of the sets of a chunk, about
 BATCH = 1 << 18  # pairs that are compared in one order
 PAIRS = 1 << 12  # pairs that a thread compares at a time
 
-
 _Piece = tuple[Ints, Sequence[Text]]
 _Sets = tuple[Ints, UInts, Ints]
-_Taker = Callable[[Ints, UInts, Ints], None]
 
 
 class ShingleSets:
@@ -63,13 +61,11 @@ class ShingleSets:
         return ShingleSets(self.shingling, len(self._number), tokens=self._known is not None, threads=self.threads,
                            limit=self.limit)
 
-    def read(self, documents: Iterable[_Piece], total: int, report: Progress, counts: _Taker | None = None) -> None:
-        """Form the sets of these documents, given in pieces; `counts` gets (positions, values, offsets) of each piece."""
+    def read(self, documents: Iterable[_Piece], total: int, report: Progress) -> None:
+        """Form the sets of these documents, given in pieces."""
         work, threads = (self._tuple_sets, 1) if self._known is not None else (self._fingerprint_sets, self.threads)
         for positions, values, offsets in map_pieces(work, documents, threads):
             self.append(positions, values, offsets)
-            if counts is not None:
-                counts(positions, values, offsets)
             report("reading candidates", len(self), total)
 
     def append(self, positions: Ints, values: UInts, offsets: Ints) -> None:

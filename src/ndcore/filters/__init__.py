@@ -1,4 +1,4 @@
-"""Filters, as LSH bands and rows: their probabilities, their errors, and the search for the cheapest one.
+"""Filters of candidate pairs: LSH bands and rows, their errors, the search for the cheapest; the complete filter.
 
 Imports `stats` and the argument checks.
 """

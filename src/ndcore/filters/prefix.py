@@ -1,6 +1,6 @@
 """The prefix filter: a pair at or above the threshold shares one of the rarest shingles of a document.
 
-The filter of `filter="complete"`, which misses no pair, and of `drop="contained"` (DESIGN.md §5, "The complete filter").
+`filter="complete"` and `drop="contained"` use it. It misses no pair (DESIGN.md §5, "The complete filter").
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class PrefixFilter:
     threshold : float
         The score in (0, 1] from which pairs must pass: resemblance (Jaccard similarity), or containment.
     drop : "resembling" or "contained"
-        "resembling": both documents are known by their n - c(n) + 1 rarest shingles. "contained": one is, and is looked up
-        among all shingles of the other.
+        "resembling": the n - c(n) + 1 rarest shingles of both documents are compared. "contained": the rarest shingles of
+        one document are looked up among all shingles of the other.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class PrefixFilter:
         return 0.0
 
     def least_common(self, sizes: Ints) -> Ints:
-        """Compute the least number of its shingles that a document shares with one it passes with.
+        """Compute the least number of its shingles that a document shares with another if their score reaches the threshold.
 
         Parameters
         ----------
