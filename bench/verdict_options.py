@@ -156,7 +156,8 @@ def books_with_excerpts(texts: Sequence[str], books: int, each: int, words: int,
             made.append([])
     if len(made[-1]) < EXCERPT_WORDS:
         del made[-1]
-    found, changed = [], []
+    found: list[str] = []
+    changed: list[bool] = []
     for book in made[:books]:
         for _ in range(each):
             at = int(rng.integers(0, max(1, len(book) - EXCERPT_WORDS)))

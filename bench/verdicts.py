@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Any
 
-import numpy as np
+import verdict_options as effects
 import verdict_speed
 from corpus import add_options, data_folder, load, names
 from joining import shingle_sets
@@ -25,29 +25,11 @@ from measure import Report, options
 from overlaps import overlaps
 from verdict_cases import Case, load_case
 from verdict_checks import COMPLETE, CONTAINMENTS, THRESHOLDS, check_complete, check_contained
-from verdict_options import (
-    AGREE,
-    CHAINED,
-    COMMON,
-    EXCERPTS,
-    LOST,
-    REASSIGNED,
-    SHORT,
-    copyright_files,
-    show_agreement,
-    show_chained,
-    show_common,
-    show_excerpts,
-    show_lost,
-    show_reassigned,
-    show_short,
-)
 
 from ndcore import Shingling
 
 PARTS = ("labels", "options", "speed")
 GRID = tuple(round(0.3 + 0.05 * i, 2) for i in range(14))
-SHOWN = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of the grid, on the page
 UNITS = {"1 word": ("word", 1), "3 words": ("word", 3), "5 words": ("word", 5), "8 words": ("word", 8),
          "5 characters": ("char", 5), "9 characters": ("char", 9), "1 line": ("line", 1)}
 WIDTHS = ("1 word", "3 words", "5 words", "8 words")
@@ -144,28 +126,28 @@ def measure_options(arguments: argparse.Namespace, chosen: list[str], folder: Pa
 
 def show_effects(report: Report, cases: list[Case], arguments: argparse.Namespace, folder: Path | None) -> None:
     """Make a table for every option."""
-    agree = report.table("verdict-agree", "must_agree, threshold 0.8", AGREE)
-    short = report.table("verdict-short", "min_shingles, threshold 0.8", SHORT)
-    common = report.table("verdict-common", "drop_common=0.05: pairs against labels", COMMON)
-    lost = report.table("verdict-lost", "lost: shingles of dropped documents that no kept one has, threshold 0.8", LOST)
-    reassigned = report.table("verdict-reassigned", "reassign, threshold 0.8", REASSIGNED)
-    chained = report.table("verdict-chained", "Connected components, threshold 0.8", CHAINED)
-    excerpts = report.table("verdict-excerpts", "Excerpts planted in long documents", EXCERPTS)
-    files = copyright_files()
+    agree = report.table("verdict-agree", "must_agree, threshold 0.8", effects.AGREE)
+    short = report.table("verdict-short", "min_shingles, threshold 0.8", effects.SHORT)
+    common = report.table("verdict-common", "drop_common=0.05: pairs against labels", effects.COMMON)
+    lost = report.table("verdict-lost", "Shingles of dropped documents that no kept one has, threshold 0.8", effects.LOST)
+    reassigned = report.table("verdict-reassigned", "reassign, threshold 0.8", effects.REASSIGNED)
+    chained = report.table("verdict-chained", "Connected components, threshold 0.8", effects.CHAINED)
+    excerpts = report.table("verdict-excerpts", "Excerpts planted in long documents", effects.EXCERPTS)
+    files = effects.copyright_files()
     if files is not None:
         report.inputs.append(files.corpus.facts())
     for case in [*cases, *([files] if files is not None and not arguments.quick else [])]:
         print(f"{case.name}: options", file=sys.stderr, flush=True)
-        show_agreement(agree, case)
-        show_short(short, case)
-        show_lost(report, lost, case)
-        show_reassigned(report, reassigned, case)
-        show_chained(chained, case)
+        effects.show_agreement(agree, case)
+        effects.show_short(short, case)
+        effects.show_lost(report, lost, case)
+        effects.show_reassigned(report, reassigned, case)
+        effects.show_chained(chained, case)
         if (case.codes >= 0).any():
-            show_common(common, case, (0.5, 0.6, 0.7, 0.8))
+            effects.show_common(common, case, (0.5, 0.6, 0.7, 0.8))
     source = load(BOOKS, folder) if folder is not None and (folder / BOOKS).is_dir() else cases[0].corpus
     versions = dict(zip(source.groups or source.ids, source.texts, strict=True))
-    show_excerpts(report, excerpts, list(versions.values()), arguments.quick)
+    effects.show_excerpts(report, excerpts, list(versions.values()), arguments.quick)
 
 
 def corpora(arguments: argparse.Namespace, folder: Path | None, labelled: bool) -> list[str]:
@@ -186,7 +168,7 @@ def main() -> int:
     if arguments.child:
         return verdict_speed.child(arguments)
     folder = data_folder(arguments.data)
-    parts: dict[str, Any] = {
+    parts: dict[str, Callable[[], int]] = {
         "labels": lambda: measure_labels(arguments, corpora(arguments, folder, True), folder),
         "options": lambda: measure_options(arguments, corpora(arguments, folder, False), folder),
         "speed": lambda: verdict_speed.measure(arguments),
@@ -196,5 +178,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    np.seterr(all="raise", under="ignore")
     sys.exit(main())
