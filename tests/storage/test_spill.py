@@ -1,6 +1,7 @@
 """Arrays and sets that grow past a limit into a temporary file: the same content either way."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -45,3 +46,12 @@ def test_no_sets(limit):
     spooled = SpooledSets(limit)
     assert len(spooled) == 0 and spooled.values().tolist() == [] and spooled.offsets.tolist() == [0] and not spooled.spilled
     assert spooled.sizes(np.empty(0, np.int64)).tolist() == []
+
+
+@pytest.mark.parametrize("limit", [1, 1000])
+def test_sets_are_pickled_wherever_they_are(limit):
+    spooled = SpooledSets(limit)
+    spooled.append(np.array([1, 2, 9], np.uint64), np.array([0, 2, 2, 3]))
+    again = pickle.loads(pickle.dumps(spooled))
+    assert spooled.spilled == (limit == 1) and len(again) == 3
+    assert again.values().tolist() == [1, 2, 9] and again.offsets.tolist() == [0, 2, 2, 3]

@@ -136,6 +136,16 @@ class SpooledSets:
             self._joined.flags.writeable = False
         return self._joined
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (np.asarray(self.values()), self.offsets)
+
     def sizes(self, numbers: Ints) -> Ints:
         """Return the number of members of each of these sets. O(len(numbers)) after the first call."""
         return self.offsets[numbers + 1] - self.offsets[numbers]
+
+
+def _restored(values: UInts, offsets: Ints) -> SpooledSets:
+    """Restore pickled sets, in memory."""
+    sets = SpooledSets(values.nbytes)
+    sets.append(values, offsets)
+    return sets
