@@ -57,7 +57,7 @@ cdef inline bint span(
     if <uint64_t> document >= n:
         return False
     cdef int64_t first = offsets[document], last = offsets[document + 1]  # read once: a mapped file may change
-    begin[0], size[0] = first, last - first
+    begin[0], size[0] = first, <int64_t> (<uint64_t> last - <uint64_t> first)  # bounds may be anything
     return 0 <= first <= last and <uint64_t> last <= total
 
 
