@@ -158,7 +158,7 @@ def entries(Counts counts not None, const uint64_t[::1] values not None, const i
     """Write entries (value, document << 32 | rank) of the probes of sets; see nd_prefix_entries in prefix.h.
 
     lengths: the number of probes of each set, its rarest values. With marks, all marked values get an entry, with rank 0 if
-    they are no probes. Returns uint64 (entries, 2).
+    they are not probes. Returns uint64 (entries, 2).
     """
     cdef size_t here, written = 0, at = 0, n = max(1, offsets.shape[0]) - 1
     _check_sets(values, offsets, n)

@@ -144,7 +144,7 @@ cdef class TokenChoice:
     ----------
     listed : iterable of bytes
         Tokens, none of them empty.
-    zeros : ndarray of uint32
+    zeros : iterable of int
         Code points of the digits zero, ascending; the nine after each are its other digits. Empty: no digit counts.
     """
     cdef frozenset listed

@@ -242,7 +242,7 @@ static void sort_list(uint64_t *list, size_t n, uint64_t *scratch)
         nd_sort_insert_word(list, i, list[i]);
 }
 
-/* Whether the documents may resemble each other enough, if these ranks are those of the first shingle that they share. */
+/* Whether the documents may resemble each other enough, if the first shingle that they share has these ranks. */
 static int may_resemble(const nd_prefix_index *x, uint32_t n, uint32_t m, uint32_t rank_n, uint32_t rank_m)
 {
     const uint64_t after_n = n - rank_n, after_m = m - rank_m, most = 1 + (after_n < after_m ? after_n : after_m);

@@ -52,7 +52,7 @@ void nd_prefix_runs(const nd_entry *e, size_t n, uint64_t most, uint64_t first_f
 
 /* Runs end to end: run r has holders[ends[r − 1] … ends[r] − 1], the first probing[r] of them with probes; both parts
  * ascend. documents: of each document its number of shingles, and a word for the kernel, 0 at first. codes, or NULL:
- * documents of different codes are no pair. */
+ * documents of different codes are not paired. */
 typedef struct { uint32_t size, visitor; } nd_prefix_document;
 typedef struct {
     const uint64_t *holders;

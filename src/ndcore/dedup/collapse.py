@@ -82,7 +82,7 @@ def collapse(
     """Fold near-duplicates in a ranked list, such as search results or retrieved passages.
 
     Each text, in rank order, goes under the kept text above it with which it has the highest score, at or above the
-    threshold, or is kept. Every pair is compared exactly, so labels and scores equal the ones of
+    threshold, or is kept. Every pair is compared exactly, so labels and scores are as in
     ``near_duplicates(texts, filter="complete")``. For 10 to 1,000 texts this function is faster, because it needs no
     signatures, no files and no threads.
 

@@ -71,7 +71,7 @@ class _LongRuns:
     def compare_representatives(self, labels: Ints) -> Iterator[Scored]:
         """Go through the documents in keep order; yield the pairs of each representative that was not compared before.
 
-        A document that may join a representative before it will not stay one, so it waits for the next round.
+        A representative that may join an earlier one will not stay a representative, so it waits for the next round.
         """
         joining = np.zeros(len(labels), np.bool_)
         for place in np.flatnonzero(labels[self.documents] == self.documents).tolist():
@@ -88,7 +88,7 @@ class _LongRuns:
                 joining[self._joining[place]] = True
 
     def _compare(self, place: int) -> Scored | None:
-        """Compare a document with those that follow it in its runs, with `reassign` with all; None if every run is cut."""
+        """Compare a document with the later ones of its runs, with `reassign` with all of them; None if every run is cut."""
         document, rank = int(self.documents[place]), int(self.rank[self.documents[place]])
         others = []
         for run in self._runs_of(place):

@@ -30,7 +30,7 @@ def rare_first(members: AbstractSet[int], count: dict[int, int]) -> list[int]:
 
 
 def probes(members: AbstractSet[int], count: dict[int, int], threshold: float) -> list[int]:
-    """List the first n - c(n) + 1 shingles of a set, in order: one of them is in every set that it passes with."""
+    """List the rarest n - c(n) + 1 shingles of a set: a set whose score with it reaches the threshold has one of them."""
     return rare_first(members, count)[: len(members) - least_common(len(members), threshold) + 1]
 
 

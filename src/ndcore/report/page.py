@@ -197,7 +197,7 @@ def _losses(losses: Losses, score: str | None) -> str:
     if not losses.shingles:
         return '<p class="faint">Nothing: every shingle of a dropped document is in a kept one.</p>'
     shingles, documents = counted(losses.shingles, "shingle"), counted(losses.documents, "dropped document")
-    text = f"{shingles} of {documents} that no kept document has, the largest losses first: there a drop may be wrong."
+    text = f"{shingles} of {documents} that no kept document has. The largest losses come first: look at these drops."
     lines = "".join(_loss(rank, loss) for rank, loss in enumerate(losses.largest, 1))
     heads = [("Shingles lost", True), ("Share", True), ("Document, and its representative", False), ("Class", False),
              ("Resemblance", True), *([] if score is None else [(score.capitalize(), True)])]

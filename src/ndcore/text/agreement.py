@@ -154,8 +154,8 @@ def _callable_key(rule: Callable[[Any], Key], text: Text, position: int) -> byte
             return b"t" + b"".join([_framed(_encoded(part)) for part in key])
         return _encoded(key)
     except (TypeError, ValueError) as error:
-        told = f"must_agree={callable_name(rule)} returned {key!r:.80} for document {position}: {error}"
-        raise type(error)(told) from None
+        message = f"must_agree={callable_name(rule)} returned {key!r:.80} for document {position}: {error}"
+        raise type(error)(message) from None
 
 
 def _encoded(key: Any) -> bytes:
