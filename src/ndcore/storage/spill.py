@@ -87,7 +87,9 @@ class SpooledArray:
             return np.memmap(self._file, self.dtype, "r", shape=shape)
         whole = np.empty(shape, self.dtype)
         at = 0
-        for chunk in reversed([self._chunks.pop() for _ in range(len(self._chunks))]):
+        self._chunks.reverse()
+        while self._chunks:  # each is freed once it is copied
+            chunk = self._chunks.pop()
             whole[at : at + len(chunk)] = chunk
             at += len(chunk)
         return whole
