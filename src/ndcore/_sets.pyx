@@ -89,7 +89,8 @@ def differences(const uint64_t[::1] values not None, const int64_t[::1] offsets 
     i = 0
     with nogil:
         while i < n and (_bounds.span(starts, sets, a[i], total, &begin_a, &size_a)
-                         and _bounds.span(starts, sets, b[i], total, &begin_b, &size_b)):
+                         and _bounds.span(starts, sets, b[i], total, &begin_b, &size_b)
+                         and <size_t> size_a <= room - written):  # also if the offsets change meanwhile
             if passed >= STRIDE:
                 check_signals()
                 passed = 0
@@ -98,6 +99,8 @@ def differences(const uint64_t[::1] values not None, const int64_t[::1] offsets 
                 base + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b, &out[written])
             i += 1
             ends[i] = <int64_t> written
+    if i < n:
+        raise _no_pair(a[i], b[i], sets, sets)
     return np.asarray(out)[:written], np.asarray(ends)
 
 
