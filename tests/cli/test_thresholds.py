@@ -98,7 +98,7 @@ def test_what_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert told[0] == "Near-duplicates of 420 documents at 2 thresholds (word shingles of 5, exact)"
     assert told[1].split() == ["threshold", "kept", "dropped", "identical", "lexical", "shingle", "near", "clusters"]
     assert [line.split()[0] for line in told[2:4]] == ["0.6", "0.9"]
-    assert "Output in all: 0.6/, 0.9/ each as of one threshold, and summary.json" in told
+    assert "Output in all: 0.6/, 0.9/ (a folder for each threshold), and summary.json" in told
     assert "What is kept and dropped at each; all else on this page is of the lowest." in Path("r.html").read_text("utf-8")
     assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", "--json", "--overwrite"]) == 0
     assert json.loads(capsys.readouterr().out) == summary("all")

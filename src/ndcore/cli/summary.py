@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from ndcore.dedup.classes import describe_classes
+from ndcore.dedup.rules import COMMON_CLASSES
 from ndcore.files.documents import Documents, Rejected
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
@@ -188,7 +189,8 @@ def rules(summary: dict[str, Any]) -> list[str]:
     if parameters["drop_common"] is not None:
         number, share = summary["common_shingles"], 100 * parameters["drop_common"]
         verb = "counts" if number == 1 else "count"
-        found.append(f"{counted(number, 'shingle')} in more than {share:g}% of the documents {verb} for nothing")
+        found.append(f"{counted(number, 'shingle')} in more than {share:g}% of the documents, and in at least "
+                     f"{COMMON_CLASSES}, {verb} for nothing")
     if parameters["reassign"]:
         found.append("each dropped document is listed under the kept one with the highest score")
     return found

@@ -58,4 +58,4 @@ def print_table(summary: dict[str, Any], notes: list[str], output: str, stream: 
     for note in notes:
         print(f"  note: {note}", file=stream)
     folders = ", ".join(f"{line['folder']}/" for line in lines)
-    print(f"Output in {printable(output)}: {folders} each as of one threshold, and summary.json", file=stream)
+    print(f"Output in {printable(output)}: {folders} (a folder for each threshold), and summary.json", file=stream)
