@@ -117,7 +117,7 @@ class Verdicts:
     def describe(self, position: int) -> dict[str, Any]:
         """Return class, representative, resemblance and size of the cluster of one document, for annotations.
 
-        With them the score and the shingles lost, where there are such.
+        Also the score and the number of shingles lost, where an option brings them.
         """
         label, verdict = int(self.labels[position]), str(self.classes[position])
         found: dict[str, Any] = {
@@ -137,7 +137,7 @@ class Verdicts:
         return found
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
-        """Count the dropped documents of each class among positions `start` to `stop`; of some classes if there are any."""
+        """Count the dropped documents of each class from `start` to `stop`; rare classes only where they occur."""
         names, numbers = np.unique(self.classes[start:stop], return_counts=True)
         found = dict(zip([str(name) for name in names], numbers.tolist(), strict=True))
         return {name: found.get(name, 0) for name in CLASSES[1:] if name not in RARE or name in found}
