@@ -24,9 +24,9 @@ AGREE = ["corpus", "must agree in", "dropped", "of another label", "dropped then
          "drops avoided", "avoided, of one label"]
 SHORT = ["corpus", f"documents below {FEWEST} shingles", "dropped among them", "of another label",
          f"dropped with min_shingles={FEWEST}", "drops avoided"]
-COMMON = ["corpus", "common shingles", "of the shingles of a document %", "threshold", "pairs", "precision", "recall",
-          "pairs without common", "precision without", "recall without"]
-LOST = ["corpus", "dropped", "nothing lost %", "median lost", "median % of the document", "90 of 100 lose at most %",
+COMMON = ["corpus", "common shingles", "share of a document's shingles %", "threshold", "pairs", "precision", "recall",
+          "pairs without common shingles", "precision without", "recall without"]
+LOST = ["corpus", "dropped", "nothing lost %", "median lost", "median % of the document", "90th percentile lost %",
         "most lost %"]
 REASSIGNED = ["corpus", "dropped", "moved", "moved %", "mean score before", "mean score after"]
 CHAINED = ["corpus", "stars: kept", "components: kept", "chained", "of the dropped %", "lowest score", "of another label"]

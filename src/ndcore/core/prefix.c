@@ -7,9 +7,9 @@
  *             add d to the list
  *
  * Here shingles are counted in a table of two bytes a cell. Shingles of one document alone, which are most of them, get no
- * list. The cell of a value is prefetched AHEAD values before it is used, so that cache misses overlap: about 10 ns a value
- * in a table of 2 GB. Lists are runs of sorted entries. Documents come one after the other, so one word for each h, the last
- * document that visited it, tells whether a pair was seen.
+ * list. The cell of a value is prefetched AHEAD values before it is used, so that cache misses overlap. Lists are runs of
+ * sorted entries. Documents come one after the other, so one word for each h, the last document that visited it, tells
+ * whether a pair was seen.
  *
  * The first shingle that two documents share comes first in both, since the order is one of all shingles. It stands at
  * place i of d (its rank is i + 1) and j of h; so after it they can share min(n_d − i − 1, n_h − j − 1). The bounds are

@@ -120,7 +120,7 @@ def find_prefix_candidates(
 
     Notes
     -----
-    O(shingles) to count and look up, about 10 ns each; O(entries) to sort; one visit for each pair of documents of a run.
+    O(shingles) to count and look up; O(entries) to sort; one visit for each pair of documents of a run.
     """
     memory = max(LEAST_MEMORY, MEMORY if memory_limit is None else memory_limit)
     sizes = np.zeros(sets.n, np.int64)
