@@ -270,7 +270,7 @@ def test_every_parameter_is_in_the_recipe():
     assert nd.Shingling() != "word"
 
 
-@pytest.mark.parametrize("how", DIFFERENT, ids=str)
+@pytest.mark.parametrize("how", DIFFERENT, ids=lambda how: str(how).split(" at 0x")[0])
 def test_pickles_and_recipes_make_the_same(how):
     sh = nd.Shingling(**how)
     twin = pickle.loads(pickle.dumps(sh))
