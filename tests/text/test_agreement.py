@@ -2,10 +2,8 @@
 
 import dataclasses
 import enum
-import re
 import sys
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +16,6 @@ from ndcore.reference.shingling import tokens
 from ndcore.text.agreement import NAMES, ZEROS, Agreement
 from ndcore.text.inputs import Extracted, as_texts
 from ndcore.text.negations import LANGUAGES
-from ndcore.text.shingling import Shingling
 
 DIGITS = {chr(zero + i) for zero in ZEROS for i in range(10)}
 LISTED = {word for words in LANGUAGES.values() for word in words.split()}
@@ -115,44 +112,6 @@ def test_the_title_of_a_page_or_the_first_line():
     assert agree("title", "-\n" * 1000 + "found\nnot this", "found")
     assert not agree("title", "a b", "ab")
     assert agree("title", b"\xff\xfe caf\xc3\xa9", "café")
-
-
-def test_negations_are_the_sequence_of_tokens_in_the_list():
-    assert not agree("negations", "It is allowed", "It is not allowed")
-    assert not agree("negations", "I do", "I don't")
-    assert agree("negations", "I don't", "I don’t", "you can't", "T")
-    assert not agree("negations", "not never", "never not")
-    assert not agree("negations", "C'est permis", "Ce n'est pas permis")
-    assert agree("negations", "A nothing B", "NOTHING")
-    assert agree("negations", "nothingness", "anything", "")
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_each_word_of_a_list_is_one_token(language):
-    words = LANGUAGES[language].split()
-    assert len(set(words)) == len(words)
-    assert [Shingling().tokens(word) for word in words] == [[word] for word in words]
-    assert all(not agree("negations", "x", f"x {word}") for word in words)
-
-
-def test_the_page_lists_the_words():
-    page = (Path(__file__).parents[2] / "docs" / "must-agree.md").read_text("utf-8")
-    table = page.partition("| language | words |")[2]
-    listed = dict(re.findall(r"^\| (\w+) \| (.*) \|$", table, re.MULTILINE))
-    assert listed == {language: " ".join(words.split()) for language, words in LANGUAGES.items()}
-    assert f"list for {len(LANGUAGES)} languages" in (Path(__file__).parents[2] / "DESIGN.md").read_text("utf-8")
-
-
-@pytest.mark.parametrize(("plain", "negated"), [
-    ("Das ist erlaubt", "Das ist nicht erlaubt"), ("Está permitido", "No está permitido"),
-    ("É permitido", "Não é permitido"), ("È permesso", "Non è permesso"), ("Het mag", "Het mag niet"),
-    ("Det är tillåtet", "Det är inte tillåtet"), ("Det er tilladt", "Det er ikke tilladt"),
-    ("To jest dozwolone", "To nie jest dozwolone"), ("Je to dovoleno", "Není to dovoleno"),
-    ("Это разрешено", "Это НЕ разрешено"), ("Це дозволено", "Це не дозволено"), ("Var", "Yok"),
-    ("هذا مسموح", "هذا غير مسموح"), ("यह सही है", "यह सही नहीं है"), ("我是学生", "我不是学生"),
-])
-def test_negations_of_other_languages(plain, negated):
-    assert not agree("negations", plain, negated)
 
 
 @given(st.lists(st.text() | st.sampled_from(["not 1", "नहीं १२a", "x" * 300 + "7", "don't", "1\0" + "2"]), max_size=5))
