@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import jsonl, lines, printed, refused, run, text
+from commands import jsonl, lines, printed, run, text
 
 import ndcore as nd
 
@@ -197,65 +197,3 @@ def test_nothing_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--lost") == 0
     assert "The drops cost nothing: every shingle is in a kept document" in capsys.readouterr().out
     assert summary(tmp_path / "out")["lost"] == {"shingles": 0, "documents": 0, "largest": []}
-
-
-# ---- what is refused
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    (["--filter", "exact"], "'exact' is none of auto, complete"),
-    (["--drop", "similar"], "'similar' is none of resembling, contained"),
-    (["--must-agree", "number"], "none of numbers, title, negations; did you mean numbers?"),
-    (["--min-shingles", "-1"], "'-1' is not a whole number"),
-    (["--drop-common", "1"], "'1' is not a number above 0 and below 1"),
-    (["--drop-common", "0"], "'0' is not a number above 0 and below 1"),
-    (["--drop", "contained", "--clustering", "components"], "--clustering components does not; leave one of them out"),
-    (["--drop", "contained", "--clustering", "greedy"], "--drop contained makes stars"),
-])
-def test_refusals(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
-) -> None:
-    for more in ((), ("--dry-run",)):
-        assert message in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "out", *options, *more)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("options", [
-    ["--filter", "complete"], ["--drop", "contained"], ["--must-agree", "title"], ["--min-shingles", "5"],
-    ["--drop-common", "0.1"], ["--lost"],
-], ids=" ".join)
-def test_sketches_do_not_hold_shingles(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
-) -> None:
-    saved = tmp_path / "s.nds"
-    assert run("sketch", corpus, "-o", saved, "-q") == 0
-    for inputs in ((saved,), (corpus, "--against", saved)):
-        message = refused(capsys, 2, "dedup", *inputs, "-o", tmp_path / "out", *options)
-        assert message.startswith(" ".join(options) if options[0] in ("--filter", "--drop") else options[0])
-        assert f"needs the texts; {saved} holds sketches, not the shingles: name the documents instead" in message
-    assert not (tmp_path / "out").exists()
-
-
-def test_sketches_can_be_reassigned(corpus: Path, tmp_path: Path) -> None:
-    assert run("sketch", corpus, "-o", tmp_path / "s.nds", "-q") == 0
-    assert run("dedup", tmp_path / "s.nds", "-o", tmp_path / "out", "--reassign", "-q") == 0
-    assert summary(tmp_path / "out")["complete_filter"] is None
-
-
-# ---- before a run
-
-
-@pytest.mark.parametrize("options", [
-    ["--filter", "complete"], ["--drop", "contained"], ["--drop-common", "0.1"], ["--lost"],
-], ids=" ".join)
-def test_dry_run(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str]
-) -> None:
-    monkeypatch.setattr("ndcore.cli.dedup_estimate.SETS_IN_MEMORY", 1000)  # bytes, past which sets are in a file
-    assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["temporary"] == {"low": 0, "high": 0}
-    assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json", *options) == 0
-    low, high = json.loads(capsys.readouterr().out)["temporary"].values()
-    assert low == high == pytest.approx(8 * (5 * 35 + 74), rel=0.3)  # estimated from signatures
-    assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", *options) == 0
-    assert "  temporary  " in capsys.readouterr().out

@@ -127,26 +127,6 @@ def test_nothing_found() -> None:
         assert "There are none: no document stands for another." in page
 
 
-def test_identical_documents_have_no_view() -> None:
-    page = render(from_near_duplicates(result_of(["", "", text(1), text(1)])))
-    assert "The clusters above are of identical documents." in page
-    assert Grids(page).table("Members of 0") == [["1", "identical", "–"]]
-
-
-def test_units_without_places_have_no_view() -> None:
-    unit = nd.Shingling(unit=str.split, width=2)  # type: ignore[arg-type]
-    page = render(from_near_duplicates(nd.near_duplicates(["a b c d e", "a b c d f"], threshold=0.5, shingling=unit)))
-    assert "passages cannot be shown" in page
-    assert "shingles of 2 tokens" in page
-
-
-def test_short_error_does_not_refuse_what_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "EXCERPT", 8)
-    strict = nd.Shingling(width=3, short="error")
-    page = render(from_near_duplicates(nd.near_duplicates([text(1), text(1, 1)], threshold=0.5, shingling=strict)))
-    assert page.count("the first 8 of") == 2
-
-
 def test_sketches_have_no_texts(result: nd.NearDuplicates) -> None:
     again = nd.near_duplicates(result.sketches, threshold=0.5)
     page = render(from_near_duplicates(again))
