@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -7,3 +7,5 @@ Result = TypeVar("Result")
 class Stop:
     def set(self) -> None: ...
     def run(self, work: Callable[[Item], Result], item: Item) -> Result: ...
+
+def stoppable(items: Iterable[Item]) -> Iterator[Item]: ...

@@ -103,3 +103,10 @@ cdef class Stop:
             return work(item)
         finally:
             nd_stop_enter(before)
+
+
+def stoppable(items):
+    """Yield items; KeyboardInterrupt between two of them if the work of this thread must end."""
+    for item in items:
+        check_signals()
+        yield item

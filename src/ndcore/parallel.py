@@ -20,6 +20,8 @@ __all__ = ["cut", "map_pieces", "thread_count"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+MAX_THREADS = 1 << 16  # far more than any machine has CPUs
+
 
 def thread_count(threads: int | None) -> int:
     """Return the number of threads; None means one per CPU that this process may use."""
@@ -27,6 +29,8 @@ def thread_count(threads: int | None) -> int:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not is_int(threads) or threads < 1:
         raise ValueError(f"threads must be None or an int of at least 1, got {threads!r}")
+    if threads > MAX_THREADS:
+        raise ValueError(f"threads must be at most {MAX_THREADS}, got {threads}; None gives one per CPU")
     return int(threads)
 
 
@@ -45,7 +49,8 @@ def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: i
     """Yield work(item) for every item, in order, on several threads; at most two items per thread are in flight.
 
     If the caller leaves early, by Ctrl-C or another exception, the kernels in the threads stop within milliseconds
-    (`_signals.check_signals`) and waiting items are not begun.
+    (`_signals.check_signals`) and waiting items are not begun. Work that calls Python functions of others for each document
+    takes its documents from `_signals.stoppable`.
     """
     count = thread_count(threads)
     if count == 1:

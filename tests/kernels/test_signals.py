@@ -7,13 +7,14 @@ import sys
 import textwrap
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 
 import ndcore as nd
 from ndcore import _hamming
-from ndcore._signals import Stop
+from ndcore._signals import Stop, stoppable
 from ndcore.hamming import row_pairs
 from ndcore.parallel import map_pieces
 
@@ -144,6 +145,34 @@ def test_a_pool_within_a_pool_ends_with_it():
     assert set(ended) == {"interrupted"}
 
 
+TEXTS = [f"document {i} {'x' * 4000}" for i in range(1000)]  # at least four pieces
+CALLABLES = {
+    "unit": lambda f: nd.MinHasher(4, shingling=nd.Shingling(unit=lambda text: f(text).split())).sketch_many,
+    "weights": lambda f: nd.SimHasher(weights=lambda words: len(f(words[-1]))).sketch_many,
+    "must_agree": lambda f: partial(nd.near_duplicates, must_agree=f),
+}
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_callables_are_not_called_any_more_when_another_thread_fails(name):
+    lock, begun, calls = threading.Lock(), threading.Event(), []
+
+    def function(text):
+        with lock:
+            calls.append(text)
+            first = len(calls) == 1
+        if first:
+            assert begun.wait(60)  # the other thread works on another piece
+            raise ValueError("the first")
+        begun.set()
+        time.sleep(0.005)
+        return text
+
+    with pytest.raises(ValueError, match="the first"):
+        CALLABLES[name](function)(TEXTS, threads=2)
+    assert len(calls) < 20  # of 60 or more in the other piece
+
+
 def test_a_stop_holds_for_its_own_calls_only():
     stop = Stop()
     assert stop.run(len, "abc") == 3
@@ -151,6 +180,13 @@ def test_a_stop_holds_for_its_own_calls_only():
     with pytest.raises(KeyboardInterrupt):
         stop.run(len, "abc")
     assert Stop().run(len, "abc") == 3
+    inner = Stop()
+    items = inner.run(stoppable, iter(range(9)))
+    assert inner.run(next, items) == 0
+    inner.set()
+    with pytest.raises(KeyboardInterrupt):
+        Stop.run(inner, next, items)
+    assert list(stoppable(iter(range(3)))) == [0, 1, 2]  # outside a pool
     keys = crowded(1 << 17)
     assert _hamming.near_counts(keys, keys[:3], 0).tolist() == [1, 1, 1]  # this thread goes on
 

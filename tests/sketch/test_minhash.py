@@ -309,6 +309,8 @@ def test_from_recipe():
         (lambda: nd.MinHasher().sketch_hashes([1, 2], [0, 2, 1, 2]), ValueError, "offsets must ascend"),
         (lambda: nd.MinHasher().sketch_hashes([1], np.array([0, 2**63, 1], np.uint64)), ValueError, "offsets must ascend"),
         (lambda: nd.MinHasher().sketch_many(["a"], threads=0), ValueError, "threads must be None or an int .* got 0"),
+        (lambda: nd.MinHasher().sketch_many(["a"], threads=10**30), ValueError,
+         f"threads must be at most 65536, got {10**30}; None gives one per CPU"),
         (lambda: nd.MinHasher().sketch_many(["a"], threads=1.5), ValueError, "got 1.5"),
         (lambda: nd.MinHasher().sketch_many("abc"), TypeError, r"texts is one str; give a list of documents, \[text\]"),
     ],

@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ndcore._signals import stoppable
 from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
 from ndcore._types import Bools, Floats, Text
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
@@ -195,7 +196,7 @@ class SimHasher(Sketcher):
         first, texts = piece
         values, shingles, tokens, invalid = self.shingling.shingler.fingerprints(self.shingling.batch(texts))
         self.shingling.refuse_short(tokens, first)
-        units = [_weighed(self.weights, self._runs(text), first + i) for i, text in enumerate(texts)]
+        units = [_weighed(self.weights, self._runs(text), first + i) for i, text in enumerate(stoppable(texts))]
         sink = self._sink(len(texts))
         sink.take_weighted_sets(values, np.concatenate([[0], np.cumsum(shingles)]), np.concatenate(units))
         return SketchedPiece(sink, shingles > 0, invalid, [])

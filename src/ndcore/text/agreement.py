@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._batch import Batch
+from ndcore._signals import stoppable
 from ndcore._text import TokenChoice
 from ndcore._types import Text
 from ndcore.recipe import callable_name
@@ -112,7 +113,7 @@ class Agreement:
         """
         keys = _WORDS.canonical(Batch(texts), self._word_keys) if self._choices else [[] for _ in texts]
         if self._readers:
-            for i, text in enumerate(texts):
+            for i, text in enumerate(stoppable(texts)):
                 keys[i] += [read(text, first + i) for read in self._readers]
         return np.frombuffer(b"".join([digest(b"".join(map(_framed, found))) for found in keys]), np.uint8).reshape(-1, 16)
 

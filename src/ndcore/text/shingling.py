@@ -13,6 +13,7 @@ import numpy as np
 from ndcore._batch import Batch
 from ndcore._pipeline import Shingler
 from ndcore._rabin import is_irreducible, random_irreducible
+from ndcore._signals import stoppable
 from ndcore._text import UNICODE_VERSION
 from ndcore._types import Ints, Text, UInts
 from ndcore.checks import is_int
@@ -329,7 +330,7 @@ class Shingling:
     def batch(self, texts: Sequence[Text]) -> Batch:
         """Prepare documents for the extension; apply a callable unit."""
         if callable(self.unit):
-            return self._shingler.batch([_tape(self.unit(text)) for text in texts])
+            return self._shingler.batch([_tape(self.unit(text)) for text in stoppable(texts)])
         return self._shingler.batch(texts)
 
     @property
