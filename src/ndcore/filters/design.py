@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -201,10 +202,19 @@ def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-
     -------
     int
         The largest count c with P(Binomial(num_perm, threshold) < c) < probability; 0 if nothing may be rejected.
+
+    Notes
+    -----
+    O(num_perm^2) at worst; results are cached.
     """
     num_perm = checked_int("num_perm", num_perm, 1)
     threshold = float(checked_resemblance(threshold))
-    probability = checked_probability("probability", probability, "1e-6")
+    return _least_equal_minima(num_perm, threshold, checked_probability("probability", probability, "1e-6"))
+
+
+@functools.lru_cache(maxsize=256)
+def _least_equal_minima(num_perm: int, threshold: float, probability: float) -> int:
+    """Find the count by trying one after another: some 50 binomial tails, as long as sketching hundreds of documents."""
     count = 0
     while count < num_perm and lower_tail(count, num_perm, threshold) < probability:
         count += 1
