@@ -1,13 +1,18 @@
 # cython: embedsignature=True, overflowcheck=True
 """Candidate pairs: documents whose signatures share groups of minima (LSH bands)."""
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
-from ndcore cimport _bounds
+from ndcore cimport _bounds, _rabin
 from ndcore._entries cimport nd_entry
-from ndcore._signals cimport check_signals
+from ndcore._rabin cimport nd_rabin
+from ndcore._signals cimport check_signals, stride
+
+
+cdef extern from "feature.h" nogil:
+    ctypedef uint64_t nd_words_kernel(const nd_rabin *, const uint64_t *, size_t) noexcept
 
 
 cdef extern from "candidates.h" nogil:
@@ -25,12 +30,24 @@ cdef extern from "candidates.h" nogil:
     size_t nd_candidates_shared_groups(const nd_candidates *c, uint64_t a, uint64_t b)
     size_t nd_candidates_shared_items(const nd_candidates *c, uint64_t a, uint64_t b)
     size_t nd_candidates_expand(
-        const nd_candidates *c, size_t group, const nd_entry *e, size_t n, size_t max_run,
-        size_t *at, size_t *within, uint64_t *out, size_t room)
+        const nd_candidates *c, const nd_entry *e, size_t n, size_t max_run, size_t *at, size_t *within, uint64_t *out,
+        size_t room)
+    void nd_candidates_entries(
+        const nd_candidates *c, nd_words_kernel *words, const nd_rabin *r, size_t first, size_t last,
+        const int64_t *documents, const uint64_t *salts, size_t n, uint64_t *string, nd_entry *out)
+    size_t nd_candidates_run_end(const nd_entry *e, size_t n, size_t at)
 
 
 cdef enum:
     EVERY = 512  # rows that are compared between two looks at signals
+
+
+cdef class FeatureTables:
+    """The tables of a polynomial of degree 64, for features."""
+    cdef nd_rabin rabin
+
+    def __cinit__(self, polynomial: int):
+        _rabin.rabin_init(&self.rabin, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
 
 
 cdef class Judge:
@@ -64,22 +81,69 @@ cdef class Judge:
         self.cut = cut
         self.how.cut = &cut[0, 0] if cut.shape[0] else NULL
 
-    def expand(self, size_t group, const uint64_t[:, ::1] entries not None, size_t max_run):
+    def entries(self, FeatureTables tables not None, size_t first, size_t last, const int64_t[::1] documents not None,
+                const uint64_t[::1] salts=None):
+        """Make the entries (feature, group << 32 | document) of documents in the groups first … last − 1; uint64 (…, 2).
+
+        With salts, features of documents with different salts differ.
+        """
+        cdef size_t group, at, here, n = documents.shape[0]
+        if not first <= last <= self.how.groups:
+            raise IndexError(f"there are no groups {first} to {last} of {self.how.groups}")
+        if not _bounds.all_below(documents, self.bytes_of_rows.shape[0]):
+            raise IndexError(f"a document is not among {self.bytes_of_rows.shape[0]}")
+        _bounds.check_lengths("documents and salts", (n, n if salts is None else salts.shape[0]))
+        cdef uint64_t[:, ::1] out = np.empty(((last - first) * n, 2), np.uint64)
+        cdef uint64_t[::1] string = np.empty(self.how.group_size // self.how.item_size + 1, np.uint64)
+        with nogil:
+            for group in range(first, last):
+                at = 0
+                while at < n:
+                    check_signals()
+                    here = stride(at, n, EVERY)
+                    nd_candidates_entries(
+                        &self.how, _rabin.rabin_words, &tables.rabin, group, group + 1, &documents[at],
+                        &salts[at] if salts is not None else NULL, here, &string[0],
+                        <nd_entry *> &out[(group - first) * n + at, 0])
+                    at += here
+        return np.asarray(out)
+
+    def long_runs(self, const uint64_t[:, ::1] entries not None, size_t max_run):
+        """List the bounds (begin, end) of the runs of more than max_run sorted entries."""
+        cdef size_t at = 0, end = 0, n = entries.shape[0]
+        _bounds.check_entries(entries)
+        found = []
+        with nogil:
+            while at < n:
+                end = nd_candidates_run_end(<const nd_entry *> &entries[0, 0], n, at)
+                if end - at > max_run:
+                    with gil:
+                        found.append((at, end))
+                at = end
+        return found
+
+    cdef bint _fit(self, const uint64_t[:, ::1] entries) noexcept nogil:
+        """Return whether all entries are of documents and groups that there are."""
+        cdef size_t i, wrong = 0, n = self.bytes_of_rows.shape[0]
+        for i in range(<size_t> entries.shape[0]):
+            wrong |= <uint32_t> entries[i, 1] >= n or entries[i, 1] >> 32 >= self.how.groups
+        return wrong == 0
+
+    def expand(self, const uint64_t[:, ::1] entries not None, size_t max_run):
         """Find the candidate pairs a << 32 | b in the runs of sorted entries; list of uint64 arrays."""
         cdef size_t n = entries.shape[0], at = 0, within = 0, written
-        cdef size_t room = max(<size_t> 1 << 16, max_run)
+        cdef size_t room = max(min(<size_t> 1 << 16, 4 * n), max_run)
         _bounds.check_entries(entries)
-        if group >= self.how.groups:
-            raise IndexError(f"there is no group {group} of {self.how.groups}")
-        if n and np.asarray(entries)[:, 1].max() >= <size_t> self.bytes_of_rows.shape[0]:
-            raise IndexError(f"an entry is of a document that is not among {self.bytes_of_rows.shape[0]}")
+        if not self._fit(entries):
+            raise IndexError(f"an entry is of a document that is not among {self.bytes_of_rows.shape[0]}, or of a group "
+                             f"that is not among {self.how.groups}")
         cdef uint64_t[::1] out = np.empty(room, np.uint64)
         chunks = []
         while at < n:
             with nogil:
                 check_signals()
                 written = nd_candidates_expand(
-                    &self.how, group, <const nd_entry *> &entries[0, 0], n, max_run, &at, &within, &out[0], room)
+                    &self.how, <const nd_entry *> &entries[0, 0], n, max_run, &at, &within, &out[0], room)
             if written:
                 chunks.append(np.array(out[:written]))
         return chunks

@@ -12,7 +12,7 @@ static void group_entries(const nd_candidates *j, size_t group, size_t n, nd_ent
         while (memcmp(j->rows + first * j->row_size + group * j->group_size,
                       j->rows + i * j->row_size + group * j->group_size, j->group_size))
             first++;
-        e[i] = (nd_entry){nd_fmix64(first + 1), i};
+        e[i] = (nd_entry){nd_fmix64(first + 1), (uint64_t)group << 32 | i};
     }
     qsort(e, n, sizeof *e, entry_order);
 }
@@ -22,7 +22,7 @@ static size_t run_of(const nd_entry *e, size_t n, size_t document)
     uint64_t key = 0;
     size_t run = 0;
     for (size_t i = 0; i < n; i++)
-        if (e[i].id == document)
+        if ((uint32_t)e[i].id == document)
             key = e[i].key;
     for (size_t i = 0; i < n; i++)
         run += e[i].key == key;
@@ -70,7 +70,7 @@ static void check_expansion(size_t n, size_t groups, size_t size, size_t item_si
         uint64_t *out = guarded(3, BACK, 8 * room, 0);
         size_t at = 0, within = 0, calls = 0;
         while (at < n && calls++ < n * n + 2) {
-            const size_t written = nd_candidates_expand(&j, g, e, n, longest, &at, &within, out, room);
+            const size_t written = nd_candidates_expand(&j, e, n, longest, &at, &within, out, room);
             for (size_t i = 0; i < written && i < room; i++) {
                 const uint64_t a = out[i] >> 32, b = out[i] & UINT32_MAX;
                 CHECK(a < b && b < n, "a pair is a < b");

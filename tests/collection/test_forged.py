@@ -219,6 +219,7 @@ SETS = np.array([1, 2, 2, 3], np.uint64)
 ONE, NO = np.array([0]), np.array([], np.int64)
 ROWS, COUNTS, TAKEN = SETS.reshape(2, 2), np.zeros((1, 3), np.int64), np.ones(2, np.uint8)
 RUN = (np.array([0, 1], np.uint32), np.array([2], np.uint32))
+TABLES = _candidates.FeatureTables(1 << 64 | 27)
 JUDGE = _candidates.Judge(np.zeros((2, 4), np.uint64), 2, 2, 1, 1, 9)
 
 
@@ -241,7 +242,13 @@ JUDGE = _candidates.Judge(np.zeros((2, 4), np.uint64), 2, 2, 1, 1, 9)
     (lambda: _cluster.star(np.array([0, 1, 1]), ONE + 9, np.ones(1), np.arange(2), np.zeros(2, np.uint8), True), IndexError),
     (lambda: _cluster.star(np.array([0, 5, 1]), ONE, np.ones(1), np.arange(2), np.zeros(2, np.uint8), True), ValueError),
     (lambda: _candidates.Judge(np.zeros((2, 4), np.uint64), 3, 2, 1, 1, 9), ValueError),
-    (lambda: JUDGE.expand(0, np.full((2, 2), 7, np.uint64), 9), IndexError),
+    (lambda: JUDGE.expand(np.full((2, 2), 7, np.uint64), 9), IndexError),
+    (lambda: JUDGE.expand(np.full((2, 2), 2 << 32, np.uint64), 9), IndexError),
+    (lambda: JUDGE.long_runs(np.zeros((2, 1), np.uint64), 9), ValueError),
+    (lambda: JUDGE.entries(TABLES, 0, 3, ONE), IndexError),
+    (lambda: JUDGE.entries(TABLES, 2, 1, ONE), IndexError),
+    (lambda: JUDGE.entries(TABLES, 0, 2, ONE + 2), IndexError),
+    (lambda: JUDGE.entries(TABLES, 0, 2, ONE, SETS), ValueError),
     (lambda: JUDGE.matches(0, np.array([2], np.uint64)), IndexError),
     (lambda: _entries.histogram(SETS, OFFSETS, np.ones(3, np.uint8), 52, np.zeros(4096, np.int64)), ValueError),
     (lambda: _entries.histogram(SETS, OFFSETS, np.ones(2, np.uint8), 52, np.zeros(4095, np.int64)), ValueError),

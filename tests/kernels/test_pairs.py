@@ -10,13 +10,16 @@ from generated import LENGTHS, splitmix64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore._candidates import Judge
+from ndcore._candidates import FeatureTables, Judge
 from ndcore._cluster import components
 from ndcore._entries import sort_entries
 from ndcore._sets import common, differences, distinct
 from ndcore.reference import clustering
+from ndcore.reference.features import feature
+from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
 KERNEL = "pairs"
+OUTPUTS, TABLES = splitmix64(8), FeatureTables(FEATURE_POLYNOMIAL)
 keys = st.integers(0, 3) | st.integers(0, 2**64 - 1) | st.integers(0, 7).map(lambda byte: 3 << 8 * byte)
 
 # ---------------------------------------------------------------------------------------------- sorting
@@ -100,10 +103,10 @@ def test_common_by_hand(variant):
 
 
 def entries_of(rows: np.ndarray, group: int, size: int) -> np.ndarray:
-    """(key, document) of a group, sorted: equal keys exactly where the group's minima are equal."""
+    """(key, group << 32 | document), sorted: equal keys exactly where the group's minima are equal."""
     _, code = np.unique(rows[:, group * size : (group + 1) * size], axis=0, return_inverse=True)
     order = np.argsort(code.ravel(), kind="stable")
-    return np.array([code.ravel()[order], order], np.uint64).T.copy()
+    return np.array([code.ravel()[order], group << 32 | order], np.uint64).T.copy()
 
 
 def expanded(rows, groups, size, need, least=0, max_run=10**6, fixed=10**6) -> tuple[list[tuple[int, int]], Judge]:
@@ -115,8 +118,9 @@ def expanded(rows, groups, size, need, least=0, max_run=10**6, fixed=10**6) -> t
     for group in range(groups):
         entries = entries_of(rows, group, size)
         present, counts = np.unique(entries[:, 0], return_counts=True)
-        cut[entries[np.isin(entries[:, 0], present[counts > max_run]), 1].astype(np.int64), group] = 1
-        for chunk in judge.expand(group, entries, max_run):
+        cut[entries[np.isin(entries[:, 0], present[counts > max_run]), 1].astype(np.uint32), group] = 1
+        assert len(judge.long_runs(entries, max_run)) == (counts > max_run).sum()
+        for chunk in judge.expand(entries, max_run):
             pairs += [(int(pair) >> 32, int(pair) & 0xFFFFFFFF) for pair in chunk]
     return pairs, judge
 
@@ -160,6 +164,28 @@ def test_matches_are_the_pairs_of_one_document(variant, made, need, least):
     everything = obvious(rows, groups, size, need, least)
     others = np.arange(1, len(rows), dtype=np.uint64)
     assert judge.matches(0, others).tolist() == [int((0, int(b)) in everything) for b in others]
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_entries_of_groups_are_their_features(variant, bits):
+    rows = np.array([[next(OUTPUTS) >> (64 - bits) for _ in range(7)] for _ in range(9)], f"uint{bits}")
+    judge, documents, salts = Judge(rows, 3, 2, 1, 0, 9), np.array([1, 2, 8]), np.array([0, 5, 2**64 - 1], np.uint64)
+    for first, last in [(0, 3), (1, 2), (2, 2)]:
+        expected = [[feature(j, rows[i, 2 * j : 2 * j + 2].tolist()), j << 32 | i]
+                    for j in range(first, last) for i in documents]
+        assert judge.entries(TABLES, first, last, documents).tolist() == expected
+        salted = judge.entries(TABLES, first, last, documents, salts)
+        assert salted[:, 0].tolist() == [key ^ int(salts[i % 3]) for i, (key, _) in enumerate(expected)]
+        assert salted[:, 1].tolist() == [each for _, each in expected]
+
+
+def test_entries_of_several_groups_are_runs_of_their_own(variant):
+    """Two groups share a key by accident: their documents are no run."""
+    rows = np.array([[1, 1], [1, 1], [2, 1]], np.uint32)
+    entries = np.array([[7, 0], [7, 1], [7, 1 << 32 | 0], [7, 1 << 32 | 1], [7, 1 << 32 | 2]], np.uint64)
+    judge = Judge(rows, 2, 1, 1, 0, 9)
+    assert judge.long_runs(entries, 1) == [(0, 2), (2, 5)] and judge.long_runs(entries, 2) == [(2, 5)]
+    assert [pair for chunk in judge.expand(entries, 5) for pair in chunk.tolist()] == [1, 2, 1 << 32 | 2]
 
 
 def test_a_run_larger_than_the_room_of_a_chunk(variant):

@@ -13,6 +13,18 @@ enum { CALL_PAIRS = 1 << 17 };      /* pairs that one call looks at, about */
 
 static const uint8_t *row(const nd_candidates *c, uint64_t v) { return c->rows + v * c->row_size; }
 
+void nd_candidates_entries(const nd_candidates *c, nd_words_kernel *words, const nd_rabin *r, size_t first, size_t last,
+                           const int64_t *documents, const uint64_t *salts, size_t n, uint64_t *string, nd_entry *out)
+{
+    const size_t minima = c->group_size / c->item_size;
+    for (size_t group = first; group < last; group++)
+        for (size_t i = 0; i < n; i++, out++) {
+            const uint64_t document = (uint64_t)documents[i];
+            out->key = nd_feature(words, r, row(c, document), c->item_size, minima, group, string) ^ (salts ? salts[i] : 0);
+            out->id = (uint64_t)group << 32 | document;
+        }
+}
+
 static int shares_group(const nd_candidates *c, const uint8_t *a, const uint8_t *b, size_t group)
 {
     return memcmp(a + group * c->group_size, b + group * c->group_size, c->group_size) == 0;
@@ -49,31 +61,23 @@ static int accepts(const nd_candidates *c, size_t group, uint64_t a, uint64_t b)
         && (c->need < 2 || nd_candidates_shared_groups(c, a, b) >= c->need);
 }
 
-static size_t run_end(const nd_entry *e, size_t n, size_t at)
-{
-    size_t end = at + 1;
-    while (end < n && e[end].key == e[at].key)
-        end++;
-    return end;
-}
-
-size_t nd_candidates_expand(const nd_candidates *c, size_t group, const nd_entry *e, size_t n, size_t max_run,
-                            size_t *at, size_t *within, uint64_t *out, size_t room)
+size_t nd_candidates_expand(const nd_candidates *c, const nd_entry *e, size_t n, size_t max_run, size_t *at, size_t *within,
+                            uint64_t *out, size_t room)
 {
     size_t written = 0, work = 0;
     while (*at < n && work < CALL_PAIRS) {
-        const size_t end = run_end(e, n, *at);
+        const size_t end = nd_candidates_run_end(e, n, *at), group = e[*at].id >> 32;
         const size_t rows = end - *at > max_run ? 0 : end - *at;
         for (; *within < rows; ++*within) {
-            const uint64_t a = e[*at + *within].id;
+            const uint64_t a = (uint32_t)e[*at + *within].id;
             if (a >= c->first_fixed)
                 break;                          /* ids ascend: only fixed ones follow */
             if (room - written < end - *at || work >= CALL_PAIRS)
                 return written;
             work += end - *at - *within;
             for (size_t i = *at + *within + 1; i < end; i++)
-                if (accepts(c, group, a, e[i].id))
-                    out[written++] = a << 32 | e[i].id;
+                if (accepts(c, group, a, (uint32_t)e[i].id))
+                    out[written++] = a << 32 | (uint32_t)e[i].id;
         }
         work += 1 + (end - *at) / 16;
         *within = 0;
@@ -81,4 +85,3 @@ size_t nd_candidates_expand(const nd_candidates *c, size_t group, const nd_entry
     }
     return written;
 }
-

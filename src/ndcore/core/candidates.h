@@ -3,7 +3,7 @@
 #ifndef ND_CANDIDATES_H
 #define ND_CANDIDATES_H
 
-#include "nd.h"
+#include "feature.h"
 #include "sort.h"
 
 /* Signatures, and which pairs of them are candidates. Rows of minima are `row_size` bytes apart; each begins with `groups`
@@ -17,16 +17,31 @@ typedef struct {
     uint64_t first_fixed;           /* documents from here on are never paired with one another */
 } nd_candidates;
 
+/* Writes the entries of documents[0 … n − 1] in the groups first … last − 1, one group after another: the feature (see
+ * feature.h, which has the kernel) and, as id, group << 32 | document. Documents are below 2^32. With salts, the key of
+ * documents[i] is its feature ^ salts[i]. string: words of scratch, one more than a group has minima. */
+void nd_candidates_entries(const nd_candidates *c, nd_words_kernel *words, const nd_rabin *r, size_t first, size_t last,
+                           const int64_t *documents, const uint64_t *salts, size_t n, uint64_t *string, nd_entry *out);
+
+/* Returns where the run of entries of one group and key ends that begins at `at` < n. */
+static inline size_t nd_candidates_run_end(const nd_entry *e, size_t n, size_t at)
+{
+    size_t end = at + 1;
+    while (end < n && e[end].key == e[at].key && e[end].id >> 32 == e[at].id >> 32)
+        end++;
+    return end;
+}
+
 /* Number of groups, and of minima, in which documents a and b agree. */
 size_t nd_candidates_shared_groups(const nd_candidates *c, uint64_t a, uint64_t b);
 size_t nd_candidates_shared_items(const nd_candidates *c, uint64_t a, uint64_t b);
 
-/* Writes the pairs a << 32 | b, a < b, of the documents in runs of equal keys. The entries are of group `group`, sorted
- * by key, ids ascending within a run. Only pairs are written that share no earlier group that was expanded, so that every
- * pair comes once, and that share `need` groups and `need_items` minima. Runs longer than max_run are skipped. Begins at
- * *at (an entry index, the start of a run) and *within (a row within the run). Stops when fewer than a row's pairs fit in
- * room, or after bounded work; returns the number written. room >= max_run. Done when *at == n. */
-size_t nd_candidates_expand(const nd_candidates *c, size_t group, const nd_entry *e, size_t n, size_t max_run,
-                            size_t *at, size_t *within, uint64_t *out, size_t room);
+/* Writes the pairs a << 32 | b, a < b, of the documents in runs of one group and equal keys. The entries are sorted by key,
+ * ids ascending. Only pairs are written that share no earlier group that was expanded, so that every pair comes once, and
+ * that share `need` groups and `need_items` minima. Runs longer than max_run are skipped. Begins at *at (an entry index, the
+ * start of a run) and *within (a row within the run). Stops when fewer than a row's pairs fit in room, or after bounded
+ * work; returns the number written. room >= max_run. Done when *at == n. */
+size_t nd_candidates_expand(const nd_candidates *c, const nd_entry *e, size_t n, size_t max_run, size_t *at, size_t *within,
+                            uint64_t *out, size_t room);
 
 #endif

@@ -3,14 +3,10 @@
 void nd_features(nd_words_kernel *words, const nd_rabin *r, const void *rows, size_t n, size_t items, size_t item_size,
                  size_t group_size, size_t first, size_t last, uint64_t *group, uint64_t *out)
 {
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = first; j < last; j++) {
-            const size_t from = i * items + j * group_size;
-            group[0] = j;
-            for (size_t l = 0; l < group_size; l++)
-                group[1 + l] = item_size == 4 ? ((const uint32_t *)rows)[from + l] : ((const uint64_t *)rows)[from + l];
-            *out++ = words(r, group, group_size + 1);
-        }
+    const uint8_t *row = rows;
+    for (size_t i = 0; i < n; i++, row += items * item_size)
+        for (size_t j = first; j < last; j++)
+            *out++ = nd_feature(words, r, row, item_size, group_size, j, group);
 }
 
 /* The combination after `chosen`, `need` ascending numbers below `groups`, in lexicographic order; 0 after the last. */

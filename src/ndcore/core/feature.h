@@ -11,6 +11,17 @@ typedef uint64_t nd_words_kernel(const nd_rabin *, const uint64_t *, size_t);
 typedef void nd_windows_kernel(const nd_rabin *, const nd_rabin_symbol_window *, size_t, const uint64_t *, size_t,
                                uint64_t *);
 
+/* Feature j of one row of minima; see nd_features. */
+static inline uint64_t nd_feature(nd_words_kernel *words, const nd_rabin *r, const void *row, size_t item_size,
+                                  size_t group_size, size_t j, uint64_t *group)
+{
+    const size_t from = j * group_size;
+    group[0] = j;
+    for (size_t l = 0; l < group_size; l++)
+        group[1 + l] = item_size == 4 ? ((const uint32_t *)row)[from + l] : ((const uint64_t *)row)[from + l];
+    return words(r, group, group_size + 1);
+}
+
 /* Feature j: the string (j, minima j·s … j·s + s − 1) (Broder, "Identifying and filtering
  * near-duplicate documents", CPM 2000, section 3, doi:10.1007/3-540-45123-4_1).
  * rows: n rows of `items` minima of item_size 4 or 8 bytes; out: n rows of (last − first) features, of the groups

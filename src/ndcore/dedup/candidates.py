@@ -11,9 +11,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ndcore._candidates import Judge
+from ndcore._candidates import FeatureTables, Judge
 from ndcore._entries import sort_entries
-from ndcore._feature import features
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.filters.design import FilterDesign
@@ -22,7 +21,10 @@ from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
 __all__ = ["Candidates", "Run", "Search", "find_candidates"]
 
-ENTRY_BYTES = 40  # a key, an entry and its scratch
+ENTRY_BYTES = 40  # an entry before and after its part is chosen, and scratch, about
+BLOCK = 1 << 16  # entries of several groups that are sorted together; more of one group are sorted alone
+
+_TABLES = FeatureTables(FEATURE_POLYNOMIAL)
 
 
 class Run(NamedTuple):
@@ -102,32 +104,34 @@ def find_candidates(
 
     Notes
     -----
-    O(groups · n) to sort, one comparison of signatures per pair that shares a feature. One group is in memory at a time.
+    O(groups · n) to sort, one comparison of signatures per pair that shares a feature. One group is in memory at a time, or
+    as many as have few entries together.
     """
     judge = Judge(rows, design.groups, design.group_size, design.need, equal_minima, first_fixed)
+    salts = None if by is None else (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     found: list[UInts] = []
     runs: list[Run] = []
-    cut = None
     parts = _parts(len(active), memory_limit)
-    for group in range(design.groups):
-        for entries in _sorted_parts(rows, active, design, group, by, parts):
-            long = _long_runs(entries, group, max_holders, first_fixed)
-            if long and cut is None:
+    block = max(1, BLOCK // max(1, len(active))) if parts == 1 else 1  # pairs ask for long runs of all earlier groups
+    for first in range(0, design.groups, block):
+        last = min(first + block, design.groups)
+        for entries in _sorted_parts(judge.entries(_TABLES, first, last, active, salts), parts):
+            long = _long_runs(judge, entries, max_holders, first_fixed)
+            if long and not runs:
                 cut = np.zeros((len(rows), design.groups), np.uint8)
                 judge.set_cut(cut)
             for run in long:
-                assert cut is not None
-                cut[run.documents, group] = 1
+                cut[run.documents, run.group] = 1
             runs += long
-            found += judge.expand(group, entries, min(max_holders, len(entries)))
-        report("pairing", group + 1, design.groups)
+            found += judge.expand(entries, min(max_holders, len(entries)))
+        report("pairing", last, design.groups)
     together = np.concatenate([np.empty(0, np.uint64), *found])
     found.clear()
     pairs, _ = distinct(together, np.array([0, len(together)]))
     a, b = (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)
     if by is not None:  # keys of two codes may coincide
         a, b = a[by[a] == by[b]], b[by[a] == by[b]]
-    return Candidates(a, b, runs, judge, first_fixed, by)
+    return Candidates(a, b, sorted(runs, key=lambda run: run.group), judge, first_fixed, by)
 
 
 def _parts(n: int, memory_limit: int | None) -> int:
@@ -137,27 +141,17 @@ def _parts(n: int, memory_limit: int | None) -> int:
     return 1 << max(0, (ENTRY_BYTES * n // memory_limit).bit_length())
 
 
-def _sorted_parts(
-    rows: AnyArray, active: Ints, design: FilterDesign, group: int, by: Ints | None, parts: int
-) -> Iterator[UInts]:
-    """Yield the entries (feature, document) of one group sorted by feature, in parts by the features' high bits."""
-    keys = features(rows, design.group_size, group, group + 1, FEATURE_POLYNOMIAL)[active, 0]
-    if by is not None:
-        keys ^= (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+def _sorted_parts(entries: UInts, parts: int) -> Iterator[UInts]:
+    """Yield entries sorted by feature, in parts by the features' high bits."""
     shift = np.uint64(64 - (parts.bit_length() - 1)) if parts > 1 else np.uint64(0)
     for part in range(parts):
-        inside = slice(None) if parts == 1 else np.flatnonzero(keys >> shift == part)
-        entries = np.empty((len(keys[inside]), 2), np.uint64)
-        entries[:, 0], entries[:, 1] = keys[inside], active[inside]
-        sort_entries(entries)
-        yield entries
+        inside = entries if parts == 1 else entries[entries[:, 0] >> shift == part]
+        sort_entries(inside)
+        yield inside
 
 
-def _long_runs(entries: UInts, group: int, max_holders: int, first_fixed: int) -> list[Run]:
+def _long_runs(judge: Judge, entries: UInts, max_holders: int, first_fixed: int) -> list[Run]:
     """Find the runs of more than max_holders entries, unless all are fixed."""
-    keys = entries[:, 0]
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.empty(0, np.int64)
-    ends = np.append(starts[1:], len(keys))
-    long = np.flatnonzero(ends - starts > max_holders)
-    runs = [Run(group, entries[starts[i] : ends[i], 1].astype(np.int64)) for i in long]
+    runs = [Run(int(entries[begin, 1]) >> 32, (entries[begin:end, 1] & np.uint64(0xFFFFFFFF)).astype(np.int64))
+            for begin, end in judge.long_runs(entries, max_holders)]
     return [run for run in runs if run.documents[0] < first_fixed]
