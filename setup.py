@@ -29,7 +29,7 @@ C_FILES = {
     "_hamming": ["hamming", "probes", "compressed"],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],
-    "_batch": ["utf8"],
+    "_batch": ["utf8", "equal"],
     "_pipeline": ["pipeline", "stops"],
 }
 

@@ -2,7 +2,7 @@
 """Documents as bytes that the core can read without the GIL."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
@@ -34,6 +34,17 @@ cdef extern from "Python.h":
 cdef extern from "utf8.h" nogil:
     size_t nd_utf8_size(unsigned unit, const void *points, size_t n)
     size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out)
+
+
+cdef extern from "equal.h" nogil:
+    size_t nd_equal_room(size_t n)
+    size_t nd_equal_firsts(
+        const uint8_t *const *texts, const size_t *sizes, size_t first, size_t last, uint64_t *slots, size_t room,
+        int64_t *firsts)
+
+
+cdef enum:
+    EVERY = 512  # documents between two looks at signals
 
 
 cdef void *allocate(size_t size) except NULL:
@@ -157,7 +168,29 @@ cdef class Batch:
 
     def lengths(self):
         """Return the number of bytes of every document; int64 (n,)."""
-        return np.array([self.sizes[i] for i in range(self.count)], np.int64)
+        cdef size_t i
+        cdef int64_t[::1] out = np.empty(self.count, np.int64)
+        for i in range(self.count):
+            out[i] = <int64_t> self.sizes[i]
+        return np.asarray(out)
+
+    def firsts(self):
+        """Find for each document the first one with its bytes, which may be itself; int64 (n,), None if none was found.
+
+        Some may be missed, see equal.h.
+        """
+        cdef size_t at = 0, here, repeats = 0, room = nd_equal_room(self.count)
+        if self.count < 2:
+            return None
+        cdef uint64_t[::1] slots = np.zeros(room, np.uint64)
+        cdef int64_t[::1] out = np.empty(self.count, np.int64)
+        with nogil:
+            while at < self.count:
+                check_signals()
+                here = stride(at, self.count, EVERY)
+                repeats += nd_equal_firsts(self.texts, self.sizes, at, at + here, &slots[0], room, &out[0])
+                at += here
+        return np.asarray(out) if repeats else None
 
     def __dealloc__(self):
         free(self.own_texts)

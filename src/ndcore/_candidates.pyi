@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+def row_hashes(rows: NDArray[np.uint32] | NDArray[np.uint64]) -> NDArray[np.uint64]: ...
+
 class FeatureTables:
     def __init__(self, polynomial: int) -> None: ...
 

@@ -4,6 +4,7 @@
 
 #include "compressed.h"
 #include "entries.h"
+#include "equal.h"
 #include "fastsketch.h"
 #include "feature.h"
 #include "gf2.h"
@@ -38,6 +39,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_gf2.h"
 #include "test_rabin.h"
 #include "test_text.h"
+#include "test_equal.h"
 #include "test_nfkc.h"
 #include "test_minhash.h"
 #include "test_simhash.h"
@@ -77,6 +79,7 @@ int main(void)
     each_variant("text", &nd_text_choice, test_text_variant);
     test_code_points();
     test_utf8();
+    test_equal();
     test_other_token_polynomials();
     test_nfkc();
     each_variant("minhash", &nd_minhash_choice, test_minhash_variant);

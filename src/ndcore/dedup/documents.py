@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ndcore.sketch.sketcher import end_to_end
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import Corpus, as_corpus, indexed_texts
-from ndcore.text.digests import read_digests
+from ndcore.text.digests import OF_BYTES, OF_TOKENS, first_equal, read_digests
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Documents", "Side", "read_documents"]
@@ -83,10 +84,22 @@ class Documents:
         return indexed_texts(self.corpora, (0, self.n), wanted)
 
     def digest(self, wanted: Bools, *, threads: int | None, report: Progress) -> None:
-        """Read documents again to fill in their digests."""
-        read_digests(self.corpora, (0, self.n), wanted, self.shingling, self.digests, self.valid,
-                     threads=threads, report=report)
-        self.known[wanted] = True
+        """Read documents again to fill in their digests; of documents with the same bytes, tokens are digested once."""
+        which = np.flatnonzero(wanted)
+        if not len(which):
+            return
+        read = partial(read_digests, self.corpora, (0, self.n), shingling=self.shingling, digests=self.digests,
+                       valid=self.valid, threads=threads, report=report)
+        read(wanted=wanted, parts=(OF_BYTES,))
+        firsts, own = which, np.ones(len(which), np.bool_)
+        if not callable(self.shingling.unit):  # which may return other tokens
+            firsts = which[first_equal(self.digests[which, :16], [np.where(self.valid[which], -1, which)])]
+            own = firsts == which
+        tokens = np.zeros(len(self), np.bool_)
+        tokens[which[own]] = True
+        read(wanted=tokens, parts=(OF_TOKENS,))
+        self.digests[which, 16:] = self.digests[firsts, 16:]
+        self.known[which] = True
 
 
 def read_documents(

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._feature import features
-from ndcore._types import AnyArray, Bools, Ints, Text, UInts
+from ndcore._batch import Batch
+from ndcore._candidates import row_hashes
+from ndcore._types import AnyArray, Bools, Ints, Text
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.sketch.cardinality import sizes_of_rows
@@ -19,13 +20,10 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.storage.spill import SpooledArray
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import Corpus, corpus_pieces
-from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows, raw_batch
-from ndcore.text.inputs import digest
-from ndcore.text.shingling import FEATURE_POLYNOMIAL
+from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows
+from ndcore.text.inputs import Extracted, digest, original_digest, take
 
 __all__ = ["Reading", "alike", "read_corpus", "sketch_corpus"]
-
-CACHED = 1 << 20  # recent signatures, 8 bytes each
 
 
 class Reading(NamedTuple):
@@ -58,56 +56,68 @@ class Reading(NamedTuple):
     keys: NDArray[np.uint8] | None
 
 
-class _RecentSignatures:
-    """A fixed-size cache of recent signatures; never affects results."""
-
-    def __init__(self) -> None:
-        self._table = np.zeros(CACHED, np.uint64)
-
-    def repeats(self, rows: AnyArray) -> Bools:
-        """Tell which of these signatures are in the cache, or repeated among these; add them all."""
-        keys = _keys(rows)
-        slots = keys % np.uint64(CACHED)
-        cached = self._table[slots] == keys
-        self._table[slots] = keys
-        repeats = np.ones(len(keys), np.bool_)
-        first = np.unique(keys, return_index=True)[1]
-        repeats[first] = cached[first]
-        return repeats
-
-
-def _keys(rows: AnyArray) -> UInts:
-    """Compute a fingerprint of each signature."""
-    return features(rows, rows.shape[1], 0, 1, FEATURE_POLYNOMIAL)[:, 0]
-
-
 def alike(rows: AnyArray, among: Bools) -> Bools:
-    """Tell which documents among these share their signature with another of them, by fingerprints. O(n log n)."""
+    """Tell which documents among these share their signature with another of them, by hashes. O(n log n)."""
     which = np.flatnonzero(among)
-    _, number, count = np.unique(_keys(rows)[which], return_inverse=True, return_counts=True)
+    hashes = row_hashes(rows)[which]
+    order = hashes.argsort()
+    hashes = hashes[order]
+    follows = hashes[1:] == hashes[:-1]
     found = np.zeros(len(rows), np.bool_)
-    found[which] = count[number] > 1
+    found[which[order[1:][follows]]] = found[which[order[:-1][follows]]] = True
     return found
 
 
 def _read_piece(
-    sketcher: MinHasher, recent: _RecentSignatures | None, agreement: Agreement | None, piece: tuple[int, Sequence[Text]]
+    sketcher: MinHasher, later: bool, agreement: Agreement | None, piece: tuple[int, Sequence[Text]]
 ) -> Reading:
-    """Sketch a piece (position of the first document, texts); digest documents whose signature is recent, None: all."""
+    """Sketch and digest a piece (position of the first document, texts); `later`: digest only what costs no more reading.
+
+    Texts with the same bytes are sketched once, and digested, unless the unit is a callable: it may return other tokens.
+    """
     first, texts = piece
     shingling = sketcher.shingling
-    batch = shingling.batch(texts)
-    raw = raw_batch(shingling, batch, texts)
-    done = sketcher.sketch_batch(batch, first, digest if recent is None else None)
-    rows, valid = done.sink.rows, done.valid
-    known = np.ones(len(texts), np.bool_) if recent is None else ~valid | recent.repeats(rows)
-    which = np.flatnonzero(known)
-    canonical = done.hashed if recent is None else shingling.shingler.canonical(batch, digest, which)
-    digests = np.zeros((len(texts), 32), np.uint8)
-    for part, hashed in ((OF_BYTES, byte_digests(raw, texts, which, valid)), (OF_TOKENS, canonical)):
-        digests[which, 16 * part : 16 * part + 16] = digest_rows(hashed)
+    raw = Batch(texts)
+    firsts = None if callable(shingling.unit) or shingling.short == "error" else raw.firsts()
+    if firsts is None:
+        reading = _read_texts(sketcher, first, texts, raw, np.full(len(texts), not later))
+    else:
+        reading = _read_repeats(sketcher, texts, firsts, later)
     keys = None if agreement is None else agreement.digests(texts, first)
-    return Reading(rows, digests, known, raw.lengths(), valid, done.invalid_bytes, keys)
+    return reading._replace(lengths=raw.lengths(), keys=keys)
+
+
+def _read_texts(sketcher: MinHasher, first: int, texts: Sequence[Text], raw: Batch, wanted: Bools) -> Reading:
+    """Sketch texts, and digest the wanted ones and those without shingles; `raw` holds their bytes."""
+    shingling = sketcher.shingling
+    batch = raw if shingling.reads_bytes else shingling.batch(texts)
+    every = bool(wanted.all())
+    done = sketcher.sketch_batch(batch, first, digest if every else None)
+    rows, valid = done.sink.rows, done.valid
+    known = wanted | ~valid
+    digests = np.zeros((len(texts), 32), np.uint8)
+    which = np.flatnonzero(known)
+    if len(which):
+        canonical = done.hashed if every else shingling.shingler.canonical(batch, digest, which)
+        for part, hashed in ((OF_BYTES, byte_digests(raw, texts, which, valid)), (OF_TOKENS, canonical)):
+            digests[which, 16 * part : 16 * part + 16] = digest_rows(hashed)
+    return Reading(rows, digests, known, None, valid, done.invalid_bytes, None)
+
+
+def _read_repeats(sketcher: MinHasher, texts: Sequence[Text], firsts: Ints, later: bool) -> Reading:
+    """Sketch the texts that are their own first, digest those that others repeat, and give each text what its first has."""
+    own = firsts == np.arange(len(texts))
+    number = (np.cumsum(own) - 1)[firsts]
+    different, others = (take(texts, np.flatnonzero(which)) for which in (own, ~own))
+    wanted = (np.bincount(number) > 1) | (not later)
+    rows, digests, known, _, valid, invalid_bytes, _ = _read_texts(sketcher, 0, different, Batch(different), wanted)
+    rows, digests, known, valid = rows[number], digests[number], known[number], valid[number]
+    if invalid_bytes:
+        invalid_bytes += sketcher.shingling.shingler.fingerprints(sketcher.shingling.batch(others))[3]
+    for i in np.flatnonzero(~own & ~valid).tolist():
+        if isinstance(text := texts[i], Extracted):  # the bytes of its original may be others
+            digests[i, :16] = np.frombuffer(original_digest(text), np.uint8)
+    return Reading(rows, digests, known, None, valid, invalid_bytes, None)
 
 
 def read_corpus(
@@ -117,17 +127,15 @@ def read_corpus(
     """Sketch every document; the next batch is read while threads sketch the last.
 
     Digests tell apart documents with the same signature, and documents without shingles. If single documents can be read
-    again at low cost (`Corpus`), only documents without shingles or with a recent signature are digested here, otherwise
-    all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are digested.
+    again at low cost (`Corpus`), only documents without shingles and equal documents of one piece are digested here,
+    otherwise all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are digested.
     """
-    rows = SpooledArray(f"uint{sketcher.bits}", memory_limit)
-    digests, known, lengths, valid, keys = map(SpooledArray, (np.uint8, np.bool_, np.int64, np.bool_, np.uint8))
+    rows = SpooledArray(f"uint{sketcher.bits}", memory_limit, (sketcher.num_perm,))
+    digests, keys = SpooledArray(np.uint8, None, (32,)), SpooledArray(np.uint8, None, (16,))
+    known, lengths, valid = map(SpooledArray, (np.bool_, np.int64, np.bool_))
     invalid_bytes = 0
-    rows.append(np.empty((0, sketcher.num_perm), rows.dtype))
-    digests.append(np.empty((0, 32), np.uint8))
-    keys.append(np.empty((0, 16), np.uint8))
     later = not digest_all and getattr(corpus, "random_access", False) and not callable(sketcher.shingling.unit)
-    work = partial(_read_piece, sketcher, _RecentSignatures() if later else None, agreement)
+    work = partial(_read_piece, sketcher, later, agreement)
     for piece in map_pieces(work, corpus_pieces(corpus), threads):
         rows.append(piece.rows)
         digests.append(piece.digests)

@@ -17,6 +17,7 @@ from ndcore.dedup.first_pass import alike
 from ndcore.dedup.rules import Rules
 from ndcore.dedup.verify import Scored
 from ndcore.progress import Progress
+from ndcore.text.digests import first_equal
 
 __all__ = ["Leaders", "find_leaders", "keep_order", "number_labels"]
 
@@ -82,17 +83,18 @@ def find_leaders(
     live = version == positions
     digestible = live & documents.valid & (documents.known | documents.has_text(positions))
     documents.digest(alike(documents.rows, digestible) & ~documents.known, threads=threads, report=report)
-    known = documents.known & live
+    known = np.flatnonzero(documents.known & live)
     rank = np.empty(len(order), np.int64)
     rank[order] = positions
+    valid, digests = documents.valid[known], documents.digests[known]
     keys, group = None, by
     if documents.keys is not None:
-        identical = _first_of_class(documents.digests[:, :16], [documents.valid, by], known, rank)
+        identical = _first_of_class(digests[:, :16], [documents.valid, by], known, rank)
         keys = _number_rows(documents.keys)[identical]  # of the first of identical documents
         group = keys if by is None else _number_rows(np.stack([by, keys], axis=1).view(np.uint8))
-    digest = np.where(documents.valid[:, None], documents.digests[:, 16:], documents.digests[:, :16])
-    keys = None if keys is None else np.where(documents.valid, keys, 0)  # without shingles the bytes alone decide
-    leader = _first_of_class(digest, [documents.valid, by, keys], known, rank)
+        keys = np.where(documents.valid, keys, 0)  # without shingles the bytes alone decide
+    deciding = np.where(valid[:, None], digests[:, 16:], digests[:, :16])
+    leader = _first_of_class(deciding, [documents.valid, by, keys], known, rank)
     return Leaders(order, positions >= documents.n, version, leader, by, group)
 
 
@@ -153,20 +155,11 @@ def _number_rows(rows: AnyArray) -> Ints:
     return np.unique(whole, return_inverse=True)[1].astype(np.int64)
 
 
-def _first_of_class(digest: AnyArray, others: Sequence[AnyArray | None], known: Bools, rank: Ints) -> Ints:
-    """Find the first document by rank with the same digest, uint8 (n, 16), and the same of each of the other columns.
+def _first_of_class(digests: AnyArray, others: Sequence[AnyArray | None], known: Ints, rank: Ints) -> Ints:
+    """Find the first document by rank with the same digest and the same of each of the other columns.
 
-    A document whose digest is not known stays alone.
+    digests : uint8 (known, 16), of the documents `known`; all others stay alone.
     """
-    total = len(rank)
-    halves = np.ascontiguousarray(digest).view(np.uint64)
-    keys = [halves[:, 0], halves[:, 1], *(column for column in others if column is not None)]
-    keys.append(np.where(known, -1, np.arange(total)))
-    sequence = np.lexsort([rank, *keys])
-    begins = np.zeros(total, np.bool_)
-    begins[:1] = True
-    for key in keys:
-        begins[1:] |= key[sequence[1:]] != key[sequence[:-1]]
-    leader = np.empty(total, np.int64)
-    leader[sequence] = sequence[begins][np.cumsum(begins) - 1]
+    leader = np.arange(len(rank))
+    leader[known] = known[first_equal(digests, [column[known] for column in others if column is not None], rank[known])]
     return leader

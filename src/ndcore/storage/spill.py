@@ -42,13 +42,15 @@ class SpooledArray:
     dtype : dtype
     limit : int, optional
         Bytes to keep in memory; None keeps everything.
+    shape : tuple of int
+        Of a row.
     """
 
-    def __init__(self, dtype: DTypeLike, limit: int | None = None) -> None:
+    def __init__(self, dtype: DTypeLike, limit: int | None = None, shape: tuple[int, ...] = ()) -> None:
         self.dtype = np.dtype(dtype)
         self.limit = limit
         self.nbytes = 0
-        self._shape: tuple[int, ...] = ()
+        self._shape = shape
         self._rows = 0
         self._chunks: list[AnyArray] = []
         self._file: IO[bytes] | None = None
@@ -57,7 +59,7 @@ class SpooledArray:
         return self._rows
 
     def append(self, chunk: AnyArray) -> None:
-        """Append rows; all chunks have the same shape beyond the first dimension."""
+        """Append rows, which are not changed afterwards; all chunks have the same shape beyond the first dimension."""
         self._shape = chunk.shape[1:]
         self._rows += len(chunk)
         self.nbytes += chunk.nbytes
@@ -85,6 +87,8 @@ class SpooledArray:
             with writing_temporary():  # of what is still in memory
                 self._file.flush()
             return np.memmap(self._file, self.dtype, "r", shape=shape)
+        if len(self._chunks) == 1:
+            return self._chunks.pop()
         whole = np.empty(shape, self.dtype)
         at = 0
         self._chunks.reverse()

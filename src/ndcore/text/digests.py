@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._batch import Batch
-from ndcore._types import Bools, Ints, Text
+from ndcore._types import AnyArray, Bools, Ints, Text
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.inputs import digest, original_digest
 from ndcore.text.shingling import Shingling
 
-__all__ = ["OF_BYTES", "OF_TOKENS", "byte_digests", "digest_rows", "raw_batch", "read_digests"]
+__all__ = ["OF_BYTES", "OF_TOKENS", "byte_digests", "digest_rows", "first_equal", "raw_batch", "read_digests"]
 
 OF_BYTES, OF_TOKENS = 0, 1  # halves of a row of digests
 
@@ -37,6 +37,24 @@ def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: Bools) -
     for i in np.flatnonzero(~valid[which]).tolist():
         hashed[i] = original_digest(texts[int(which[i])])
     return hashed
+
+
+def first_equal(digests: NDArray[np.uint8], others: Sequence[AnyArray] = (), rank: Ints | None = None) -> Ints:
+    """Find for each of n digests, uint8 (n, 16), the first one that equals it, by position or rank; int64 (n,).
+
+    Of equal ones the other columns, each (n,), are equal too. O(n log n).
+    """
+    n = len(digests)
+    first = np.arange(n)
+    if n < 2:
+        return first
+    halves = np.ascontiguousarray(digests).view(np.uint64)
+    keys = [halves[:, 0], halves[:, 1], *others]
+    sequence = np.lexsort(keys if rank is None else [rank, *keys])
+    begins = np.ones(n, np.bool_)
+    np.any([key[sequence[1:]] != key[sequence[:-1]] for key in keys], axis=0, out=begins[1:])
+    first[sequence] = sequence[begins][np.cumsum(begins) - 1]
+    return first
 
 
 def read_digests(
