@@ -61,12 +61,13 @@ class Recipe:
         if not isinstance(parameters, Mapping):
             raise TypeError(f"a recipe is made of a dict of parameters, not of {type(parameters).__name__}")
         self._parameters = _plain_dict(parameters, "", 0)
-        self._canonical = json.dumps(_with_decimals(self._parameters), sort_keys=True, separators=(",", ":"))
-        self._id = hashlib.blake2b(self._canonical.encode("ascii"), digest_size=16).hexdigest()
+        self._canonical, self._id = "", ""  # until they are asked for
 
     @property
     def id(self) -> str:
         """Identifier: BLAKE2b-128 of the canonical form, 32 hexadecimal characters."""
+        if not self._id:
+            self._id = hashlib.blake2b(self.to_json().encode("ascii"), digest_size=16).hexdigest()
         return self._id
 
     @property
@@ -91,10 +92,10 @@ class Recipe:
         return len(self._parameters)
 
     def __eq__(self, other: object) -> bool:
-        return self._canonical == other._canonical if isinstance(other, Recipe) else NotImplemented
+        return self is other or self.to_json() == other.to_json() if isinstance(other, Recipe) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._canonical)
+        return hash(self.to_json())
 
     def __repr__(self) -> str:
         return f"Recipe({self._parameters!r})"
@@ -119,6 +120,8 @@ class Recipe:
 
     def to_json(self) -> str:
         """Return the canonical form, in ASCII; `from_json` restores an equal recipe."""
+        if not self._canonical:
+            self._canonical = json.dumps(_with_decimals(self._parameters), sort_keys=True, separators=(",", ":"))
         return self._canonical
 
     @classmethod

@@ -11,7 +11,7 @@ from ndcore._sets import distinct
 from ndcore._types import Ints, Text, UInts
 from ndcore.alignment.offsets import locate
 from ndcore.alignment.tiling import Piece, tile
-from ndcore.text.shingling import Shingling, checked_shingling
+from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["Passage", "Passages", "passages"]
 
@@ -94,7 +94,7 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     >>> [("Is it? A rose, is a Rose!"[p.start : p.end], p.number) for p in found.b]
     [('Is it', 0), ('A rose, is a Rose', 1)]
     """
-    shingling = checked_shingling(shingling) or Shingling()
+    shingling = given_shingling(shingling)
     spans = locate(a, shingling), locate(b, shingling)
     prints, offsets = shingling.fingerprints_many([a, b], threads=1)
     common = _common(prints, offsets)

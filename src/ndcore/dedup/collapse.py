@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,14 +16,12 @@ from ndcore.checks import check_choice, checked_threshold
 from ndcore.human import counted
 from ndcore.readonly import Frozen
 from ndcore.text.inputs import as_texts, digest, original_digest, take
-from ndcore.text.shingling import Shingling, checked_shingling
+from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["Collapsed", "collapse"]
 
 VOLUME = 1 << 20  # pairs, once for each shingle in common, that are counted at a time
 LISTED = 10  # texts in a notebook
-
-_WORDS: Final = Shingling()  # to make one takes as long as to collapse a short list
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,7 @@ def collapse(
     """
     threshold = checked_threshold(threshold)
     check_choice("drop", drop, ("resembling", "contained"))
-    shingling = checked_shingling(shingling) or _WORDS
+    shingling = given_shingling(shingling)
     listed = as_texts(texts)
     values, offsets = distinct(*shingling.fingerprints_many(listed, threads=1))
     sizes = np.diff(offsets)

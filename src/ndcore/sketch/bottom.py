@@ -10,11 +10,10 @@ import numpy as np
 
 from ndcore._minhash import Bottoms
 from ndcore._types import Bools
-from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import bottom_sizes
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
 from ndcore.sketch.sketches import Sketches
-from ndcore.text.shingling import Shingling, checked_shingling
+from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["BottomSketcher"]
 
@@ -57,12 +56,11 @@ class BottomSketcher(Sketcher):
         self.size = checked_count("size", size)
         self.bits = checked_bits(bits, (32, 40, 64))
         self.seed = checked_seed(seed)
-        self.shingling = checked_shingling(shingling) or Shingling()
+        self.shingling = given_shingling(shingling)
         self.exact_sizes = exact_sizes
-        self.recipe = Recipe({
-            "kind": "bottom", "version": 1, "size": self.size, "bits": self.bits, "seed": self.seed,
-            "shingling": self.shingling.recipe.parameters,
-        })
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"kind": "bottom", "version": 1, "size": self.size, "bits": self.bits, "seed": self.seed}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BottomSketcher, (self.size, self.bits, self.seed, self.shingling, self.exact_sizes)

@@ -12,7 +12,7 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import fast_sizes, signature_sizes
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
 from ndcore.sketch.sketches import Sketches
-from ndcore.text.shingling import Shingling, checked_shingling
+from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["MinHasher"]
 
@@ -82,13 +82,15 @@ class MinHasher(Sketcher):
         self.num_perm = checked_count("num_perm", num_perm)
         self.bits = checked_bits(bits, (32, 64))
         self.seed = checked_seed(seed)
-        self.shingling = checked_shingling(shingling) or Shingling()
+        self.shingling = given_shingling(shingling)
         self.method = method
         self.exact_sizes = exact_sizes
-        self.recipe = Recipe({
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
             "kind": "minhash", "version": 1, "num_perm": self.num_perm, "bits": self.bits, "seed": self.seed,
-            "method": method, "shingling": self.shingling.recipe.parameters,
-        })
+            "method": self.method,
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MinHasher, (self.num_perm, self.bits, self.seed, self.shingling, self.method, self.exact_sizes)

@@ -10,11 +10,10 @@ import numpy as np
 from ndcore._modsketch import Mods
 from ndcore._types import Bools
 from ndcore.checks import is_int
-from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sample_sizes
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_count, checked_seed, end_to_end
 from ndcore.sketch.sketches import Sketches
-from ndcore.text.shingling import Shingling, checked_shingling
+from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["ModSketcher"]
 
@@ -75,12 +74,11 @@ class ModSketcher(Sketcher):
         if self.size is not None and self.modulus == "adaptive":
             raise ValueError(f"size={size} needs a modulus that is a number; an adaptive sample is bounded as it is")
         self.seed = checked_seed(seed)
-        self.shingling = checked_shingling(shingling) or Shingling()
+        self.shingling = given_shingling(shingling)
         self.exact_sizes = exact_sizes
-        self.recipe = Recipe({
-            "kind": "mod", "version": 1, "modulus": self.modulus, "size": self.size, "seed": self.seed,
-            "shingling": self.shingling.recipe.parameters,
-        })
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"kind": "mod", "version": 1, "modulus": self.modulus, "size": self.size, "seed": self.seed}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ModSketcher, (self.modulus, self.seed, self.shingling, self.size, self.exact_sizes)

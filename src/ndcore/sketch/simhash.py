@@ -18,7 +18,7 @@ from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.weights import FeatureWeights, Idf, as_units
-from ndcore.text.shingling import Shingling, checked_shingling
+from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["SimHasher", "Simhashes"]
 
@@ -135,17 +135,15 @@ class SimHasher(Sketcher):
     ) -> None:
         self.bits = checked_bits(bits, (64,))
         self.seed = checked_seed(seed)
-        self.shingling = checked_shingling(shingling) or (weights.shingling if isinstance(weights, Idf) else Shingling())
-        self.weights, named = _checked_weights(weights, self.shingling)
-        self.recipe = self._recipe(named)
+        self.shingling = given_shingling(weights.shingling if isinstance(weights, Idf) and shingling is None else shingling)
+        self.weights, self._weights_named = _checked_weights(weights, self.shingling)
         known = self.weights.feature_weights if isinstance(self.weights, Idf) else self.weights
         self._table = (known if isinstance(known, FeatureWeights) else NO_WEIGHTS).table(self.seed)
 
-    def _recipe(self, weights: Any) -> Recipe:
-        return Recipe({
-            "kind": "simhash", "version": 1, "bits": self.bits, "seed": self.seed, "weights": weights,
-            "shingling": self.shingling.recipe.parameters,
-        })
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "kind": "simhash", "version": 1, "bits": self.bits, "seed": self.seed, "weights": self._weights_named,
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SimHasher, (self.bits, self.weights, self.seed, self.shingling)
@@ -258,7 +256,7 @@ class SimHasher(Sketcher):
             raise ValueError(f"there are {len(units)} weights for {len(hashes)} values; give one for each")
         sink = WeightedSums(len(ends) - 1, self._table, self.seed)
         sink.take_weighted_sets(hashes, ends, units)
-        return self._simhashes([sink], np.diff(ends) > 0, self._recipe("array"))
+        return self._simhashes([sink], np.diff(ends) > 0, self._recipe(weights="array"))
 
 
 def _uncounted(has_shingles: Bools) -> Floats:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,8 +57,20 @@ class Sketcher(ABC):
 
     shingling: Shingling
     seed: int
-    recipe: Recipe
     exact_sizes: bool
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The parameters of the sketches; made at the first access."""
+        return self._recipe()
+
+    def _recipe(self, **other: Any) -> Recipe:
+        """Make the recipe, with other values of some parameters."""
+        return Recipe({**self._parameters(), **other, "shingling": self.shingling.recipe.parameters})
+
+    @abstractmethod
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters of the recipe without the shingling."""
 
     @abstractmethod
     def _sink(self, n: int) -> Any:

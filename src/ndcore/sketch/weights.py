@@ -23,7 +23,7 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.file_format import recipe_header, refuse_unnamed, stored_recipe
 from ndcore.storage import container
 from ndcore.text.inputs import as_texts, pieces
-from ndcore.text.shingling import Shingling, checked_shingling
+from ndcore.text.shingling import Shingling, checked_shingling, given_shingling
 
 __all__ = ["FeatureWeights", "Idf", "as_units"]
 
@@ -187,7 +187,7 @@ class Idf:
         """
         if not is_int(min_df) or min_df < 1:
             raise ValueError(f"min_df must be an int of at least 1, got {min_df!r}")
-        shingling = checked_shingling(shingling) or Shingling()
+        shingling = given_shingling(shingling)
 
         def work(piece: tuple[int, Sequence[Text]]) -> tuple[int, Counts]:
             first, part = piece

@@ -8,7 +8,7 @@ import numpy as np
 
 from ndcore._sets import common, distinct
 from ndcore._types import Text
-from ndcore.text.shingling import Shingling, checked_shingling
+from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["Overlap", "containment", "jaccard", "overlap", "ratio", "resemblance"]
 
@@ -42,7 +42,7 @@ class Overlap(NamedTuple):
 
 def overlap(a: Text, b: Text, shingling: Shingling | None = None) -> Overlap:
     """Count the shingle fingerprints of two texts, and the common ones. O(len a + len b)."""
-    values, offsets = distinct(*(checked_shingling(shingling) or Shingling()).fingerprints_many([a, b], threads=1))
+    values, offsets = distinct(*given_shingling(shingling).fingerprints_many([a, b], threads=1))
     [shared] = common(values, offsets, np.array([0]), np.array([1]))
     size_a, size_b = np.diff(offsets)
     return Overlap(int(shared), int(size_a), int(size_b))

@@ -6,7 +6,8 @@ import hashlib
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, Self, TypeAlias
+from functools import cached_property
+from typing import Any, Final, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -23,12 +24,14 @@ from ndcore.text.inputs import as_texts, pieces
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
+    "given_shingling",
 ]
 
 POLYNOMIAL = 0x1FD845EF300CE2D0B  # P, of shingles: random_irreducible(64, 1)
 TOKEN_POLYNOMIAL = 0x102FC1EFE0FCCD72D  # Q, of long tokens: random_irreducible(64, 2)
 FEATURE_POLYNOMIAL = 0x15F9968BB90FD8193  # R, of features: random_irreducible(64, 3)
 SUPER_FEATURE_POLYNOMIAL = 0x1DBEF19FC8E7B845F  # S, of super-features: random_irreducible(64, 4)
+_IRREDUCIBLE = frozenset({POLYNOMIAL, TOKEN_POLYNOMIAL})  # which need no test
 
 UNITS = ("word", "char", "grapheme", "line", "byte")
 TEXT_UNITS = ("word", "char", "grapheme")  # whose tokens are decoded and folded
@@ -116,10 +119,19 @@ class Shingling:
         self.token_polynomial = token_polynomial
         self._check()
         self.stop_words = () if stop_words is None else self._canonical(stop_words)
-        self.recipe = Recipe(self._parameters())
-        self._shingler = Shingler(
-            "tokens" if callable(unit) else unit, width, short == "whole", labelled, polynomial,
-            token_polynomial, None if normalize is None else unit == "word", _tape(self.stop_words),
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The parameters; made at the first access."""
+        return Recipe(self._parameters())
+
+    @cached_property
+    def shingler(self) -> Shingler:
+        """The tables of the extension; made at the first access."""
+        return Shingler(
+            "tokens" if callable(self.unit) else self.unit, self.width, self.short == "whole", self.labelled,
+            self.polynomial, self.token_polynomial, None if self.normalize is None else self.unit == "word",
+            _tape(self.stop_words),
         )
 
     def _check(self) -> None:
@@ -261,7 +273,7 @@ class Shingling:
 
     def tokens(self, text: Text) -> list[Any]:
         """Return the canonical tokens of a document: str for words, characters and graphemes, else bytes. O(len)."""
-        [tape] = self._shingler.canonical(self.batch(as_texts([text])), bytes)
+        [tape] = self.shingler.canonical(self.batch(as_texts([text])), bytes)
         tokens, at = [], 0
         while at < len(tape):
             end = at + 8 + int.from_bytes(tape[at : at + 8], "big")
@@ -323,25 +335,20 @@ class Shingling:
     def _piece_fingerprints(self, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints]:
         """Return the fingerprints of a piece (position of the first document, texts), and their number in each document."""
         first, texts = piece
-        values, shingles, tokens, _ = self._shingler.fingerprints(self.batch(texts))
+        values, shingles, tokens, _ = self.shingler.fingerprints(self.batch(texts))
         self.refuse_short(tokens, first)
         return values, shingles
 
     def batch(self, texts: Sequence[Text]) -> Batch:
         """Prepare documents for the extension; apply a callable unit."""
         if callable(self.unit):
-            return self._shingler.batch([_tape(self.unit(text)) for text in stoppable(texts)])
-        return self._shingler.batch(texts)
+            return self.shingler.batch([_tape(self.unit(text)) for text in stoppable(texts)])
+        return self.shingler.batch(texts)
 
     @property
     def reads_bytes(self) -> bool:
         """Whether `batch` holds the bytes of the documents as they are given."""
         return not callable(self.unit) and self.normalize is None
-
-    @property
-    def shingler(self) -> Shingler:
-        """The tables of the extension, for the sketchers."""
-        return self._shingler
 
     def refuse_short(self, tokens: Ints, first: int = 0) -> None:
         """Raise ValueError with short="error" if a document has fewer tokens than a shingle; `first` is a position."""
@@ -360,11 +367,16 @@ def checked_shingling(shingling: Shingling | None) -> Shingling | None:
     return shingling
 
 
+def given_shingling(shingling: Shingling | None) -> Shingling:
+    """Return the argument, or one and the same `Shingling()` for None; TypeError if it is neither."""
+    return checked_shingling(shingling) or _WORDS
+
+
 def _check_polynomial(name: str, polynomial: int) -> None:
     """Check that a polynomial is irreducible of degree 64."""
     if isinstance(polynomial, bool) or not isinstance(polynomial, int):
         raise TypeError(f"{name} is an int, bit i the coefficient of x^i; got {polynomial!r}")
-    if polynomial.bit_length() != 65 or not is_irreducible(polynomial):
+    if polynomial not in _IRREDUCIBLE and (polynomial.bit_length() != 65 or not is_irreducible(polynomial)):
         raise ValueError(f"{name} {polynomial:#x} is not irreducible of degree 64; random_irreducible(64, seed) makes one")
 
 
@@ -383,3 +395,6 @@ def _tape(tokens: Iterable[Text]) -> bytes:
         data = token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token
         parts.append(len(data).to_bytes(8, "big") + data)
     return b"".join(parts)
+
+
+_WORDS: Final = Shingling()
