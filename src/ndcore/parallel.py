@@ -48,19 +48,22 @@ def cut(weights: Ints, limit: int) -> Iterator[slice]:
 def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:
     """Yield work(item) for every item, in order, on several threads; at most two items per thread are in flight.
 
+    A single item is done on the calling thread: to start others takes longer than to sketch hundreds of short documents.
     If the caller leaves early, by Ctrl-C or another exception, the kernels in the threads stop within milliseconds
     (`_signals.check_signals`) and waiting items are not begun. Work that calls Python functions of others for each document
     takes its documents from `_signals.stoppable`.
     """
-    count = thread_count(threads)
-    if count == 1:
-        yield from map(work, items)
+    count, remaining = thread_count(threads), iter(items)
+    first = list(itertools.islice(remaining, min(count, 2)))
+    if len(first) < 2:
+        yield from map(work, itertools.chain(first, remaining))
         return
-    remaining, stop = iter(items), Stop()
+    stop = Stop()
     flight: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(count) as pool:
         try:
-            flight.extend(pool.submit(stop.run, work, item) for item in itertools.islice(remaining, 2 * count))
+            waiting = itertools.chain(first, itertools.islice(remaining, 2 * count - 2))
+            flight.extend(pool.submit(stop.run, work, item) for item in waiting)
             while flight:
                 yield flight.popleft().result()
                 flight.extend(pool.submit(stop.run, work, item) for item in itertools.islice(remaining, 1))

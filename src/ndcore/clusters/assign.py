@@ -59,6 +59,8 @@ def join_stars(members: Ints, others: Ints, scores: Floats, order: Ints, fixed: 
     best: a document joins the representative with the highest score, else the first one. All else as in `represent`.
     """
     n = len(order)
+    if not len(members):
+        return np.arange(n)
     by_member = np.argsort(members, kind="stable")
     starts = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=n), out=starts[1:])

@@ -59,8 +59,9 @@ class Candidates(NamedTuple):
     by: Ints | None
 
     def pairs(self) -> Iterator[tuple[Ints, Ints]]:
-        """Yield all candidate pairs at once."""
-        yield self.a, self.b
+        """Yield all candidate pairs at once, if there are any."""
+        if len(self.a):
+            yield self.a, self.b
 
     def partners(self, document: int, others: Ints) -> Ints:
         """Return the documents among `others` that are candidates with this one."""

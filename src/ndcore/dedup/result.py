@@ -28,7 +28,7 @@ from ndcore.dedup.verify import Scored, Verifier
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.progress import resolve
-from ndcore.readonly import frozen
+from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.sketches import Sketches
@@ -84,16 +84,12 @@ class NearDuplicates(Assignments):
 
     Notes
     -----
-    Arrays are read-only.
+    Arrays are read-only. Classes and pairs are made when they are first asked for.
     """
 
     labels: Ints
-    classes: NDArray[np.str_]
     resemblance: Floats
     score: Floats
-    pairs: Pairs
-    pair_scores: Floats
-    estimated: Bools
     lost: Ints | None
     threshold: float
     rules: Rules
@@ -113,6 +109,36 @@ class NearDuplicates(Assignments):
         numbers = {name: int(np.count_nonzero(self.classes == name)) for name in CLASSES}
         counts = ", ".join(f"{number} {name}" for name, number in numbers.items() if number or name not in RARE)
         return f"<NearDuplicates of {len(self)} documents at {self.threshold:g}: {counts}>"
+
+    @cached_property
+    def classes(self) -> NDArray[np.str_]:
+        """str (n,): the strongest verdict for each document."""
+        n, has_text = len(self), self.sources.has_text
+        own, leader, version = np.arange(n), self.leaders.leader[:n], self.leaders.version[:n]
+        exact = (self.labels == leader) | (has_text(leader) & has_text(self.labels))
+        classes = classify(self.sources, self.rules, own, self.labels, self.resemblance, self.score, exact)
+        classes[version != own] = "version"
+        return frozen(classes)
+
+    @property
+    def pairs(self) -> Pairs:
+        """Accepted pairs, and pairs of equal documents, sorted."""
+        return self._listed.pairs
+
+    @property
+    def pair_scores(self) -> Floats:
+        """float64 (pairs,): the score of each pair."""
+        return self._listed.scores
+
+    @property
+    def estimated(self) -> Bools:
+        """bool (pairs,): pairs whose resemblance is an estimate."""
+        return self._listed.estimated
+
+    @cached_property
+    def _listed(self) -> _Listed:
+        """The pairs with their scores."""
+        return frozen(_with_equals(self.sources, self.leaders.leader[: len(self)], self.found.pairs))
 
     @property
     def valid(self) -> Bools:
@@ -255,6 +281,17 @@ class NearDuplicates(Assignments):
         return frozen(classify(self.sources, self.rules, *self.pairs, self.pair_scores, ~self.estimated))
 
 
+class _Listed(NamedTuple):
+    """Pairs, the score of each, and whether its resemblance is an estimate."""
+
+    pairs: Pairs
+    scores: Floats
+    estimated: Bools
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (_Listed, *self)
+
+
 class Found(NamedTuple):
     """What answers for higher thresholds: the accepted pairs, and what compares documents again where that is needed."""
 
@@ -277,7 +314,7 @@ def conclude(
     draft: Draft, documents: Documents, leaders: Leaders, found: Found, rules: Rules, *,
     filter: FilterDesign | PrefixFilter, ids: Sequence[Any] | None,
 ) -> NearDuplicates:
-    """Derive the result from a draft: labels, classes, scores of all documents, and equal documents as pairs."""
+    """Derive the result from a draft: labels, resemblances and scores of all documents."""
     n, pairs = documents.n, draft.pairs
     of_leaders = reassign(draft.labels, pairs, leaders.rank, rules.threshold) if rules.reassign else draft.labels
     own, leader, version = np.arange(n), leaders.leader[:n], leaders.version[:n]
@@ -292,21 +329,18 @@ def conclude(
         resemblance[apart], score[apart] = measured.resemblance, measured.of_a
     else:
         resemblance[apart], score[apart] = _looked_up(pairs, i, j, len(documents))
-    exact = np.ones(n, np.bool_)
-    exact[apart] = documents.has_text(i) & documents.has_text(j)
-    classes = classify(documents, rules, own, label, resemblance, score, exact)
     older = version != own
-    label[older], classes[older] = label[version[older]], "version"
+    label[older] = label[version[older]]
     resemblance[older] = score[older] = np.nan
     lost = _lost(documents, leaders, label, found.verifier.sets) if rules.lost and found.verifier is not None else None
     return NearDuplicates(
-        label, classes, resemblance, score, *_with_equals(documents, leader, pairs), lost, rules.threshold, rules, filter,
-        draft.common, found.common_shingles, documents.invalid_bytes, ids, documents, leaders, found._replace(pairs=pairs),
+        label, resemblance, score, lost, rules.threshold, rules, filter, draft.common, found.common_shingles,
+        documents.invalid_bytes, ids, documents, leaders, found._replace(pairs=pairs),
     )
 
 
-def _with_equals(documents: Documents, leader: Ints, pairs: Scored) -> tuple[Pairs, Floats, Bools]:
-    """Add the pairs of each document with its leader, which digests tell; return (pairs, scores, estimated)."""
+def _with_equals(documents: Documents, leader: Ints, pairs: Scored) -> _Listed:
+    """Add the pairs of each document with its leader, which digests tell."""
     members = np.flatnonzero(leader != np.arange(len(leader)))
     firsts = leader[members]
     a = np.concatenate([pairs.a, np.minimum(members, firsts)])
@@ -316,7 +350,7 @@ def _with_equals(documents: Documents, leader: Ints, pairs: Scored) -> tuple[Pai
     resemblance, score = np.concatenate([pairs.resemblance, equal]), np.concatenate([pairs.score, equal])
     estimated = ~(documents.has_text(pairs.a) & documents.has_text(pairs.b))
     estimated = np.concatenate([estimated, np.zeros(len(members), np.bool_)])
-    return Pairs(a[order], b[order], resemblance[order]), score[order], estimated[order]
+    return _Listed(Pairs(a[order], b[order], resemblance[order]), score[order], estimated[order])
 
 
 def _looked_up(pairs: Scored, i: Ints, j: Ints, total: int) -> tuple[Floats, Floats]:

@@ -14,6 +14,7 @@ from ndcore.dedup.rules import Rules
 from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.progress import Progress
 from ndcore.readonly import rebuilt
+from ndcore.sketch.sketcher import end_to_end
 
 __all__ = ["Scored", "Verifier", "read_sets"]
 
@@ -62,11 +63,14 @@ class Scored(NamedTuple):
     @staticmethod
     def merged(parts: list[Scored], total: int) -> Scored:
         """Merge pairs of documents below `total`: each once, sorted by a, then b."""
-        none, nothing = np.empty(0, np.int64), np.empty(0, np.float64)
-        columns = zip(Scored(none, none, nothing, nothing, nothing), *parts, strict=True)
-        whole = Scored._make(np.concatenate(column) for column in columns)
-        _, first = np.unique(whole.a * total + whole.b, return_index=True)
-        return whole.where(first)
+        if not parts:
+            none, nothing = np.empty(0, np.int64), np.empty(0, np.float64)
+            return Scored(none, none, nothing, nothing, nothing)
+        whole = Scored._make(end_to_end(column) for column in zip(*parts, strict=True))
+        numbers = whole.a * total + whole.b
+        if (numbers[1:] > numbers[:-1]).all():  # as the pairs of one search are
+            return whole
+        return whole.where(np.unique(numbers, return_index=True)[1])
 
 
 class Verifier:
