@@ -1,7 +1,9 @@
 # cython: embedsignature=True, overflowcheck=True
 """Documents as bytes that the core can read without the GIL."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -25,6 +27,8 @@ cdef extern from *:
 
 
 cdef extern from "Python.h":
+    Py_ssize_t PyList_GET_SIZE(list items)
+    PyObject *PyList_GET_ITEM(list items, Py_ssize_t i)  # borrowed
     bint PyUnicode_IS_ASCII(object text)
     int PyUnicode_KIND(object text)
     void *PyUnicode_DATA(object text)
@@ -201,14 +205,17 @@ cdef class Batch:
 def text_lengths(list documents not None):
     """Count the bytes, or the code points of a str, of every document; int64 (n,), −1 for other objects."""
     cdef Py_ssize_t i
+    cdef PyObject *document  # borrowed: counting references would write to the memory of every document
     cdef int64_t[::1] out = np.empty(len(documents), np.int64)
     for i in range(out.shape[0]):
         if i % STRIDE == 0:
             check_signals()
-        document = documents[i]
-        if isinstance(document, str):
-            ND_READY(document)
-            out[i] = PyUnicode_GET_LENGTH(document)
+        if i >= PyList_GET_SIZE(documents):
+            raise IndexError("the list of texts became shorter while it was read")
+        document = PyList_GET_ITEM(documents, i)
+        if PyUnicode_Check(<object> document):
+            ND_READY(<object> document)
+            out[i] = PyUnicode_GET_LENGTH(<object> document)
         else:
-            out[i] = PyBytes_GET_SIZE(document) if isinstance(document, bytes) else -1
+            out[i] = PyBytes_GET_SIZE(<object> document) if PyBytes_Check(<object> document) else -1
     return np.asarray(out)

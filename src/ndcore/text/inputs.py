@@ -125,7 +125,9 @@ def _listed(texts: Any) -> list[Text]:
 
 def lengths(texts: Sequence[Text]) -> Ints:
     """Return the approximate length of each text, a str in code points, others in bytes."""
-    return texts.lengths if isinstance(texts, ArrowTexts) else text_lengths(list(texts))
+    if isinstance(texts, ArrowTexts):
+        return texts.lengths
+    return text_lengths(texts if isinstance(texts, list) else list(texts))
 
 
 def take(texts: Sequence[Text], positions: Ints) -> Sequence[Text]:
