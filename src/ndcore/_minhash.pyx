@@ -2,6 +2,7 @@
 """Sinks that take fingerprints and keep minima: signatures and bottom sketches."""
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 import numpy as np
 
@@ -87,17 +88,29 @@ cdef class Sink:
         self.complete()
 
 
+cdef rows_of(rows, n: int, num_perm: int, dtype):
+    """Return the array that gets n signatures: `rows`, which somebody else made, or a new one for None."""
+    if rows is None:
+        return np.empty((n, num_perm), dtype)
+    if rows.shape != (n, num_perm):
+        raise ValueError(f"rows for {n} signatures have the shape {rows.shape}; ({n}, {num_perm}) is needed")
+    return rows
+
+
 cdef class Signatures32(Sink):
-    """Signatures of 32 bits: rows (n, num_perm) uint32, all ones for documents without shingles."""
+    """Signatures of 32 bits: rows (n, num_perm) uint32, all ones for documents without shingles.
+
+    They are written to `rows` if that is given: a contiguous part of a larger array, for example.
+    """
     cdef nd_minima32 state
     cdef object a, b
     cdef uint32_t[:, ::1] minima
     cdef readonly object rows
 
-    def __cinit__(self, n: int, num_perm: int, seed: int):
+    def __cinit__(self, n: int, num_perm: int, seed: int, rows=None):
         key, a, b = coefficients(seed, num_perm)
         self.a, self.b = a.astype(np.uint32), b.astype(np.uint32)
-        self.rows = np.full((n, num_perm), 0xFFFFFFFF, np.uint32)
+        self.rows = rows_of(rows, n, num_perm, np.uint32)
         self.minima = self.rows
         cdef uint32_t[::1] first = self.a, second = self.b
         self.state = nd_minima32(k=num_perm, key=key, a=&first[0], b=&second[0], minima=NULL)
@@ -107,18 +120,19 @@ cdef class Signatures32(Sink):
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
         self.state.minima = &self.minima[row, 0]
+        memset(self.state.minima, 0xFF, self.state.k * sizeof(uint32_t))
 
 
 cdef class Signatures64(Sink):
-    """Signatures of 64 bits: rows (n, num_perm) uint64."""
+    """Signatures of 64 bits: rows (n, num_perm) uint64; see `Signatures32`."""
     cdef nd_minima64 state
     cdef object a, b
     cdef uint64_t[:, ::1] minima
     cdef readonly object rows
 
-    def __cinit__(self, n: int, num_perm: int, seed: int):
+    def __cinit__(self, n: int, num_perm: int, seed: int, rows=None):
         key, self.a, self.b = coefficients(seed, num_perm)
-        self.rows = np.full((n, num_perm), 0xFFFFFFFFFFFFFFFF, np.uint64)
+        self.rows = rows_of(rows, n, num_perm, np.uint64)
         self.minima = self.rows
         cdef uint64_t[::1] first = self.a, second = self.b
         self.state = nd_minima64(k=num_perm, key=key, a=&first[0], b=&second[0], minima=NULL)
@@ -128,6 +142,7 @@ cdef class Signatures64(Sink):
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
         self.state.minima = &self.minima[row, 0]
+        memset(self.state.minima, 0xFF, self.state.k * sizeof(uint64_t))
 
 
 cdef class FastSignatures(Sink):
@@ -139,9 +154,9 @@ cdef class FastSignatures(Sink):
     cdef int64_t[::1] counted
     cdef readonly object rows, distinct
 
-    def __cinit__(self, n: int, num_perm: int, seed: int):
+    def __cinit__(self, n: int, num_perm: int, seed: int, rows=None):
         key, _, _ = coefficients(seed, 0)
-        self.rows = np.empty((n, num_perm), np.uint32)
+        self.rows = rows_of(rows, n, num_perm, np.uint32)
         self.distinct = np.zeros(n, np.int64)
         self.coordinates, self.counted = self.rows, self.distinct
         self.slots = np.empty(num_perm, np.uint64)

@@ -336,3 +336,29 @@ def test_large_bottom_sketches_of_short_texts_reserve_what_they_can_hold(threads
     assert np.diff(sketches.offsets).tolist() == [3] * 2000
     assert np.diff(sets.offsets).tolist() == [2] * 2000
     assert sketches.values.tolist() == nd.BottomSketcher(200).sketch_many(texts).values.tolist()
+
+
+@pytest.mark.parametrize("hasher", [nd.MinHasher(500), nd.MinHasher(500, 64), nd.MinHasher(500, method="fast")])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_signatures_are_written_where_they_stay(hasher, threads):
+    """No second copy of them: pieces write to one array."""
+    texts = ["", *(f"some text of document {i} and some more" for i in range(9_999))]
+    tracemalloc.start()
+    try:
+        sketches = hasher.sketch_many(texts, threads=threads)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5 * sketches.values.nbytes
+    expected = hasher.sketch_hashes(*hasher.shingling.fingerprints_many(texts))
+    assert np.array_equal(sketches.values, expected.values)
+
+
+@pytest.mark.parametrize("sink", [_minhash.Signatures32, _minhash.Signatures64, _minhash.FastSignatures])
+def test_rows_for_signatures_have_their_shape(sink):
+    dtype = np.uint64 if sink is _minhash.Signatures64 else np.uint32
+    for shape in ((2, 7), (3, 8), (16,)):
+        with pytest.raises(ValueError, match=r"rows for 2 signatures have the shape .*; \(2, 8\) is needed"):
+            sink(2, 8, 1, np.empty(shape, dtype))
+    rows = np.zeros((2, 8), dtype)
+    assert sink(2, 8, 1, rows).rows is rows

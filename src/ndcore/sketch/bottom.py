@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ndcore._minhash import Bottoms
-from ndcore._types import Bools
+from ndcore._types import AnyArray, Bools
 from ndcore.sketch.cardinality import bottom_sizes
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
 from ndcore.sketch.sketches import Sketches
@@ -65,7 +65,7 @@ class BottomSketcher(Sketcher):
     def __reduce__(self) -> tuple[Any, ...]:
         return BottomSketcher, (self.size, self.bits, self.seed, self.shingling, self.exact_sizes)
 
-    def _sink(self, n: int) -> Any:
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
         return Bottoms(n, self.size, self.bits, self.seed)
 
     def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:

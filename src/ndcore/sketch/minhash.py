@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+
 from ndcore._minhash import FastSignatures, Signatures32, Signatures64
-from ndcore._types import Bools
+from ndcore._types import AnyArray, Bools
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import fast_sizes, signature_sizes
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
@@ -123,13 +125,18 @@ class MinHasher(Sketcher):
         recipe.check(sketcher.recipe)
         return sketcher
 
-    def _sink(self, n: int) -> Any:
+    def _rows(self, n: int) -> AnyArray:
+        return np.empty((n, self.num_perm), f"uint{self.bits}")
+
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
         if self.method == "fast":
-            return FastSignatures(n, self.num_perm, self.seed)
-        return (Signatures32 if self.bits == 32 else Signatures64)(n, self.num_perm, self.seed)
+            return FastSignatures(n, self.num_perm, self.seed, rows)
+        return (Signatures32 if self.bits == 32 else Signatures64)(n, self.num_perm, self.seed, rows)
 
     def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
-        values = end_to_end([piece.sink.rows for piece in done])
+        values = done[0].sink.rows.base  # the array for all documents, if `sketch_many` made one
+        if values is None:
+            values = end_to_end([piece.sink.rows for piece in done])
         if self.method == "permutations":
             sizes = partial(signature_sizes, values, valid)
             return Sketches(values, self.recipe, sizes=sizes, sizes_exact=~valid, valid=valid)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ndcore._modsketch import Mods
-from ndcore._types import Bools
+from ndcore._types import AnyArray, Bools
 from ndcore.checks import is_int
 from ndcore.sketch.cardinality import sample_sizes
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_count, checked_seed, end_to_end
@@ -83,7 +83,7 @@ class ModSketcher(Sketcher):
     def __reduce__(self) -> tuple[Any, ...]:
         return ModSketcher, (self.modulus, self.seed, self.shingling, self.size, self.exact_sizes)
 
-    def _sink(self, n: int) -> Any:
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
         return Mods(n, 0 if self.modulus == "adaptive" else self.modulus, self.size or 0, self.seed)
 
     def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndcore._signals import stoppable
 from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
-from ndcore._types import Bools, Floats, Text
+from ndcore._types import AnyArray, Bools, Floats, Text
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
 from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
@@ -183,14 +183,14 @@ class SimHasher(Sketcher):
         recipe.check(sketcher.recipe)
         return sketcher
 
-    def _sink(self, n: int) -> Any:
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
         if self.weights is None:
             return EqualSums(n, self.seed)
         return DistinctSums(n, self.seed) if self.weights == "distinct" else WeightedSums(n, self._table, self.seed)
 
-    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> SketchedPiece:
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]], rows: AnyArray | None = None) -> SketchedPiece:
         if not callable(self.weights):
-            return super().sketch_piece(piece)
+            return super().sketch_piece(piece, rows)
         first, texts = piece
         values, shingles, tokens, invalid = self.shingling.shingler.fingerprints(self.shingling.batch(texts))
         self.shingling.refuse_short(tokens, first)

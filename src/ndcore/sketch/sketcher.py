@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,9 +72,13 @@ class Sketcher(ABC):
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters of the recipe without the shingling."""
 
+    def _rows(self, n: int) -> AnyArray | None:
+        """Allocate the sketches of n documents; None where the sketches are not rows of an array."""
+        return None
+
     @abstractmethod
-    def _sink(self, n: int) -> Any:
-        """Make the sink that takes the fingerprints of n documents."""
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
+        """Make the sink that takes the fingerprints of n documents, and writes to these rows if they are given."""
 
     @abstractmethod
     def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
@@ -120,10 +124,11 @@ class Sketcher(ABC):
             A document is too short, with short="error".
         """
         listed = as_texts(texts)
+        work = partial(self.sketch_piece, rows=self._rows(len(listed)))
         done: list[SketchedPiece] = []
         with reporting(progress) as report:
             finished = 0
-            for piece in map_pieces(self.sketch_piece, pieces(listed, threads=thread_count(threads)), threads):
+            for piece in map_pieces(work, pieces(listed, threads=thread_count(threads)), threads):
                 done.append(piece)
                 finished += len(piece.valid)
                 report("sketching", finished, len(listed))
@@ -135,17 +140,23 @@ class Sketcher(ABC):
             _count(sketches, *self.shingling.fingerprints_many(texts, threads))
         return sketches
 
-    def sketch_piece(self, piece: tuple[int, Sequence[Text]]) -> SketchedPiece:
-        """Sketch consecutive documents, given with the position of the first, on this thread."""
-        first, texts = piece
-        return self.sketch_batch(self.shingling.batch(texts), first)
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]], rows: AnyArray | None = None) -> SketchedPiece:
+        """Sketch consecutive documents, given with the position of the first, on this thread.
 
-    def sketch_batch(self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None) -> SketchedPiece:
+        `rows` is an array of `_rows` for all documents, to write the sketches to; None: each piece gets one of its own.
+        """
+        first, texts = piece
+        batch = self.shingling.batch(texts)
+        return self.sketch_batch(batch, first, rows=None if rows is None else rows[first : first + len(texts)])
+
+    def sketch_batch(
+        self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None, rows: AnyArray | None = None
+    ) -> SketchedPiece:
         """Sketch a batch of `Shingling.batch`; `first` is the position of its first document.
 
-        `hashing` gets the canonical bytes of each document and returns a digest.
+        `hashing` gets the canonical bytes of each document and returns a digest. `rows` gets the sketches.
         """
-        sink = self._sink(batch.count)
+        sink = self._sink(batch.count, rows)
         shingles, tokens, invalid, hashed = self.shingling.shingler.sketch(batch, sink, hashing)
         self.shingling.refuse_short(tokens, first)
         return SketchedPiece(sink, shingles > 0, invalid, hashed)
