@@ -1,7 +1,9 @@
 # cython: embedsignature=True, overflowcheck=True
 """Documents as bytes that the core can read without the GIL."""
 
+from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -167,7 +169,9 @@ cdef class Batch:
         for i in range(self.count) if positions is None else positions:
             if not 0 <= i < <Py_ssize_t> self.count:
                 raise IndexError(f"document {i} of {self.count}")
-            results.append(hashing(<const uint8_t[:self.sizes[i]]> self.texts[i]) if self.sizes[i] else hashing(b""))
+            results.append(hashing(
+                PyMemoryView_FromMemory(<char *> self.texts[i], <Py_ssize_t> self.sizes[i], PyBUF_READ)
+                if self.sizes[i] else b""))
         return results
 
     def lengths(self):

@@ -1,8 +1,11 @@
 # cython: embedsignature=True, overflowcheck=True
 """Shingling and sketching of batches: the loop over documents runs without the GIL."""
 
+from cpython.buffer cimport PyBUF_READ
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -76,6 +79,8 @@ UNITS = {
 
 cdef enum:
     BLOCK = 1024  # fingerprints that a sink takes at a time
+    KEPT = 65536  # canonical bytes that wait to be hashed, at most
+    WAITING = 512  # documents that they are of
 
 
 cdef void connect(nd_kernels *run) noexcept:
@@ -187,25 +192,36 @@ cdef class Shingler:
                 sink.finish(i)
                 counts[0, i], counts[1, i] = <int64_t> work.done.shingles, <int64_t> work.done.tokens
                 invalid += work.done.invalid
-                if hashed:
+                if hashed and not work.keep(i):
                     with gil:
-                        results.append(hashing(work.canonical(i)))
+                        work.hash(i, hashing, results)
+        work.hash_kept(hashing, results)
         sink.complete()
         return np.asarray(counts[0]), np.asarray(counts[1]), invalid, results
 
     def canonical(self, Batch batch not None, hashing, positions=None):
         """Call hashing(memoryview of the canonical bytes) of documents at these positions, or of all; list of results."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t k
+        cdef int64_t[::1] which = np.arange(batch.count) if positions is None else np.array(positions, np.int64)
         cdef Work work = Work(self, batch)
         results = []
+        for k in range(which.shape[0]):
+            if not 0 <= which[k] < <int64_t> batch.count:
+                raise IndexError(f"document {which[k]} of {batch.count}")
         work.begin_tape()
-        for i in range(batch.count) if positions is None else positions:
-            if not 0 <= i < <Py_ssize_t> batch.count:
-                raise IndexError(f"document {i} of {batch.count}")
-            with nogil:
-                work.one(i, ignore, NULL)
-            results.append(hashing(work.canonical(i)))
+        with nogil:
+            for k in range(which.shape[0]):
+                work.one(<size_t> which[k], ignore, NULL)
+                if not work.keep(<size_t> which[k]):
+                    with gil:
+                        work.hash(<size_t> which[k], hashing, results)
+        work.hash_kept(hashing, results)
         return results
+
+
+cdef object view_of(const uint8_t *data, size_t n):
+    """Return n bytes as something to hash."""
+    return PyMemoryView_FromMemory(<char *> data, <Py_ssize_t> n, PyBUF_READ) if n else b""
 
 
 cdef void ignore(void *to, const uint64_t *f, size_t n) noexcept nogil:
@@ -224,6 +240,9 @@ cdef class Work:
     cdef nd_table_key key
     cdef uint8_t *tape
     cdef size_t taped
+    cdef uint8_t *kept
+    cdef size_t *ends
+    cdef size_t waiting
 
     def __cinit__(self, Shingler shingler not None, Batch batch not None):
         cdef size_t most
@@ -243,17 +262,56 @@ cdef class Work:
         free(self.slots)
         free(self.unlabelled)
         free(self.tape)
+        free(self.kept)
+        free(self.ends)
 
     cdef begin_tape(self):
-        """Keep the canonical bytes of the documents from now on."""
+        """Write the canonical bytes of the documents from now on."""
         if self.tape == NULL:
             self.tape = <uint8_t *> allocate(nd_text_tape_size(self.batch.longest))
 
-    cdef canonical(self, size_t i):
+    cdef const uint8_t *canonical(self, size_t i, size_t *n) noexcept nogil:
         """Return the canonical bytes of document i, which `one` read last; documents of the unit "tokens" are canonical."""
-        if self.shingler.how.unit == ND_TOKENS:
-            return <const uint8_t[:self.batch.sizes[i]]> self.batch.texts[i] if self.batch.sizes[i] else b""
-        return <uint8_t[:self.taped]> self.tape if self.taped else b""
+        cdef bint given = self.shingler.how.unit == ND_TOKENS
+        n[0] = self.batch.sizes[i] if given else self.taped
+        return self.batch.texts[i] if given else self.tape
+
+    cdef bint keep(self, size_t i) except -1 nogil:
+        """Keep the canonical bytes of document i, which `one` read last, to be hashed with others; False without room.
+
+        So threads that hash short documents seldom wait for the GIL.
+        """
+        cdef size_t n = 0, used = 0
+        cdef const uint8_t *canonical = self.canonical(i, &n)
+        if self.waiting:
+            used = self.ends[self.waiting - 1]
+        if n > KEPT - used or self.waiting == WAITING:
+            return False
+        if self.kept == NULL:
+            with gil:
+                self.kept = <uint8_t *> allocate(KEPT)
+                self.ends = <size_t *> allocate(WAITING * sizeof(size_t))
+        if n:
+            memcpy(self.kept + used, canonical, n)
+        self.ends[self.waiting] = used + n
+        self.waiting += 1
+        return True
+
+    cdef hash_kept(self, hashing, list results):
+        """Append hashing(memoryview) of the documents that were kept to the results."""
+        cdef size_t k, begin = 0
+        for k in range(self.waiting):
+            results.append(hashing(view_of(self.kept + begin, self.ends[k] - begin)))
+            begin = self.ends[k]
+        self.waiting = 0
+
+    cdef hash(self, size_t i, hashing, list results):
+        """Append the results for the documents that were kept and for document i, for which there was no room."""
+        cdef size_t n = 0
+        cdef const uint8_t *canonical
+        self.hash_kept(hashing, results)
+        canonical = self.canonical(i, &n)
+        results.append(hashing(view_of(canonical, n)))
 
     cdef int one(self, size_t i, nd_sink take, void *to) except -1 nogil:
         """Give the shingles of document i to a sink."""
