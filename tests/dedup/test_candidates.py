@@ -117,6 +117,18 @@ def test_pairs_and_runs_do_not_depend_on_memory(need, memory_limit):
         assert len({tuple(row) for row in rows[documents, 2 * group : 2 * group + 2].tolist()}) == 1
 
 
+@pytest.mark.parametrize("need", [1, 2, 3])
+@pytest.mark.parametrize("memory_limit", [None, 1, 100, 100_000])
+def test_pairs_and_runs_do_not_depend_on_threads(need, memory_limit, monkeypatch):
+    """Also where long runs of one group decide which pairs of the next are written."""
+    rows, design = rows_with_repeats(120), FilterDesign.of(3, 2, need, threshold=0.5)
+    expected = [found(rows, design, max_holders=most, threads=1) for most in (8, 1000)]
+    monkeypatch.setattr("ndcore.dedup.candidates.BLOCK", 1)  # a group is a piece of work
+    for threads in (1, 2, 3):
+        for most, those in zip((8, 1000), expected, strict=True):
+            assert found(rows, design, max_holders=most, memory_limit=memory_limit, threads=threads) == those
+
+
 @pytest.mark.parametrize("memory_limit", [None, 100])
 def test_only_documents_of_one_label_are_paired(memory_limit):
     rows, by = rows_with_repeats(100), np.arange(100) % 3

@@ -6,7 +6,7 @@ documents", 2000, §3); sorting entries follows Broder, Glassman, Manasse, Zweig
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from ndcore._entries import sort_entries
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.filters.design import FilterDesign
+from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
@@ -82,6 +83,7 @@ def find_candidates(
     first_fixed: int,
     by: Ints | None = None,
     memory_limit: int | None = None,
+    threads: int | None = None,
     report: Progress,
 ) -> Candidates:
     """Find the pairs of active documents that share at least design.need features and `equal_minima` minima.
@@ -102,22 +104,32 @@ def find_candidates(
         Only documents of the same code are paired.
     memory_limit : int, optional
         Bytes for the entries of one group; more are sorted in parts, by ranges of their keys.
+    threads : int, optional
+        None: one per CPU. They sort entries; one is used where the limit has no room for two groups per thread.
 
     Notes
     -----
-    O(groups · n) to sort, one comparison of signatures per pair that shares a feature. One group is in memory at a time, or
-    as many as have few entries together.
+    O(groups · n) to sort, one comparison of signatures per pair that shares a feature. One group is in memory at a time (two
+    per thread of several), or as many as have few entries together.
     """
     judge = Judge(rows, design.groups, design.group_size, design.need, equal_minima, first_fixed)
     salts = None if by is None else (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     found: list[UInts] = []
     runs: list[Run] = []
     parts = _parts(len(active), memory_limit)
-    block = max(1, BLOCK // max(1, len(active))) if parts == 1 else 1  # pairs ask for long runs of all earlier groups
-    for first in range(0, design.groups, block):
-        last = min(first + block, design.groups)
-        for entries in _sorted_parts(judge.entries(_TABLES, first, last, active, salts), parts):
-            long = _long_runs(judge, entries, max_holders, first_fixed)
+    block = max(1, BLOCK // max(1, len(active))) if parts == 1 else 1
+    count = thread_count(threads)
+    if memory_limit is not None and 2 * count * ENTRY_BYTES * len(active) > memory_limit:
+        count = 1
+
+    def prepare(first: int) -> Iterable[tuple[UInts, list[Run]]]:
+        entries = judge.entries(_TABLES, first, min(first + block, design.groups), active, salts)
+        prepared = ((part, _long_runs(judge, part, max_holders, first_fixed)) for part in _sorted_parts(entries, parts))
+        return prepared if count == 1 else list(prepared)  # one thread: a part is sorted when it is needed
+
+    starts = range(0, design.groups, block)
+    for first, prepared in zip(starts, map_pieces(prepare, starts, count), strict=True):
+        for entries, long in prepared:  # in order: pairs ask for long runs of all earlier groups
             if long and not runs:
                 cut = np.zeros((len(rows), design.groups), np.uint8)
                 judge.set_cut(cut)
@@ -125,7 +137,7 @@ def find_candidates(
                 cut[run.documents, run.group] = 1
             runs += long
             found += judge.expand(entries, min(max_holders, len(entries)))
-        report("pairing", last, design.groups)
+        report("pairing", min(first + block, design.groups), design.groups)
     together = np.concatenate([np.empty(0, np.uint64), *found])
     found.clear()
     pairs, _ = distinct(together, np.array([0, len(together)]))

@@ -51,7 +51,8 @@ def find_pairs(
         rows = _sketch_counted(counted, documents.rows, sketcher, memory_limit)
     search = find_candidates(
         rows, active, filter, equal_minima=least_equal_minima(sketcher.num_perm, rules.threshold),
-        max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group, memory_limit=memory_limit, report=report,
+        max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group, memory_limit=memory_limit, threads=threads,
+        report=report,
     )
     if sets is None:
         wanted = np.zeros(len(documents), np.bool_)
