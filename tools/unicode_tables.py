@@ -309,7 +309,7 @@ def write_code_points(ucd: Ucd) -> str:
         indexes.append(records.setdefault(record, len(records)))
     first, last = longest_run(indexes, KINDS.index("SPACELESS"))
     if len({tuple(indexes[c : c + 256]) for c in range(0, 0x800, 256)}) != 8:
-        raise ValueError("two of the first eight blocks are equal: text_utf8.h looks at them without the first stage")
+        raise ValueError("two of the first eight blocks are equal: glyph.h looks at them without the first stage")
     defines = "\n".join(
         f"#define ND_KIND_{name} {value} /* {note} */"
         for value, (name, note) in enumerate(zip(KINDS, KIND_NOTES, strict=True))
@@ -343,8 +343,77 @@ static const nd_code_point ND_CODE_POINTS[{len(records)}] = {{
 }};
 
 {c_two_stages("ND_CODE_POINT", "uint8_t", indexes)}
-#endif
+{write_roles(ucd, indexes)}#endif
 """
+
+
+def write_roles(ucd: Ucd, classes: list[int]) -> str:
+    """Two bits for each code point below U+10000, in blocks of 128 code points that vectors look up."""
+    plain = {KINDS.index("SEPARATOR"): 0, KINDS.index("WORD"): 1, KINDS.index("MARK"): 2}
+    roles = [3 if ucd.category[c] == "Cs" else plain.get(classes[c], 3) for c in range(0x10000)]
+    blocks: dict[tuple[int, ...], int] = {}
+    numbers = []
+    for start in range(0, 0x10000, 128):
+        planes = [[sum((roles[start + 8 * i + k] >> bit & 1) << k for k in range(8)) for i in range(16)] for bit in (0, 1)]
+        numbers.append(blocks.setdefault(tuple(planes[0] + planes[1]), len(blocks)))
+    if len(blocks) > 256:
+        raise ValueError(f"{len(blocks)} blocks of roles: choose a wider type")
+    rows = ",\n".join("    {\n" + wrapped(map(str, block), ",") + "\n    }" for block in blocks)
+    words = [all(roles[c] == 1 for c in range(start, start + 64)) for start in range(0, 0x10000, 64)]
+    whole = [[sum(words[64 * lead + 8 * i + k] << k for k in range(8)) for i in range(8)] for lead in range(16)]
+    return f"""
+/* The role of c < 0x10000 in words: 0 SEPARATOR, 1 WORD, 2 MARK, all of what folds to itself; 3: another, or a surrogate. Its
+   low bit is bit c & 7 of ND_ROLE_STAGE2[ND_ROLE_STAGE1[c >> 7]][c >> 3 & 15], its high bit that of the byte 16 places on. */
+{c_array("uint8_t ND_ROLE_STAGE1[512]", numbers)}
+static const uint8_t ND_ROLE_STAGE2[{len(blocks)}][32] = {{
+{rows}
+}};
+
+/* Whether all of the 64 code points from c on are WORD: bit c >> 6 & 7 of ND_ROLE_WORDS[c >> 12][c >> 9 & 7], and of the byte 8
+   places on. The last 16 bytes are zero. */
+static const uint8_t ND_ROLE_WORDS[16][32] = {{
+{wrapped(("{" + ",".join(map(str, row + row)) + "}" for row in whole), ", ")}
+}};
+"""
+
+
+def composed(points: tuple[int, ...], ucd: Ucd, pairs: dict[tuple[int, int], int]) -> list[int]:
+    """Decomposed code points in NFKC, Hangul excepted."""
+    kept: list[int] = []
+    starter = None
+    for c in canonical_order(points, ucd):
+        ccc = ucd.combining.get(c, 0)
+        adjacent = starter is not None and starter + 1 == len(kept)
+        is_open = starter is not None and (adjacent or 0 < ucd.combining.get(kept[-1], 0) < ccc)
+        if starter is not None and is_open and (kept[starter], c) in pairs:
+            kept[starter] = pairs[kept[starter], c]
+            continue
+        if ccc == 0:
+            starter = len(kept)
+        kept.append(c)
+    return kept
+
+
+def canonical_order(points: tuple[int, ...], ucd: Ucd) -> Iterator[int]:
+    """The code points, each run of marks sorted by combining class, stably."""
+    for is_mark, run in itertools.groupby(points, lambda c: ucd.combining.get(c, 0) > 0):
+        yield from sorted(run, key=lambda c: ucd.combining.get(c, 0)) if is_mark else run
+
+
+def nfkc_kinds(ucd: Ucd) -> list[int]:
+    """What the normal form asks about each code point: a number of ND_NFKC_ names, and ND_NFKC_SECOND."""
+    jamo = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
+    pairs = {(first, second): composite for first, second, composite in ucd.compositions}
+    seconds = {second for _, second in pairs} | jamo
+    kinds = []
+    for c in range(CODE_POINTS):
+        folded = ucd.fold.get(c, c)
+        parts = ucd.compatibility.get(folded, (folded,))
+        stays = (c not in ucd.ignorable and ucd.category[c] != "Cs" and parts[0] not in ucd.combining
+                 and parts[0] not in seconds
+                 and (len(parts) == 1 and parts[0] == folded or composed(parts, ucd, pairs) == [folded]))  # fmt: skip
+        kinds.append((0 if not stays else 1 if folded == c else 2) + 4 * (c in seconds))
+    return kinds
 
 
 def write_nfkc(ucd: Ucd) -> str:
@@ -376,6 +445,13 @@ def write_nfkc(ucd: Ucd) -> str:
    i = ND_DECOMPOSITION_STAGE2[ND_DECOMPOSITION_STAGE1[c >> 8]][c & 255]; 0: none; otherwise
    ND_DECOMPOSITIONS[i] code points beginning at ND_DECOMPOSITIONS[i + 1], not yet in canonical order. */
 {c_two_stages("ND_DECOMPOSITION", "uint16_t", indexes)}
+/* Of each code point, ND_NFKC_STAGE2[ND_NFKC_STAGE1[c >> 8]][c & 255]. The lower two bits: */
+#define ND_NFKC_CHANGES 0 /* its normal form is another than itself, folded, or depends on its neighbours; surrogates too */
+#define ND_NFKC_STAYS 1 /* a text may be cut before it, and it is its own normal form */
+#define ND_NFKC_FOLDS 2 /* a text may be cut before it, and what it folds to is its normal form */
+/* and, added to one of these: */
+#define ND_NFKC_SECOND 4 /* the second of a composition, Hangul included */
+{c_two_stages("ND_NFKC", "uint8_t", nfkc_kinds(ucd))}
 {c_array("uint32_t ND_DECOMPOSITIONS[ND_DECOMPOSITIONS_LENGTH]", pool)}
 /* Primary composites, Hangul syllables excepted, ascending by (first, second). */
 typedef struct {{
