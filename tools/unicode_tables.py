@@ -362,15 +362,16 @@ def write_roles(ucd: Ucd, classes: list[int]) -> str:
     words = [all(roles[c] == 1 for c in range(start, start + 64)) for start in range(0, 0x10000, 64)]
     whole = [[sum(words[64 * lead + 8 * i + k] << k for k in range(8)) for i in range(8)] for lead in range(16)]
     return f"""
-/* The role of c < 0x10000 in words: 0 SEPARATOR, 1 WORD, 2 MARK, all of what folds to itself; 3: another, or a surrogate. Its
-   low bit is bit c & 7 of ND_ROLE_STAGE2[ND_ROLE_STAGE1[c >> 7]][c >> 3 & 15], its high bit that of the byte 16 places on. */
+/* The role of c < 0x10000 in words: 0 SEPARATOR, 1 WORD, 2 MARK, all of what folds to itself; 3: another, or a surrogate.
+   Its low bit is bit c & 7 of ND_ROLE_STAGE2[ND_ROLE_STAGE1[c >> 7]][c >> 3 & 15], its high bit that of the byte 16 places
+   on. */
 {c_array("uint8_t ND_ROLE_STAGE1[512]", numbers)}
 static const uint8_t ND_ROLE_STAGE2[{len(blocks)}][32] = {{
 {rows}
 }};
 
-/* Whether all of the 64 code points from c on are WORD: bit c >> 6 & 7 of ND_ROLE_WORDS[c >> 12][c >> 9 & 7], and of the byte 8
-   places on. The last 16 bytes are zero. */
+/* Whether all of the 64 code points from c on are WORD: bit c >> 6 & 7 of ND_ROLE_WORDS[c >> 12][c >> 9 & 7], and of the
+   byte 8 places on. The last 16 bytes are zero. */
 static const uint8_t ND_ROLE_WORDS[16][32] = {{
 {wrapped(("{" + ",".join(map(str, row + row)) + "}" for row in whole), ", ")}
 }};
@@ -396,8 +397,8 @@ def composed(points: tuple[int, ...], ucd: Ucd, pairs: dict[tuple[int, int], int
 
 def canonical_order(points: tuple[int, ...], ucd: Ucd) -> Iterator[int]:
     """The code points, each run of marks sorted by combining class, stably."""
-    for is_mark, run in itertools.groupby(points, lambda c: ucd.combining.get(c, 0) > 0):
-        yield from sorted(run, key=lambda c: ucd.combining.get(c, 0)) if is_mark else run
+    for _, run in itertools.groupby(points, lambda c: ucd.combining.get(c, 0) > 0):
+        yield from sorted(run, key=lambda c: ucd.combining.get(c, 0))
 
 
 def nfkc_kinds(ucd: Ucd) -> list[int]:
@@ -411,7 +412,7 @@ def nfkc_kinds(ucd: Ucd) -> list[int]:
         parts = ucd.compatibility.get(folded, (folded,))
         stays = (c not in ucd.ignorable and ucd.category[c] != "Cs" and parts[0] not in ucd.combining
                  and parts[0] not in seconds
-                 and (len(parts) == 1 and parts[0] == folded or composed(parts, ucd, pairs) == [folded]))  # fmt: skip
+                 and ((len(parts) == 1 and parts[0] == folded) or composed(parts, ucd, pairs) == [folded]))  # fmt: skip
         kinds.append((0 if not stays else 1 if folded == c else 2) + 4 * (c in seconds))
     return kinds
 

@@ -20,3 +20,5 @@ cdef class Batch:
     cdef _refer(self, list documents)
     cdef _encode(self, const uint8_t *units)
     cdef _normalize(self, bint remove)
+    cdef _own_copies(self)
+    cdef bint _is_ascii(self, size_t i) except -1

@@ -8,6 +8,7 @@ from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -40,6 +41,7 @@ cdef extern from "Python.h":
 cdef extern from "utf8.h" nogil:
     size_t nd_utf8_size(unsigned unit, const void *points, size_t n)
     size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out)
+    bint nd_utf8_is_ascii(const uint8_t *text, size_t n)
 
 
 cdef extern from "equal.h" nogil:
@@ -150,17 +152,40 @@ cdef class Batch:
                 at += size
 
     cdef _normalize(self, bint remove):
-        """Replace all documents by their normal forms."""
+        """Replace all documents by their normal forms. ASCII stays in place: it is normal, except for case."""
+        cdef size_t i
+        forms = [None if self._is_ascii(i) else
+                 normalize(PyBytes_FromStringAndSize(<const char *> self.texts[i], <Py_ssize_t> self.sizes[i]), remove)
+                 for i in range(self.count)]
+        if self.borrowed:
+            self._own_copies()
+        for i, form in enumerate(forms):
+            if form is not None:
+                self.texts[i] = <const uint8_t *> PyBytes_AS_STRING(form)
+                self.sizes[i] = <size_t> PyBytes_GET_SIZE(form)
+        free(self.utf8)
+        self.utf8, self.alive = NULL, (self.alive, forms)
+
+    cdef _own_copies(self):
+        """Copy the arrays of texts and sizes of a column."""
         cdef const uint8_t **texts = self.texts
         cdef size_t *sizes = self.sizes
-        cdef size_t i
-        results = [normalize(PyBytes_FromStringAndSize(<const char *> texts[i], <Py_ssize_t> sizes[i]), remove)
-                   for i in range(self.count)]
-        free(self.own_texts)
-        free(self.own_sizes)
-        free(self.utf8)
-        self.own_texts, self.own_sizes, self.utf8 = NULL, NULL, NULL
-        self._refer(results)
+        self._own()
+        memcpy(self.texts, texts, self.count * sizeof(uint8_t *))
+        memcpy(self.sizes, sizes, self.count * sizeof(size_t))
+
+    cdef bint _is_ascii(self, size_t i) except -1:
+        """Tell whether a document is ASCII."""
+        cdef size_t done = 0, here
+        with nogil:
+            while done < self.sizes[i]:
+                here = stride(done, self.sizes[i], STRIDE)
+                if not nd_utf8_is_ascii(self.texts[i] + done, here):
+                    return False
+                done += here
+                if here == STRIDE:
+                    check_signals()
+        return True
 
     def hashed(self, hashing, positions=None):
         """Call hashing(memoryview of the bytes) for the documents at these positions, or for all; list of the results."""

@@ -90,7 +90,7 @@ static void random_prose(uint8_t *out, size_t n)   /* ASCII words of all lengths
         if (i < n && random_below(12) == 0)
             i += random_text(out + i, n - i < 7 ? n - i : random_below(7));
         else if (i < n)
-            out[i++] = (uint8_t)" \n.,'_@[`{/:\x7F"[random_below(14)];
+            out[i++] = (uint8_t)" \n.,'_@[`{/:\x7F\r\0\r\n"[random_below(17)];
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import random
 import subprocess
 import sys
 
@@ -225,6 +226,35 @@ def test_every_place_within_steps_of_64_bytes(variant, middle):
         for before, after in ((b"a" * at, b"b" * 70), (b"a " * (at // 2) + b"c" * (at % 2), b" b" * 35), (b" " * at, b"")):
             document = before + middle + after
             assert read(document, "word", None)[0] == text.tokens(document, "word", None), (at, document)
+
+
+PIECES = [
+    *"aZ 7\n\0_é", "\r\n", "\r", "ASCII text ", "of Words, ", "e\u0301", "\u0323", "\u00ad", "\u200d", "가", "각", "\u11a8",
+    "\u1100\u1161", "ﬁ", "Å", "①", "К", "слово ", "नि", "\u093c", "ক\u09be", "人", "。", "カ\u3099", "😀", "𐐀",
+    "ŒUVRE ", "Việt ", "한국어 ",
+]  # fmt: skip
+DAMAGE = [b"", b"\xff", b"\xc3", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x9f", b"\x80"]
+
+
+@pytest.mark.parametrize(("unit", "normalize"), KINDS[:6])
+def test_mixed_text_as_the_reference(variant, unit, normalize):
+    """ASCII beside marks, jamo, ignorable and invalid bytes, at all places of steps of 8, 16 and 64 bytes."""
+    rng = random.Random(20261122)
+    for place in range(0, 140, 3):
+        mixed = "".join(rng.choices(PIECES, k=rng.randrange(1, 40))).encode()
+        document = b"x. " * (place // 3) + b"y" * (place % 3) + mixed + rng.choice(DAMAGE) + b"End" * rng.randrange(30)
+        found, invalid, _ = read(document, unit, normalize)
+        assert (found, invalid) == (text.tokens(document, unit, normalize), text.invalid_bytes(document)), document
+
+
+def test_documents_of_ascii_and_others_are_normalized_in_one_batch(variant):
+    documents = ["PLAIN ascii", "ﬁne", b"BYTES of ascii", b"\xef\xac\x81ve", "", "é"]
+    for batch in (documents, [text.to_bytes(document) for document in documents]):
+        assert [nd.Shingling(normalize="NFKC").tokens(document) for document in batch] == [
+            ["plain", "ascii"], ["fine"], ["bytes", "of", "ascii"], ["five"], [], ["é"]]  # fmt: skip
+    ours = shingler("word", "NFKC")
+    tapes = ours.canonical(ours.batch(documents), bytes)
+    assert tapes == [text.canonical(text.tokens(document, "word", "NFKC")) for document in documents]
 
 
 @pytest.mark.parametrize("n", [*range(1, 20), 31, 32, 33, 62, 63, 64, 65, 66, 127, 128, 129, 200])

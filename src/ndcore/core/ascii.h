@@ -22,34 +22,19 @@
 
 #include "text.h"
 
-enum { SPAN = 64, SPAN_READS = SPAN + 8, SPAN_WORDS = SPAN / 2, SPAN_MIN = 24 };
-
-#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+enum { SPAN = 64, SPAN_READS = SPAN + 8, SPAN_WORDS = SPAN / 2, SPAN_MIN = 24, SPAN_MISSES = 4 };
 
 /* Sets the top bit of each byte that is, without its own top bit, a letter or a digit. */
 static inline uint64_t alphanumeric(uint64_t v)
 {
-    const uint64_t low = v & EACH(0x7F), folded = low | EACH(0x20);
-    const uint64_t letter = (folded + EACH(0x80 - 'a')) & ~(folded + EACH(0x7F - 'z'));
-    const uint64_t digit = (low + EACH(0x80 - '0')) & ~(low + EACH(0x7F - '9'));
+    const uint64_t low = v & ND_EACH(0x7F), folded = low | ND_EACH(0x20);
+    const uint64_t letter = (folded + ND_EACH(0x80 - 'a')) & ~(folded + ND_EACH(0x7F - 'z'));
+    const uint64_t digit = (low + ND_EACH(0x80 - '0')) & ~(low + ND_EACH(0x7F - '9'));
     return letter | digit;
 }
 
 /* Gathers the top bits of 8 bytes in 8 bits, the lowest byte's lowest. */
-static inline uint64_t gather_top_bits(uint64_t v) { return ((v & EACH(0x80)) >> 7) * UINT64_C(0x0102040810204080) >> 56; }
-
-/* Index of the lowest bit of a mask that is not zero. */
-static inline unsigned lowest_bit(uint64_t mask)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return (unsigned)__builtin_ctzll(mask);
-#else
-    unsigned i = 0;
-    while (!(mask >> i & 1))
-        i++;
-    return i;
-#endif
-}
+static inline uint64_t gather_top_bits(uint64_t v) { return ((v & ND_EACH(0x80)) >> 7) * UINT64_C(0x0102040810204080) >> 56; }
 
 /* Symbol of a word of more than 8 bytes, whose first 8 are folded in `head`. Reads, and writes to the tape, up to 7 bytes
  * beyond the end of the word. */
@@ -57,7 +42,7 @@ static uint64_t long_word(const nd_text_table *table, const uint8_t *word, size_
 {
     for (size_t i = 8, step; i < length; i += step) {
         step = length - i < 8 ? length - i : 8;
-        const uint64_t folded = nd_load_be64(word + i) | EACH(0x20);
+        const uint64_t folded = nd_load_be64(word + i) | ND_EACH(0x20);
         head = nd_symbol_append(table, head, folded >> (64 - 8 * step), step);
         if (tape)
             nd_store_be64(tape + i, folded);
@@ -70,14 +55,17 @@ static uint64_t long_word(const nd_text_table *table, const uint8_t *word, size_
 static unsigned ascii_before(const uint8_t *p)
 {
     unsigned at = 0;
-    while (at < SPAN - 8 && !(nd_load64(p + at) & EACH(0x80)))
+    while (at < SPAN - 8 && !(nd_load64(p + at) & ND_EACH(0x80)))
         at += 8;
     while (at < SPAN - 1 && p[at] < 0x80)
         at++;
     return at;
 }
 
-typedef size_t ascii_fn(nd_text *t, const uint8_t **at, uint64_t *out, size_t cap, int with_tape);
+/* Whether 16 bytes are ASCII. */
+static inline int begins_ascii(const uint8_t *p) { return !((nd_load64(p) | nd_load64(p + 8)) & ND_EACH(0x80)); }
+
+typedef size_t span_fn(nd_text *t, const uint8_t **at, uint64_t *out, size_t cap, int with_tape);
 
 #define ND_NAME ascii_portable
 #define ND_ATTR
@@ -85,7 +73,7 @@ typedef size_t ascii_fn(nd_text *t, const uint8_t **at, uint64_t *out, size_t ca
     for (int i = 0; i < 8; i++) {                                   \
         const uint64_t v = nd_load_le64(p + 8 * i);                 \
         letters |= gather_top_bits(alphanumeric(v)) << 8 * i;                \
-        others |= v & EACH(0x80);                                   \
+        others |= v & ND_EACH(0x80);                                   \
     }
 #include "ascii_body.h"
 

@@ -20,16 +20,16 @@ static ND_ATTR size_t ND_NAME(nd_text *t, const uint8_t **at, uint64_t *out, siz
         }
         const uint8_t *next = p + span;
         while (edges) {
-            const unsigned begin = lowest_bit(edges);
+            const unsigned begin = nd_lowest_bit(edges);
             edges &= edges - 1;
             if (ND_UNLIKELY(!edges)) {
                 next = p + begin;
                 break;
             }
-            const size_t length = lowest_bit(edges) - begin;
+            const size_t length = nd_lowest_bit(edges) - begin;
             edges &= edges - 1;
             const uint8_t *word = p + begin;
-            const uint64_t head = nd_load_be64(word) | EACH(0x20);
+            const uint64_t head = nd_load_be64(word) | ND_EACH(0x20);
             uint8_t *const tape = with_tape ? t->tape + 8 : NULL;
             if (with_tape) {
                 nd_store_be64(t->tape, length);

@@ -37,18 +37,6 @@ static const uint8_t FOLLOWS[] = {
     [ND_KIND_WORD] = WORD, [ND_KIND_WORD_TAIL] = WORD, [ND_KIND_SPACELESS] = SPACELESS, [ND_KIND_SPACELESS_TAIL] = SPACELESS,
 };
 
-/* Whether 8 bytes, as a number with the first highest, begin with the pattern of a glyph of two or three bytes. Overlong
- * forms of three bytes have that pattern too. */
-static inline int is_two(uint64_t v) { return (v >> 48 & 0xE0C0) == 0xC080 && v >> 48 >= 0xC280; }
-static inline int is_three(uint64_t v) { return (v >> 40 & 0xF0C0C0) == 0xE08080; }
-
-/* The code point of these bytes, masked: another thread may have changed the text after the pattern was tested. */
-static inline uint32_t of_two(const uint8_t *p) { return (((uint32_t)p[0] << 6) + p[1] - 0x3080) & 0x7FF; }
-static inline uint32_t of_three(const uint8_t *p)
-{
-    return (((uint32_t)p[0] << 12) + ((uint32_t)p[1] << 6) + p[2] - 0xE2080) & 0xFFFF;
-}
-
 static inline int among(unsigned kinds, unsigned class) { return class < ND_KINDS && kinds >> class & 1; }
 
 /* Skips glyphs of one to three bytes that fold to themselves and have a kind in `kinds`, which must not include
@@ -64,11 +52,11 @@ static inline const uint8_t *skip_kinds(const uint8_t *p, const uint8_t *end, un
             break;
         from = p;
         uint64_t v = nd_load_be64(p);
-        for (; is_two(v); v <<= 16, p += 2)
-            if (!among(kinds, class_of_short(of_two(p))))
+        for (; nd_utf8_is_two(v); v <<= 16, p += 2)
+            if (!among(kinds, class_of_short(nd_utf8_of_two(p))))
                 return p;
-        for (; is_three(v); v <<= 24, p += 3)
-            if (of_three(p) < 0x800 || !among(kinds, class_of(of_three(p))))
+        for (; nd_utf8_is_three(v); v <<= 24, p += 3)
+            if (nd_utf8_of_three(p) < 0x800 || !among(kinds, class_of(nd_utf8_of_three(p))))
                 return p;
     }
     return p;
@@ -92,7 +80,7 @@ static inline unsigned kind_of_next(const uint8_t *p)
         return ND_KIND_SPACELESS;
     if (v >> 63 == 0)
         return ND_KIND_SEPARATOR;
-    const unsigned class = is_three(v) ? class_of(of_three(p)) : ND_KINDS;
+    const unsigned class = nd_utf8_is_three(v) ? class_of(nd_utf8_of_three(p)) : ND_KINDS;
     return class < ND_KINDS ? class : ND_KIND_IGNORABLE;
 }
 

@@ -7,6 +7,7 @@
  * Here the rules are a finite automaton. Its state is the kind of the previous code point and all that three rules need
  * to know of the cluster: that a linker follows a consonant (GB9c), that a joiner follows a pictograph (GB11), that a
  * regional indicator is the first of a pair (GB12, GB13). A code point is two look-ups, its kind and the next state. */
+#include "chars.h"
 #include "grapheme.h"
 #include "grapheme_tables.h"
 #include "utf8.h"
@@ -63,18 +64,18 @@ static const uint8_t NEXT[STATES][ND_CLUSTER_KINDS] = {
 
 static uint8_t cluster_kind(uint32_t c) { return ND_CLUSTER_STAGE2[ND_CLUSTER_STAGE1[c >> 8]][c & 255]; }
 
-/* Appends a code point, folded, to the symbol of a cluster and to the tape. */
+/* Appends a code point, folded, to the symbol of a cluster and to the tape, which has room for up to 7 bytes more. */
 static uint64_t append(nd_text *t, uint64_t symbol, uint32_t c)
 {
-    uint8_t bytes[4];
-    const size_t length = nd_utf8_encode(nd_text_fold(c), bytes);
-    for (size_t i = 0; i < length; i++)
-        symbol = nd_symbol_push(t->table, symbol, bytes[i]);
+    unsigned length;
+    const uint64_t code = nd_utf8_code(nd_text_fold(c), &length);
     if (t->tape) {
-        memcpy(t->tape, bytes, length);
+        nd_store_be64(t->tape, code << (64 - 8 * length));
         t->tape += length;
     }
-    return symbol;
+    if (ND_LIKELY(symbol >> (64 - 8 * length) == 0))
+        return symbol << 8 * length | code;
+    return nd_symbol_append(t->table, symbol, code, length);
 }
 
 /* Reads the cluster at t->at, whose first code point is c of `taken` bytes; returns its symbol. */
@@ -94,38 +95,15 @@ static uint64_t read_cluster(nd_text *t, uint32_t c, size_t taken)
     return symbol;
 }
 
-/* Whether the byte at p certainly is a cluster by itself: ASCII, not a control, before ASCII or the end. */
-static int stands_alone(const uint8_t *p, const uint8_t *end)
-{
-    return *p - 0x20u < 0x5F && (end - p == 1 || p[1] < 0x80);
-}
-
-/* Reads bytes that are clusters by themselves, up to one that is not; returns their number. */
-static size_t read_ascii(nd_text *t, uint64_t *out, size_t cap)
-{
-    const uint8_t *p = t->at;
-    size_t n = 0;
-    for (; n < cap && p < t->end && stands_alone(p, t->end); p++) {
-        const uint8_t folded = *p >= 'A' && *p <= 'Z' ? *p | 0x20 : *p;
-        out[n++] = folded;
-        if (t->tape) {
-            nd_store_be64(t->tape, 1);
-            t->tape[8] = folded;
-            t->tape += 9;
-        }
-    }
-    t->at = p;
-    return n;
-}
-
 size_t nd_graphemes(nd_text *t, uint64_t *out, size_t cap)
 {
     size_t n = 0;
     while (t->at < t->end && n < cap) {
-        const size_t alone = read_ascii(t, out + n, cap - n);
-        if (alone) {
-            n += alone;
-            continue;
+        if (*t->at < 0x80) {
+            const size_t got = nd_chars(t, out + n, cap - n, 1);
+            n += got;
+            if (got)
+                continue;
         }
         uint32_t c;
         const size_t taken = nd_utf8_decode(t->at, t->end, &c);

@@ -127,6 +127,19 @@ static inline unsigned nd_highest_bit(uint64_t x)
 #endif
 }
 
+/* Index of the lowest bit of a mask that is not zero. */
+static inline unsigned nd_lowest_bit(uint64_t mask)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return (unsigned)__builtin_ctzll(mask);
+#else
+    unsigned i = 0;
+    while (!(mask >> i & 1))
+        i++;
+    return i;
+#endif
+}
+
 /* Number of binary digits of x; 0 for 0. */
 static inline unsigned nd_bit_length(uint64_t x) { return x ? nd_highest_bit(x) + 1 : 0; }
 

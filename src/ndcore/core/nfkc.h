@@ -17,7 +17,7 @@ static inline size_t nd_nfkc_out_size(size_t n) { return 12 * n + 36; }
 size_t nd_nfkc(const uint8_t *text, size_t n, int remove, uint32_t *scratch, uint8_t *out);
 
 /* Whether any text may be cut before this code point: the normal forms of its two parts, end to end, are the normal form
- * of the whole. O(1) for ASCII, O(compositions) for others. */
+ * of the whole. O(1). */
 int nd_nfkc_is_boundary(uint32_t code_point);
 
 #endif

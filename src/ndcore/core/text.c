@@ -7,13 +7,14 @@
  *
  * This one looks at each place for the fastest way that fits:
  *
- *  1. ASCII goes 64 bytes at a time (ascii.h).
+ *  1. ASCII goes 64 bytes at a time (ascii.h), and with AVX2 any script with spaces (script.h).
  *  2. A glyph of a script without spaces is a word of three bytes, and its symbol is these bytes (read_spaceless).
  *  3. Any other word is read glyph by glyph (glyph.h), but its bytes are appended eight at a time (symbol.h), in runs of
  *     glyphs that are the same in the text and in the word (read_word). Only capitals and ignorable glyphs end a run. */
 #include "text.h"
 #include "ascii.h"
 #include "glyph.h"
+#include "script.h"
 
 uint32_t nd_text_fold(uint32_t c) { return c + (uint32_t)code_point(c).fold; }
 int nd_text_is_ignorable(uint32_t c) { return code_point(c).kind == ND_KIND_IGNORABLE; }
@@ -52,11 +53,12 @@ static inline uint64_t take_bytes(nd_text *t, uint64_t symbol, const uint8_t *by
     return symbol;
 }
 
-static const struct { nd_variant is; ascii_fn *run; } VARIANTS[] = {
+/* Each variant has a loop for ASCII, and one for any script, or NULL. */
+static const struct { nd_variant is; span_fn *run, *script; } VARIANTS[] = {
 #if ND_X86
-    {{"avx2", ND_AVX2 | ND_BMI}, ascii_avx2},
+    {{"avx2", ND_AVX2 | ND_BMI}, ascii_avx2, script_avx2},
 #endif
-    {{"portable", 0}, ascii_portable},
+    {{"portable", 0}, ascii_portable, NULL},
 };
 ND_CHOICE(nd_text, VARIANTS)
 
@@ -115,13 +117,32 @@ static inline size_t read_spaceless(nd_text *t, const uint8_t **at, uint64_t *ou
     return n;
 }
 
-/* The loop over a text; it begins and ends between two words. Up to `glyphs_until` ASCII is read glyph by glyph, because
- * the span that begins there holds a part of one word only. `with_tape` is a constant in each call, so that there are two
+/* Whether the first glyph among 8 bytes that is not ASCII ends a span of any script at once. */
+static inline int ends_soon(const uint8_t *p, const uint8_t *end)
+{
+    const uint64_t others = nd_load_be64(p) & ND_EACH(0x80);
+    if (!others)
+        return 0;
+    const glyph g = read_glyph(p + (63 - nd_highest_bit(others)) / 8, end);
+    return g.fold || g.taken == 0 || !(1u << g.kind & (1u << ND_KIND_SEPARATOR | 1u << ND_KIND_WORD | 1u << ND_KIND_MARK));
+}
+
+/* Chooses what reads the span at p, where a glyph begins; NULL: nothing that is faster than glyph by glyph. */
+static inline span_fn *span_reader(const uint8_t *p, const uint8_t *end, const glyph *g)
+{
+    if (g->taken == 1 && begins_ascii(p))
+        return VARIANTS[chosen].run;
+    return g->kind == ND_KIND_WORD && VARIANTS[chosen].script && !ends_soon(p, end) ? VARIANTS[chosen].script : NULL;
+}
+
+/* The loop over a text; it begins and ends between two words. Up to `glyphs_until` text is read glyph by glyph, because
+ * spans held a part of one word only; the longer, the more often this was so in succession. `with_tape` is a constant in each call, so that there are two
  * forms. */
 static inline size_t read_words(nd_text *t, uint64_t *out, size_t cap, const int with_tape)
 {
     const uint8_t *p = t->at, *const end = t->end, *glyphs_until = p;
     size_t n = 0;
+    unsigned misses = 0;
     glyph g = read_glyph(p, end);
     while (p < end && n < cap) {
         if (g.kind == ND_KIND_SPACELESS && g.taken == 3 && !g.fold) {
@@ -132,11 +153,13 @@ static inline size_t read_words(nd_text *t, uint64_t *out, size_t cap, const int
                 continue;
             }
         }
-        if (g.taken == 1 && p >= glyphs_until && end - p >= SPAN_READS && !((nd_load64(p) | nd_load64(p + 8)) & EACH(0x80))) {
+        span_fn *const span = p >= glyphs_until && end - p >= SPAN_READS ? span_reader(p, end, &g) : NULL;
+        if (span) {
             const uint8_t *const from = p;
             if (cap - n >= SPAN_WORDS) {
-                n += VARIANTS[chosen].run(t, &p, out + n, cap - n, with_tape);
-                glyphs_until = p == from ? from + SPAN : p;
+                n += span(t, &p, out + n, cap - n, with_tape);
+                misses = p > from ? 0 : misses + (misses < SPAN_MISSES);
+                glyphs_until = misses ? p + nd_min((size_t)(end - p), (size_t)SPAN << (misses - 1)) : p;
                 g = read_glyph(p, end);
                 continue;
             }

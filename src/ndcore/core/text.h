@@ -34,6 +34,16 @@ size_t nd_text_words(nd_text *t, uint64_t *out, size_t cap);
 uint32_t nd_text_fold(uint32_t code_point);
 int nd_text_is_ignorable(uint32_t code_point);
 
+/* A byte, eight times. */
+#define ND_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Folds 8 bytes of ASCII. */
+static inline uint64_t nd_text_fold8(uint64_t v)
+{
+    const uint64_t capital = (v + ND_EACH(0x80 - 'A')) & ~(v + ND_EACH(0x7F - 'Z')) & ND_EACH(0x80);
+    return v | capital >> 2;
+}
+
 /* The kind of a code point in words: one of ND_KIND_* of unicode_tables.h. */
 int nd_text_kind(uint32_t code_point);
 

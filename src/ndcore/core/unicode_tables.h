@@ -1171,8 +1171,9 @@ static const uint8_t ND_CODE_POINT_STAGE2[142][256] = {
 };
 
 
-/* The role of c < 0x10000 in words: 0 SEPARATOR, 1 WORD, 2 MARK, all of what folds to itself; 3: another, or a surrogate. Its
-   low bit is bit c & 7 of ND_ROLE_STAGE2[ND_ROLE_STAGE1[c >> 7]][c >> 3 & 15], its high bit that of the byte 16 places on. */
+/* The role of c < 0x10000 in words: 0 SEPARATOR, 1 WORD, 2 MARK, all of what folds to itself; 3: another, or a surrogate.
+   Its low bit is bit c & 7 of ND_ROLE_STAGE2[ND_ROLE_STAGE1[c >> 7]][c >> 3 & 15], its high bit that of the byte 16 places
+   on. */
 static const uint8_t ND_ROLE_STAGE1[512] = {
     0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,
     35,35,35,41,42,43,44,45,46,47,48,49,50,51,52,53,54,35,55,56,57,58,59,60,61,62,63,64,64,64,64,65,66,64,64,64,64,
@@ -1519,8 +1520,8 @@ static const uint8_t ND_ROLE_STAGE2[106][32] = {
     }
 };
 
-/* Whether all of the 64 code points from c on are WORD: bit c >> 6 & 7 of ND_ROLE_WORDS[c >> 12][c >> 9 & 7], and of the byte 8
-   places on. The last 16 bytes are zero. */
+/* Whether all of the 64 code points from c on are WORD: bit c >> 6 & 7 of ND_ROLE_WORDS[c >> 12][c >> 9 & 7], and of the
+   byte 8 places on. The last 16 bytes are zero. */
 static const uint8_t ND_ROLE_WORDS[16][32] = {
     {0,0,0,4,0,0,0,0,0,0,0,4,0,0,0,0}, {208,1,254,1,0,0,112,0,208,1,254,1,0,0,112,0},
     {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0},

@@ -1,3 +1,4 @@
+#include "chars.h"
 #include "grapheme.h"
 #include "units.h"
 #include "utf8.h"
@@ -13,17 +14,33 @@ static inline uint64_t take_token(nd_text *t, const uint8_t *token, size_t n)
     return nd_symbol(t->table, token, n);
 }
 
+/* Writes a token of one code point other than 0, and up to 4 bytes more, and returns its symbol. */
+static inline uint64_t take_char(nd_text *t, uint32_t c)
+{
+    unsigned length;
+    const uint64_t code = nd_utf8_code(c, &length);
+    if (t->tape) {
+        nd_store_be64(t->tape, length);
+        nd_store_be64(t->tape + 8, code << (64 - 8 * length));
+        t->tape += 8 + length;
+    }
+    return code;
+}
+
 static size_t read_chars(nd_text *t, uint64_t *out, size_t cap)
 {
     size_t n = 0;
     while (t->at < t->end && n < cap) {
-        uint32_t c;
-        size_t taken = nd_utf8_decode(t->at, t->end, &c);
-        if (taken) {
-            uint8_t bytes[8] = {0};
-            size_t length = nd_utf8_encode(nd_text_fold(c), bytes);
-            out[n++] = take_token(t, bytes, length);
+        if (*t->at < 0x80) {
+            const size_t got = nd_chars(t, out + n, cap - n, 0);
+            n += got;
+            if (got)
+                continue;
         }
+        uint32_t c;
+        const size_t taken = nd_utf8_decode(t->at, t->end, &c);
+        if (taken)
+            out[n++] = c ? take_char(t, nd_text_fold(c)) : take_token(t, t->at, 1);
         t->invalid += taken == 0;
         t->at += taken ? taken : 1;
     }

@@ -5,25 +5,37 @@
  * In most scripts letters of two bytes alternate with blanks of one, and the processor mispredicts these branches. Here
  * four code points below U+0800 are encoded in one word without branches; each is then written, together with what
  * follows it in the word, to the place that the sum of the lengths before it gives, and the next one overwrites the
- * excess. Code points of three bytes have branches, but the usual mixture, one or three bytes, has only one. Eight code
+ * excess. Runs of 16 code points of ASCII, as in Latin text with some other letters or quotation marks, are narrowed by
+ * vectors. Code points of three bytes have branches, but the usual mixture, one or three bytes, has only one. Eight code
  * points are encoded at a time while eight more follow, so that there is room for the bytes written in excess. */
 #include "utf8.h"
+#if ND_X86
+#include <emmintrin.h>
+#elif ND_ARM64
+#include <arm_neon.h>
+#endif
+
+/* Adds up what code points take beyond a byte, in numbers as narrow as their units, which compilers make vectors of:
+ * `most` code points at a time, so that no sum overflows. */
+#define COUNT(type, sum_type, most, more)                                       \
+    const type *p = points;                                                 \
+    for (size_t i = 0, here; i < n; i += here, p += here) {                 \
+        sum_type sum = 0;                                                   \
+        here = nd_min(n - i, most);                                         \
+        for (size_t k = 0; k < here; k++)                                   \
+            sum = (sum_type)(sum + (more));                                 \
+        size += sum;                                                        \
+    }
 
 size_t nd_utf8_size(unsigned unit, const void *points, size_t n)
 {
     size_t size = n;
     if (unit == 1) {
-        const uint8_t *p = points;
-        for (size_t i = 0; i < n; i++)
-            size += p[i] >> 7;
+        COUNT(uint8_t, uint8_t, 240, (p[k] >> 7))
     } else if (unit == 2) {
-        const uint16_t *p = points;
-        for (size_t i = 0; i < n; i++)
-            size += (size_t)(p[i] >= 0x80) + (p[i] >= 0x800);
+        COUNT(uint16_t, uint16_t, 16384, (p[k] >= 0x80) + (p[k] >= 0x800))
     } else {
-        const uint32_t *p = points;
-        for (size_t i = 0; i < n; i++)
-            size += (size_t)(p[i] >= 0x80) + (p[i] >= 0x800) + (p[i] >= 0x10000);
+        COUNT(uint32_t, uint32_t, 1 << 20, (p[k] >= 0x80) + (p[k] >= 0x800) + (p[k] >= 0x10000))
     }
     return size;
 }
@@ -72,23 +84,86 @@ static inline uint8_t *put_four(uint64_t v, uint8_t *out)
     return out;
 }
 
+/* What 16 code points are: all ASCII, which is then written, all below U+0800, all below U+10000, or others. */
+enum { ASCII, SHORT, MEDIUM, LONG };
+#if ND_X86
+static inline int narrow1(const uint8_t *p, uint8_t *out)
+{
+    const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    _mm_storeu_si128((__m128i *)(void *)out, v);
+    return _mm_movemask_epi8(v) ? SHORT : ASCII;
+}
+
+static inline int narrow2(const uint16_t *p, uint8_t *out)
+{
+    const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)p), zero = _mm_setzero_si128();
+    const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(p + 8)), any = _mm_or_si128(a, b);
+    _mm_storeu_si128((__m128i *)(void *)out, _mm_packus_epi16(a, b));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(_mm_srli_epi16(any, 7), zero)) == 0xFFFF)
+        return ASCII;
+    return _mm_movemask_epi8(_mm_cmpeq_epi16(_mm_srli_epi16(any, 11), zero)) == 0xFFFF ? SHORT : MEDIUM;
+}
+#elif ND_ARM64
+static inline int narrow1(const uint8_t *p, uint8_t *out)
+{
+    const uint8x16_t v = vld1q_u8(p);
+    vst1q_u8(out, v);
+    return vmaxvq_u8(v) >= 0x80 ? SHORT : ASCII;
+}
+
+static inline int narrow2(const uint16_t *p, uint8_t *out)
+{
+    const uint16x8_t a = vld1q_u16(p), b = vld1q_u16(p + 8);
+    const uint16_t most = vmaxvq_u16(vorrq_u16(a, b));
+    vst1q_u8(out, vcombine_u8(vmovn_u16(a), vmovn_u16(b)));
+    return most < 0x80 ? ASCII : most < 0x800 ? SHORT : MEDIUM;
+}
+#else
+static inline int narrow1(const uint8_t *p, uint8_t *out)
+{
+    memcpy(out, p, 16);
+    return (nd_load64(p) | nd_load64(p + 8)) & UINT64_C(0x8080808080808080) ? SHORT : ASCII;
+}
+
+static inline int narrow2(const uint16_t *p, uint8_t *out)
+{
+    uint32_t any = 0;
+    for (int k = 0; k < 16; k++) {
+        out[k] = (uint8_t)p[k];
+        any |= p[k];
+    }
+    return any < 0x80 ? ASCII : any < 0x800 ? SHORT : MEDIUM;
+}
+#endif
+
+static inline int narrow4(const uint32_t *p, uint8_t *out)
+{
+    uint32_t any = 0;
+    for (int k = 0; k < 16; k++) {
+        out[k] = (uint8_t)p[k];
+        any |= p[k];
+    }
+    return any < 0x80 ? ASCII : any < 0x10000 ? MEDIUM : LONG;
+}
+
 #define FOUR(p) ((uint64_t)(p)[0] | (uint64_t)(p)[1] << 16 | (uint64_t)(p)[2] << 32 | (uint64_t)(p)[3] << 48)
-#define ENCODE(type)                                                        \
+#define ENCODE(type, narrow)                                                \
     const type *p = points, *const end = p + n;                             \
-    for (; end - p >= 16; p += 8) {                                         \
-        uint32_t any = 0;                                                   \
-        for (int k = 0; k < 8; k++)                                         \
-            any |= p[k];                                                    \
-        if (any < 0x80) {                                                   \
-            for (int k = 0; k < 8; k++)                                     \
-                at[k] = (uint8_t)p[k];                                      \
-            at += 8;                                                        \
-        } else if (any < 0x10000) {                                         \
-            at = put_four(FOUR(p), at);                                 \
-            at = put_four(FOUR(p + 4), at);                             \
+    while (end - p >= 24) {                                                 \
+        const int kind = narrow(p, at);                                     \
+        const type *const to = p + 16;                                      \
+        if (kind == ASCII) {                                                \
+            at += 16;                                                       \
+            p = to;                                                         \
+        } else if (kind == SHORT) {                                         \
+            for (; p < to; p += 4)                                          \
+                at = put_short(FOUR(p), have_bits(FOUR(p), 0xFF80), at);    \
+        } else if (kind == MEDIUM) {                                        \
+            for (; p < to; p += 4)                                          \
+                at = put_four(FOUR(p), at);                                 \
         } else {                                                            \
-            for (int k = 0; k < 8; k++)                                     \
-                at = put(p[k], at);                                     \
+            for (; p < to; p++)                                             \
+                at = put(*p, at);                                           \
         }                                                                   \
     }                                                                       \
     while (p < end)                                                         \
@@ -98,11 +173,24 @@ size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out)
 {
     uint8_t *at = out;
     if (unit == 1) {
-        ENCODE(uint8_t)
+        ENCODE(uint8_t, narrow1)
     } else if (unit == 2) {
-        ENCODE(uint16_t)
+        ENCODE(uint16_t, narrow2)
     } else {
-        ENCODE(uint32_t)
+        ENCODE(uint32_t, narrow4)
     }
     return (size_t)(at - out);
+}
+
+int nd_utf8_is_ascii(const uint8_t *text, size_t n)
+{
+    for (size_t i = 0, here; i < n; i += here) {
+        uint8_t any = 0;
+        here = nd_min(n - i, 4096);
+        for (size_t k = 0; k < here; k++)
+            any |= text[i + k];
+        if (any >= 0x80)
+            return 0;
+    }
+    return 1;
 }

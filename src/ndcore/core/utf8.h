@@ -34,6 +34,18 @@ static inline unsigned nd_utf8_decode(const uint8_t *p, const uint8_t *end, uint
     return *code_point < 0x10000 || *code_point > 0x10FFFF ? 0 : 4;
 }
 
+/* Whether 8 bytes, as a number with the first highest, begin with the pattern of a glyph of two or three bytes. Overlong
+ * forms of three bytes have that pattern too. */
+static inline int nd_utf8_is_two(uint64_t v) { return (v >> 48 & 0xE0C0) == 0xC080 && v >> 48 >= 0xC280; }
+static inline int nd_utf8_is_three(uint64_t v) { return (v >> 40 & 0xF0C0C0) == 0xE08080; }
+
+/* The code point of these bytes, masked: another thread may have changed the text after the pattern was tested. */
+static inline uint32_t nd_utf8_of_two(const uint8_t *p) { return (((uint32_t)p[0] << 6) + p[1] - 0x3080) & 0x7FF; }
+static inline uint32_t nd_utf8_of_three(const uint8_t *p)
+{
+    return (((uint32_t)p[0] << 12) + ((uint32_t)p[1] << 6) + p[2] - 0xE2080) & 0xFFFF;
+}
+
 /* Writes a code point in 1 to 4 bytes and returns their number. A surrogate takes three. */
 static inline unsigned nd_utf8_encode(uint32_t c, uint8_t *out)
 {
@@ -59,11 +71,27 @@ static inline unsigned nd_utf8_encode(uint32_t c, uint8_t *out)
     return 4;
 }
 
+/* The bytes of a code point as a number, the first highest, and how many they are. */
+static inline uint64_t nd_utf8_code(uint32_t c, unsigned *length)
+{
+    const uint64_t last = 0x80 | (c & 0x3F), third = 0x8000 | (c << 2 & 0x3F00), second = 0x800000 | (c << 4 & 0x3F0000);
+    *length = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    switch (*length) {
+    case 1:  return c;
+    case 2:  return 0xC000 | (c << 2 & 0x1F00) | last;
+    case 3:  return 0xE00000 | (c << 4 & 0xF0000) | third | last;
+    default: return 0xF0000000 | (uint64_t)(c << 6 & 0x7000000) | second | third | last;
+    }
+}
+
 /* Number of bytes of n code points as UTF-8. A surrogate takes three bytes, even next to another one. No code point is above
  * U+10FFFF; points are aligned as units are. */
 size_t nd_utf8_size(unsigned unit, const void *points, size_t n);
 
 /* Writes nd_utf8_size() bytes and returns their number. */
 size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out);
+
+/* Whether n bytes are ASCII. */
+int nd_utf8_is_ascii(const uint8_t *text, size_t n);
 
 #endif
