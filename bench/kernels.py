@@ -11,15 +11,16 @@ import ctypes
 import hashlib
 import sys
 import zlib
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import native
 import numpy as np
 from generating import base_words, generated
 from measure import Report, interleaved, loops, options, pinned
-from native import WORD, address, opaque
+from native import CHAR, GRAPHEME, opaque
 from numpy.typing import NDArray
+from text_kernels import CHECKED, Kernel, TextBench
 
 import ndcore
 from ndcore import _feature
@@ -27,30 +28,13 @@ from ndcore.reference import features as reference_features
 from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
-from ndcore.reference import shingling as reference_shingling
 from ndcore.reference.fastsketch import fast_signature
 from ndcore.reference.simhash import simhash as reference_simhash
 
-P, Q, R = ndcore.POLYNOMIAL, ndcore.text.shingling.TOKEN_POLYNOMIAL, ndcore.text.shingling.FEATURE_POLYNOMIAL
+P, R = ndcore.POLYNOMIAL, ndcore.text.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
 EARLY = 4096  # values that a bottom sketch collects before it becomes a heap, as in _minhash.pyx
 PLACES = 1 << 15  # ND_FASTSKETCH_PLACES
-CHECKED = 60  # items compared with the reference
-
-
-class Kernel(NamedTuple):
-    """One kernel on one input. `run` does the work once and returns an array; `expected` is what its head must be.
-
-    stem: whose variants it has, as `ndcore.variants` names them; "" where it has one form, "peer" where it is not ours.
-    """
-
-    stem: str
-    name: str
-    item: str
-    items: int
-    bytes: int
-    run: Callable[[], Any]
-    expected: Callable[[], Any]
 
 
 def minima_by_numpy(fingerprints: NDArray[np.uint64], key: int, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -63,56 +47,21 @@ def minima_by_numpy(fingerprints: NDArray[np.uint64], key: int, a: NDArray[Any],
     return np.array([(x * factor + term).min() for factor, term in zip(a, b, strict=True)], a.dtype)
 
 
-class Bench:
+class Bench(TextBench):
     """The library and the inputs."""
 
     def __init__(self, library: Any, seed: int) -> None:
-        self.c = library
-        self.rng = np.random.default_rng(seed)
+        super().__init__(library, seed)
         self.text = "".join(generated(seed, 20, 1_500_000, base_words(self.rng)))
-        self.alive: list[Any] = []
         self.rabin = self.at(opaque())
         library.nd_rabin_init(self.rabin, P & LOW, 64)
-
-    def at(self, array: NDArray[Any]) -> int:
-        """Address of an array, which lives as long as this object."""
-        self.alive.append(array)
-        return address(array)
 
     def of(self, structure: ctypes.Structure) -> int:
         """Address of a structure, which lives as long as this object."""
         self.alive.append(structure)
         return ctypes.addressof(structure)
 
-    def placed(self, data: bytes) -> NDArray[np.uint8]:
-        """The bytes at a random offset from a 64-byte boundary."""
-        room = np.empty(len(data) + 128, np.uint8)
-        start = -address(room) % 64 + int(self.rng.integers(0, 64))
-        room[start : start + len(data)] = np.frombuffer(data, np.uint8)
-        return room[start : start + len(data)]
-
-    def words64(self, n: int) -> NDArray[np.uint64]:
-        """Random words."""
-        return self.rng.integers(0, 1 << 64, n, np.uint64)
-
-    # ---- text and Rabin
-
-    def tokenise(self, name: str, text: str, size: int) -> Kernel:
-        """Text to symbols of its words."""
-        data = self.placed((text * (1 + size // len(text)))[:size].encode())
-        out, state, table = np.empty(len(data) // 2 + 2, np.uint64), opaque(), np.empty((8, 256), np.uint64)
-        at, to, reading, reduction = self.at(data), self.at(out), self.at(state), self.at(table)
-        self.c.nd_text_table_init(reduction, Q & LOW)
-
-        def run() -> NDArray[np.uint64]:
-            self.c.nd_text_open(reading, WORD, reduction, at, len(data), None)
-            return out[: self.c.nd_units_read(reading, to, len(out))]
-
-        def expected() -> list[int]:
-            tokens = reference_shingling.tokens(data.tobytes()[: 40 * CHECKED].decode(errors="ignore"))
-            return [reference_shingling.symbol(token) for token in tokens[:CHECKED]]
-
-        return Kernel("text", f"tokenise, {name}", "word", len(run()), len(data), run, expected)
+    # ---- Rabin
 
     def windows(self, n: int) -> Kernel:
         """Shingles of 5 symbols."""
@@ -333,6 +282,11 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
     for name, text in scripts.items():
         for size in (4_000,) if quick else (4_000, 300_000):
             yield bench.tokenise(name, text, size)
+            yield bench.normalise(name, text, size)
+            for unit in (CHAR, GRAPHEME):
+                yield bench.tokenise(name, text, size, unit)
+    for name, text in {**scripts, "typeset English": bench.text}.items():
+        yield bench.encode(name, text, 4_000 if quick else 300_000)
     for n in (1_000,) if quick else (1_000, 100_000):
         yield bench.windows(n)
         yield bench.sliding(n)

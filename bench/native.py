@@ -22,7 +22,8 @@ import ndcore
 
 FLAGS = ["-O3", "-std=c11", "-fPIC", "-shared"]
 OPAQUE = 1 << 16  # bytes; the largest table is 16 KiB
-WORD = 0
+WORD, CHAR, GRAPHEME = 0, 1, 5  # nd_unit of text.h
+UNITS = {WORD: "word", CHAR: "char", GRAPHEME: "grapheme"}
 
 
 class Minima(Structure):
@@ -109,6 +110,9 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_text_table_init": (None, [c_void_p, c_uint64]),
     "nd_text_open": (None, [c_void_p, c_int, c_void_p, c_void_p, c_size_t, c_void_p]),
     "nd_units_read": (c_size_t, [c_void_p, c_void_p, c_size_t]),
+    "nd_nfkc": (c_size_t, [c_void_p, c_size_t, c_int, c_void_p, c_void_p]),
+    "nd_utf8": (c_size_t, [ctypes.c_uint, c_void_p, c_size_t, c_void_p]),
+    "nd_utf8_size": (c_size_t, [ctypes.c_uint, c_void_p, c_size_t]),
     "nd_rabin_init": (None, [c_void_p, c_uint64, ctypes.c_uint]),
     "nd_rabin_bytes": (c_uint64, [c_void_p, c_uint64, c_void_p, c_size_t]),
     "nd_rabin_byte_window_init": (None, [c_void_p, c_void_p, c_size_t]),
