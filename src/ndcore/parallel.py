@@ -36,11 +36,11 @@ def thread_count(threads: int | None) -> int:
 
 def cut(weights: Ints, limit: int) -> Iterator[slice]:
     """Cut items into consecutive slices that weigh at most `limit`; a heavier item is a slice of its own."""
-    ends = np.cumsum(weights)
+    ends = weights.cumsum()
     start = 0
     while start < len(ends):
         before = int(ends[start - 1]) if start else 0
-        end = max(start + 1, int(np.searchsorted(ends, before + limit, "right")))
+        end = max(start + 1, int(ends.searchsorted(before + limit, "right")))
         yield slice(start, end)
         start = end
 

@@ -79,7 +79,6 @@ int main(void)
     each_variant("text", &nd_text_choice, test_text_variant);
     test_code_points();
     test_utf8();
-    test_equal();
     test_other_token_polynomials();
     test_nfkc();
     each_variant("minhash", &nd_minhash_choice, test_minhash_variant);
@@ -109,5 +108,7 @@ int main(void)
     test_labels();
     test_features();
     test_super_features();
+    test_equal();
+    test_common_of_large_sets();
     return report();
 }

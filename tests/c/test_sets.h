@@ -40,6 +40,28 @@ static void test_sorting(void)
             }
 }
 
+/* Sets too large for one loop, of values near and far, with any share in common. */
+static void test_common_of_large_sets(void)
+{
+    for (int round = 0; round < 600; round++) {
+        const unsigned universe = 1 + random_below(round % 3 ? 400 : 40);
+        size_t sizes[2] = {0, 0}, common = 0;
+        uint64_t *sets[2] = {guarded(0, BACK, 8 * universe, 0), guarded(1, BACK, 8 * universe, 0)};
+        const unsigned thirds[2] = {random_below(4), random_below(4)};
+        for (unsigned i = 0; i < universe; i++) {
+            const uint64_t value = round % 2 ? i : (uint64_t)i << 55 | i;
+            const int in[2] = {random_below(3) < thirds[0], random_below(3) < thirds[1]};
+            for (int s = 0; s < 2; s++)
+                if (in[s])
+                    sets[s][sizes[s]++] = value;
+            common += (size_t)(in[0] && in[1]);
+        }
+        for (int s = 0; s < 2; s++)                     /* their ends at the guard pages */
+            sets[s] = memmove(sets[s] + universe - sizes[s], sets[s], 8 * sizes[s]);
+        CHECK(nd_sets_common(sets[0], sizes[0], sets[1], sizes[1]) == common, "%zu and %zu members", sizes[0], sizes[1]);
+    }
+}
+
 static void test_sets(void)
 {
     for (int round = 0; round < 300; round++) {

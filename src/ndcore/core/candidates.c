@@ -9,7 +9,10 @@
 #include "candidates.h"
 #include "signature.h"
 
-enum { CALL_PAIRS = 1 << 17 };      /* pairs that one call looks at, about */
+enum {
+    CALL_PAIRS = 1 << 17,               /* pairs that one call looks at, about */
+    FEW = 2                             /* groups that are compared before all minima */
+};
 
 static const uint8_t *row(const nd_candidates *c, uint64_t v) { return c->rows + v * c->row_size; }
 
@@ -27,7 +30,11 @@ void nd_candidates_entries(const nd_candidates *c, nd_words_kernel *words, const
 
 static int shares_group(const nd_candidates *c, const uint8_t *a, const uint8_t *b, size_t group)
 {
-    return memcmp(a + group * c->group_size, b + group * c->group_size, c->group_size) == 0;
+    const uint8_t *x = a + group * c->group_size, *y = b + group * c->group_size;
+    uint32_t first[2];                          /* most groups differ in their first minimum, or its lower half */
+    memcpy(&first[0], x, 4);
+    memcpy(&first[1], y, 4);
+    return first[0] == first[1] && memcmp(x, y, c->group_size) == 0;
 }
 
 size_t nd_candidates_shared_groups(const nd_candidates *c, uint64_t a, uint64_t b)
@@ -44,20 +51,23 @@ size_t nd_candidates_shared_items(const nd_candidates *c, uint64_t a, uint64_t b
     return nd_signature_equal(row(c, a), row(c, b), c->items, c->item_size);
 }
 
-/* Whether the pair was written in an earlier group, whose run was expanded. */
-static int is_repeat(const nd_candidates *c, size_t group, uint64_t a, uint64_t b)
+/* Whether the pair was written in one of the groups first … last − 1, whose run was expanded. */
+static int is_repeat(const nd_candidates *c, size_t first, size_t last, uint64_t a, uint64_t b)
 {
     const uint8_t *x = row(c, a), *y = row(c, b);
-    for (size_t g = 0; g < group; g++)
+    for (size_t g = first; g < last; g++)
         if (shares_group(c, x, y, g) && !(c->cut && c->cut[a * c->groups + g]))
             return 1;
     return 0;
 }
 
+/* Nearly equal documents share nearly all groups, so a look at the first few ends most of these calls. */
 static int accepts(const nd_candidates *c, size_t group, uint64_t a, uint64_t b)
 {
-    return nd_candidates_shared_items(c, a, b) >= c->need_items
-        && !is_repeat(c, group, a, b)
+    const size_t few = nd_min(group, FEW);
+    return !is_repeat(c, 0, few, a, b)
+        && nd_candidates_shared_items(c, a, b) >= c->need_items
+        && !is_repeat(c, few, group, a, b)
         && (c->need < 2 || nd_candidates_shared_groups(c, a, b) >= c->need);
 }
 

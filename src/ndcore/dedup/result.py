@@ -122,7 +122,7 @@ class NearDuplicates(Assignments):
 
     @property
     def pairs(self) -> Pairs:
-        """Accepted pairs, and pairs of equal documents, sorted."""
+        """Accepted pairs, and pairs that digests tell, sorted."""
         return self._listed.pairs
 
     @property
@@ -323,11 +323,11 @@ def conclude(
     score = resemblance.copy()
     apart = np.flatnonzero(label != leader)
     i, j = leader[apart], label[apart]
-    if rules.cluster == "components":  # members need not be a pair
+    if len(apart) and rules.cluster == "components":  # members need not be a pair
         assert found.verifier is not None
         measured = found.verifier.measure(i, j)
         resemblance[apart], score[apart] = measured.resemblance, measured.of_a
-    else:
+    elif len(apart):
         resemblance[apart], score[apart] = _looked_up(pairs, i, j, len(documents))
     older = version != own
     label[older] = label[version[older]]
