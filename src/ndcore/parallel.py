@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-import numpy as np
-
 from ndcore._signals import Stop
 from ndcore._types import Ints
 from ndcore.checks import is_int

@@ -144,19 +144,21 @@ def _leaders(texts: Sequence[Text], values: UInts, offsets: Ints, shingling: Shi
 
     Only texts with equal numbers and sums of shingles can be, so few texts are digested.
     """
-    ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values)])
-    keys = list(zip(np.diff(offsets).tolist(), np.diff(ends[offsets]).tolist(), strict=True))
-    leaders = np.arange(len(keys))
-    groups: dict[tuple[int, int], list[int]] = {}
-    for position, key in enumerate(keys):
-        groups.setdefault(key, []).append(position)
-    for (size, _), positions in groups.items():
+    ends = np.zeros(len(values) + 1, np.uint64)
+    values.cumsum(out=ends[1:])
+    sums, sizes = np.diff(ends[offsets]), np.diff(offsets)
+    leaders = np.arange(len(sizes))
+    order = np.lexsort((sums, sizes))  # stable, so positions of one number and sum ascend
+    same = (sums[order[1:]] == sums[order[:-1]]) & (sizes[order[1:]] == sizes[order[:-1]])
+    if not same.any():
+        return leaders
+    for positions in np.split(order, np.flatnonzero(~same) + 1):
         if len(positions) > 1:
-            group = take(texts, np.array(positions))
-            found = (shingling.shingler.canonical(shingling.batch(group), digest) if size
+            group = take(texts, positions)
+            found = (shingling.shingler.canonical(shingling.batch(group), digest) if sizes[positions[0]]
                      else [original_digest(text) for text in group])
             first: dict[bytes, int] = {}
-            for position, hashed in zip(positions, found, strict=True):
+            for position, hashed in zip(positions.tolist(), found, strict=True):
                 leaders[position] = first.setdefault(hashed, position)
     return leaders
 
