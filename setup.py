@@ -29,6 +29,7 @@ C_FILES = {
     "_cluster": ["cluster"],
     "_entries": ["sort", "entries"],
     "_greedy": ["greedy"],
+    "_holders": ["holders"],
     "_keys": ["keys"],
     "_prefix": ["prefix"],
     "_hamming": ["hamming", "probes", "compressed"],

@@ -14,6 +14,7 @@
 #include "nfkc.h"
 #include "nfkc_tables.h"
 #include "greedy.h"
+#include "holders.h"
 #include "candidates.h"
 #include "cluster.h"
 #include "sets.h"
@@ -45,6 +46,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_simhash.h"
 #include "test_sets.h"
 #include "test_entries.h"
+#include "test_holders.h"
 #include "test_candidates.h"
 #include "test_prefix.h"
 #include "test_greedy.h"
@@ -91,6 +93,8 @@ int main(void)
     test_sets();
     test_overlaps();
     test_entries();
+    test_holders();
+    test_counted_documents();
     test_expansion();
     test_prefix();
     test_clusters();

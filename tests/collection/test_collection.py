@@ -76,7 +76,7 @@ def test_damage_is_told(made):
             with pytest.raises(CorruptFile):
                 nd.Collection.open(made.path, verify=True)
         file.unlink()
-        if file.parent.name not in ("pairs", "entries"):
+        if file.parent.name not in ("pairs", "entries") and file.stem != "directory":  # earlier versions have none
             with pytest.raises(CorruptFile):
                 nd.Collection.open(made.path, verify=True)
         file.write_bytes(original)

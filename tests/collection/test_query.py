@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
 import random
-from bisect import bisect_left, bisect_right
 from string import ascii_lowercase
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from agreement import WORDS, families
 
 import ndcore as nd
-from ndcore.collection.query import span_of
+from ndcore.collection import slots
 from ndcore.collection.shelf import DirectoryShelf
 from ndcore.storage.container import CorruptFile
 
@@ -125,14 +125,60 @@ def test_tokens_of_a_callable(tmp_path):
         made.query("a,b,c")
 
 
-@pytest.mark.parametrize("keys", [
-    [], [5], [0, 2**64 - 1], [7] * 900, [1] * 500 + [2**63] * 500 + [2**64 - 1] * 500, [*range(3000), 2**64 - 1],
-    sorted(random.Random(1).getrandbits(64) for _ in range(5000)),
-])
-def test_spans_of_values_spread_in_any_way(keys):
-    array = np.array(keys, np.uint64)
-    for value in {0, 1, 5, 7, 2999, 3000, 2**63, 2**64 - 1, *keys[::97]}:
-        assert span_of(array, np.uint64(value), 0, 2**64 - 1) == (bisect_left(keys, value), bisect_right(keys, value))
+@pytest.fixture
+def large(tmp_path):
+    """A collection of random samples, some of which share members, over many pages of entries."""
+    rng = np.random.default_rng(4)
+    n, size = 6000, 20
+    rows = np.sort(rng.integers(0, 2**64 // 25, (n, size), dtype=np.uint64) * np.uint64(25), axis=1)
+    rows[n // 2 :, ::2] = rows[: n // 2, ::2]
+    rows.sort(axis=1)
+    sketches = nd.ModSketcher(25).sketch_hashes([], [0] * (n + 1))
+    made = nd.Sketches(
+        rows.reshape(-1), sketches.recipe, offsets=np.arange(n + 1) * size, sizes=np.full(n, 25.0 * size),
+        sizes_exact=np.zeros(n, np.bool_), valid=np.ones(n, np.bool_),
+    )
+    return made, nd.Collection.build(tmp_path / "large", made, memory_limit="8MB")
+
+
+def test_a_value_costs_at_most_two_pages(large):
+    """Count the pages that a query asks for before it reads any: one of keys and one of documents a value."""
+    sketches, made = large
+    entries, page = made._stored.entries, mmap.PAGESIZE // 8
+    assert sum(made._stored.slabs[:, 2].tolist()) > 100 * page and len(made._stored.slabs) > 1
+    starts = set(slots.read(made._shelf, slots.DIRECTORY, len(made))[1]["first"].tolist())
+    for i in range(0, len(sketches), 251):
+        values = sketches[i]
+        found, counts, of_keys, of_documents = entries.holders(values, 1000)
+        expected = [other for other in range(len(sketches)) if np.isin(sketches[other], values).any()]
+        assert found.tolist() == expected and counts.sum() == len(values) + (counts[found != i]).sum()
+        crossing = sum(value in starts for value in values.tolist())  # their runs may begin on the page before
+        assert of_keys <= len(values) + crossing
+        assert of_keys + of_documents <= 2 * len(values) + crossing + 1
+    absent = sketches[7] + np.uint64(1)
+    found, _, of_keys, of_documents = entries.holders(absent, 1000)
+    assert len(found) == 0 and of_keys <= len(absent) and of_documents == 0
+
+
+def test_a_collection_of_an_earlier_version_has_no_directory(large):
+    made = large[1]
+    before = [made.resembling(i, 0.2) for i in range(0, 6000, 97)]
+    (made.path / "directory.ndc").unlink()
+    opened = nd.Collection.open(made.path, verify=True)
+    assert [opened.resembling(i, 0.2) for i in range(0, 6000, 97)] == before
+    assert {len(found) for found in before} == {2}
+
+
+def test_a_directory_of_other_entries_is_refused(large):
+    made, shelf = large[1], DirectoryShelf(large[1].path)
+    first = shelf.get("directory")[1]["first"]
+    for wrong, message, verify in [
+        (first[::-1].copy(), "do not ascend", False), (first[1:].copy(), "not one for 512 entries", False),
+        (np.sort(first + np.uint64(1)), "every 512th", True),
+    ]:
+        shelf.put("directory", {}, {"first": wrong})
+        with pytest.raises(CorruptFile, match=f"directory.ndc: .*{message}"):
+            nd.Collection.open(made.path, verify=verify)
 
 
 def test_documents_that_entries_invent_are_refused(made, texts):

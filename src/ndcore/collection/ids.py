@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -103,9 +104,11 @@ class Names:
         if self._numbers is not None:
             if not -(2**63) <= int(ident) < 2**63:
                 return np.empty(0, np.int64)
+            numbers, order = self._numbers, self._order  # NumPy would copy the order to search by it
             try:
-                span = [int(np.searchsorted(self._numbers, ident, side, sorter=self._order)) for side in ("left", "right")]
-            except ValueError as error:  # a position past the last
+                span = [bisect(range(self.n), int(ident), key=lambda place: numbers[order[place]])
+                        for bisect in (bisect_left, bisect_right)]
+            except IndexError as error:  # a position past the last
                 raise self._corrupt(f"the order of the ids is none: {error}") from error
             return self._among(span)
         assert self._keys is not None

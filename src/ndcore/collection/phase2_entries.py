@@ -1,7 +1,7 @@
 """Phase two of Broder et al. 1997, §4.1: expand the sketches into a list of entries (value, document), sorted by value.
 
 In: the sketches of phase one, except of documents that equal an earlier one. Out: the slots ``slabs``, ``entries/…``
-(kept for queries only) and ``runs/…``.
+and ``directory`` (kept for queries only), and ``runs/…``.
 
 A document has a pairing set, of the values that propose pairs: by the method, the members of its sketch, its super-shingles
 or its features. The list of entries does not fit in memory, so it is cut by the leading bits of values into slabs of similar
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import ndcore._entries as _entries
 import ndcore._sets as _sets
+from ndcore._holders import BLOCK
 from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.collection import slots
@@ -38,6 +39,8 @@ DIGITS = 12  # leading bits of values by which they are cut into slabs
 SLAB = 1 << 22  # entries that are sorted at a time, at least
 ENTRY_BYTES = 60  # an entry, its scratch, key, document and run
 FILE_BYTES = 18  # of an entry on disk, its part of the runs included
+
+_NO_VALUES = np.empty(0, np.uint64)
 
 
 class PairingSets(NamedTuple):
@@ -83,9 +86,10 @@ def sort_entries(
     taken : bool (n,)
         Documents whose entries are sorted.
     shelf : Shelf
-        Gets ``slabs``; ``entries/…`` (keys, documents) with `keep`; and ``runs/…``: the documents of each value held by 2 to
-        max_holders of them (holders), where each run ends (ends), and the values held by more (common: value, holders,
-        example), with their holders one after another (crowd). Parts that are there already are not made again.
+        Gets ``slabs``; with `keep`, ``entries/…`` (keys, documents) and ``directory``, every 512th key of each part; and
+        ``runs/…``: the documents of each value held by 2 to max_holders of them (holders), where each run ends (ends), and
+        the values held by more (common: value, holders, example), with their holders one after another (crowd). Parts that
+        are there already are not made again.
     """
     parts = list(_parts(sets, taken))
     resumed = shelf.has(slots.SLABS)
@@ -94,6 +98,7 @@ def sort_entries(
         if keep:
             shelf.reserve(FILE_BYTES * int(cut[:, 2].sum()), "the sorted entries")
         slots.drop_parts(shelf, slots.ENTRIES, slots.RUNS)  # of other slabs
+        shelf.drop(slots.DIRECTORY)
         shelf.put(slots.SLABS, {}, {"slabs": cut})
     slabs = slots.read(shelf, slots.SLABS, len(taken))[1]["slabs"]
     if sum(slabs[:, 2].tolist()) > sum(len(part.values) for part in sets):
@@ -113,17 +118,23 @@ def sort_entries(
             shelf.put(name, {}, {"keys": keys, "documents": documents})
         return keys, documents
 
-    def work(number: int) -> int:
+    def work(number: int) -> UInts:
         entries, runs = part_name(slots.ENTRIES, number), part_name(slots.RUNS, number)
         if not shelf.has(runs) or (keep and not shelf.has(entries)):
             keys, documents = sorted_slab(entries, slabs[number].tolist())
             shelf.put(runs, {}, _runs(keys, documents, min(max_holders, len(taken))))
-        return int(slabs[number, 2])
+        elif keep:
+            keys = slots.opened(shelf, entries, len(taken))[1]["keys"]
+        return keys[::BLOCK].copy() if keep else _NO_VALUES
 
+    first: list[UInts] = []
     done, total = 0, int(slabs[:, 2].sum())
-    for size in map_pieces(work, range(len(slabs)), threads):
-        done += size
+    for number, blocks in enumerate(map_pieces(work, range(len(slabs)), threads)):
+        first.append(blocks)
+        done += int(slabs[number, 2])
         report("sorting entries", done, total)
+    if keep and not shelf.has(slots.DIRECTORY):
+        shelf.put(slots.DIRECTORY, {}, {"first": np.concatenate(first)})
 
 
 def _parts(sets: Sequence[PairingSets], taken: Bools) -> Iterator[_Part]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._types import Floats, Ints, UInts
 from ndcore.checks import check_choice, checked_threshold
-from ndcore.collection import slots
 from ndcore.collection.phase2_entries import pairing_sets
 from ndcore.collection.segments import Overlaps
 from ndcore.collection.settings import POLICIES, Policy
-from ndcore.collection.shelf import part_name
 from ndcore.collection.stored import Groups, StoredCollection
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.container import CorruptFile
 
-__all__ = ["Resembling", "Search", "span_of"]
+__all__ = ["Resembling", "Search"]
 
 
 class Resembling(NamedTuple):
@@ -36,12 +32,15 @@ class Resembling(NamedTuple):
 
 
 class Search:
-    """Looks sketches up in the entries of a collection, whose parts are mapped when they are first needed."""
+    """Looks sketches up in the mapped entries of a collection.
+
+    Files are read in rounds: the entries of all values, the documents of these entries, the sketches of the documents that
+    may resemble the query, and the ids of those that do. A round asks for all its pages before it reads the first.
+    """
 
     def __init__(self, stored: StoredCollection) -> None:
         self._stored = stored
         self._copies = Groups.by(stored.clustering.leaders)
-        self._opened: dict[int, tuple[UInts, NDArray[np.uint32]]] = {}
 
     def find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
         """Find the documents that resemble a sketch, most similar first; parameters as of `Collection.query`."""
@@ -51,16 +50,19 @@ class Search:
             raise ValueError(f"limit is at least 1, got {limit!r}")
         check_choice("policy", policy, POLICIES)
         documents, common = self._holders(pairing_sets(sketch, settings).values)
-        documents = documents[common >= settings.needed]
+        if settings.needed > 1:
+            documents = documents[common >= settings.needed]
+        if not len(documents):
+            return []
         overlaps = clustering.segments.against(sketch, documents)
-        weight = overlaps.resemblance if policy == "resemblance" else self._containment(sketch, documents, overlaps)
+        resemblance = overlaps.resemblance
+        weight = resemblance if policy == "resemblance" else self._containment(sketch, documents, overlaps)
         found = np.flatnonzero(weight >= threshold)
-        found = found[np.lexsort((documents[found], -overlaps.resemblance[found]))]
+        found = found[np.lexsort((documents[found], -resemblance[found]))]
+        columns = (documents, resemblance, overlaps.a_in_b, overlaps.b_in_a)
         out: list[Resembling] = []
-        columns = (overlaps.resemblance, overlaps.a_in_b, overlaps.b_in_a)
-        for i in found.tolist():
-            values = [float(column[i]) for column in columns]
-            for position in self._copies.members(int(documents[i])):
+        for document, *values in zip(*(column[found].tolist() for column in columns), strict=True):
+            for position in self._copies.members(document):
                 label = int(clustering.labels[position])
                 out.append(Resembling(names[position], values[0], values[1], values[2], names[label]))
                 if len(out) == limit:
@@ -76,44 +78,10 @@ class Search:
 
     def _holders(self, values: UInts) -> tuple[Ints, Ints]:
         """Return (documents, how many of these values each holds), without common values."""
-        stored = self._stored
-        n, slabs, most = len(stored.clustering), stored.slabs, stored.settings.max_holders
-        holders = [np.empty(0, np.int64)]
-        slab_of = np.searchsorted(slabs[:, 1], values)
-        for slab in np.unique(slab_of).tolist():
-            if slab == len(slabs):
-                continue
-            keys, documents = self._entries(slab)
-            low, high = (int(bound) for bound in slabs[slab, :2])
-            for value in values[slab_of == slab]:
-                first, last = span_of(keys, value, low, high)
-                if 0 < last - first <= most:
-                    holders.append(documents[first:last].astype(np.int64))
-        found, counts = np.unique(np.concatenate(holders), return_counts=True)
+        n = len(self._stored.clustering)
+        found, counts, _, _ = self._stored.entries.holders(values, self._stored.settings.max_holders)
         if len(found) and found[-1] >= n:
             raise CorruptFile(
-                f"{stored.shelf.path}: an entry names document {found[-1]} of {n}; build the collection again"
+                f"{self._stored.shelf.path}: an entry names document {found[-1]} of {n}; build the collection again"
             )
-        return found, counts.astype(np.int64)
-
-    def _entries(self, slab: int) -> tuple[UInts, NDArray[np.uint32]]:
-        """Return the sorted entries of a slab; map them if they are not."""
-        if slab not in self._opened:
-            name = part_name(slots.ENTRIES, slab)
-            arrays = slots.opened(self._stored.shelf, name, len(self._stored.clustering))[1]
-            self._opened[slab] = arrays["keys"], arrays["documents"]
-        return self._opened[slab]
-
-
-def span_of(keys: UInts, value: np.uint64, low: int, high: int) -> tuple[int, int]:
-    """Find a value among ascending ones from low to high by interpolation search; return (first, last) of its span.
-
-    The interpolated place is searched with neighbouring pages of the file; all keys where the value is not there.
-    """
-    n = len(keys)
-    place, reach = (int(value) - low) * n // (high - low + 1), 4 * math.isqrt(n) + 64
-    first, last = max(0, place - reach), min(n, place + reach)
-    if (first and keys[first - 1] >= value) or (last < n and keys[last] <= value):
-        first, last = 0, n
-    part = keys[first:last]
-    return first + int(np.searchsorted(part, value, "left")), first + int(np.searchsorted(part, value, "right"))
+        return found, counts

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._entries import members_under, sample_keys
+from ndcore._holders import will_need
 from ndcore._types import Bools, Floats, Ints, UInts
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
@@ -149,12 +150,27 @@ class Segments:
         return Overlaps(*out)
 
     def against(self, sketch: Sketches, documents: Ints) -> Overlaps:
-        """Return the overlaps of one sketch, `a`, with these documents."""
-        out = np.empty((3, len(documents)), np.int64)
-        for part, which in self._by_part(documents):
-            found = sketch.compare(0, documents[which] - self.starts[part], self.parts[part], 1)
-            out[:, which] = _counted(found.common, found.total, found.in_a, self.recipe["kind"] == "minhash")
-        return Overlaps(*out)
+        """Return the overlaps of one sketch, `a`, with these documents, which ascend.
+
+        The pages of all sketches are asked for before the first is read.
+        """
+        self.recipe.check(sketch.recipe)
+        cuts = np.searchsorted(documents, self.starts).tolist()
+        taken = [(part, documents[first:last] - start, slice(first, last)) for part, start, first, last
+                 in zip(self.parts, self.starts.tolist(), cuts, cuts[1:], strict=False) if first < last]
+        for part, rows, _ in taken:
+            if part.offsets is not None:
+                will_need(part.offsets, rows, rows + 2)
+        for part, rows, _ in taken:
+            if part.offsets is not None:
+                will_need(part.values, part.offsets[rows], part.offsets[rows + 1])
+            else:
+                width = part.values.shape[1]
+                will_need(part.values.reshape(-1), rows * width, (rows + 1) * width)
+        counts = np.empty((len(documents), 3), np.int64)
+        for part, rows, which in taken:
+            sketch.count_common(part, np.zeros(len(rows), np.int64), rows, counts[which])
+        return Overlaps(*_counted(counts[:, 0], counts[:, 1], counts[:, 2], self.recipe["kind"] == "minhash"))
 
     def _by_part(self, documents: Ints) -> Iterator[tuple[int, Ints]]:
         """Yield each part that has some of these documents, and their places among them."""

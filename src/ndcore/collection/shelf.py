@@ -146,7 +146,7 @@ class DirectoryShelf(Shelf):
     def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
         file = self._file(name)
         file.parent.mkdir(exist_ok=True)
-        container.write(file, KIND + name.partition("/")[0], header, arrays, durable=False)
+        container.write(file, KIND + name.partition("/")[0], header, arrays, durable=False, on_page=True)
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         self._check_kind(name, KIND + name.partition("/")[0])

@@ -11,7 +11,7 @@ import numpy as np
 from ndcore._types import Arrays
 from ndcore.collection.classes import CLASSES, NEAR
 
-__all__ = ["clusters", "documents", "entries", "ids", "nothing", "paired", "pairs", "ranges", "runs", "slabs"]
+__all__ = ["clusters", "directory", "documents", "entries", "ids", "nothing", "paired", "pairs", "ranges", "runs", "slabs"]
 
 LARGEST = (1 << 64) - 1
 
@@ -44,6 +44,12 @@ def entries(arrays: Arrays, n: int) -> str | None:
     if ((keys[1:] < keys[:-1]) | ((keys[1:] == keys[:-1]) & (documents[1:] <= documents[:-1]))).any():
         return "its entries do not ascend"
     return None
+
+
+def directory(arrays: Arrays, n: int) -> str | None:
+    """Find a value that does not ascend."""
+    first = arrays["first"]
+    return "its values do not ascend" if (first[1:] < first[:-1]).any() else None
 
 
 def runs(arrays: Arrays, n: int) -> str | None:

@@ -25,7 +25,7 @@ from ndcore.storage.container import CorruptFile
 __all__ = ["SLOTS", "Slot", "corrupt", "discard", "drop_parts", "opened", "read", "read_parts", "read_sketches"]
 
 SKETCHES, SKETCHED, DOCUMENTS = "sketches", "read", "documents"  # phase one
-SLABS, ENTRIES, RUNS = "slabs", "entries", "runs"  # phase two
+SLABS, ENTRIES, DIRECTORY, RUNS = "slabs", "entries", "directory", "runs"  # phase two
 RANGES, PAIRS, PAIRED = "ranges", "pairs", "paired"  # phase three
 CLUSTERS, IDS, PLACES = "clusters", "ids", "places"  # phase four, and what a collection adds to the four phases
 
@@ -82,8 +82,11 @@ SLOTS: Mapping[str, Slot] = {slot.name: slot for slot in (
          ("phase2_entries",), ("phase2_entries", "phase3_pairs", "stored"),
          forms=({"slabs": (np.uint64, "s 3")},), fault=slot_checks.slabs),
     Slot(ENTRIES, "sorted entries (value, document), in parts",
-         ("phase2_entries",), ("phase2_entries", "phase3_pairs", "query", "stored"),
+         ("phase2_entries",), ("phase2_entries", "phase3_pairs", "stored"),
          forms=({"keys": (np.uint64, "e"), "documents": (np.uint32, "e")},), fault=slot_checks.entries),
+    Slot(DIRECTORY, "every 512th value of the entries; collections of earlier versions have none",
+         ("phase2_entries",), ("phase2_entries", "stored"),
+         forms=({"first": (np.uint64, "b")},), fault=slot_checks.directory),
     Slot(RUNS, "documents that hold a value in common, and values held by too many, in parts",
          ("phase2_entries",), ("phase3_pairs",), "until paired",
          ({"holders": (np.uint32, "h"), "ends": (np.uint32, "r"), "crowd": (np.uint32, "w"), **COMMON},), slot_checks.runs),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._holders import BLOCK, SortedEntries
 from ndcore._types import Ints, UInts
 from ndcore.clusters.chains import Chains
 from ndcore.collection import slots
@@ -40,7 +41,8 @@ class Groups(NamedTuple):
 
     def members(self, label: int) -> list[int]:
         """Return the documents with this label, ascending; the label itself if it stands alone."""
-        first, last = np.searchsorted(self.group, label, "left"), np.searchsorted(self.group, label, "right")
+        value = np.uint32(label)  # NumPy would copy the labels to search them for an int
+        first, last = np.searchsorted(self.group, value, "left"), np.searchsorted(self.group, value, "right")
         members: list[int] = self.member[first:last].tolist()
         return members or [label]
 
@@ -48,7 +50,7 @@ class Groups(NamedTuple):
 class StoredCollection(NamedTuple):
     """A finished collection, mapped from its files.
 
-    `slabs` say which values each part of the entries has; `clusters` are the members of clusters.
+    `slabs` say which values each part of the entries has; `entries` are all parts; `clusters` are the members of clusters.
     """
 
     shelf: DirectoryShelf
@@ -57,6 +59,7 @@ class StoredCollection(NamedTuple):
     clustering: Clustering
     names: Names
     slabs: UInts
+    entries: SortedEntries
     clusters: Groups
 
 
@@ -97,10 +100,28 @@ def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection
     paired = PairedCollection.of(shelf, segments, documents["leader"].astype(np.int64), documents["same"], settings)
     chains = Chains(*(arrays[f"chains_{name}"] for name in Chains._fields))
     clusters = Clusters(arrays["labels"].astype(np.int64), arrays["codes"], arrays["resemblance"], chains)
+    slabs = slots.read(shelf, slots.SLABS, n)[1]["slabs"]
     return StoredCollection(
-        shelf, parameters, settings, Clustering.of(paired, grouping, clusters, names), names,
-        slots.read(shelf, slots.SLABS, n)[1]["slabs"], Groups(arrays["group"], arrays["member"]),
+        shelf, parameters, settings, Clustering.of(paired, grouping, clusters, names), names, slabs,
+        _mapped_entries(shelf, slabs, n), Groups(arrays["group"], arrays["member"]),
     )
+
+
+def _mapped_entries(shelf: DirectoryShelf, slabs: UInts, n: int) -> SortedEntries:
+    """Map the entries of all slabs, and read their directory, which collections of earlier versions do not have."""
+    parts = []
+    for number, (low, high, size) in enumerate(slabs.tolist()):
+        name = part_name(slots.ENTRIES, number)
+        entries = slots.opened(shelf, name, n)[1]
+        if len(entries["keys"]) != size:
+            raise slots.corrupt(shelf, name, f"it has {len(entries['keys'])} entries, not {size}")
+        parts.append((entries["keys"], entries["documents"], low, high))
+    if not shelf.has(slots.DIRECTORY):
+        return SortedEntries(parts, None)
+    first = slots.read(shelf, slots.DIRECTORY, n)[1]["first"]
+    if len(first) != sum(-(-len(part[0]) // BLOCK) for part in parts):
+        raise slots.corrupt(shelf, slots.DIRECTORY, f"it has {len(first)} values, not one for {BLOCK} entries of a part")
+    return SortedEntries(parts, first.copy())  # in memory, whatever becomes of the page cache
 
 
 def _check_values(stored: StoredCollection) -> None:
@@ -108,11 +129,16 @@ def _check_values(stored: StoredCollection) -> None:
     shelf, n = stored.shelf, len(stored.clustering)
     check_samples(stored)
     slots.read(shelf, slots.IDS, n)
+    blocks: list[UInts] = []
     for number, (low, high, size) in enumerate(stored.slabs):
         name = part_name(slots.ENTRIES, number)
         entries = slots.read(shelf, name, n)[1]["keys"]
-        if len(entries) != size or (size and not low <= entries[0] <= entries[-1] <= high):
+        if size and not low <= entries[0] <= entries[-1] <= high:
             raise slots.corrupt(shelf, name, f"its entries are not {size} from {low} to {high}")
+        blocks.append(entries[::BLOCK])
+    known = slots.read(shelf, slots.DIRECTORY, n)[1]["first"] if shelf.has(slots.DIRECTORY) else None
+    if known is not None and not np.array_equal(known, np.concatenate(blocks)):
+        raise slots.corrupt(shelf, slots.DIRECTORY, f"it has not every {BLOCK}th value of the entries")
     for _ in counted_pairs(shelf, n):
         pass
 

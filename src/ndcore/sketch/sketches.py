@@ -143,7 +143,7 @@ class Sketches:
     def __getitem__(self, which: Any) -> Any:
         if isinstance(which, (int, np.integer)):
             return self._row(int(which))
-        rows = np.arange(len(self))[which]
+        rows = np.arange(*which.indices(len(self))) if isinstance(which, slice) else np.arange(len(self))[which]
         values, offsets = self.values, self.offsets
         if offsets is None:
             values = values[rows]
@@ -206,7 +206,7 @@ class Sketches:
         if rows.shape != columns.shape:
             rows, columns = np.broadcast_arrays(rows, columns)
         counts = np.empty((rows.size, 3), np.int64)
-        self._count(theirs, rows.ravel(), columns.ravel(), counts, threads)
+        self.count_common(theirs, rows.ravel(), columns.ravel(), counts, threads)
         common, total, in_a = (counts[:, k].reshape(rows.shape) for k in range(3))
         return Comparison(
             common, total, in_a, self.sizes[rows], theirs.sizes[columns], self.sizes_exact[rows],
@@ -214,8 +214,8 @@ class Sketches:
             self.valid[rows] & theirs.valid[columns], self.offsets is None,
         )
 
-    def _count(self, theirs: Sketches, a: Ints, b: Ints, out: Ints, threads: int | None) -> None:
-        """Count common values of pairs into the rows of `out`: common, total, in_a of `Comparison`."""
+    def count_common(self, theirs: Sketches, a: Ints, b: Ints, out: Ints, threads: int | None = None) -> None:
+        """Count common values of pairs, of the same recipe, into the rows of `out`: common, total, in_a of `Comparison`."""
         ours, others = np.ascontiguousarray(self.values), np.ascontiguousarray(theirs.values)
 
         def work(start: int) -> None:

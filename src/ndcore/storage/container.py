@@ -48,6 +48,7 @@ __all__ = ["Contents", "CorruptFile", "peek", "read", "replacing", "sync", "writ
 MAGIC = b"\x89NDCORE\n"
 VERSION = 1
 ALIGNMENT = 64
+PAGE = 4096
 MAX_HEADER = 16 << 20
 MAX_DIMENSIONS = 8
 
@@ -79,7 +80,9 @@ class _Entry(NamedTuple):
     checksum: str
 
 
-def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *, durable: bool = True) -> None:
+def write(
+    path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *, durable: bool = True, on_page: bool = False
+) -> None:
     """Write or replace a file atomically: readers see the old content or the new, never a part.
 
     Parameters
@@ -95,6 +98,8 @@ def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *
         NumPy itself, ``S`` arrays drop trailing zero bytes of their elements.
     durable : bool
         Wait until the data is on disk. Use False for temporary files.
+    on_page : bool
+        Begin the first array on a page of 4096 bytes: blanks follow the JSON text, as JSON allows.
 
     Raises
     ------
@@ -105,6 +110,8 @@ def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *
         raise ValueError(f"the kind of a file is a non-empty str, not {kind!r}")
     stored = {name: _storable(name, array) for name, array in arrays.items()}
     text = _header_text(kind, header, stored)
+    if on_page:
+        text += b" " * (-(_START + len(text)) % PAGE)
     data_start = _aligned(_START + len(text))
     size = max([_START + len(text), *(data_start + offset + array.nbytes for offset, array in _placed(stored))])
     preamble = _PREAMBLE.pack(MAGIC, VERSION, 0, len(text), size)
