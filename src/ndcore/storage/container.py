@@ -47,13 +47,11 @@ __all__ = ["Contents", "CorruptFile", "peek", "read", "replacing", "sync", "writ
 
 MAGIC = b"\x89NDCORE\n"
 VERSION = 1
-ALIGNMENT = 64
-PAGE = 4096
+ALIGNMENT, PAGE = 64, 4096
 MAX_HEADER = 16 << 20
 MAX_DIMENSIONS = 8
 
-_PREAMBLE = struct.Struct("<8sIIQQ")
-_START = _PREAMBLE.size + 32
+_START = (_PREAMBLE := struct.Struct("<8sIIQQ")).size + 32
 _DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|\|S[1-9][0-9]{0,8}")
 _CHECKSUM = re.compile(r"[0-9a-f]{32}")
 _FIELDS = {"name", "dtype", "shape", "offset", "checksum"}
@@ -80,9 +78,8 @@ class _Entry(NamedTuple):
     checksum: str
 
 
-def write(
-    path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *, durable: bool = True, on_page: bool = False
-) -> None:
+def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *, durable: bool = True,
+          on_page: bool = False) -> None:
     """Write or replace a file atomically: readers see the old content or the new, never a part.
 
     Parameters
@@ -99,7 +96,7 @@ def write(
     durable : bool
         Wait until the data is on disk. Use False for temporary files.
     on_page : bool
-        Begin the first array on a page of 4096 bytes: blanks follow the JSON text, as JSON allows.
+        Put blanks after the JSON text, so that the first array begins on a page of 4096 bytes.
 
     Raises
     ------
@@ -110,8 +107,7 @@ def write(
         raise ValueError(f"the kind of a file is a non-empty str, not {kind!r}")
     stored = {name: _storable(name, array) for name, array in arrays.items()}
     text = _header_text(kind, header, stored)
-    if on_page:
-        text += b" " * (-(_START + len(text)) % PAGE)
+    text += b" " * (-(_START + len(text)) % PAGE if on_page else 0)
     data_start = _aligned(_START + len(text))
     size = max([_START + len(text), *(data_start + offset + array.nbytes for offset, array in _placed(stored))])
     preamble = _PREAMBLE.pack(MAGIC, VERSION, 0, len(text), size)
