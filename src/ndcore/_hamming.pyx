@@ -48,7 +48,7 @@ def scan(const uint64_t[::1] fingerprints not None, uint64_t query, unsigned max
     cdef size_t n = fingerprints.shape[0], at = 0, here = 0, i, hits
     cdef uint32_t[ND_HAMMING_ROOM] found
     cdef int64_t[::1] some
-    chunks = [np.empty(0, np.int64)]
+    chunks = []
     while at < n:
         with nogil:
             hits = 0
@@ -63,7 +63,7 @@ def scan(const uint64_t[::1] fingerprints not None, uint64_t query, unsigned max
             for i in range(hits):
                 some[i] = <int64_t> (at - here + found[i])
             chunks.append(np.asarray(some))
-    return np.concatenate(chunks)
+    return np.concatenate(chunks) if chunks else np.empty(0, np.int64)
 
 
 def near_counts(const uint64_t[::1] fingerprints not None, const uint64_t[::1] queries not None, unsigned max_distance):

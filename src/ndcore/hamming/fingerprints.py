@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import operator
 import os
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from ndcore.checks import is_int
 from ndcore.storage.container import MAGIC
 
 __all__ = [
-    "as_fingerprints", "checked_fingerprints", "hamming_distances", "mapped_array", "mapped_fingerprints", "mapped_raw",
+    "as_fingerprints", "checked_fingerprint", "checked_fingerprints", "hamming_distances",
+    "mapped_array", "mapped_fingerprints", "mapped_raw",
 ]
 
 NUMPY = b"\x93NUMPY"
@@ -51,6 +53,10 @@ def hamming_distances(a: ArrayLike, b: ArrayLike) -> Ints:
 
 def as_fingerprints(values: ArrayLike) -> UInts:
     """Convert values to uint64. TypeError or ValueError where one is not an unsigned 64-bit integer."""
+    if isinstance(values, list) and values and set(map(type, values)) == {int}:
+        low, high = min(values), max(values)
+        if low >= 0 and not high >> 64:
+            return np.array(values, np.uint64)
     if np.ma.is_masked(values):
         raise TypeError("fingerprints are masked; leave out those that are")
     array = values if isinstance(values, np.ndarray) else np.asarray(values, object)  # else [1, 2^63] would be floats
@@ -70,6 +76,17 @@ def as_fingerprints(values: ArrayLike) -> UInts:
     if low < 0 or int(high) >> 64:
         raise ValueError(f"fingerprints are unsigned 64-bit integers, got {low if low < 0 else high}")
     return array.astype(np.uint64, copy=False)
+
+
+def checked_fingerprint(value: object, bits: int) -> int:
+    """Return one fingerprint of `bits` bits as an int, or raise TypeError or ValueError."""
+    try:
+        fingerprint = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"fingerprints are unsigned 64-bit integers, got {value!r:.80}; query_many takes several") from None
+    if fingerprint < 0 or fingerprint >> bits:
+        raise ValueError(f"{value} is not a fingerprint of {bits} bits")
+    return fingerprint
 
 
 def checked_fingerprints(values: ArrayLike, bits: int) -> UInts:

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 from ndcore._types import AnyArray, Bools, Ints
 from ndcore.storage.packed_ids import PackedStrings, hashes_of
 
-__all__ = ["RowIds", "as_ids"]
+__all__ = ["NO_ROWS", "RowIds", "as_ids"]
 
 
 KINDS = {"i": "integers", "u": "integers", "U": "str", "S": "bytes"}
+NO_ROWS = np.empty(0, np.int64)
+NO_ROWS.setflags(write=False)
 TAIL = 4096  # unsorted rows at the end that a look-up scans
 
 
@@ -72,8 +74,8 @@ class RowIds:
         self.count = 0  # rows
         self._next = 0  # the next id to assign
         self._ids: AnyArray | PackedStrings | None = None  # with spare room at the end; None: row i has id i
-        self._order = np.empty(0, np.int64)  # the first rows, by ascending id or by the hashes of strings
-        self._hashes = np.empty(0, np.int64)  # hashes of these rows, ascending
+        self._order = NO_ROWS  # the first rows, by ascending id or by the hashes of strings
+        self._hashes = NO_ROWS  # hashes of these rows, ascending
 
     @classmethod
     def of(cls, ids: AnyArray | PackedStrings | None, count: int, following: int | None) -> RowIds:
@@ -94,7 +96,7 @@ class RowIds:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the order and the hashes, which differ between processes; a look-up rebuilds them."""
-        return {**self.__dict__, "_order": np.empty(0, np.int64), "_hashes": np.empty(0, np.int64)}
+        return {**self.__dict__, "_order": NO_ROWS, "_hashes": NO_ROWS}
 
     @property
     def kind(self) -> str:
@@ -117,6 +119,14 @@ class RowIds:
         if self._ids is None or isinstance(self._ids, PackedStrings):
             return np.asarray(rows) if self._ids is None else self._ids[rows]
         return np.asarray(self._ids[:self.count][rows])
+
+    def plain(self, rows: list[int]) -> list[Any]:
+        """Return the ids of rows as Python values."""
+        if self._ids is None:
+            return rows
+        if isinstance(self._ids, PackedStrings):
+            return self._ids[np.array(rows, np.int64)].tolist()  # type: ignore[no-any-return]
+        return [self._ids.item(row) for row in rows]
 
     def extended(self, ids: ArrayLike | None, n: int) -> RowIds:
         """Return these ids and n more; this object does not change.

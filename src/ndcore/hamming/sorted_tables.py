@@ -23,6 +23,7 @@ from ndcore.storage.container import CorruptFile
 __all__ = ["Found", "SortedTables", "joined"]
 
 MAX_FINGERPRINTS = (1 << 32) - 1
+FEW = 8  # rows that are looked up one by one
 DISTANCE_BITS = MAX_DISTANCE.bit_length()
 
 
@@ -140,17 +141,26 @@ class SortedTables:
         fingerprints = self.keys.fingerprints(0, self.keys.count)
         return fingerprints if self.starts is None else np.repeat(fingerprints, np.diff(self.starts))
 
-    def one(self, query: int) -> tuple[Ints, Ints] | None:
+    def one(self, query: int) -> tuple[list[int], list[int]] | None:
         """Find (rows, distances) within the plan's distance of one query, or None."""
         found = self.keys.searcher.probe_one(query)
         if found is None:
             return None
         ranks, distances = found
-        if len(ranks) == 1 and ranks[0] < self.keys.count:  # the usual case: a single match
-            begin, end = (ranks[0], ranks[0] + 1) if self.starts is None else self.starts[ranks[0]:ranks[0] + 2].tolist()
-            return self._among(self.rows[begin:end], self.count, "row"), np.array(distances * (end - begin), np.int64)
-        rank = np.array(ranks, np.int64)
-        return self.expanded(rank, rank, np.array(distances, np.int64))[1:]
+        if self._place is not None:
+            self._among(np.array(ranks, np.int64), self.keys.count, "fingerprint that was found")
+        if self.starts is None:
+            rows = self.rows[ranks].tolist() if len(ranks) > FEW else [self.rows.item(rank) for rank in ranks]
+        else:
+            rows, every = [], []
+            for rank, distance in zip(ranks, distances, strict=True):
+                begin, end = self.starts.item(rank), self.starts.item(rank + 1)
+                rows += self.rows[begin:end].tolist()
+                every += [distance] * (end - begin)
+            distances = every
+        if self._place is not None:
+            self._among(np.array(rows, np.int64), self.count, "row")
+        return rows, distances
 
     def many(self, queries: UInts) -> Found:
         """Find all matches of several queries."""
