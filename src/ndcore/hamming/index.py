@@ -263,8 +263,8 @@ class HammingIndex:
 
         Notes
         -----
-        Amortised O(tables · log n) per fingerprint, by a log-structured merge: one at a time 5.8 µs each up to 200,000, merges
-        included (Intel Xeon, 2 vCPU, 2026-11-22).
+        Amortised O(tables · log n) per fingerprint, by a log-structured merge: one at a time 5.8 µs each up to 200,000,
+        merges included (Intel Xeon, 2 vCPU, 2026-11-22).
         """
         values = checked_fingerprints(fingerprints, self.bits)
         more = self._ids.extended(ids, len(values))
