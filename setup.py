@@ -35,6 +35,7 @@ C_FILES = {
     "_hamming": ["hamming", "probes", "compressed"],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],
+    "_jsonl": ["jsonl"],
     "_batch": ["utf8", "equal"],
     "_pipeline": ["pipeline", "stops"],
 }

@@ -11,3 +11,5 @@ cdef class ArrowTexts:
     cdef const uint8_t **starts
     cdef size_t *sizes
     cdef _item(self, Py_ssize_t i)
+
+cdef ArrowTexts _make(list chunks, starts, sizes, bint is_text)

@@ -129,7 +129,7 @@ Sequence.register(ArrowTexts)
 
 
 cdef ArrowTexts _make(list chunks, starts, sizes, bint is_text):
-    """Make an ArrowTexts of starts and sizes."""
+    """Make an ArrowTexts of starts and sizes (uintp and intp arrays) in memory that the objects `chunks` keep."""
     cdef ArrowTexts texts = ArrowTexts.__new__(ArrowTexts)
     cdef uintptr_t[::1] addresses = starts
     cdef Py_ssize_t[::1] bytes_of = sizes

@@ -11,6 +11,7 @@
 #include "minhash.h"
 #include "modsketch.h"
 #include "naive.h"
+#include "jsonl.h"
 #include "nfkc.h"
 #include "nfkc_tables.h"
 #include "greedy.h"
@@ -41,6 +42,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_rabin.h"
 #include "test_text.h"
 #include "test_equal.h"
+#include "test_jsonl.h"
 #include "test_nfkc.h"
 #include "test_minhash.h"
 #include "test_simhash.h"
@@ -83,6 +85,7 @@ int main(void)
     test_utf8();
     test_other_token_polynomials();
     test_nfkc();
+    test_lines_of_json();
     each_variant("minhash", &nd_minhash_choice, test_minhash_variant);
     test_bottom();
     each_variant("modsketch", &nd_modsketch_choice, test_modsketch);

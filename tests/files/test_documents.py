@@ -108,7 +108,10 @@ def test_empty_inputs(tmp_path: Path) -> None:
 def test_batches_are_bounded(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"text": "x" * 3_000_000} for _ in range(8)] + [{"text": "y" * 20_000_000}]
     with Documents([write(tmp_path / "a.jsonl", jsonl(rows))]) as documents:
-        assert [len(batch) for batch in documents.batches()] == [2, 2, 2, 2, 1]
+        sizes = [[len(text) for text in batch] for batch in documents.batches()]
+        assert [size for batch in sizes for size in batch] == [len(str(row["text"])) for row in rows]
+        assert max(sum(batch) for batch in sizes if len(batch) > 1) <= 8 << 20
+        assert len(sizes) <= 6
 
 
 def test_a_pass_given_up_is_begun_again(tmp_path: Path) -> None:

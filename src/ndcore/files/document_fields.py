@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ndcore._jsonl import Lines
 from ndcore._types import Ints
 from ndcore.files.errors import DocumentError
 from ndcore.files.records import RecordError, describe
@@ -32,6 +33,17 @@ class Ids:
         self._ends.append(len(self._text))
         self._is_int.append(isinstance(value, int))
 
+    def extend(self, values: Sequence[str | int | None] | Lines, numbers: Ints, label: str) -> None:
+        """Add the ids of lines with these numbers; None, or none among `Lines`, becomes ``<label>:<number>``."""
+        if isinstance(values, Lines) and values.id_kinds.all():
+            ends = values.id_ends + len(self._text)
+            self._text += values.ids
+            self._ends.frombytes(ends.tobytes())
+            self._is_int += (values.id_kinds == ord("i")).tobytes()
+            return
+        for value, number in zip(_listed(values), numbers.tolist(), strict=True):
+            self.append(f"{label}:{number}" if value is None else value)
+
     def __len__(self) -> int:
         return len(self._ends)
 
@@ -53,6 +65,15 @@ class Ids:
         suspects = sorted({int(order[i + d]) for i in same for d in (0, 1)})
         seen = {(type(self[i]), self[i]) for i in suspects}
         return len(suspects) - len(seen)
+
+
+def _listed(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:
+    """Return ids as a sequence."""
+    if not isinstance(values, Lines):
+        return values
+    ends, kinds = values.id_ends.tolist(), values.id_kinds.tolist()
+    texts = [values.ids[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
+    return [int(text) if kind == ord("i") else text if kind else None for text, kind in zip(texts, kinds, strict=True)]
 
 
 class Ranking:
@@ -171,6 +192,16 @@ class Columns:
             column.check(value)
         for column, value in zip(self._columns, values, strict=True):
             column.append(value)
+
+    def extend(self, rows: Sequence[Sequence[Any]]) -> dict[int, str]:
+        """Add the values of documents; return the rows that cannot be used, which are not added, and why."""
+        refused = {}
+        for i, values in enumerate(rows):
+            try:
+                self.append(values)
+            except RecordError as error:
+                refused[i] = str(error)
+        return refused
 
     def refuse_file(self, path: str, kind: str) -> None:
         """Raise DocumentError, for a file that is one document without fields, where there are columns."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ndcore._types import Bools, Ints
+from ndcore._arrow import ArrowTexts
+from ndcore._types import Bools, Ints, Text
 from ndcore.files.archived_pages import MISNAMED
+from ndcore.files.blocks import Block, LineSpans, batches
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import Columns, Grouping, Ids, Ranking
-from ndcore.files.errors import DocumentError
+from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.file_stamps import FileStamps
 from ndcore.files.formats import WHOLE, renamed
 from ndcore.files.html_text import PARTS
@@ -22,22 +23,14 @@ from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
 from ndcore.files.source_reader import SourceReader
-from ndcore.files.sources import Ignored, Inputs, Source, sizes
+from ndcore.files.sources import Ignored, Inputs, Position, Source
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
 from ndcore.text.inputs import Extracted
 
 __all__ = ["Documents", "Rejected"]
 
-BATCH_BYTES = 8 << 20
-BATCH_DOCUMENTS = 1 << 16
 
-
-class Rejected(NamedTuple):
-    """A document left out: where it is and why. `number` is its line, row or record, None for a whole file."""
-
-    path: str
-    number: int | None
-    reason: str
+Located = tuple[int, Record] | tuple[Ints, Block]  # with the position of a document, or of each
 
 
 class Documents:
@@ -126,16 +119,15 @@ class Documents:
         self._columns = Columns([column for column in (keep, by, one_per) if column is not None])
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
         fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate)
-        self._reader = SourceReader(fields, html, fast)
+        self._reader, self._html = SourceReader(fields, html, fast), html is not None
         self._work = WorkDirectory()
         self._complete = False
-        self._ends: Ints | None = None
-        self._at = 0
+        self._position = Position(self.sources)
         self._reset()
 
     def _reset(self) -> None:
         """Forget everything that a pass has noted."""
-        self.ids, self._places = Ids(), Places()
+        self.ids, self._places, self._spans = Ids(), Places(), LineSpans()
         self._columns.clear()
         self.rejected: list[Rejected] = []
         self._rejected_numbers: dict[int, set[int | None]] = {}
@@ -168,6 +160,13 @@ class Documents:
         return len(self.ids) + len(self.rejected)
 
     @property
+    def random_access(self) -> bool:
+        """Whether every document can be read again alone: all are lines of files that are not compressed, and no HTML."""
+        return not self._html and all(
+            source.kind == "jsonl" and source.location and not source.stored for source in self.sources
+        )
+
+    @property
     def blank(self) -> int:
         """Blank lines in JSONL and CSV files."""
         return sum(self._blanks)
@@ -192,19 +191,15 @@ class Documents:
 
         None while a stream is not copied yet: its size is not known. O(sources) when first asked.
         """
-        if self._ends is None:
-            if not all(source.location for source in self.sources):
-                return None
-            self._ends = np.cumsum([0, *sizes(self.sources)], dtype=np.int64)
-        at, total = self._at, int(self._ends[-1])
-        if at >= len(self.sources):
-            return total, total
-        start, end = int(self._ends[at]), int(self._ends[at + 1])
-        return min(start + self.sources[at].seen, end), total
+        return self._position.now()
 
     def span(self, index: int) -> range:
         """Return the positions of the documents of ``sources[index]``."""
         return range(self._firsts[index], self._firsts[index + 1])
+
+    def line_spans(self, index: int) -> tuple[Ints, Ints]:
+        """Return where the lines of the documents of the JSONL file ``sources[index]`` begin and end, int64 (n,) each."""
+        return self._spans[index]
 
     def counts(self, index: int) -> tuple[int, int, int]:
         """Count the documents, rejected documents and blank lines of ``sources[index]``."""
@@ -245,8 +240,8 @@ class Documents:
         """Tell whether ``sources[index]`` as a whole was rejected or passed over."""
         return index in self._passed_over or self.is_rejected(index, None)
 
-    def batches(self) -> Iterator[list[str | bytes]]:
-        """Yield texts in lists of about 8 MiB; a single longer document is a batch of its own.
+    def batches(self) -> Iterator[Sequence[Text]]:
+        """Yield texts in batches of about 8 MiB; a single longer document is a batch of its own.
 
         Raises
         ------
@@ -257,27 +252,28 @@ class Documents:
         if first:
             self._reset()
             self._refuse_known()
-        yield from (texts for _, texts in _batched(self._all(first)))
+        yield from (texts for _, texts in batches(self._all(first)))
         self._complete = True
 
-    def selected(self, wanted: Bools) -> Iterator[tuple[Ints, list[str | bytes]]]:
+    def selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
         """Yield (positions, texts) of the wanted documents, in batches as of `batches`.
 
-        Lines of JSONL files that are not wanted are not parsed. The first pass is made before, unless it has been made.
+        Lines of JSONL files that are not wanted are not parsed; where the file is not compressed, they are not read.
+        The first pass is made before, unless it has been made.
         """
         self.scan()
         records = (pair for index in range(len(self.sources)) for pair in self._read_again(index, wanted))
-        for positions, texts in _batched(records):
+        for positions, texts in batches(records):
             yield np.array(positions, np.int64), texts
 
-    def _all(self, first: bool) -> Iterator[tuple[int, Record]]:
+    def _all(self, first: bool) -> Iterator[Located]:
         """Yield position and record of all documents, source by source."""
         for index, source in enumerate(self.sources):
-            self._at, source.seen = index, 0
+            self._position.at, source.seen = index, 0
             yield from self._read_first(index) if first else self._read_again(index)
-        self._at = len(self.sources)
+        self._position.at = len(self.sources)
 
-    def _read_first(self, index: int) -> Iterator[tuple[int, Record]]:
+    def _read_first(self, index: int) -> Iterator[Located]:
         """Yield position and record of each document of a source, and note all that is asked for later."""
         source, blanks = self.sources[index], 0
         try:
@@ -293,6 +289,8 @@ class Documents:
                 elif isinstance(item, Record):
                     if self._collect(source, index, item):
                         yield len(self.ids) - 1, item
+                elif isinstance(item, Block):
+                    yield self._collect_block(source, index, item)
                 elif item[0] == 1 and source.kind == "object" and not source.named:
                     self._passed_over.add(index)
                     self.ignored.append(Ignored(source.path, "JSON without documents"))
@@ -306,12 +304,16 @@ class Documents:
         if index in self._stamps:
             self.check_unchanged(index)
 
-    def _read_again(self, index: int, chosen: Bools | None = None) -> Iterator[tuple[int, Record]]:
+    def _read_again(self, index: int, chosen: Bools | None = None) -> Iterator[Located]:
         """Yield position and record of each document of a source, or of the `chosen` ones (bool along all documents)."""
         source, span = self.sources[index], self.span(index)
         if index in self._passed_over or (chosen is not None and not chosen[span.start : span.stop].any()):
             return
         rejected, position = self._rejected_numbers.get(index, set()), span.start - 1
+        lines = None
+        if source.kind == "jsonl":
+            mask = np.ones(len(span), np.bool_) if chosen is None else chosen[span.start : span.stop]
+            lines, positions = self._spans.wanted(index, self._places.lines(span), mask), span.start + np.flatnonzero(mask)
 
         def wanted(number: int | None) -> bool:
             nonlocal position
@@ -323,9 +325,12 @@ class Documents:
         try:
             self._open(source)
             self.check_unchanged(index)
-            for item in self._reader.items(source, wanted, Counter()):
+            for item in self._reader.items(source, wanted, Counter(), lines):
                 if isinstance(item, Record):
                     yield position, item
+                elif isinstance(item, Block):
+                    yield positions[: len(item.numbers)], item
+                    positions = positions[len(item.numbers) :]
                 elif item is not None and item[0] not in rejected:
                     raise DocumentError(source.path, *item)
         except DocumentError as error:
@@ -367,6 +372,20 @@ class Documents:
         self.without_main += isinstance(record.text, Extracted) and record.text.fell_back
         return True
 
+    def _collect_block(self, source: Source, index: int, block: Block) -> tuple[Ints, Block]:
+        """Note what is asked for later of documents; return the ones whose fields can be used, and their positions."""
+        first, refused = len(self.ids), self._columns.extend(block.values)
+        for i, reason in refused.items():
+            self._reject(index, DocumentError(source.path, int(block.numbers[i]), reason))
+        if refused:
+            block = block.where([i for i in range(len(block.values)) if i not in refused])
+        self.ids.extend(block.ids, block.numbers, source.label)
+        self._places.extend(block.numbers)
+        self._spans.extend(index, block)
+        if not isinstance(block.texts, ArrowTexts):
+            self.without_main += sum(isinstance(text, Extracted) and text.fell_back for text in block.texts)
+        return np.arange(first, len(self.ids)), block
+
     def _reject(self, index: int, error: DocumentError) -> None:
         """Raise the error, or note it where errors are skipped."""
         if not self._skip:
@@ -377,19 +396,3 @@ class Documents:
     def check_unchanged(self, index: int) -> None:
         """Raise DocumentError where the file of ``sources[index]`` has changed since it was first read."""
         self._stamps.check(index, self.sources[index])
-
-
-def _batched(records: Iterable[tuple[int, Record]]) -> Iterator[tuple[list[int], list[str | bytes]]]:
-    """Gather the positions and texts of records into batches."""
-    positions: list[int] = []
-    batch: list[str | bytes] = []
-    size = 0
-    for position, record in records:
-        if batch and (size + record.size > BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS):
-            yield positions, batch
-            positions, batch, size = [], [], 0
-        positions.append(position)
-        batch.append(record.text)
-        size += record.size
-    if batch:
-        yield positions, batch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 
 class UsageError(ValueError):
     """The command or its arguments ask for something impossible; nothing has been read."""
@@ -25,3 +27,11 @@ class DocumentError(ValueError):
         self.path, self.number, self.reason = path, number, reason
         place = path if number is None else f"{path}:{number}"
         super().__init__(f"{place}: {reason}")
+
+
+class Rejected(NamedTuple):
+    """A document left out: where it is and why. `number` is its line, row or record, None for a whole file."""
+
+    path: str
+    number: int | None
+    reason: str

@@ -15,6 +15,7 @@ from ndcore._types import Bools
 from ndcore.files import columnar
 from ndcore.files.archive_stream import ArchiveStream
 from ndcore.files.archived_pages import Page, examine
+from ndcore.files.blocks import ranges
 from ndcore.files.compression import open_writer, packed
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
@@ -57,6 +58,8 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: Bools, repor
         elif source.kind in COLUMNAR:
             wanted = {number for position, number in numbered(documents, index) if kept[position]}
             columnar.rewrite(source, target, wanted.__contains__, None)
+        elif source.kind == "jsonl" and not source.stored and not source.compression:
+            _copy_lines(documents, index, flags, target)
         elif source.kind == "archive":
             _write_archive(documents, index, kept, target, report)
         else:
@@ -91,6 +94,14 @@ def _changed_state(data: bytes, folder: Path, kept: Bools) -> bytes:
         return data
     new = hashlib.blake2b(old.encode("utf-8", "replace") + np.packbits(kept).tobytes(), digest_size=8).hexdigest()
     return to_json(state | {"_data_files": files, "_fingerprint": new}, indent=2) + b"\n"
+
+
+def _copy_lines(documents: Documents, index: int, flags: Bools, target: Path) -> None:
+    """Copy the lines of kept documents (`flags` along the documents of the file) as they stand in it."""
+    starts, ends = documents.line_spans(index)
+    with target.open("xb", buffering=_COPY) as file, Path(documents.sources[index].location).open("rb", 0) as original:
+        for start, stop, _ in ranges(starts[flags], ends[flags]):
+            _copy_range(original, file, start, stop)
 
 
 def _write_archive(documents: Documents, index: int, kept: Bools, target: Path, report: Progress) -> None:

@@ -76,6 +76,14 @@ class Places:
                 column.append(_NONE if value is None else value)
         self._lines.append(_NONE if line is None else line)
 
+    def extend(self, lines: Ints) -> None:
+        """Add documents at these lines."""
+        self._lines.frombytes(lines.tobytes())
+
+    def lines(self, span: range) -> Ints:
+        """Return the lines of documents, int64 (n,)."""
+        return np.array(self._lines[span.start : span.stop], np.int64)
+
     def place(self, position: int, file: str) -> Place:
         """Return where a document stands; the caller knows its file."""
         date = _at(self._dates, position)

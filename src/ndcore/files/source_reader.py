@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from ndcore.files import archived_pages, columnar
+from ndcore.files.blocks import Block, Wanted
 from ndcore.files.csv_tsv import Table
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.html_text import html_reader
-from ndcore.files.json_records import RecordParser
+from ndcore.files.json_lines import JsonLines
 from ndcore.files.raw_records import SPLIT, raw_records
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.sources import Source
 from ndcore.text.inputs import Extracted
 
-Item = Record | tuple[int | None, str] | None  # a document; (number, reason) of what cannot be one; a blank line
+Item = Record | Block | tuple[int | None, str] | None  # documents; (number, reason) of what cannot be one; a blank line
 
 
 class SourceReader:
@@ -33,19 +34,25 @@ class SourceReader:
     """
 
     def __init__(self, fields: Fields, html: str | None = None, fast: bool = True) -> None:
-        self._fields, self._parser = fields, RecordParser(fields, fast)
+        self._fields, self._lines = fields, JsonLines(fields, fast)
         self._texts_are_html, self._part = html is not None, html or "page"
 
-    def items(self, source: Source, wanted: Callable[[int | None], bool], kinds: Counter[str]) -> Iterator[Item]:
+    def items(
+        self, source: Source, wanted: Callable[[int | None], bool], kinds: Counter[str], lines: Wanted | None = None
+    ) -> Iterator[Item]:
         """Yield the wanted documents as Records, (number, reason) of what cannot be a document, None for a blank line.
+
+        The documents of JSONL files come in Blocks.
 
         Parameters
         ----------
         wanted : callable
             Asked once for each record that may be a document, in their order, by its number (None for a whole file). What
-            is not wanted is not parsed where the format allows.
+            is not wanted is not parsed where the format allows. Not asked for lines of JSONL files.
         kinds : Counter
             Gets the kinds of records of archives that are not documents.
+        lines : Wanted, optional
+            The wanted lines of a JSONL file. None: all.
 
         Raises
         ------
@@ -56,13 +63,15 @@ class SourceReader:
             return archived_pages.documents(source, self._fields.others, self._part, wanted, kinds)
         if source.kind in COLUMNAR:
             return self._extracted(source, self._rows(source, wanted))
+        if source.kind == "jsonl":
+            return self._extracted(source, self._lines.items(source, lines))
         if source.kind in SPLIT:
             return self._extracted(source, self._parsed(source, wanted))
         return self._whole(source, wanted)
 
     def _parsed(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
         """Parse the wanted records of a file that is cut into records."""
-        parse = Table(source, self._fields).parse if source.kind in DELIMITERS else self._parser.parse
+        parse = Table(source, self._fields).parse if source.kind in DELIMITERS else self._lines.parser.parse
         for number, _, raw in raw_records(source):
             if not raw:
                 yield None
@@ -82,9 +91,15 @@ class SourceReader:
     def _extracted(self, source: Source, items: Iterator[Item]) -> Iterator[Item]:
         """Extract the texts of records that are HTML."""
         if not self._texts_are_html:
-            return items
+            yield from items
+            return
         html = html_reader(source.path, self._part)
-        return (item._replace(text=html(item.text, None)) if isinstance(item, Record) else item for item in items)
+        for item in items:
+            if isinstance(item, Record):
+                item = item._replace(text=html(item.text, None))
+            elif isinstance(item, Block):
+                item = item._replace(texts=[html(text, None) for text in item.texts])
+            yield item
 
     def _whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
         """Read a file that is one document."""

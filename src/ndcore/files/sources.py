@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NamedTuple
 
+import numpy as np
+
+from ndcore._types import Ints
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import Format, of_name, recognise
 from ndcore.files.remote import is_remote
@@ -149,3 +152,23 @@ def sizes(sources: Iterable[Source]) -> Iterator[int]:
             yield Path(source.location).stat().st_size
         except OSError:
             yield 0
+
+
+class Position:
+    """How far a pass over sources is. `at` is the number of the source that is read."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources, self.at = sources, 0
+        self._ends: Ints | None = None
+
+    def now(self) -> tuple[int, int] | None:
+        """Return (bytes of files read, bytes of all files), about, as they are stored; None where a size is not known."""
+        if self._ends is None:
+            if not all(source.location for source in self._sources):
+                return None
+            self._ends = np.cumsum([0, *sizes(self._sources)], dtype=np.int64)
+        total = int(self._ends[-1])
+        if self.at >= len(self._sources):
+            return total, total
+        start, end = int(self._ends[self.at]), int(self._ends[self.at + 1])
+        return min(start + self._sources[self.at].seen, end), total

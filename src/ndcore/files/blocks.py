@@ -1,0 +1,121 @@
+"""Blocks of documents that were lines of a file: what is known of each, where they stand, and batches of texts."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ndcore._arrow import ArrowTexts
+from ndcore._jsonl import Lines
+from ndcore._types import Bools, Ints, Text
+from ndcore.files.records import Record
+
+BATCH_BYTES = 8 << 20
+BATCH_DOCUMENTS = 1 << 16
+_LEAST_BLOCK = 1 << 17  # bytes of text that are worth a batch of their own
+_GAP = 1 << 16  # bytes of unwanted lines that are read rather than passed over
+
+
+class Block(NamedTuple):
+    """Documents of a JSONL file, one after another.
+
+    Attributes
+    ----------
+    numbers, starts, sizes : int64 (n,)
+        The number of each line, the offset of its first byte in the decompressed file, and its bytes with the line end.
+    texts : sequence of str or bytes
+    ids : list of str, int or None, or Lines
+    values : list of tuples
+        Of the other fields that were asked for, a tuple for each document; empty where there are none.
+    """
+
+    numbers: Ints
+    starts: Ints
+    sizes: Ints
+    texts: Sequence[Text]
+    ids: list[str | int | None] | Lines
+    values: list[tuple[Any, ...]]
+
+    def where(self, which: list[int]) -> Block:
+        """Select documents; ids and texts must be lists."""
+        assert isinstance(self.ids, list)
+        return Block(
+            self.numbers[which], self.starts[which], self.sizes[which], [self.texts[i] for i in which],
+            [self.ids[i] for i in which], [self.values[i] for i in which],
+        )
+
+
+class Wanted(NamedTuple):
+    """Lines to read again: their numbers, ascending, and where each begins and ends in the decompressed file."""
+
+    numbers: Ints
+    starts: Ints
+    ends: Ints
+
+    def ranges(self) -> Iterator[tuple[int, int, slice]]:
+        """Yield ranges of the file that hold the lines, (start, stop, lines); ones with a small gap between are one."""
+        yield from ranges(self.starts, self.ends, _GAP)
+
+
+def ranges(starts: Ints, ends: Ints, gap: int = 0) -> Iterator[tuple[int, int, slice]]:
+    """Yield (start, stop, which) of spans, ascending, that are at most `gap` apart, as one."""
+    cuts = (np.flatnonzero(starts[1:] - ends[:-1] > gap) + 1).tolist()
+    for first, behind in zip([0, *cuts], [*cuts, len(starts)], strict=True):
+        if behind > first:
+            yield int(starts[first]), int(ends[behind - 1]), slice(first, behind)
+
+
+class LineSpans:
+    """Where the lines of documents stand in their file, for each source; 16 bytes a document."""
+
+    def __init__(self) -> None:
+        self._columns: dict[int, tuple[array[int], array[int]]] = {}
+
+    def extend(self, index: int, block: Block) -> None:
+        """Add the documents of a block of source `index`."""
+        starts, ends = self._columns.setdefault(index, (array("q"), array("q")))
+        starts.frombytes(block.starts.tobytes())
+        ends.frombytes((block.starts + block.sizes).tobytes())
+
+    def __getitem__(self, index: int) -> tuple[Ints, Ints]:
+        """Return the offsets where the lines of source `index` begin and end, int64 (n,) each."""
+        starts, ends = self._columns.get(index, (array("q"), array("q")))
+        return np.array(starts, np.int64), np.array(ends, np.int64)
+
+    def wanted(self, index: int, numbers: Ints, mask: Bools) -> Wanted:
+        """Return the lines of source `index` that a mask selects; `numbers` has the number of each."""
+        starts, ends = self[index]
+        return Wanted(numbers[mask], starts[mask], ends[mask])
+
+
+def batches(items: Iterable[tuple[Any, Record | Block]]) -> Iterator[tuple[Any, Sequence[Text]]]:
+    """Gather records and blocks, with the position or positions of each, into (positions, texts) of about 8 MiB.
+
+    A single longer document is a batch of its own, and a large block with its buffers too.
+    """
+    positions: list[int] = []
+    batch: list[Text] = []
+    total = 0
+    for where, item in items:
+        if isinstance(item, Record):
+            singles: Iterable[tuple[int, Text, int]] = [(where, item.text, item.size)]
+        elif isinstance(item.texts, ArrowTexts) and int(item.texts.lengths.sum()) >= _LEAST_BLOCK:
+            if batch:
+                yield positions, batch
+                positions, batch, total = [], [], 0
+            yield where, item.texts
+            continue
+        else:
+            singles = zip(where.tolist(), item.texts, item.sizes.tolist(), strict=True)
+        for position, text, size in singles:
+            if batch and (total + size > BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS):
+                yield positions, batch
+                positions, batch, total = [], [], 0
+            positions.append(position)
+            batch.append(text)
+            total += size
+    if batch:
+        yield positions, batch

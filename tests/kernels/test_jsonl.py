@@ -1,0 +1,109 @@
+"""Lines of JSON read by `_jsonl`, against the json module of Python."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ndcore._jsonl import LineReader
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3), max_leaves=6,
+)
+RECORDS = st.fixed_dictionaries({"text": st.text()}, optional={"id": st.text() | st.integers(), "x": VALUES, "y": VALUES})
+
+
+def read(data: bytes, **options: object) -> object:
+    """Read all of some bytes with the fields text and id."""
+    return LineReader("text", "id").read(data, 0, len(data), 1, **options)
+
+
+def ids(lines: object) -> list[str | int | None]:
+    """List the ids of lines."""
+    found, before = [], 0
+    for end, kind in zip(lines.id_ends.tolist(), lines.id_kinds.tolist(), strict=True):
+        text, before = lines.ids[before:end].decode(), end
+        found.append(int(text) if kind == ord("i") else text if kind else None)
+    return found
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(RECORDS, min_size=1, max_size=5), st.booleans(), st.sampled_from(["\n", "\r\n", " \t\n"]))
+@example([{"text": "\x00\x7f\u2028", "id": 0}], False, "\n")
+def test_records_are_what_json_reads(records: list[dict[str, object]], ascii_only: bool, newline: str) -> None:
+    for record in records:
+        for name in ("text", "id"):
+            if isinstance(record.get(name), str):
+                record[name] = record[name].encode("utf-8", "replace").decode()  # type: ignore[attr-defined]
+            elif isinstance(record.get(name), int):
+                record[name] %= 10**17  # type: ignore[operator]
+    lines = [(json.dumps(record, ensure_ascii=ascii_only) + newline).encode("utf-8", "replace") for record in records]
+    found = read(b"".join(lines))
+    wanted = [json.loads(line) for line in lines]
+    assert not found.unusual
+    assert list(found.texts) == [record["text"] for record in wanted]
+    assert ids(found) == [record.get("id") for record in wanted]
+    assert found.sizes.tolist() == [len(line) for line in lines]
+    assert found.starts.tolist() == np.cumsum([0, *map(len, lines[:-1])]).tolist()
+    assert found.numbers.tolist() == list(range(1, len(lines) + 1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_it_reads_of_changed_lines_is_what_json_reads(seed: int) -> None:
+    rng = random.Random(seed)
+    line = rb'{"id": "a\u00e9", "n": [1.5e3, -0, {"b": [true, null]}, "\ud83d\ude00"], "text": "one \" two\n\\ '
+    line += "é€".encode() + b'"}'
+    parts = [b"", b'"', b"\\", b"{", b"]", b",", b":", b"0", b"u", b" ", b"\xc3"]
+    for _ in range(3000):
+        changed = bytearray(line)
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(changed))
+            changed[at : at + rng.randint(0, 2)] = rng.choice(parts)
+        data = bytes(changed)
+        found = read(data)
+        if found.unusual or not len(found.texts):
+            continue
+        record = json.loads(data.decode())
+        assert list(found.texts) == [record["text"]]
+        assert ids(found) == [record.get("id")]
+
+
+def test_only_wanted_lines_are_read() -> None:
+    data = b"".join(b'{"text":"%d","id":%d}\n' % (i, i) if i % 3 else b"broken\n" for i in range(1, 200))
+    wanted = np.array([1, 2, 100, 199], np.int64)
+    found = read(data, wanted=wanted)
+    assert (list(found.texts), ids(found)) == (["1", "2", "100", "199"], [1, 2, 100, 199])
+    assert found.numbers.tolist() == wanted.tolist()
+    stopped = read(data, wanted=np.array([4, 6, 7], np.int64))
+    assert (list(stopped.texts), stopped.unusual, stopped.number) == (["4"], True, 6)
+
+
+def test_lines_are_read_until_an_unusual_one() -> None:
+    data = b'{"text":"a"}\n\n \r\n{"text":"b","id":"c"}\n{"text":null}\n{"text":"d"}'
+    found = read(data)
+    assert (list(found.texts), found.blank, found.number, found.unusual) == (["a", "b"], 2, 5, True)
+    assert data[found.end :].startswith(b'{"text":null}')
+    rest = LineReader("text", "id", None, True).read(data, data.rindex(b"{"), len(data), 6)
+    assert (len(rest.texts), rest.unusual) == (0, True)  # without an id that is required
+    assert LineReader("text", "id", "x").read(b'{"x":1,"text":""}', 0, 17, 1).unusual
+
+
+def test_many_lines_are_read_in_parts() -> None:
+    data = b'{"text":""}\n' * 70_000
+    first = read(data)
+    assert (len(first.texts), first.number, first.unusual) == (65_536, 65_537, False)
+    second = LineReader("text", "id").read(data, first.end, len(data), first.number)
+    assert (len(second.texts), second.number, second.end) == (70_000 - 65_536, 70_001, len(data))
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match="the same field 'a'"):
+        LineReader("a", "a")
+    with pytest.raises(ValueError, match="within the buffer of 2 bytes"):
+        LineReader("a", "b").read(b"{}", 0, 3, 1)
