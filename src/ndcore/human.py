@@ -1,8 +1,8 @@
-"""Format numbers for people."""
+"""Format numbers and names for people."""
 
 from __future__ import annotations
 
-__all__ = ["counted", "human_bytes"]
+__all__ = ["counted", "human_bytes", "printable"]
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -16,3 +16,11 @@ def human_bytes(n: float) -> str:
         if n >= size:
             return f"{n / size:.1f} {unit}"
     return f"{n:.0f} bytes"
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """Escape what a terminal would obey or cannot show, and elide the middle of text longer than `limit`."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if limit is not None and len(shown) > limit:
+        shown = f"{shown[: limit // 2 - 2]}...{shown[len(shown) - limit // 2 + 1 :]}"
+    return shown

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ndcore.cli.main import main
+from ndcore.cli.parser import COMMANDS as COMMANDS_OF_THE_HELP
 from ndcore.cli.parser import parser
 from ndcore.cli.strict_parser import Parser, commands_of, nearest
 
@@ -53,6 +56,19 @@ def test_help_of_every_command(names: tuple[str, ...], capsys: pytest.CaptureFix
     for action in ALL[names]._actions:
         assert action.help, f"{action.option_strings or action.dest} has no help"
         assert " ".join(action.help.split()) in told, f"{action.option_strings} is told otherwise than it is written"
+
+
+@pytest.mark.parametrize(("words", "imported"), [("--version", ""), ("--help", ""), ("design --help", "design"),
+                                                 ("hamming plan --help", "hamming")])
+def test_only_the_module_of_the_command_is_imported(words: str, imported: str) -> None:
+    code = (
+        "import contextlib, sys; from ndcore.cli.main import main\n"
+        "with contextlib.suppress(SystemExit): main(sys.argv[1:])\n"
+        "print('MODULES', *(name for name in sys.modules if name.startswith('ndcore.cli.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words.split()], capture_output=True, text=True, check=True)
+    modules = done.stdout.split("MODULES")[1].split()
+    assert {name.split(".")[-1] for name in modules} & set(COMMANDS_OF_THE_HELP) == ({imported} if imported else set())
 
 
 # ---- what is mistyped

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from commands import RUN, jsonl, printed, refused, run
 
-from ndcore.cli.summary import printable
+from ndcore.human import printable
 
 # ---- refusals
 

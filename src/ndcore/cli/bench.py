@@ -60,7 +60,6 @@ def add_bench(commands: Commands) -> None:
     """Add ``ndcore bench`` to the commands."""
     p = commands.add_parser(
         "bench",
-        help="measure how fast this machine sketches",
         description="Check sketches of generated text against ndcore.reference, then time them: MB of text per second "
         "by kind of sketch, variant of the kernels and threads.",
     )

@@ -39,11 +39,11 @@ from ndcore.cli.options import (
     add_tokens,
 )
 from ndcore.cli.outputs import check_report, write_page
-from ndcore.cli.summary import printable
 from ndcore.cli.values import integer, modulus, positive, threshold
 from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import is_collection
 from ndcore.files.errors import UsageError
+from ndcore.human import printable
 
 __all__ = ["add_cluster"]
 
@@ -52,7 +52,6 @@ def add_cluster(commands: Commands) -> None:
     """Add ``ndcore cluster`` to the commands."""
     p = commands.add_parser(
         "cluster",
-        help="cluster a whole collection, and keep it for queries",
         description="Cluster a collection by the sketches of its documents (Broder et al. 1997). Sketches, sorted entries, "
         "pairs and clusters are kept in a directory for ndcore query. Texts are not compared: ndcore dedup does that. "
         + INPUTS,

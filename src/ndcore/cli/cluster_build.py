@@ -27,7 +27,6 @@ from ndcore.cli.inputs import (
     uniform,
 )
 from ndcore.cli.options import DocumentOptions
-from ndcore.cli.summary import printable
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import DESCRIPTION
@@ -36,6 +35,7 @@ from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.sources import Inputs
 from ndcore.filters.search import design_filter
+from ndcore.human import printable
 from ndcore.progress import by_position, reporting
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher

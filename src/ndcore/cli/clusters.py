@@ -14,14 +14,13 @@ from ndcore.cli.cluster_output import places_of
 from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, RUNNING, Commands, add_json, add_overwrite
 from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
-from ndcore.cli.summary import printable
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.collection import Collection
 from ndcore.files.json_values import finite
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.provenance import SavedPlaces
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
-from ndcore.human import counted
+from ndcore.human import counted, printable
 
 __all__ = ["add_clusters"]
 
@@ -30,7 +29,6 @@ def add_clusters(commands: Commands) -> None:
     """Add the command to the parser."""
     p = commands.add_parser(
         "clusters",
-        help="write the clusters of a collection as a table",
         description="Write a row for each document of a collection: id, cluster (the position of its representative), "
         "representative (the id of that document), class, resemblance to it, and cluster_size; and the places of both: file "
         "and line (row, or record), in archives also offset and date.",

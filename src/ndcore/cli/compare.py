@@ -26,8 +26,8 @@ from ndcore.cli.options import (
     add_tokens,
 )
 from ndcore.cli.outputs import check_report, write_page
-from ndcore.cli.summary import printable
 from ndcore.cli.values import threshold
+from ndcore.human import printable
 
 __all__ = ["add_compare"]
 
@@ -36,7 +36,6 @@ def add_compare(commands: Commands) -> None:
     """Add ``ndcore compare`` to the commands."""
     p = commands.add_parser(
         "compare",
-        help="compare two documents side by side",
         description="Compare two documents: their resemblance (Jaccard similarity of their shingles), exact and as sketches "
         "estimate it, and the passages that they share and do not share, side by side. A document is a file, - for standard "
         "input, or a record of a file: FILE:LINE or FILE#ID. LINE is the number of a line, of a row, or of a record of an "

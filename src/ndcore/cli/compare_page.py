@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ndcore.alignment.rows import visible
 from ndcore.cli.comparison import ComparedDocument, DocumentComparison
-from ndcore.cli.summary import printable
+from ndcore.human import printable
 from ndcore.report.html import overview, page
 from ndcore.report.side_by_side import fragment
 

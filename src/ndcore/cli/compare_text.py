@@ -10,7 +10,7 @@ from ndcore.alignment.passages import Passage
 from ndcore.alignment.rows import Row, elided, rows
 from ndcore.checks import missing
 from ndcore.cli.comparison import ComparedDocument, DocumentComparison, as_text
-from ndcore.cli.summary import printable
+from ndcore.human import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

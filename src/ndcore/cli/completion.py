@@ -20,7 +20,6 @@ def add_completion(commands: Commands, top: Parser) -> None:
     """Add the command to the parser `top`, which the script is made from."""
     p = commands.add_parser(
         "completion",
-        help="print a script for the completion of the shell",
         description="Print a script with which a shell completes the commands, options and choices of ndcore.",
         epilog='bash: eval "$(ndcore completion bash)" in ~/.bashrc. zsh: ndcore completion zsh > _ndcore, in a directory '
         "of $fpath. fish: ndcore completion fish > ~/.config/fish/completions/ndcore.fish.",

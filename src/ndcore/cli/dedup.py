@@ -33,10 +33,10 @@ from ndcore.cli.options import (
     add_tokens,
 )
 from ndcore.cli.outputs import check_report, standard_output, write_page
-from ndcore.cli.summary import printable
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.table_files import TableFile
+from ndcore.human import printable
 
 __all__ = ["add_dedup"]
 
@@ -45,7 +45,6 @@ def add_dedup(commands: Commands) -> None:
     """Add the command to the parser."""
     p = commands.add_parser(
         "dedup",
-        help="keep one document of every cluster of near-duplicates",
         description="Keep one document of every cluster of near-duplicates. " + INPUTS,
         epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Candidate pairs are found by MinHash "
         "and LSH (ndcore design explains bands and rows). Every dropped document has a Jaccard similarity to its "

@@ -26,6 +26,7 @@ from ndcore.files.sources import STDIN, is_stream, is_url
 from ndcore.files.verdicts import Verdicts
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.human import printable
 from ndcore.progress import reporting
 
 __all__ = ["Findings"]
@@ -86,10 +87,10 @@ class Findings:
         """Name a document for people: its place and its own id."""
         side, inside = self.locate(position)
         if side.documents is None:
-            return summary.printable(str(self.verdicts.name(position)), 60)
+            return printable(str(self.verdicts.name(position)), 60)
         ident = side.documents.own_id(inside)
-        more = "" if ident is None else f" ({summary.printable(str(ident), 60)})"
-        return f"{summary.printable(str(side.documents.place(inside)))}{more}"
+        more = "" if ident is None else f" ({printable(str(ident), 60)})"
+        return f"{printable(str(side.documents.place(inside)))}{more}"
 
     def example(self) -> str:
         """Return the line that says how to look at a pair, empty where the texts of none are at hand."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, Commands, add_json, add_overwrite
-from ndcore.cli.summary import plain, printable
+from ndcore.cli.summary import plain
 from ndcore.cli.values import positive, probability, resemblance_and_probability, threshold
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
@@ -19,6 +19,7 @@ from ndcore.filters.design import ALTAVISTA, FilterDesign
 from ndcore.filters.pass_probability import miss_probability
 from ndcore.filters.prefix import SHINGLE_BYTES
 from ndcore.filters.search import design_filter
+from ndcore.human import printable
 from ndcore.plots import checked_format, plot_filter
 from ndcore.stats.collisions import fingerprint_bits
 
@@ -32,7 +33,6 @@ def add_design(commands: Commands) -> None:
     """Add ``ndcore design`` to the commands."""
     p = commands.add_parser(
         "design",
-        help="choose a filter for a threshold, or examine a given one",
         description="Choose the cheapest filter (groups, group size, need) for a threshold, within bounds of error and of "
         "storage; or, with --groups and --group-size or --preset, show what a given filter does.",
         epilog="A signature is cut into groups of minima (LSH bands of rows); a pair of documents is a candidate where it "

@@ -24,14 +24,14 @@ import numpy as np
 from ndcore._batch import Batch
 from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
 from ndcore.cli.options import DocumentOptions
-from ndcore.cli.summary import plain, printable
+from ndcore.cli.summary import plain
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.documents import Rejected
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Inputs, Source, sizes
-from ndcore.human import counted, human_bytes
+from ndcore.human import counted, human_bytes, printable
 from ndcore.parallel import thread_count
 from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher

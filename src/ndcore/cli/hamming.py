@@ -23,12 +23,12 @@ from ndcore.cli.hamming_search import (
     open_index,
 )
 from ndcore.cli.options import OUTPUT, SIZES, Commands, Group, add_json, add_overwrite, add_running
-from ndcore.cli.summary import printable
 from ndcore.cli.values import block_counts, bounded, memory, positive, whole
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
 from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.table_plan import TablePlan, plan_tables
+from ndcore.human import printable
 
 __all__ = ["add_hamming"]
 
@@ -39,7 +39,6 @@ def add_hamming(commands: Commands) -> None:
     """Add ``ndcore hamming`` with its own commands: build, query, pairs, join, plan, info."""
     top = commands.add_parser(
         "hamming",
-        help="find fingerprints that differ in a few bits",
         description="Find fingerprints that differ in at most a few bits (Hamming distance), exactly. " + FILES,
     )
     parts = top.add_subparsers(dest="part", required=True, metavar="COMMAND", help="what to do")

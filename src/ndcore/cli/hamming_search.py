@@ -25,7 +25,6 @@ from ndcore.cli.fingerprint_files import (
 )
 from ndcore.cli.inputs import refuse_stdin_twice
 from ndcore.cli.options import INPUT, OUTPUT, Group, add_json, add_running
-from ndcore.cli.summary import printable
 from ndcore.cli.values import integer
 from ndcore.files.errors import UsageError
 from ndcore.hamming.all_pairs import hamming_pairs
@@ -33,6 +32,7 @@ from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.join import hamming_join
 from ndcore.hamming.results import Matches, Pairs
 from ndcore.hamming.table_plan import MAX_DISTANCE
+from ndcore.human import printable
 from ndcore.recipe import Recipe
 
 __all__ = ["FILES", "FileOptions", "add_columns", "add_join", "add_pairs", "add_query", "add_search", "check_search",

@@ -15,8 +15,9 @@ from ndcore.checks import EXTRAS, install_command
 from ndcore.cli.door import Options
 from ndcore.cli.inputs import SKETCHES, ids_of, load_sketches
 from ndcore.cli.options import OUTPUT, Commands, add_json
-from ndcore.cli.summary import plain, printable
+from ndcore.cli.summary import plain
 from ndcore.files.ndcore_files import refuse_own
+from ndcore.human import printable
 from ndcore.kernels import variants
 from ndcore.parallel import thread_count
 from ndcore.sketch.sketches import Sketches
@@ -28,7 +29,6 @@ def add_info(commands: Commands) -> None:
     """Add the command to the parser."""
     p = commands.add_parser(
         "info",
-        help="show the installation, or a file of sketches",
         description="Show what is installed, or what a file of sketches holds.",
     )
     p.set_defaults(run=run_info, options=InfoOptions)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ndcore.cli.options import DocumentOptions, RecordOptions, TokenOptions
-from ndcore.cli.summary import nothing_found, printable
+from ndcore.cli.summary import nothing_found
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import Ids
 from ndcore.files.documents import Documents
@@ -16,7 +16,7 @@ from ndcore.files.input_names import refuse_overlaps
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Inputs, Source
-from ndcore.human import counted
+from ndcore.human import counted, printable
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches, load
 from ndcore.text.shingling import Shingling

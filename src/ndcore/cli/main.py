@@ -19,8 +19,8 @@ from typing import NoReturn
 
 from ndcore.cli.door import Outcome
 from ndcore.cli.parser import parser
-from ndcore.cli.summary import printable
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.human import printable
 from ndcore.storage.disk_space import FULL
 
 
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if argv is None else list(argv)
-    arguments = parser().parse_args(given)
+    arguments = parser(given).parse_args(given)
     arguments.command_line, arguments.outcome = shlex.join(["ndcore", *given]), Outcome()
     try:
         with _signals():

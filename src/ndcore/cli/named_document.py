@@ -10,7 +10,6 @@ from pathlib import Path
 from ndcore._types import Text
 from ndcore.cli.inputs import text_field
 from ndcore.cli.options import RecordOptions
-from ndcore.cli.summary import printable
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
@@ -20,6 +19,7 @@ from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.provenance import Place
 from ndcore.files.sources import STDIN, format_of, is_stream, is_url
 from ndcore.files.stream_copies import read_path
+from ndcore.human import printable
 
 __all__ = ["load_document"]
 

@@ -3,42 +3,63 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+from collections.abc import Sequence
 from typing import Any
 
 from ndcore._version import __version__
-from ndcore.cli.bench import add_bench
-from ndcore.cli.cluster import add_cluster
-from ndcore.cli.clusters import add_clusters
-from ndcore.cli.compare import add_compare
-from ndcore.cli.completion import add_completion
-from ndcore.cli.dedup import add_dedup
-from ndcore.cli.design import add_design
-from ndcore.cli.hamming import add_hamming
-from ndcore.cli.info import add_info
-from ndcore.cli.query import add_query
-from ndcore.cli.sketch import add_sketch
 from ndcore.cli.strict_parser import Parser
 
 __all__ = ["parser"]
 
+# The commands in the order of the help, with what it says of each. The arguments of `name` are in ``ndcore.cli.<name>``,
+# where the function ``add_<name>`` adds them.
+COMMANDS = {
+    "dedup": "keep one document of every cluster of near-duplicates",
+    "sketch": "save the sketches of documents",
+    "compare": "compare two documents side by side",
+    "design": "choose a filter for a threshold, or examine a given one",
+    "info": "show the installation, or a file of sketches",
+    "bench": "measure how fast this machine sketches",
+    "cluster": "cluster a whole collection, and keep it for queries",
+    "clusters": "write the clusters of a collection as a table",
+    "query": "find the documents of a collection that resemble a text",
+    "hamming": "find fingerprints that differ in a few bits",
+    "completion": "print a script for the completion of the shell",
+}
 
-def parser() -> Parser:
-    """Build the parser of every command; ``run`` of its result is the function that does the work."""
+
+def parser(given: Sequence[str] | None = None) -> Parser:
+    """Build the parser; ``run`` of its result is the function that does the work.
+
+    Parameters
+    ----------
+    given : sequence of str, optional
+        The words to be parsed. Only the module of the command among them is imported, and other commands have no arguments.
+        None: every command has its arguments.
+    """
     top = Parser(prog="ndcore", description="Find, explain and remove near-duplicate documents.")
     top.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", help="what to do")
-    add_dedup(commands)
-    add_sketch(commands)
-    add_compare(commands)
-    add_design(commands)
-    add_info(commands)
-    add_bench(commands)
-    add_cluster(commands)
-    add_clusters(commands)
-    add_query(commands)
-    add_hamming(commands)
-    add_completion(commands, top)
+    commands = top.add_subparsers(
+        action=_Commands, dest="command", required=True, metavar="COMMAND", title="commands", help="what to do"
+    )
+    word = next((word for word in given or () if not word.startswith("-")), "")
+    for name in COMMANDS:
+        if given is None or word in (name, "completion"):
+            add = getattr(importlib.import_module(f"ndcore.cli.{name}"), f"add_{name}")
+            add(*((commands, top) if name == "completion" else (commands,)))
+        else:
+            commands.add_parser(name)
     return top
+
+
+class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
+    """The commands, with their lines of help."""
+
+    def add_parser(self, name: str, **options: Any) -> Parser:
+        """Add a command; its line of help comes from COMMANDS."""
+        made: Parser = super().add_parser(name, help=COMMANDS[name], **options)
+        return made
 
 
 class _Version(argparse.Action):

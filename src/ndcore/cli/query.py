@@ -9,12 +9,11 @@ from typing import Any, TextIO
 
 from ndcore.cli.named_document import load_document
 from ndcore.cli.options import INPUT, OUTPUT, Commands, RecordOptions, add_json, add_record
-from ndcore.cli.summary import printable
 from ndcore.cli.values import positive, threshold
 from ndcore.collection.collection import Collection, Resembling
 from ndcore.collection.settings import Policy
 from ndcore.files.errors import UsageError
-from ndcore.human import counted
+from ndcore.human import counted, printable
 
 __all__ = ["add_query"]
 
@@ -23,7 +22,6 @@ def add_query(commands: Commands) -> None:
     """Add ``ndcore query`` to the commands."""
     p = commands.add_parser(
         "query",
-        help="find the documents of a collection that resemble a text",
         description="Find the documents of a collection, made by ndcore cluster, that resemble a text or one of its own "
         "documents. Sketches are compared, not texts: it takes milliseconds.",
     )

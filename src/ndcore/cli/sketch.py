@@ -31,7 +31,6 @@ from ndcore.cli.options import (
     add_seed,
     add_tokens,
 )
-from ndcore.cli.summary import printable
 from ndcore.cli.values import modulus, positive, threshold
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.documents import Documents
@@ -39,7 +38,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
 from ndcore.files.sources import Inputs
 from ndcore.filters.search import design_filter
-from ndcore.human import counted
+from ndcore.human import counted, printable
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.sketch.bottom import BottomSketcher
@@ -69,7 +68,6 @@ def add_sketch(commands: Commands) -> None:
     """Add the command to the parser."""
     p = commands.add_parser(
         "sketch",
-        help="save the sketches of documents",
         description="Save the sketches of documents, with their ids: MinHash signatures for ndcore dedup, bottom and mod "
         "sketches for ndcore cluster, simhashes for ndcore hamming. " + INPUTS,
     )

@@ -20,7 +20,7 @@ from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Ignored
 from ndcore.files.verdicts import Verdicts
-from ndcore.human import counted, human_bytes
+from ndcore.human import counted, human_bytes, printable
 
 _MEANING = {
     "identical": "equal to its representative, byte for byte (of HTML: the text)",
@@ -309,11 +309,3 @@ def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
             f"{summary['expected_spurious']:.2g} spurious matches are expected of fingerprints that collide.",
             file=stream,
         )
-
-
-def printable(text: str, limit: int | None = None) -> str:
-    """Escape what a terminal would obey or cannot show, and elide the middle of text longer than `limit`."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    if limit is not None and len(shown) > limit:
-        shown = f"{shown[: limit // 2 - 2]}...{shown[len(shown) - limit // 2 + 1 :]}"
-    return shown

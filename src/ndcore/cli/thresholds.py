@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from ndcore.cli.dedup_findings import Findings
-from ndcore.cli.summary import printable, rules
+from ndcore.cli.summary import rules
 from ndcore.dedup.classes import CLASSES
 from ndcore.files.output_directory import OutputDirectory, write_summary
+from ndcore.human import printable
 
 __all__ = ["print_table", "write_each"]
 
