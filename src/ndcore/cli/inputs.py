@@ -75,6 +75,7 @@ def open_documents(options: DocumentOptions, found: Inputs, **more: Any) -> Docu
         "require_id": options.id_field is not None,
         "on_error": options.on_error,
         "html": options.html_part,
+        "threads": options.threads,
     }
     return Documents(found, **{**reading, **more})
 

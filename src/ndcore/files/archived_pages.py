@@ -12,13 +12,15 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ndcore.checks import missing
 from ndcore.files.compression import Damaged, frames
 from ndcore.files.errors import DocumentError
-from ndcore.files.html_text import decoded_text, html_reader
+from ndcore.files.html_text import decoded_text
+from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.records import Record, RecordError
 from ndcore.files.sources import Source
 from ndcore.files.web_archive import LONGEST, BrokenHead, Entry, Head, entries, header_fields
@@ -211,7 +213,7 @@ _DECODERS: dict[str, Callable[[bytes, bool], bytes | None]] = {
 
 
 def documents(
-    source: Source, fields: Sequence[str], part: str, wanted: Callable[[int], bool], counts: Counter[str]
+    source: Source, fields: Sequence[str], workers: HtmlWorkers, wanted: Callable[[int], bool], counts: Counter[str]
 ) -> Iterator[Record | tuple[int, str]]:
     """Yield the wanted documents of an archive, and (number, reason) for each broken place.
 
@@ -219,10 +221,10 @@ def documents(
     ----------
     fields : sequence of str
         Names out of FIELDS; their values come with each document.
-    part : {"page", "main"}
-        The text of HTML; see `html_reader`.
+    workers : HtmlWorkers
+        Extract the text of HTML.
     wanted : callable
-        Asked once for each document, in order, with the number of its record.
+        Asked once for each document, in order, with the number of its record; some documents before they are yielded.
     counts : Counter
         Gets the kinds of records that are not documents, and MISNAMED.
 
@@ -238,8 +240,13 @@ def documents(
     for field in fields:
         if field not in FIELDS:
             raise DocumentError(source.path, None, f"no field {field!r}; records of archives have {', '.join(FIELDS)}")
-    html = html_reader(source.path, part)
+    yield from workers.texts(source.path, _found(source, fields, wanted, counts))
 
+
+def _found(
+    source: Source, fields: Sequence[str], wanted: Callable[[int], bool], counts: Counter[str]
+) -> Iterator[Html | Record | tuple[int, str]]:
+    """Yield what `documents` does, before the text of HTML is extracted."""
     for entry in entries(source):
         try:
             if entry.problem is not None:
@@ -249,13 +256,21 @@ def documents(
                 counts[page] += 1
             elif wanted(entry.number):
                 payload, as_named = decoded(page)
-                text = html(payload, page.charset) if page.is_html else decoded_text(payload, page.charset)
                 values = tuple([_value(page.head, field) for field in fields])
                 counts[MISNAMED] += not as_named
-                size, offset = max(len(payload), len(text)), entry.span[0] if entry.span is not None else None
-                yield Record(page.number, text, page.head.url or None, values, size, offset, page.head.date)
+                offset = entry.span[0] if entry.span is not None else None
+                record = Record(page.number, payload, page.head.url or None, values, len(payload), offset, page.head.date)
+                if page.is_html:
+                    yield Html(payload, page.charset, partial(_with_text, record))
+                else:
+                    yield _with_text(record, decoded_text(payload, page.charset))
         except (RecordError, BrokenHead) as error:
             yield entry.number, f"{entry.place}: {error}"
+
+
+def _with_text(record: Record, text: str | bytes) -> Record:
+    """Replace the payload of a record by its text."""
+    return record._replace(text=text, size=max(record.size, len(text)))
 
 
 def _value(head: Head, field: str) -> Any:

@@ -44,7 +44,7 @@ class Block(NamedTuple):
         assert isinstance(self.ids, list)
         return Block(
             self.numbers[which], self.starts[which], self.sizes[which], [self.texts[i] for i in which],
-            [self.ids[i] for i in which], [self.values[i] for i in which],
+            [self.ids[i] for i in which], [self.values[i] for i in which] if self.values else [],
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -67,6 +67,8 @@ class Documents:
         Patterns of files in directories to read, and not to read (see `Selection`).
     hidden : bool
         Read hidden files and folders of directories, too.
+    threads : int or None
+        Processes that extract the text of much HTML (see `HtmlWorkers`); None: one for each CPU.
 
     Attributes
     ----------
@@ -102,6 +104,7 @@ class Documents:
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         hidden: bool = False,
+        threads: int | None = 1,
     ) -> None:
         if on_error not in ("stop", "skip"):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {on_error!r}")
@@ -119,7 +122,7 @@ class Documents:
         self._columns = Columns([column for column in (keep, by, one_per) if column is not None])
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
         fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate)
-        self._reader, self._html = SourceReader(fields, html, fast), html is not None
+        self._reader, self._html = SourceReader(fields, html, fast, threads), html is not None
         self._work = WorkDirectory()
         self._complete = False
         self._position = Position(self.sources)
@@ -132,8 +135,7 @@ class Documents:
         self.rejected: list[Rejected] = []
         self._rejected_numbers: dict[int, set[int | None]] = {}
         self._stamps = FileStamps(len(self.sources))
-        self._firsts = array("q", [0])
-        self._blanks = array("q")
+        self._firsts, self._blanks = array("q", [0]), array("q")
         self._kinds: dict[int, Counter[str]] = {}
         self.without_main = 0
         self.ignored = list(self._found)
@@ -146,7 +148,8 @@ class Documents:
         self.close()
 
     def close(self) -> None:
-        """Remove the temporary copies of streams."""
+        """Remove the temporary copies of streams, and end other processes."""
+        self._reader.workers.close()
         self._work.close()
 
     def __len__(self) -> int:
@@ -187,10 +190,7 @@ class Documents:
                 pass
 
     def position(self) -> tuple[int, int] | None:
-        """Return about how far the pass is: (bytes of files read, bytes of all files), as they are stored.
-
-        None while a stream is not copied yet: its size is not known. O(sources) when first asked.
-        """
+        """Return about how far the pass is: (bytes of files read, bytes of all files), or None, as `Position.now` does."""
         return self._position.now()
 
     def span(self, index: int) -> range:
@@ -309,7 +309,7 @@ class Documents:
         source, span = self.sources[index], self.span(index)
         if index in self._passed_over or (chosen is not None and not chosen[span.start : span.stop].any()):
             return
-        rejected, position = self._rejected_numbers.get(index, set()), span.start - 1
+        rejected, position, asked = self._rejected_numbers.get(index, set()), span.start - 1, deque[int]()
         lines = None
         if source.kind == "jsonl":
             mask = np.ones(len(span), np.bool_) if chosen is None else chosen[span.start : span.stop]
@@ -320,6 +320,8 @@ class Documents:
             if number in rejected:
                 return False
             position += 1
+            if chosen is None or chosen[position]:
+                asked.append(position)
             return chosen is None or bool(chosen[position])
 
         try:
@@ -327,7 +329,7 @@ class Documents:
             self.check_unchanged(index)
             for item in self._reader.items(source, wanted, Counter(), lines):
                 if isinstance(item, Record):
-                    yield position, item
+                    yield asked.popleft(), item
                 elif isinstance(item, Block):
                     yield positions[: len(item.numbers)], item
                     positions = positions[len(item.numbers) :]

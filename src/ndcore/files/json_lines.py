@@ -34,15 +34,17 @@ class JsonLines:
     fields : Fields
     fast : bool
         Use `_jsonl`, and ``msgspec`` where it is installed. Results do not depend on it.
+    html : bool
+        The texts are HTML, whose extraction takes far longer than parsing: without `_jsonl`.
 
     Attributes
     ----------
     parser : RecordParser
     """
 
-    def __init__(self, fields: Fields, fast: bool = True) -> None:
+    def __init__(self, fields: Fields, fast: bool = True, html: bool = False) -> None:
         self.parser = RecordParser(fields, fast)
-        self._reader = _line_reader(fields) if fast else None
+        self._reader = _line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:
         """Yield the documents of a file in blocks, and what else is found, in the order of the lines.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from ndcore.files import archived_pages, columnar
 from ndcore.files.blocks import Block, Wanted
@@ -12,6 +13,7 @@ from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.html_text import html_reader
+from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.json_lines import JsonLines
 from ndcore.files.raw_records import SPLIT, raw_records
 from ndcore.files.records import Fields, Record, RecordError
@@ -31,11 +33,18 @@ class SourceReader:
         As in `Documents`.
     fast : bool
         As in `RecordParser`.
+    threads : int or None
+        As in `HtmlWorkers`.
+
+    Attributes
+    ----------
+    workers : HtmlWorkers
     """
 
-    def __init__(self, fields: Fields, html: str | None = None, fast: bool = True) -> None:
-        self._fields, self._lines = fields, JsonLines(fields, fast)
+    def __init__(self, fields: Fields, html: str | None = None, fast: bool = True, threads: int | None = 1) -> None:
+        self._fields, self._lines = fields, JsonLines(fields, fast, html is not None)
         self._texts_are_html, self._part = html is not None, html or "page"
+        self.workers = HtmlWorkers(self._part, threads)
 
     def items(
         self, source: Source, wanted: Callable[[int | None], bool], kinds: Counter[str], lines: Wanted | None = None
@@ -60,7 +69,7 @@ class SourceReader:
             The file cannot be read, or not from some record on.
         """
         if source.kind == "archive":
-            return archived_pages.documents(source, self._fields.others, self._part, wanted, kinds)
+            return archived_pages.documents(source, self._fields.others, self.workers, wanted, kinds)
         if source.kind in COLUMNAR:
             return self._extracted(source, self._rows(source, wanted))
         if source.kind == "jsonl":
@@ -93,13 +102,7 @@ class SourceReader:
         if not self._texts_are_html:
             yield from items
             return
-        html = html_reader(source.path, self._part)
-        for item in items:
-            if isinstance(item, Record):
-                item = item._replace(text=html(item.text, None))
-            elif isinstance(item, Block):
-                item = item._replace(texts=[html(text, None) for text in item.texts])
-            yield item
+        yield from self.workers.texts(source.path, _html_of(items))
 
     def _whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
         """Read a file that is one document."""
@@ -116,3 +119,20 @@ class SourceReader:
                 reason = f"it has the byte order mark of {source.encoding.upper()}, and is not: {error.reason}"
                 raise DocumentError(source.path, None, reason) from error
         yield Record(None, text, None, (), max(len(data), len(text)))
+
+
+def _html_of(items: Iterator[Item]) -> Iterator[Html | Item]:
+    """Yield Html for each text of documents, which come one by one, and other items as they are."""
+    for item in items:
+        if isinstance(item, Record):
+            yield Html(item.text, None, partial(_with_text, item))
+        elif isinstance(item, Block):
+            for i, text in enumerate(item.texts):
+                yield Html(text, None, partial(_with_text, item.where([i])))
+        else:
+            yield item
+
+
+def _with_text(item: Record | Block, text: Extracted) -> Record | Block:
+    """Replace the HTML of a document by its text."""
+    return item._replace(text=text) if isinstance(item, Record) else item._replace(texts=[text])

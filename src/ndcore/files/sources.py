@@ -162,7 +162,10 @@ class Position:
         self._ends: Ints | None = None
 
     def now(self) -> tuple[int, int] | None:
-        """Return (bytes of files read, bytes of all files), about, as they are stored; None where a size is not known."""
+        """Return (bytes of files read, bytes of all files), about, as they are stored. O(sources) when first asked.
+
+        None while a stream is not copied yet: its size is not known.
+        """
         if self._ends is None:
             if not all(source.location for source in self._sources):
                 return None
