@@ -36,7 +36,8 @@ def archive(path: Path, count: int) -> str:
         media, text = ("text/html; charset=latin-1", page(i)) if i % 5 else ("text/plain", f"plain text {i}")
         content = f"HTTP/1.1 {404 if i % 17 == 3 else 200} OK\r\nContent-Type: {media}\r\n\r\n{text}".encode("latin-1")
         head = (f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/{i}\r\n"
-                f"WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http\r\nContent-Length: {len(content)}\r\n\r\n")
+                "WARC-Date: 2026-01-01T00:00:00Z\r\n"
+                f"Content-Type: application/http\r\nContent-Length: {len(content)}\r\n\r\n")
         parts.append(head.encode() + content + b"\r\n\r\n" + (b"garbage\r\n" if i % 40 == 7 else b""))
     path.write_bytes(b"".join(parts))
     return str(path)
