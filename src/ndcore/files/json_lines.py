@@ -138,7 +138,7 @@ class _Reading:
         return self._numbers is None or (not self.done and self.number == int(self._numbers[self.found]))
 
     def pass_to(self, number: int, found: int) -> None:
-        """Pass over lines, of which so many were found, to this one."""
+        """Go to the line with this number; `found` of the lines before it were wanted."""
         self.number, self.found = number, self.found + found
 
 
@@ -168,7 +168,7 @@ def _blocks(records: list[tuple[int, Record]]) -> Iterator[Block]:
 
 
 def _behind(buffer: bytearray, begin: int, end: int, lines: int) -> int:
-    """Return the offset behind so many lines, or `end`."""
+    """Return the offset behind this number of lines, or `end`."""
     for _ in range(lines):
         begin = buffer.find(b"\n", begin, end) + 1
         if not begin:
