@@ -34,8 +34,8 @@ class Resembling(NamedTuple):
 class Search:
     """Looks sketches up in the mapped entries of a collection.
 
-    Files are read in rounds: the entries of all values, the documents of these entries, the sketches of the documents that
-    may resemble the query, and the ids of those that do. A round asks for all its pages before it reads the first.
+    Files are read in rounds: the keys of all values, the documents of the values found, the sketches of these documents. A
+    round asks for all its pages before it reads the first. Ids are read one by one, for the documents returned.
     """
 
     def __init__(self, stored: StoredCollection) -> None:
