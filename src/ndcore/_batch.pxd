@@ -11,6 +11,8 @@ cdef class Batch:
     cdef const uint8_t **own_texts
     cdef size_t *own_sizes
     cdef uint8_t *utf8
+    cdef const uint8_t *one_text  # of a batch of one, which needs no arrays
+    cdef size_t one_size
     cdef bint borrowed  # from buffers that another thread may write to
     cdef readonly size_t count
     cdef readonly size_t longest

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterable, Sequence
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 _Hashed = TypeVar("_Hashed")
 
 class Batch:
-    def __new__(cls, documents: Sequence[str | bytes], *, normal: bool = False, remove: bool = False) -> Self: ...
+    def __new__(cls, documents: Sequence[str | bytes], normal: bool = False, remove: bool = False) -> Self: ...
     @property
     def count(self) -> int: ...
     @property
@@ -21,3 +21,4 @@ class Batch:
     def firsts(self) -> NDArray[np.int64] | None: ...
 
 def text_lengths(documents: list[str | bytes]) -> NDArray[np.int64]: ...
+def first_other(documents: list[Any]) -> int: ...

@@ -69,7 +69,7 @@ cdef class Batch:
     bytes, ASCII str and Arrow texts are read in place. Other str, and all documents if `normal`, are copied to buffers of
     this object, so that nothing is cached in the caller's objects.
     """
-    def __cinit__(self, documents, *, normal=False, remove=False):
+    def __cinit__(self, documents, bint normal=False, bint remove=False):
         cdef size_t i
         if isinstance(documents, ArrowTexts):
             self._borrow(documents)
@@ -89,17 +89,22 @@ cdef class Batch:
 
     cdef _own(self):
         """Allocate the arrays of texts and sizes."""
+        if self.count <= 1:
+            self.texts, self.sizes = &self.one_text, &self.one_size
+            return
         self.texts = self.own_texts = <const uint8_t **> allocate(self.count * sizeof(uint8_t *))
         self.sizes = self.own_sizes = <size_t *> allocate(self.count * sizeof(size_t))
 
     cdef _refer(self, list documents):
         """Refer to bytes and ASCII str, and encode other str."""
         cdef size_t i
-        cdef uint8_t *units
+        cdef uint8_t unit
+        cdef uint8_t *units = &unit
         cdef bint encode = False
         self.alive, self.count, self.borrowed = documents, <size_t> len(documents), False
         self._own()
-        units = <uint8_t *> allocate(self.count)
+        if self.count > 1:
+            units = <uint8_t *> allocate(self.count)
         try:
             for i, document in enumerate(documents):
                 units[i] = 0
@@ -118,7 +123,8 @@ cdef class Batch:
             if encode:
                 self._encode(units)
         finally:
-            free(units)
+            if units != &unit:
+                free(units)
 
     cdef _encode(self, const uint8_t *units):
         """Encode the documents whose units are not 0, but 1, 2 or 4 bytes, as UTF-8."""
@@ -248,3 +254,14 @@ def text_lengths(list documents not None):
         else:
             out[i] = PyBytes_GET_SIZE(<object> document) if PyBytes_Check(<object> document) else -1
     return np.asarray(out)
+
+
+def first_other(list documents not None):
+    """Find the first document that is neither str nor bytes; −1 if there is none."""
+    cdef Py_ssize_t i
+    for i in range(len(documents)):
+        if i % STRIDE == 0:
+            check_signals()
+        if not isinstance(documents[i], (str, bytes)):
+            return i
+    return -1

@@ -1,12 +1,16 @@
 # cython: embedsignature=True, overflowcheck=True
 """Sinks that take fingerprints and keep minima: signatures and bottom sketches."""
 
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from ndcore cimport _cpu
+from ndcore cimport _arrays, _cpu
+from ndcore._batch cimport allocate
 from ndcore._cpu cimport nd_choice
 from ndcore._signals cimport check_signals, stride
 from ndcore._table cimport nd_table_room, random_table_key
@@ -34,11 +38,29 @@ kernel = _cpu.kernel_of(&nd_minhash_choice)
 
 def coefficients(seed: int, num_perm: int):
     """Draw (key, a, b) from SplitMix64(seed): the key of π, and the coefficients of num_perm permutations, uint64."""
-    cdef uint64_t key
-    cdef uint64_t[::1] a = np.zeros(max(1, num_perm), np.uint64)
-    cdef uint64_t[::1] b = np.zeros(max(1, num_perm), np.uint64)
-    nd_minhash_coefficients(seed, num_perm, &key, &a[0], &b[0])
-    return key, np.asarray(a)[:num_perm], np.asarray(b)[:num_perm]
+    cdef Permutations drawn = Permutations(seed, num_perm)
+    cdef uint64_t[:, ::1] out = np.empty((2, num_perm), np.uint64)
+    cdef size_t i
+    for i in range(drawn.k):
+        out[0, i], out[1, i] = drawn.a[i], drawn.b[i]
+    return drawn.key, np.asarray(out)[0], np.asarray(out)[1]
+
+
+cdef class Permutations:
+    """The key of π and the coefficients of k permutations, drawn once and shared, read-only, by all sinks of a sketcher."""
+    def __cinit__(self, uint64_t seed, size_t num_perm):
+        cdef size_t i
+        self.k = num_perm
+        self.a = <uint64_t *> allocate(3 * num_perm * sizeof(uint64_t))
+        self.b = self.a + num_perm
+        self.a32 = <uint32_t *> (self.b + num_perm)
+        self.b32 = self.a32 + num_perm
+        nd_minhash_coefficients(seed, num_perm, &self.key, self.a, self.b)
+        for i in range(num_perm):
+            self.a32[i], self.b32[i] = <uint32_t> (self.a[i] & 0xFFFFFFFF), <uint32_t> (self.b[i] & 0xFFFFFFFF)
+
+    def __dealloc__(self):
+        free(self.a)
 
 
 cdef void mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z) noexcept nogil:
@@ -49,11 +71,21 @@ cdef void mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t
 cdef enum:
     BLOCK = 1024  # fingerprints that a sink takes at a time
 
+cdef object _empty = np.empty
+cdef object _view = np.frombuffer
+cdef object _UINT32 = np.dtype(np.uint32)
+cdef object _UINT64 = np.dtype(np.uint64)
+cdef object _INT64 = np.dtype(np.int64)
+cdef object _BOOL = np.dtype(np.bool_)
+
 
 cdef class Sink:
-    def __cinit__(self, *_):
+    def __cinit__(self, n=0, *_):
         if type(self) is Sink:
             raise TypeError("a Sink takes nothing; make one of its subclasses")
+        self.n = n
+        self.flags = _arrays.zeros(self.n)
+        self.has_shingles = <uint8_t *> PyBytes_AS_STRING(self.flags)
 
     cdef prepare(self, size_t most, size_t total):
         """Allocate memory; a document has at most `most` fingerprints, all have `total`."""
@@ -67,6 +99,20 @@ cdef class Sink:
     cdef complete(self):
         """Finish after the last document."""
 
+    def __len__(self):
+        return self.n
+
+    @property
+    def valid(self):
+        """Whether each document has shingles, bool (n,)."""
+        return _view(self.flags, _BOOL)
+
+    @property
+    def nbytes(self):
+        """Bytes of the values."""
+        rows = getattr(self, "rows", None)
+        return int((getattr(self, "values") if rows is None else rows).nbytes)
+
     def take_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None):
         """Sketch sets of fingerprints: set i is values[offsets[i] : offsets[i + 1]]. The caller checks the offsets."""
         cdef size_t row, at, end, here, passed = 0, n = offsets.shape[0] - 1
@@ -76,6 +122,7 @@ cdef class Sink:
             for row in range(n):
                 self.start(row)
                 at, end = offsets[row], offsets[row + 1]
+                self.has_shingles[row] = end > at
                 while at < end:
                     here = stride(at, end, BLOCK)
                     self.take(self.to, base + at, here)
@@ -88,12 +135,14 @@ cdef class Sink:
         self.complete()
 
 
-cdef rows_of(rows, n: int, num_perm: int, dtype):
+cdef rows_of(rows, size_t n, size_t num_perm, dtype):
     """Return the array that gets n signatures: `rows`, which somebody else made, or a new one for None."""
     if rows is None:
-        return np.empty((n, num_perm), dtype)
+        return _empty((n, num_perm), dtype)
     if rows.shape != (n, num_perm):
         raise ValueError(f"rows for {n} signatures have the shape {rows.shape}; ({n}, {num_perm}) is needed")
+    if rows.dtype != dtype or not rows.flags.c_contiguous:
+        raise ValueError(f"rows for signatures are a contiguous array of {dtype}, got {rows.dtype}")
     return rows
 
 
@@ -103,128 +152,178 @@ cdef class Signatures32(Sink):
     They are written to `rows` if that is given: a contiguous part of a larger array, for example.
     """
     cdef nd_minima32 state
-    cdef object a, b
-    cdef uint32_t[:, ::1] minima
+    cdef Permutations drawn
+    cdef uint32_t *minima
     cdef readonly object rows
 
-    def __cinit__(self, n: int, num_perm: int, seed: int, rows=None):
-        key, a, b = coefficients(seed, num_perm)
-        self.a, self.b = a.astype(np.uint32), b.astype(np.uint32)
-        self.rows = rows_of(rows, n, num_perm, np.uint32)
-        self.minima = self.rows
-        cdef uint32_t[::1] first = self.a, second = self.b
-        self.state = nd_minima32(k=num_perm, key=key, a=&first[0], b=&second[0], minima=NULL)
+    def __cinit__(self, n, Permutations drawn not None, rows=None):
+        self.drawn = drawn
+        self.rows = rows_of(rows, self.n, drawn.k, _UINT32)
+        self.minima = <uint32_t *> _arrays.data_of(self.rows)
+        self.state = nd_minima32(k=drawn.k, key=drawn.key, a=drawn.a32, b=drawn.b32, minima=NULL)
         self.take = nd_minima32_take
         self.to = &self.state
 
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
-        self.state.minima = &self.minima[row, 0]
-        memset(self.state.minima, 0xFF, self.state.k * sizeof(uint32_t))
+        self.state.minima = self.minima + row * self.state.k
+        memset(self.state.minima, 0xFF, self.state.k * sizeof(self.state.minima[0]))
+
+    cdef complete(self):
+        """Make the rows read-only."""
+        self.rows.setflags(False)
 
 
 cdef class Signatures64(Sink):
     """Signatures of 64 bits: rows (n, num_perm) uint64; see `Signatures32`."""
     cdef nd_minima64 state
-    cdef object a, b
-    cdef uint64_t[:, ::1] minima
+    cdef Permutations drawn
+    cdef uint64_t *minima
     cdef readonly object rows
 
-    def __cinit__(self, n: int, num_perm: int, seed: int, rows=None):
-        key, self.a, self.b = coefficients(seed, num_perm)
-        self.rows = rows_of(rows, n, num_perm, np.uint64)
-        self.minima = self.rows
-        cdef uint64_t[::1] first = self.a, second = self.b
-        self.state = nd_minima64(k=num_perm, key=key, a=&first[0], b=&second[0], minima=NULL)
+    def __cinit__(self, n, Permutations drawn not None, rows=None):
+        self.drawn = drawn
+        self.rows = rows_of(rows, self.n, drawn.k, _UINT64)
+        self.minima = <uint64_t *> _arrays.data_of(self.rows)
+        self.state = nd_minima64(k=drawn.k, key=drawn.key, a=drawn.a, b=drawn.b, minima=NULL)
         self.take = nd_minima64_take
         self.to = &self.state
 
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
-        self.state.minima = &self.minima[row, 0]
-        memset(self.state.minima, 0xFF, self.state.k * sizeof(uint64_t))
+        self.state.minima = self.minima + row * self.state.k
+        memset(self.state.minima, 0xFF, self.state.k * sizeof(self.state.minima[0]))
+
+    cdef complete(self):
+        """Make the rows read-only."""
+        self.rows.setflags(False)
 
 
 cdef class FastSignatures(Sink):
-    """Fast signatures: rows (n, num_perm) uint32; distinct int64 (n,): the number of shingles of small sets, else 0."""
-    cdef nd_fastsketch state
-    cdef uint64_t[::1] slots, kept
-    cdef uint16_t[::1] table
-    cdef uint32_t[:, ::1] coordinates
-    cdef int64_t[::1] counted
-    cdef readonly object rows, distinct
+    """Fast signatures: rows (n, num_perm) uint32; counted, int64: the number of shingles of small sets, else 0.
 
-    def __cinit__(self, n: int, num_perm: int, seed: int, rows=None):
-        key, _, _ = coefficients(seed, 0)
-        self.rows = rows_of(rows, n, num_perm, np.uint32)
-        self.distinct = np.zeros(n, np.int64)
-        self.coordinates, self.counted = self.rows, self.distinct
-        self.slots = np.empty(num_perm, np.uint64)
-        self.table = np.empty(ND_FASTSKETCH_PLACES, np.uint16)
-        self.state.t, self.state.key = num_perm, key
-        self.state.slots, self.state.table = &self.slots[0], &self.table[0]
+    `rows` as in `Signatures32`.
+    """
+    cdef nd_fastsketch state
+    cdef uint32_t *coordinates
+    cdef int64_t *distinct
+    cdef readonly object rows
+    cdef readonly bytes counted
+
+    def __cinit__(self, n, Permutations drawn not None, rows=None):
+        self.rows = rows_of(rows, self.n, drawn.k, _UINT32)
+        self.counted = _arrays.zeros(self.n * sizeof(int64_t))
+        self.coordinates = <uint32_t *> _arrays.data_of(self.rows)
+        self.distinct = <int64_t *> PyBytes_AS_STRING(self.counted)
+        self.state.t, self.state.key = drawn.k, drawn.key
+        self.state.slots = <uint64_t *> allocate(drawn.k * sizeof(uint64_t))
+        self.state.table = <uint16_t *> allocate(ND_FASTSKETCH_PLACES * sizeof(uint16_t))
         self.take = nd_fastsketch_take
         self.to = &self.state
 
+    def __dealloc__(self):
+        free(self.state.slots)
+        free(self.state.table)
+        free(self.state.kept)
+
     cdef prepare(self, size_t most, size_t total):
         """Allocate memory for the largest document."""
-        self.kept = np.empty(3 * max(most, <size_t> 1), np.uint64)
-        self.state.kept, self.state.room = &self.kept[0], max(most, <size_t> 1)
+        free(self.state.kept)
+        self.state.kept, self.state.room = NULL, max(most, <size_t> 1)
+        self.state.kept = <uint64_t *> allocate(3 * self.state.room * sizeof(uint64_t))
 
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
-        self.state.coordinates = &self.coordinates[row, 0]
+        self.state.coordinates = self.coordinates + row * self.state.t
         nd_fastsketch_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's sketch."""
         nd_fastsketch_close(&self.state)
-        self.counted[row] = <int64_t> self.state.distinct
+        self.distinct[row] = <int64_t> self.state.distinct
+
+    cdef complete(self):
+        """Make the rows read-only."""
+        self.rows.setflags(False)
+
+
+cdef class Samples(Sink):
+    def __cinit__(self, *_):
+        self.ends = _arrays.zeros((self.n + 1) * sizeof(int64_t))
+        self.offsets = <int64_t *> PyBytes_AS_STRING(self.ends)
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.members)
+
+    cdef prepare_members(self, size_t room):
+        """Allocate memory for all members; pages that are never written take none."""
+        PyMem_RawFree(self.members)
+        self.members = <uint64_t *> PyMem_RawMalloc((room + 1) * sizeof(uint64_t))
+        if self.members == NULL:
+            raise MemoryError(f"{room} members of sketches")
+
+    cdef uint64_t *begin(self, size_t row) noexcept nogil:
+        """Return where the members of document `row` begin."""
+        return self.members + self.offsets[row]
+
+    cdef void end(self, size_t row, size_t count) noexcept nogil:
+        """Note the number of members of document `row`."""
+        self.offsets[row + 1] = self.offsets[row] + <int64_t> count
+
+    @property
+    def begins(self):
+        """Where the values of each document begin, and their end: int64 (n + 1,)."""
+        return _view(self.ends, _INT64)
+
+    cdef complete(self):
+        """Copy the members that were written."""
+        cdef size_t used = self.offsets[self.n]
+        self.values = _empty(used, _UINT64)
+        memcpy(_arrays.data_of(self.values), self.members, used * sizeof(uint64_t))
+        self.values.setflags(False)
+        PyMem_RawFree(self.members)
+        self.members = NULL
 
 
 cdef size_t EARLY = 4096  # values that a bottom sketch collects before it becomes a heap
 
 
-cdef class Bottoms(Sink):
-    """Bottom sketches MIN_s, end to end: values uint64, ascending for each document; counts int64 (n,)."""
+cdef class Bottoms(Samples):
+    """Bottom sketches MIN_s, end to end: values uint64, ascending for each document."""
     cdef nd_bottom state
-    cdef uint64_t[::1] members, table, early
-    cdef size_t n, size, end
-    cdef int64_t[::1] filled
-    cdef readonly object counts, values
+    cdef size_t size
 
-    def __cinit__(self, n: int, size: int, bits: int, seed: int):
-        key, _, _ = coefficients(seed, 0)
-        self.n, self.size, self.end = n, size, 0
-        self.values, self.counts = np.empty(0, np.uint64), np.zeros(n, np.int64)
-        self.filled = self.counts
-        self.state.table_key, self.state.key, self.state.shift = random_table_key(), key, 64 - bits
+    def __cinit__(self, n, size_t size, unsigned bits, Permutations drawn not None):
+        self.size = size
+        self.state.key, self.state.shift = drawn.key, 64 - bits
         self.take = nd_bottom_take
         self.to = &self.state
 
+    def __dealloc__(self):
+        free(self.state.early)
+        free(self.state.table)
+
     cdef prepare(self, size_t most, size_t total):
-        """Allocate memory for all members."""
+        """Allocate memory for all members. A table only if a document may have more values than are collected at first."""
         # A document of few shingles has few members, even if sketches are large.
         cdef size_t limit = max(most, <size_t> 1), size = min(self.size, limit)
         cdef size_t early_size = min(max(EARLY, 2 * size), limit)
-        self.table = np.empty(nd_table_room(size), np.uint64)
-        self.early = np.empty(3 * early_size, np.uint64)
-        self.members = np.empty(min(<object> self.n * size, total) + 1, np.uint64)
-        self.state.size, self.state.room, self.state.early_size = size, nd_table_room(size), early_size
-        self.state.table, self.state.early = &self.table[0], &self.early[0]
+        free(self.state.early)
+        free(self.state.table)
+        self.state.early = self.state.table = NULL
+        self.state.early = <uint64_t *> allocate(3 * early_size * sizeof(uint64_t))
+        if early_size < limit:
+            self.state.table_key, self.state.room = random_table_key(), nd_table_room(size)
+            self.state.table = <uint64_t *> allocate(self.state.room * sizeof(uint64_t))
+        self.state.size, self.state.early_size = size, early_size
+        self.prepare_members(self.n * size if self.n <= total // size else total)
 
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
-        self.state.members = &self.members[self.end]
+        self.state.members = self.begin(row)
         nd_bottom_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's sketch."""
         nd_bottom_close(&self.state)
-        self.filled[row] = <int64_t> self.state.count
-        self.end += self.state.count
-
-    cdef complete(self):
-        """Copy the members that were written."""
-        self.values = np.array(self.members[:self.end])
-        self.members = self.table = self.early = None
+        self.end(row, self.state.count)

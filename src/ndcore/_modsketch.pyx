@@ -1,15 +1,14 @@
 # cython: embedsignature=True, overflowcheck=True
 """The sink that takes fingerprints and keeps the multiples of a modulus: mod sketches."""
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free
 
-import numpy as np
-
-from ndcore cimport _cpu, _minhash
+from ndcore cimport _arrays, _cpu, _minhash
+from ndcore._batch cimport allocate
 from ndcore._cpu cimport nd_choice
-from ndcore._minhash cimport Sink
-
-from ndcore._minhash import coefficients
+from ndcore._minhash cimport Permutations, Samples
 
 
 cdef extern from "modsketch.h" nogil:
@@ -33,49 +32,42 @@ cdef extern from "modsketch.h" nogil:
 kernel = _cpu.kernel_of(&nd_modsketch_choice)
 
 
-cdef class Mods(Sink):
-    """Mod sketches MOD_m, end to end: values uint64, ascending for each document; counts int64 (n,).
+cdef class Mods(Samples):
+    """Mod sketches MOD_m, end to end: values uint64, ascending for each document.
 
     modulus 0: adaptive, with moduli 2^i, i = levels uint8 (n,). size: the number of smallest members to keep; 0: all.
     """
     cdef nd_mod state
-    cdef uint64_t[::1] members, scratch
-    cdef int64_t[::1] filled
-    cdef uint8_t[::1] reached
-    cdef size_t used
-    cdef readonly object values, counts, levels
+    cdef uint8_t *reached
+    cdef readonly bytes levels
 
-    def __cinit__(self, n: int, modulus: int, size: int, seed: int):
-        key, _, _ = coefficients(seed, 0)
-        self.counts, self.levels = np.zeros(n, np.int64), np.zeros(n, np.uint8)
-        self.filled, self.reached = self.counts, self.levels
-        self.values = np.empty(0, np.uint64)
-        self.state.mix, self.state.key = _minhash.mix, key
+    def __cinit__(self, n, modulus, size_t size, Permutations drawn not None):
+        self.levels = _arrays.zeros(self.n)
+        self.reached = <uint8_t *> PyBytes_AS_STRING(self.levels)
+        self.state.mix, self.state.key = _minhash.mix, drawn.key
         self.state.size = size if size else <size_t> -1
         self.state.adaptive = modulus == 0
         nd_mod_init(&self.state, max(modulus, 1))
         self.take = nd_mod_take
         self.to = &self.state
 
+    def __dealloc__(self):
+        free(self.state.scratch)
+
     cdef prepare(self, size_t most, size_t total):
         """Allocate memory for all members."""
-        self.members = np.empty(total + 1, np.uint64)  # pages that are never written take no memory
-        self.scratch = np.empty(most + 1, np.uint64)
-        self.state.scratch = &self.scratch[0]
-        self.used = 0
+        free(self.state.scratch)
+        self.state.scratch = NULL
+        self.state.scratch = <uint64_t *> allocate((most + 1) * sizeof(uint64_t))
+        self.prepare_members(total)
 
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
-        self.state.members = &self.members[self.used]
+        self.state.members = self.begin(row)
         nd_mod_open(&self.state)
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's sketch."""
         nd_mod_close(&self.state)
-        self.filled[row], self.reached[row] = <int64_t> self.state.count, <uint8_t> self.state.twos
-        self.used += self.state.count
-
-    cdef complete(self):
-        """Copy the members that were written."""
-        self.values = np.array(self.members[:self.used])
-        self.members = self.scratch = None
+        self.reached[row] = <uint8_t> self.state.twos
+        self.end(row, self.state.count)

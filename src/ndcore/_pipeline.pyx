@@ -2,75 +2,22 @@
 """Shingling and sketching of batches: the loop over documents runs without the GIL."""
 
 from cpython.buffer cimport PyBUF_READ
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
 
-from ndcore cimport _rabin, _text
+from ndcore cimport _arrays, _rabin, _sets, _text
 from ndcore._batch cimport Batch, allocate
 from ndcore._minhash cimport Sink
-from ndcore._rabin cimport nd_rabin, nd_rabin_byte_window, nd_rabin_symbol_window
 from ndcore._signals cimport check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
 from ndcore._text cimport (
-    ND_BYTE, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_table, nd_text_tape_size, nd_unit)
-
-
-cdef extern from "stops.h" nogil:
-    ctypedef struct nd_stop:
-        pass
-    ctypedef struct nd_stops:
-        nd_stop *slots
-        size_t room
-        nd_table_key key
-    void nd_stops_fill(nd_stops *s, const uint8_t *tape, const uint64_t *symbols, size_t n)
-
-
-cdef extern from "pipeline.h" nogil:
-    ctypedef struct nd_kernels:
-        void (*open)(nd_text *, nd_unit, const nd_text_table *, const uint8_t *, size_t, uint8_t *) noexcept
-        size_t (*symbols)(nd_text *, uint64_t *, size_t) noexcept
-        void (*windows)(
-            const nd_rabin *, const nd_rabin_symbol_window *, size_t, const uint64_t *, size_t, uint64_t *) noexcept
-        void (*sliding)(
-            const nd_rabin *, const nd_rabin_byte_window *, size_t, const uint8_t *, size_t, uint64_t *) noexcept
-        uint64_t (*bytes)(const nd_rabin *, uint64_t, const uint8_t *, size_t) noexcept
-        uint64_t (*words)(const nd_rabin *, const uint64_t *, size_t) noexcept
-    ctypedef struct nd_shingling:
-        nd_kernels run
-        nd_unit unit
-        size_t width
-        nd_text_table token_table
-        nd_stops stops
-        int short_whole
-        nd_rabin rabin
-        nd_rabin_symbol_window symbol_window
-        nd_rabin_byte_window byte_window
-        uint64_t lead
-    ctypedef struct nd_shingled:
-        size_t tokens
-        size_t shingles
-        size_t invalid
-    ctypedef struct nd_collected:
-        uint64_t *values
-        size_t n
-    ctypedef void (*nd_sink)(void *, const uint64_t *, size_t) noexcept
-    ctypedef struct nd_shingle_reading:
-        nd_shingled done
-    size_t nd_shingle_most(nd_unit unit, size_t n)
-    size_t nd_shingle_scratch_size(nd_unit unit, size_t width, size_t n)
-    void nd_shingle_open(
-        nd_shingle_reading *r, const nd_shingling *s, const uint8_t *text, size_t n, uint64_t *scratch, uint8_t *tape)
-    bint nd_shingle_next(nd_shingle_reading *r, nd_sink take, void *to)
-    size_t nd_shingle_taped(const nd_shingle_reading *r)
-    void nd_collect(void *to, const uint64_t *fingerprints, size_t n) noexcept
-    ctypedef struct nd_label_slot:
-        pass
-    void nd_label(uint64_t *f, size_t n, const nd_table_key *key, nd_label_slot *slots)
-
+    ND_BYTE, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_TOKENS, ND_WORD, nd_text, nd_text_tape_size)
 
 UNITS = {
     "word": ND_WORD, "char": ND_CHAR, "grapheme": ND_GRAPHEME, "line": ND_LINE, "byte": ND_BYTE, "tokens": ND_TOKENS,
@@ -81,6 +28,10 @@ cdef enum:
     BLOCK = 1024  # fingerprints that a sink takes at a time
     KEPT = 65536  # canonical bytes that wait to be hashed, at most
     WAITING = 512  # documents that they are of
+
+cdef object _empty = np.empty
+cdef object _UINT64 = np.dtype(np.uint64)
+cdef object _INT64 = np.dtype(np.int64)
 
 
 cdef void connect(nd_kernels *run) noexcept:
@@ -101,17 +52,17 @@ cdef class Shingler:
     """
     cdef nd_shingling how
     cdef bytes stop_words
-    cdef bint labelled, normal, remove
+    cdef bint labelled, normal, remove, refuse_short
 
     def __cinit__(
         self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, token_polynomial: int,
-        normal: bool | None, stop_words: bytes = b"",
+        normal: bool | None, stop_words: bytes = b"", refuse_short: bool = False,
     ):
         connect(&self.how.run)
         self.how.unit = UNITS[unit]
         self.how.width = width
         self.how.short_whole = short_whole
-        self.labelled = labelled
+        self.labelled, self.refuse_short = labelled, refuse_short
         self.normal = normal is not None
         self.remove = bool(normal)
         _text.text_table_init(&self.how.token_table, <uint64_t> (token_polynomial & 0xFFFFFFFFFFFFFFFF))
@@ -145,44 +96,67 @@ cdef class Shingler:
 
     def batch(self, documents) -> Batch:
         """Make a Batch of documents, normalized as this shingling asks."""
-        return Batch(documents, normal=self.normal, remove=self.remove)
+        return Batch.__new__(Batch, documents, self.normal, self.remove)
 
-    def fingerprints(self, Batch batch not None):
-        """Compute the fingerprints of all documents, in order, end to end.
+    def fingerprints(self, Batch batch not None, first=0):
+        """Compute the fingerprints of all documents, in order, end to end; `first` is the position of the first one.
 
-        Returns (values uint64, shingles int64 (n,), tokens int64 (n,), invalid bytes).
+        Returns (values uint64, offsets int64 (n + 1,), invalid bytes).
         """
+        cdef Prints prints = Prints.__new__(Prints, batch.count, self._room(batch))
+        cdef size_t invalid = self._collect(batch, prints, first)
+        values, offsets = _empty(prints.all.n, _UINT64), _empty(batch.count + 1, _INT64)
+        memcpy(_arrays.data_of(values), prints.all.values, prints.all.n * sizeof(uint64_t))
+        memcpy(_arrays.data_of(offsets), prints.offsets, (batch.count + 1) * sizeof(int64_t))
+        return values, offsets, invalid
+
+    def overlap(self, Batch batch not None):
+        """Count distinct fingerprints of two documents: in both, in the first, in the second."""
+        if batch.count != 2:
+            raise ValueError(f"two documents are compared, got {batch.count}")
+        cdef size_t room = self._room(batch)
+        cdef Prints prints = Prints.__new__(Prints, batch.count, 2 * room)
+        cdef int64_t ends[3]
+        self._collect(batch, prints, 0)
+        with nogil:
+            ends[0] = 0
+            _sets.sets_distinct(prints.all.values, prints.offsets, 2, prints.all.values + room, ends)
+            common = _sets.sets_common(
+                prints.all.values, <size_t> ends[1], prints.all.values + ends[1], <size_t> (ends[2] - ends[1]))
+        return common, ends[1], ends[2] - ends[1]
+
+    cdef size_t _room(self, Batch batch) noexcept:
+        """Bound the shingles of all documents."""
         cdef size_t i, room = 0
         for i in range(batch.count):
             room += self._most(batch, batch.sizes[i])
-        cdef uint64_t[::1] values = np.empty(room, np.uint64)
-        cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
-        cdef nd_collected all
-        cdef size_t invalid = 0
-        cdef Work work = Work(self, batch)
-        all.values = &values[0] if room else NULL
-        all.n = 0
+        return room
+
+    cdef size_t _collect(self, Batch batch, Prints prints, first) except? 0:
+        """Collect the fingerprints of all documents; returns the number of invalid bytes."""
+        cdef size_t i, invalid = 0
+        cdef Work work = Work.__new__(Work, self, batch)
         with nogil:
             for i in range(batch.count):
-                work.one(i, nd_collect, &all)
-                counts[0, i], counts[1, i] = <int64_t> work.done.shingles, <int64_t> work.done.tokens
+                work.one(i, nd_collect, &prints.all)
+                prints.offsets[i + 1] = <int64_t> prints.all.n
                 invalid += work.done.invalid
-        return np.array(values[:all.n]), np.asarray(counts[0]), np.asarray(counts[1]), invalid
+        work.refuse(first)
+        return invalid
 
-    def sketch(self, Batch batch not None, Sink sink not None, hashing=None):
-        """Give every document's shingles to a sink, and its canonical bytes to `hashing`, if that is given.
+    def sketch(self, Batch batch not None, Sink sink not None, hashing=None, first=0):
+        """Give every document's shingles to a sink, and its canonical bytes to `hashing`, if that is given; return the sink.
 
-        Returns (shingles int64 (n,), tokens int64 (n,), invalid bytes, [hashing(memoryview)]). The canonical bytes are each
-        token's length as u64 big-endian, then the token.
+        Its `hashed` are the results of hashing(memoryview). The canonical bytes are each token's length as u64 big-endian,
+        then the token. `first` is the position of the first document, for messages.
         """
-        cdef size_t i, room = 0, invalid = 0
-        cdef int64_t[:, ::1] counts = np.zeros((2, batch.count), np.int64)
-        cdef Work work = Work(self, batch)
+        cdef size_t i, invalid = 0
+        cdef Work work = Work.__new__(Work, self, batch)
         cdef bint hashed = hashing is not None
-        results = []
-        for i in range(batch.count):
-            room += self._most(batch, batch.sizes[i])
-        sink.prepare(self._most(batch, batch.longest), room)
+        if sink.n != batch.count:
+            raise ValueError(f"the sink is for {sink.n} documents, got {batch.count}")
+        sink.hashed = []
+        sink.prepare(self._most(batch, batch.longest), self._room(batch))
         if hashed:
             work.begin_tape()
         with nogil:
@@ -190,20 +164,41 @@ cdef class Shingler:
                 sink.start(i)
                 work.one(i, sink.take, sink.to)
                 sink.finish(i)
-                counts[0, i], counts[1, i] = <int64_t> work.done.shingles, <int64_t> work.done.tokens
+                sink.has_shingles[i] = work.done.shingles > 0
                 invalid += work.done.invalid
                 if hashed and not work.keep(i):
                     with gil:
-                        work.hash(i, hashing, results)
-        work.hash_kept(hashing, results)
+                        work.hash(i, hashing, sink.hashed)
+        work.hash_kept(hashing, sink.hashed)
+        sink.invalid_bytes = <Py_ssize_t> invalid
         sink.complete()
-        return np.asarray(counts[0]), np.asarray(counts[1]), invalid, results
+        work.refuse(first)
+        return sink
+
+    def tokens(self, Batch batch not None, bint decode):
+        """List the canonical tokens of the first document, as str or as bytes."""
+        cdef Work work = Work.__new__(Work, self, batch)
+        cdef const uint8_t *at
+        cdef size_t size, end = 0
+        cdef list found = []
+        work.begin_tape()
+        with nogil:
+            work.one(0, ignore, NULL)
+        at = work.canonical(0, &end)
+        while end:
+            size = <size_t> nd_load_be64(at)
+            at += 8
+            found.append(PyUnicode_DecodeUTF8(<const char *> at, <Py_ssize_t> size, NULL) if decode
+                         else PyBytes_FromStringAndSize(<const char *> at, <Py_ssize_t> size))
+            at += size
+            end -= 8 + size
+        return found
 
     def canonical(self, Batch batch not None, hashing, positions=None):
         """Call hashing(memoryview of the canonical bytes) of documents at these positions, or of all; list of results."""
         cdef Py_ssize_t k
         cdef int64_t[::1] which = np.arange(batch.count) if positions is None else np.array(positions, np.int64)
-        cdef Work work = Work(self, batch)
+        cdef Work work = Work.__new__(Work, self, batch)
         results = []
         for k in range(which.shape[0]):
             if not 0 <= which[k] < <int64_t> batch.count:
@@ -222,6 +217,21 @@ cdef class Shingler:
 cdef object view_of(const uint8_t *data, size_t n):
     """Return n bytes as something to hash."""
     return PyMemoryView_FromMemory(<char *> data, <Py_ssize_t> n, PyBUF_READ) if n else b""
+
+
+cdef class Prints:
+    """Fingerprints of documents, end to end; document i has values[offsets[i] : offsets[i + 1]]."""
+    cdef nd_collected all
+    cdef int64_t *offsets
+
+    def __cinit__(self, size_t n, size_t room):
+        self.all.values = <uint64_t *> allocate(room * sizeof(uint64_t))
+        self.offsets = <int64_t *> allocate((n + 1) * sizeof(int64_t))
+        self.offsets[0] = 0
+
+    def __dealloc__(self):
+        free(self.all.values)
+        free(self.offsets)
 
 
 cdef void ignore(void *to, const uint64_t *f, size_t n) noexcept nogil:
@@ -243,6 +253,7 @@ cdef class Work:
     cdef uint8_t *kept
     cdef size_t *ends
     cdef size_t waiting
+    cdef size_t short_at, short_tokens  # the first document that is too short, and its tokens; 0: none
 
     def __cinit__(self, Shingler shingler not None, Batch batch not None):
         cdef size_t most
@@ -336,6 +347,16 @@ cdef class Work:
         while nd_shingle_next(&reading, take, to):
             self.look()
         self.taped, self.done = nd_shingle_taped(&reading), reading.done
+        if self.done.tokens < self.shingler.how.width and self.done.tokens and not self.short_tokens:
+            self.short_at, self.short_tokens = i, self.done.tokens
+        return 0
+
+    cdef int refuse(self, first) except -1:
+        """Raise ValueError for the first document that is too short, where the shingling refuses such documents."""
+        if self.short_tokens and self.shingler.refuse_short:
+            raise ValueError(
+                f"document {first + self.short_at} has {self.short_tokens} tokens, fewer than a shingle of "
+                f"{self.shingler.how.width}; short='whole' or 'skip' accepts it")
         return 0
 
     cdef int look(self) except -1 nogil:

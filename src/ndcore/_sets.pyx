@@ -21,6 +21,18 @@ cdef extern from "signature.h" nogil:
     size_t nd_signature_equal(const void *a, const void *b, size_t n, size_t item_size)
 
 
+cdef void sets_distinct(
+    uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out
+) noexcept nogil:
+    """Export nd_sets_distinct to other extensions."""
+    nd_sets_distinct(values, offsets, n, scratch, out)
+
+
+cdef size_t sets_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb) noexcept nogil:
+    """Export nd_sets_common to other extensions."""
+    return nd_sets_common(a, na, b, nb)
+
+
 cdef enum:
     EVERY = 512  # rows that are compared between two looks at signals
 

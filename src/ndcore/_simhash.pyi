@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._cpu import Kernel
-from ndcore._minhash import Sink
+from ndcore._minhash import Permutations, Sink
 
 MAX_OCCURRENCES: int
 
@@ -19,21 +19,18 @@ class WeightTable:
     ) -> None: ...
 
 class Sums(Sink):
-    @property
-    def rows(self) -> NDArray[np.uint64]: ...
-    @property
-    def weighted(self) -> NDArray[np.bool_]: ...
+    rows: NDArray[np.uint64]
+    weights: bytes
 
 class EqualSums(Sums):
-    def __init__(self, n: int, seed: int) -> None: ...
+    def __init__(self, n: int, drawn: Permutations) -> None: ...
 
 class DistinctSums(Sums):
-    def __init__(self, n: int, seed: int) -> None: ...
-    @property
-    def distinct(self) -> NDArray[np.int64]: ...
+    counted: bytes
+    def __init__(self, n: int, drawn: Permutations) -> None: ...
 
 class WeightedSums(Sums):
-    def __init__(self, n: int, table: WeightTable, seed: int) -> None: ...
+    def __init__(self, n: int, table: WeightTable, drawn: Permutations) -> None: ...
     def take_weighted_sets(
         self, values: NDArray[np.uint64], offsets: NDArray[np.int64], weights: NDArray[np.int32]
     ) -> None: ...

@@ -1,17 +1,18 @@
 # cython: embedsignature=True, overflowcheck=True
 """Simhash: what takes fingerprints and keeps the signs of sums; weights of features, and the counts they come from."""
 
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
 
 import numpy as np
 
-from ndcore cimport _cpu, _minhash
+from ndcore cimport _arrays, _cpu, _minhash
+from ndcore._batch cimport allocate
 from ndcore._cpu cimport nd_choice
-from ndcore._minhash cimport Sink
+from ndcore._minhash cimport Permutations, Sink
 from ndcore._signals cimport STRIDE, check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
-
-from ndcore._minhash import coefficients
 
 
 cdef extern from "weights.h" nogil:
@@ -63,6 +64,8 @@ MAX_OCCURRENCES = 1 << 32  # of weighted features in a document: their sums are 
 
 kernel = _cpu.kernel_of(&nd_simhash_choice)
 
+cdef object _UINT64 = np.dtype(np.uint64)
+
 
 cdef class WeightTable:
     """Weights of distinct fingerprints, in units of 2^-16, for one seed; `missing` is the weight of all others."""
@@ -72,7 +75,7 @@ cdef class WeightTable:
     def __cinit__(self, const uint64_t[::1] fingerprints not None, const int32_t[::1] weights not None, missing: int,
                   seed: int):
         cdef size_t n = fingerprints.shape[0]
-        cdef uint64_t key = coefficients(seed, 0)[0]
+        cdef uint64_t key = Permutations(seed, 0).key
         cdef uint64_t[::1] mixed = np.empty(n, np.uint64)
         self.table.room, self.table.key = nd_table_room(n), random_table_key()
         self.slots = np.empty(self.table.room * sizeof(nd_weight) // 8, np.uint64)
@@ -84,22 +87,28 @@ cdef class WeightTable:
 
 
 cdef class Sums(Sink):
-    """Simhashes: rows uint64 (n,), 0 without features; weighted bool (n,): whether a feature has a weight other than 0."""
-    cdef uint64_t[::1] values
-    cdef uint8_t[::1] has_weight
-    cdef readonly object rows, weighted
+    """Simhashes: rows uint64 (n,), 0 without features; weights: a byte a document, 1 if a feature has one other than 0."""
+    cdef uint64_t *values
+    cdef uint8_t *has_weight
+    cdef readonly object rows
+    cdef readonly bytes weights
 
-    def __cinit__(self, n: int, *_):
-        self.rows, self.weighted = np.zeros(n, np.uint64), np.zeros(n, np.bool_)
-        self.values, self.has_weight = self.rows, self.weighted.view(np.uint8)
+    def __cinit__(self, n, *_):
+        self.rows, self.weights = np.zeros(n, _UINT64), _arrays.zeros(self.n)
+        self.values = <uint64_t *> _arrays.data_of(self.rows)
+        self.has_weight = <uint8_t *> PyBytes_AS_STRING(self.weights)
+
+    cdef complete(self):
+        """Make the rows read-only."""
+        self.rows.setflags(False)
 
 
 cdef class EqualSums(Sums):
     """Simhashes in which every occurrence counts 1."""
     cdef nd_simhash state
 
-    def __cinit__(self, n: int, seed: int):
-        self.state.mix, self.state.key = _minhash.mix, coefficients(seed, 0)[0]
+    def __cinit__(self, n, Permutations drawn not None):
+        self.state.mix, self.state.key = _minhash.mix, drawn.key
         self.take = nd_simhash_take
         self.to = &self.state
 
@@ -114,24 +123,27 @@ cdef class EqualSums(Sums):
 
 
 cdef class DistinctSums(Sums):
-    """Simhashes in which every distinct fingerprint counts 1; distinct int64 (n,): their numbers."""
+    """Simhashes in which every distinct fingerprint counts 1; counted, int64: their numbers."""
     cdef nd_simhash_set state
-    cdef uint64_t[::1] kept
-    cdef int64_t[::1] counted
-    cdef readonly object distinct
+    cdef int64_t *distinct
+    cdef readonly bytes counted
 
-    def __cinit__(self, n: int, seed: int):
-        self.distinct = np.zeros(n, np.int64)
-        self.counted = self.distinct
-        self.state.once.mix, self.state.once.key = _minhash.mix, coefficients(seed, 0)[0]
+    def __cinit__(self, n, Permutations drawn not None):
+        self.counted = _arrays.zeros(self.n * sizeof(int64_t))
+        self.distinct = <int64_t *> PyBytes_AS_STRING(self.counted)
+        self.state.once.mix, self.state.once.key = _minhash.mix, drawn.key
         self.state.table_key = random_table_key()
         self.take = nd_simhash_set_take
         self.to = &self.state
 
+    def __dealloc__(self):
+        free(self.state.values)
+
     cdef prepare(self, size_t most, size_t total):
         """Allocate memory for the largest document."""
-        self.kept = np.empty(most + nd_table_room(most), np.uint64)
-        self.state.values, self.state.room = &self.kept[0], most
+        free(self.state.values)
+        self.state.values, self.state.room = NULL, most
+        self.state.values = <uint64_t *> allocate((most + nd_table_room(most)) * sizeof(uint64_t))
 
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
@@ -140,7 +152,7 @@ cdef class DistinctSums(Sums):
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's simhash."""
         self.values[row] = nd_simhash_set_value(&self.state)
-        self.counted[row] = <int64_t> self.state.once.features
+        self.distinct[row] = <int64_t> self.state.once.features
         self.has_weight[row] = self.state.once.features > 0
 
 
@@ -149,9 +161,9 @@ cdef class WeightedSums(Sums):
     cdef nd_simhash_weighted state
     cdef WeightTable table
 
-    def __cinit__(self, n: int, WeightTable table not None, seed: int):
+    def __cinit__(self, n, WeightTable table not None, Permutations drawn not None):
         self.table = table
-        self.state.mix, self.state.key = _minhash.mix, coefficients(seed, 0)[0]
+        self.state.mix, self.state.key = _minhash.mix, drawn.key
         self.state.table = &table.table
         self.take = nd_simhash_weighted_take
         self.to = &self.state
@@ -182,12 +194,14 @@ cdef class WeightedSums(Sums):
                     check_signals()
                 self.start(row)
                 at, end = offsets[row], offsets[row + 1]
+                self.has_shingles[row] = end > at
                 while at < end:
                     here = stride(at, end, STRIDE)
                     nd_simhash_weighted_add(&self.state, &values[at], &weights[at], here)
                     check_signals()
                     at += here
                 self.finish(row)
+        self.complete()
 
 
 def count(uint64_t[::1] values not None):

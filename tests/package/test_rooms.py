@@ -127,7 +127,7 @@ def test_every_room_says_what_it_is_for():
 
 def test_the_walk_sees_imports_of_every_kind():
     """What the rules are checked on is there: imports at the top, in functions, of extensions, in extensions."""
-    assert {"_sets", "_types", "text.shingling"} <= IMPORTS["text.resemblance"]
+    assert {"_pipeline", "_types", "recipe"} <= IMPORTS["text.shingling"]
     assert "reference.minhash" in IMPORTS["cli.bench"]
     assert "_minhash" in IMPORTS["kernels"]
     assert "reference.properties" in IMPORTS["reference.grapheme"]

@@ -359,6 +359,9 @@ def test_rows_for_signatures_have_their_shape(sink):
     dtype = np.uint64 if sink is _minhash.Signatures64 else np.uint32
     for shape in ((2, 7), (3, 8), (16,)):
         with pytest.raises(ValueError, match=r"rows for 2 signatures have the shape .*; \(2, 8\) is needed"):
-            sink(2, 8, 1, np.empty(shape, dtype))
+            sink(2, _minhash.Permutations(1, 8), np.empty(shape, dtype))
     rows = np.zeros((2, 8), dtype)
-    assert sink(2, 8, 1, rows).rows is rows
+    assert sink(2, _minhash.Permutations(1, 8), rows).rows is rows
+    for wrong in (rows.astype(np.float32), np.zeros((4, 8), dtype)[::2]):
+        with pytest.raises(ValueError, match=f"rows for signatures are a contiguous array of {np.dtype(dtype)}, got"):
+            sink(2, _minhash.Permutations(1, 8), wrong)

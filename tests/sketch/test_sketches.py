@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -250,3 +251,54 @@ def test_sizes_are_estimated_when_they_are_asked_for(sketcher):
     assert 100 < made.sizes[2] < 600  # 296
     with pytest.raises(ValueError, match="sizes has 1 elements; there are 3 sketches"):
         made.sizes = np.ones(1)
+
+
+def fields(made: nd.Sketches) -> list[list[float]]:
+    return [getattr(made, name).tolist() for name in ("valid", "sizes_exact", "sizes")]
+
+
+@either
+def test_fields_are_computed_once_in_any_order_and_after_copying(sketcher):
+    expected = fields(labelled(sketcher))
+    for copied in (copy.copy, copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))):
+        assert fields(copied(sketcher.sketch_many(DOCUMENTS))) == expected
+    for name in ("sizes", "valid", "sizes_exact"):
+        made = sketcher.sketch_many(DOCUMENTS)
+        assert getattr(made, name) is getattr(made, name)
+        assert not getattr(made, name).flags.writeable and fields(made) == expected
+    joined = sketcher.sketch_many(DOCUMENTS).concat(sketcher.sketch_many(DOCUMENTS)[2:4])
+    assert fields(joined) == [column + column[2:4] for column in expected]
+
+
+@either
+def test_fields_that_are_replaced_before_they_are_asked_for(sketcher):
+    made, expected = sketcher.sketch_many(DOCUMENTS), fields(sketcher.sketch_many(DOCUMENTS))
+    made.valid = np.zeros(len(DOCUMENTS), np.bool_)
+    made.sizes = np.ones(len(DOCUMENTS))
+    assert fields(made) == [[False] * len(DOCUMENTS), expected[1], [1.0] * len(DOCUMENTS)]
+    with pytest.raises(AttributeError, match="'Sketches' object has no attribute 'size'"):
+        made.size  # noqa: B018
+
+
+@either
+def test_threads_ask_for_the_fields_of_one_object_at_once(sketcher):
+    expected = fields(sketcher.sketch_many(DOCUMENTS))
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            made = sketcher.sketch_many(DOCUMENTS)
+            assert list(pool.map(fields, [made] * 8)) == [expected] * 8
+
+
+@either
+def test_threads_share_a_sketcher(sketcher):
+    texts = DOCUMENTS + [f"{k} " * 3000 + "of many words" for k in range(8)]
+    expected = [sketcher.sketch(text)[0].tolist() for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        assert [made[0].tolist() for made in pool.map(sketcher.sketch, texts * 4)] == expected * 4
+
+
+@either
+def test_sketches_of_no_documents(sketcher):
+    made = sketcher.sketch_many([])
+    assert len(made) == 0 and fields(made) == [[], [], []] and len(made.values) == 0
+    check_same(made, sketcher.sketch_many(DOCUMENTS)[:0])

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from ndcore._minhash import Sink
 from ndcore.collection import slots
 from ndcore.collection.job import Job, length
 from ndcore.collection.segments import Segments
 from ndcore.collection.shelf import Shelf, part_name
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
-from ndcore.sketch.sketcher import SketchedPiece
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.corpus import Corpus
 from ndcore.text.inputs import pieces, take
@@ -82,11 +82,11 @@ def _sketch_rest(shelf: Shelf, corpus: Corpus, job: Job, number: int, done: int,
     """Sketch the documents after the first `done`, in parts from this number on."""
     sketcher = job.settings.sketcher
     assert sketcher is not None
-    waiting: list[SketchedPiece] = []
+    waiting: list[Sink] = []
     documents = nbytes = 0
     for piece in map_pieces(sketcher.sketch_piece, _pieces_from(corpus, done), job.threads):
         waiting.append(piece)
-        documents += len(piece.valid)
+        documents += len(piece)
         nbytes += piece.nbytes
         if nbytes >= SEGMENT or documents >= SEGMENT_DOCUMENTS:
             shelf.put_sketches(part_name(slots.SKETCHES, number), sketcher.gather(waiting))

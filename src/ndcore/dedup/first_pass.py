@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +92,8 @@ def _read_texts(sketcher: MinHasher, first: int, texts: Sequence[Text], raw: Bat
     shingling = sketcher.shingling
     batch = raw if shingling.reads_bytes else shingling.batch(texts)
     every = bool(wanted.all())
-    done = sketcher.sketch_batch(batch, first, digest if every else None)
-    rows, valid = done.sink.rows, done.valid
+    done: Any = sketcher.sketch_batch(batch, first, digest if every else None)
+    rows, valid = done.rows, done.valid
     known = wanted | ~valid
     digests = np.zeros((len(texts), 32), np.uint8)
     which = np.flatnonzero(known)
@@ -113,7 +113,7 @@ def _read_repeats(sketcher: MinHasher, texts: Sequence[Text], firsts: Ints, late
     rows, digests, known, _, valid, invalid_bytes, _ = _read_texts(sketcher, 0, different, Batch(different), wanted)
     rows, digests, known, valid = rows[number], digests[number], known[number], valid[number]
     if invalid_bytes:
-        invalid_bytes += sketcher.shingling.shingler.fingerprints(sketcher.shingling.batch(others))[3]
+        invalid_bytes += sketcher.shingling.shingler.fingerprints(sketcher.shingling.batch(others))[2]
     for i in np.flatnonzero(~own & ~valid).tolist():
         if isinstance(text := texts[i], Extracted):  # the bytes of its original may be others
             digests[i, :16] = np.frombuffer(original_digest(text), np.uint8)

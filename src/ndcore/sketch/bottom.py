@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ndcore._minhash import Bottoms
-from ndcore._types import AnyArray, Bools
+from ndcore._minhash import Bottoms, Permutations, Sink
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.sketch.cardinality import bottom_sizes
-from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
-from ndcore.sketch.sketches import Sketches
-from ndcore.text.shingling import Shingling, given_shingling
+from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_count, checked_seed
+from ndcore.sketch.sketches import Fields, Sketches
+from ndcore.text.shingling import Shingling, given_shingling, joined_samples
 
 __all__ = ["BottomSketcher"]
 
@@ -58,6 +58,7 @@ class BottomSketcher(Sketcher):
         self.seed = checked_seed(seed)
         self.shingling = given_shingling(shingling)
         self.exact_sizes = exact_sizes
+        self._permutations = Permutations(self.seed, 0)
 
     def _parameters(self) -> dict[str, Any]:
         return {"kind": "bottom", "version": 1, "size": self.size, "bits": self.bits, "seed": self.seed}
@@ -65,14 +66,17 @@ class BottomSketcher(Sketcher):
     def __reduce__(self) -> tuple[Any, ...]:
         return BottomSketcher, (self.size, self.bits, self.seed, self.shingling, self.exact_sizes)
 
-    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
-        return Bottoms(n, self.size, self.bits, self.seed)
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Sink:
+        return Bottoms(n, self.size, self.bits, self._permutations)
 
-    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
-        counts = end_to_end([piece.sink.counts for piece in done])
-        offsets = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        values = end_to_end([piece.sink.values for piece in done])
-        sizes = partial(bottom_sizes, values, offsets, self.size, self.bits)
-        exact = (counts < self.size) & ((self.bits == 64) | ~valid)  # fewer bits may have made two shingles one
-        return Sketches(values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=exact, valid=valid)
+    def _gather(self, done: Sequence[Any]) -> Sketches:
+        values, offsets = joined_samples([(piece.values, piece.begins) for piece in done])
+        flags = b"".join([piece.flags for piece in done])
+        return Sketches.trusted(values, self.recipe, (_fields, values, offsets, flags, self.size, self.bits), offsets)
+
+
+def _fields(values: UInts, offsets: Ints, flags: bytes, size: int, bits: int) -> Fields:
+    """Return the fields of `Sketches.trusted`."""
+    valid = np.frombuffer(flags, np.bool_)
+    exact = (np.diff(offsets) < size) & ((bits == 64) | ~valid)  # fewer bits may have made two shingles one
+    return valid, exact, partial(bottom_sizes, values, offsets, size, bits)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ndcore._types import Bools, Floats, Ints
 from ndcore.readonly import Frozen
 from ndcore.stats.binomial import checked_interval, interval
 from ndcore.stats.hypergeometric import finite_intervals
 
-__all__ = ["Comparison", "Method", "Quantity"]
+__all__ = ["Comparison", "Method", "Positions", "Quantity", "positions_among"]
 
+Positions: TypeAlias = "int | Sequence[int] | NDArray[np.integer[Any]]"
 Method = Literal["midp", "exact"]
 Quantity = Literal["resemblance", "containment"]
 
@@ -200,3 +203,16 @@ def _binomial(successes: Ints, trials: Ints, confidence: float, method: Method) 
     ends = np.array([interval(x, n, confidence, method) for x, n in outcomes.tolist()]).reshape(-1, 2)
     found: Any = ends[which.ravel()].reshape(*successes.shape, 2)
     return found[..., 0], found[..., 1]
+
+
+def positions_among(which: Positions | None, n: int) -> Ints:
+    """Return positions among n sketches, counted from 0; None: all. TypeError, or IndexError that names a document."""
+    if which is None:
+        return np.arange(n)
+    given = np.asarray(which)
+    if given.dtype.kind not in "iu" and given.size:
+        raise TypeError(f"positions of documents are integers, got {given.dtype}")
+    wrong = (given < -n) | (given >= n)
+    if wrong.any():
+        raise IndexError(f"document {given[wrong].flat[0]} of {n} sketches")
+    return np.asarray(np.where(given < 0, given + n, given), np.int64)

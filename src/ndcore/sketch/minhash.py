@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ndcore._minhash import FastSignatures, Signatures32, Signatures64
-from ndcore._types import AnyArray, Bools
+from ndcore._minhash import FastSignatures, Permutations, Signatures32, Signatures64, Sink
+from ndcore._types import AnyArray
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import fast_sizes, signature_sizes
-from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_count, checked_seed, end_to_end
-from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_count, checked_seed, end_to_end
+from ndcore.sketch.sketches import Fields, Sketches
 from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["MinHasher"]
@@ -87,6 +87,7 @@ class MinHasher(Sketcher):
         self.shingling = given_shingling(shingling)
         self.method = method
         self.exact_sizes = exact_sizes
+        self._permutations = Permutations(self.seed, self.num_perm)
 
     def _parameters(self) -> dict[str, Any]:
         return {
@@ -128,18 +129,28 @@ class MinHasher(Sketcher):
     def _rows(self, n: int) -> AnyArray:
         return np.empty((n, self.num_perm), f"uint{self.bits}")
 
-    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Sink:
         if self.method == "fast":
-            return FastSignatures(n, self.num_perm, self.seed, rows)
-        return (Signatures32 if self.bits == 32 else Signatures64)(n, self.num_perm, self.seed, rows)
+            return FastSignatures(n, self._permutations, rows)
+        return (Signatures32 if self.bits == 32 else Signatures64)(n, self._permutations, rows)
 
-    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
-        values = done[0].sink.rows.base  # the array for all documents, if `sketch_many` made one
-        if values is None:
-            values = end_to_end([piece.sink.rows for piece in done])
+    def _gather(self, done: Sequence[Any]) -> Sketches:
+        values = done[0].rows.base  # the array for all documents, if `sketch_many` made one
+        values = end_to_end([piece.rows for piece in done]) if values is None else values
+        flags = b"".join([piece.flags for piece in done])
         if self.method == "permutations":
-            sizes = partial(signature_sizes, values, valid)
-            return Sketches(values, self.recipe, sizes=sizes, sizes_exact=~valid, valid=valid)
-        counted = end_to_end([piece.sink.distinct for piece in done])
-        return Sketches(values, self.recipe, sizes=partial(fast_sizes, values, counted, valid),
-                        sizes_exact=~valid | (counted > 0), valid=valid)
+            return Sketches.trusted(values, self.recipe, (_fields, values, flags))
+        counted = b"".join([piece.counted for piece in done])
+        return Sketches.trusted(values, self.recipe, (_fast_fields, values, flags, counted))
+
+
+def _fields(values: AnyArray, flags: bytes) -> Fields:
+    """Return the fields of `Sketches.trusted`, of permutations."""
+    valid = np.frombuffer(flags, np.bool_)
+    return valid, ~valid, partial(signature_sizes, values, valid)
+
+
+def _fast_fields(values: AnyArray, flags: bytes, counted: bytes) -> Fields:
+    """Return the fields of `Sketches.trusted`, of fast sketches; counted: int64, as in `fast_sizes`."""
+    valid, counts = np.frombuffer(flags, np.bool_), np.frombuffer(counted, np.int64)
+    return valid, ~valid | (counts > 0), partial(fast_sizes, values, counts, valid)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
+from ndcore._minhash import Permutations, Sink
 from ndcore._modsketch import Mods
-from ndcore._types import AnyArray, Bools
+from ndcore._types import AnyArray, Bools, Floats, Ints, UInts
 from ndcore.checks import is_int
+from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sample_sizes
-from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_count, checked_seed, end_to_end
-from ndcore.sketch.sketches import Sketches
-from ndcore.text.shingling import Shingling, given_shingling
+from ndcore.sketch.sketcher import Sketcher, checked_count, checked_seed
+from ndcore.sketch.sketches import Fields, Sketches
+from ndcore.text.shingling import Shingling, given_shingling, joined_samples
 
 __all__ = ["ModSketcher"]
 
@@ -76,6 +79,7 @@ class ModSketcher(Sketcher):
         self.seed = checked_seed(seed)
         self.shingling = given_shingling(shingling)
         self.exact_sizes = exact_sizes
+        self._permutations = Permutations(self.seed, 0)
 
     def _parameters(self) -> dict[str, Any]:
         return {"kind": "mod", "version": 1, "modulus": self.modulus, "size": self.size, "seed": self.seed}
@@ -83,24 +87,30 @@ class ModSketcher(Sketcher):
     def __reduce__(self) -> tuple[Any, ...]:
         return ModSketcher, (self.modulus, self.seed, self.shingling, self.size, self.exact_sizes)
 
-    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
-        return Mods(n, 0 if self.modulus == "adaptive" else self.modulus, self.size or 0, self.seed)
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Sink:
+        return Mods(n, 0 if self.modulus == "adaptive" else self.modulus, self.size or 0, self._permutations)
 
-    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
-        counts = end_to_end([piece.sink.counts for piece in done])
-        offsets = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        values = np.concatenate([piece.sink.values for piece in done])
-        moduli = None
+    def _gather(self, done: Sequence[Any]) -> Sketches:
+        values, offsets = joined_samples([(piece.values, piece.begins) for piece in done])
+        flags, moduli = b"".join([piece.flags for piece in done]), None
         if self.modulus == "adaptive":
-            moduli = np.uint64(1) << end_to_end([piece.sink.levels for piece in done]).astype(np.uint64)
-        sizes = np.where(valid, sample_sizes(values, offsets, self.recipe, moduli), 0.0)
-        everything = self.modulus == 1 if moduli is None else moduli == 1
-        uncut = True if self.size is None else counts < self.size
-        return Sketches(
-            values, self.recipe, offsets=offsets, sizes=sizes, sizes_exact=~valid | (everything & uncut), valid=valid,
-            moduli=moduli,
-        )
+            levels = np.frombuffer(b"".join([piece.levels for piece in done]), np.uint8)
+            moduli = np.uint64(1) << levels.astype(np.uint64)
+        later = (_fields, values, offsets, flags, moduli, self.recipe)
+        return Sketches.trusted(values, self.recipe, later, offsets, moduli)
+
+
+def _fields(values: UInts, offsets: Ints, flags: bytes, moduli: UInts | None, recipe: Recipe) -> Fields:
+    """Return the fields of `Sketches.trusted`."""
+    valid, size = np.frombuffer(flags, np.bool_), recipe["size"]
+    everything = recipe["modulus"] == 1 if moduli is None else moduli == 1
+    uncut = True if size is None else np.diff(offsets) < size
+    return valid, ~valid | (everything & uncut), partial(_sizes, values, offsets, valid, moduli, recipe)
+
+
+def _sizes(values: UInts, offsets: Ints, valid: Bools, moduli: UInts | None, recipe: Recipe) -> Floats:
+    """Estimate numbers of distinct shingles; 0 without shingles."""
+    return np.where(valid, sample_sizes(values, offsets, recipe, moduli), 0.0)
 
 
 def _checked_modulus(modulus: int | Literal["adaptive"]) -> int | Literal["adaptive"]:

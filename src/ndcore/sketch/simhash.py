@@ -10,13 +10,14 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ndcore._minhash import Permutations, Sink
 from ndcore._signals import stoppable
-from ndcore._simhash import DistinctSums, EqualSums, WeightedSums
+from ndcore._simhash import DistinctSums, EqualSums, Sums, WeightedSums
 from ndcore._types import AnyArray, Bools, Floats, Text
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
 from ndcore.sketch.file_format import refuse_unnamed
-from ndcore.sketch.sketcher import SketchedPiece, Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
-from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
+from ndcore.sketch.sketches import Fields, Sketches
 from ndcore.sketch.weights import FeatureWeights, Idf, as_units
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -138,6 +139,7 @@ class SimHasher(Sketcher):
         self.shingling = given_shingling(weights.shingling if isinstance(weights, Idf) and shingling is None else shingling)
         self.weights, self._weights_named = _checked_weights(weights, self.shingling)
         known = self.weights.feature_weights if isinstance(self.weights, Idf) else self.weights
+        self._permutations = Permutations(self.seed, 0)
         self._table = (known if isinstance(known, FeatureWeights) else NO_WEIGHTS).table(self.seed)
 
     def _parameters(self) -> dict[str, Any]:
@@ -183,21 +185,22 @@ class SimHasher(Sketcher):
         recipe.check(sketcher.recipe)
         return sketcher
 
-    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Sums:
         if self.weights is None:
-            return EqualSums(n, self.seed)
-        return DistinctSums(n, self.seed) if self.weights == "distinct" else WeightedSums(n, self._table, self.seed)
+            return EqualSums(n, self._permutations)
+        distinct = self.weights == "distinct"
+        return DistinctSums(n, self._permutations) if distinct else WeightedSums(n, self._table, self._permutations)
 
-    def sketch_piece(self, piece: tuple[int, Sequence[Text]], rows: AnyArray | None = None) -> SketchedPiece:
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]], rows: AnyArray | None = None) -> Sink:
         if not callable(self.weights):
             return super().sketch_piece(piece, rows)
         first, texts = piece
-        values, shingles, tokens, invalid = self.shingling.shingler.fingerprints(self.shingling.batch(texts))
-        self.shingling.refuse_short(tokens, first)
+        values, offsets, invalid = self.shingling.shingler.fingerprints(self.shingling.batch(texts), first)
         units = [_weighed(self.weights, self._runs(text), first + i) for i, text in enumerate(stoppable(texts))]
-        sink = self._sink(len(texts))
-        sink.take_weighted_sets(values, np.concatenate([[0], np.cumsum(shingles)]), np.concatenate(units))
-        return SketchedPiece(sink, shingles > 0, invalid, [])
+        sink = WeightedSums(len(texts), self._table, self._permutations)
+        sink.take_weighted_sets(values, offsets, np.concatenate([*units, np.empty(0, np.int32)]))
+        sink.invalid_bytes = invalid
+        return sink
 
     sketch_piece.__doc__ = Sketcher.sketch_piece.__doc__
 
@@ -206,18 +209,14 @@ class SimHasher(Sketcher):
         runs = self.shingling.shingles(text)
         return [run[:-1] for run in runs] if self.shingling.labelled else runs
 
-    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Simhashes:
-        return self._simhashes([piece.sink for piece in done], valid, self.recipe)
+    def _gather(self, done: Sequence[Any]) -> Simhashes:
+        return self._simhashes(done, self.recipe)
 
-    def _simhashes(self, sinks: Sequence[Any], has_shingles: Bools, recipe: Recipe) -> Simhashes:
-        distinct = self.weights == "distinct"
-        return Simhashes(
-            end_to_end([sink.rows for sink in sinks]), recipe,
-            sizes=end_to_end([sink.distinct for sink in sinks]).astype(np.float64) if distinct
-            else partial(_uncounted, has_shingles),
-            sizes_exact=np.ones(len(has_shingles), np.bool_) if distinct else ~has_shingles,
-            valid=end_to_end([sink.weighted for sink in sinks]),
-        )
+    def _simhashes(self, sinks: Sequence[Any], recipe: Recipe) -> Simhashes:
+        """Join the simhashes of all pieces."""
+        flags, weights = b"".join([sink.flags for sink in sinks]), b"".join([sink.weights for sink in sinks])
+        counted = b"".join([sink.counted for sink in sinks]) if self.weights == "distinct" else None
+        return Simhashes.trusted(end_to_end([sink.rows for sink in sinks]), recipe, (_fields, flags, weights, counted))
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike, weights: ArrayLike | None = None) -> Simhashes:
         """Sketch given multisets: fingerprints by this sketcher's shingling, or hashes of other features.
@@ -248,15 +247,23 @@ class SimHasher(Sketcher):
         if weights is None:
             sink = self._sink(len(ends) - 1)
             sink.take_sets(hashes, ends)
-            return self._simhashes([sink], np.diff(ends) > 0, self.recipe)
+            return self._simhashes([sink], self.recipe)
         if self.weights is not None:
             raise ValueError("the sketcher has weights of its own; give an array of weights to SimHasher(weights=None)")
         units = as_units(weights)
         if len(units) != len(hashes):
             raise ValueError(f"there are {len(units)} weights for {len(hashes)} values; give one for each")
-        sink = WeightedSums(len(ends) - 1, self._table, self.seed)
-        sink.take_weighted_sets(hashes, ends, units)
-        return self._simhashes([sink], np.diff(ends) > 0, self._recipe(weights="array"))
+        weighted = WeightedSums(len(ends) - 1, self._table, self._permutations)
+        weighted.take_weighted_sets(hashes, ends, units)
+        return self._simhashes([weighted], self._recipe(weights="array"))
+
+
+def _fields(flags: bytes, weights: bytes, counted: bytes | None) -> Fields:
+    """Return the fields of `Sketches.trusted`; counted: int64, the numbers of shingles, if they were counted."""
+    has_shingles, valid = np.frombuffer(flags, np.bool_), np.frombuffer(weights, np.bool_)
+    if counted is None:
+        return valid, ~has_shingles, partial(_uncounted, has_shingles)
+    return valid, np.ones(len(valid), np.bool_), np.frombuffer(counted, np.int64).astype(np.float64)
 
 
 def _uncounted(has_shingles: Bools) -> Floats:

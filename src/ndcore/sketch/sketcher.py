@@ -8,14 +8,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._batch import Batch
+from ndcore._minhash import Sink
 from ndcore._sets import distinct
-from ndcore._types import AnyArray, Bools, Ints, Text, UInts
+from ndcore._types import AnyArray, Ints, Text, UInts
 from ndcore.checks import MAX_MINIMA, is_int
 from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces, thread_count
@@ -25,31 +26,7 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["SketchedPiece", "Sketcher", "checked_sets"]
-
-
-class SketchedPiece(NamedTuple):
-    """Sketches of consecutive documents, before they are gathered.
-
-    Attributes
-    ----------
-    sink : sink of an extension, with the values
-    valid : ndarray of bool
-    invalid_bytes : int
-        Bytes that were not UTF-8.
-    hashed : list of bytes
-        Digests of canonical documents, where they were asked for.
-    """
-
-    sink: Any
-    valid: Bools
-    invalid_bytes: int
-    hashed: list[bytes]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the values."""
-        return int((self.sink.rows if hasattr(self.sink, "rows") else self.sink.values).nbytes)
+__all__ = ["Sketcher", "checked_sets"]
 
 
 class Sketcher(ABC):
@@ -77,12 +54,12 @@ class Sketcher(ABC):
         return None
 
     @abstractmethod
-    def _sink(self, n: int, rows: AnyArray | None = None) -> Any:
+    def _sink(self, n: int, rows: AnyArray | None = None) -> Sink:
         """Make the sink that takes the fingerprints of n documents, and writes to these rows if they are given."""
 
     @abstractmethod
-    def _gather(self, done: Sequence[SketchedPiece], valid: Bools) -> Sketches:
-        """Join the sketches of all pieces, in order."""
+    def _gather(self, done: Sequence[Any]) -> Sketches:
+        """Join the sketches of all pieces, at least one, in order."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}, recipe {self.recipe.id}>"
@@ -95,8 +72,8 @@ class Sketcher(ABC):
 
     def sketch(self, text: Text) -> Sketches:
         """Sketch one text, as `sketch_many` does; Sketches of length 1."""
-        texts = [text] if isinstance(text, (str, bytes)) else as_texts([text])  # which raises TypeError
-        return self._completed(self.gather([self.sketch_piece((0, texts))]), texts, 1)
+        texts = as_texts([text])
+        return self._completed(self._gather([self.sketch_piece((0, texts))]), texts, 1)
 
     def sketch_many(
         self, texts: Iterable[Text], threads: int | None = None, progress: bool | Progress | None = None
@@ -125,12 +102,12 @@ class Sketcher(ABC):
         """
         listed = as_texts(texts)
         work = partial(self.sketch_piece, rows=self._rows(len(listed)))
-        done: list[SketchedPiece] = []
+        done: list[Sink] = []
         with reporting(progress) as report:
             finished = 0
             for piece in map_pieces(work, pieces(listed, threads=thread_count(threads)), threads):
                 done.append(piece)
-                finished += len(piece.valid)
+                finished += len(piece)
                 report("sketching", finished, len(listed))
         return self._completed(self.gather(done), listed, threads)
 
@@ -140,7 +117,7 @@ class Sketcher(ABC):
             _count(sketches, *self.shingling.fingerprints_many(texts, threads))
         return sketches
 
-    def sketch_piece(self, piece: tuple[int, Sequence[Text]], rows: AnyArray | None = None) -> SketchedPiece:
+    def sketch_piece(self, piece: tuple[int, Sequence[Text]], rows: AnyArray | None = None) -> Sink:
         """Sketch consecutive documents, given with the position of the first, on this thread.
 
         `rows` is an array of `_rows` for all documents, to write the sketches to; None: each piece gets one of its own.
@@ -151,21 +128,17 @@ class Sketcher(ABC):
 
     def sketch_batch(
         self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None, rows: AnyArray | None = None
-    ) -> SketchedPiece:
+    ) -> Sink:
         """Sketch a batch of `Shingling.batch`; `first` is the position of its first document.
 
-        `hashing` gets the canonical bytes of each document and returns a digest. `rows` gets the sketches.
+        `hashing` gets the canonical bytes of each document and returns a digest, for `hashed` of the result. `rows` gets
+        the sketches.
         """
-        sink = self._sink(batch.count, rows)
-        shingles, tokens, invalid, hashed = self.shingling.shingler.sketch(batch, sink, hashing)
-        self.shingling.refuse_short(tokens, first)
-        return SketchedPiece(sink, shingles > 0, invalid, hashed)
+        return self.shingling.shingler.sketch(batch, self._sink(batch.count, rows), hashing, first)
 
-    def gather(self, done: Sequence[SketchedPiece]) -> Sketches:
+    def gather(self, done: Sequence[Sink]) -> Sketches:
         """Gather the sketches of all pieces, in order."""
-        if not done:
-            done = [SketchedPiece(self._sink(0), np.empty(0, np.bool_), 0, [])]
-        return self._gather(done, end_to_end([piece.valid for piece in done]))
+        return self._gather(done or [self.sketch_piece((0, []))])
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
         """Sketch given sets: fingerprints by this sketcher's shingling, or hashes of other features.
@@ -189,7 +162,7 @@ class Sketcher(ABC):
         hashes, ends = checked_sets(values, offsets)
         sink = self._sink(len(ends) - 1)
         sink.take_sets(hashes, ends)
-        sketches = self.gather([SketchedPiece(sink, np.diff(ends) > 0, 0, [])])
+        sketches = self._gather([sink])
         if self.exact_sizes:
             _count(sketches, hashes.copy(), ends)
         return sketches

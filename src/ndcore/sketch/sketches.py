@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,16 @@ from ndcore.readonly import frozen, private
 from ndcore.recipe import Recipe
 from ndcore.sketch.arrow_table import arrow_table
 from ndcore.sketch.cardinality import sample_sizes, signature_sizes
-from ndcore.sketch.comparison import Comparison, Method, Quantity
+from ndcore.sketch.comparison import Comparison, Method, Positions, Quantity, positions_among
 from ndcore.sketch.file_format import FIELDS, pack_arrays, recipe_header, refuse_unnamed, unpack_arrays
 from ndcore.storage import container
 
 __all__ = ["Sketches", "load"]
 
 KIND = "sketches"
+LATER = ("valid", "sizes_exact", "_sizes")  # fields that `Sketches.trusted` computes at the first access
 PIECE = 1 << 14  # pairs that are one piece of work for a thread
-Positions: TypeAlias = "int | Sequence[int] | NDArray[np.integer[Any]]"
+Fields: TypeAlias = "tuple[Bools, Bools, Floats | Callable[[], Floats]]"  # valid, sizes_exact, sizes
 
 
 class Sketches:
@@ -56,12 +57,12 @@ class Sketches:
 
     values: AnyArray
     recipe: Recipe
-    offsets: Ints | None
+    offsets: Ints | None = None
     sizes_exact: Bools
     valid: Bools
-    ids: list[Any] | None
-    digests: NDArray[np.uint8] | None
-    moduli: UInts | None
+    ids: list[Any] | None = None
+    digests: NDArray[np.uint8] | None = None
+    moduli: UInts | None = None
     _sizes: Floats | Callable[[], Floats]
     _kinds: ClassVar[dict[str, type[Sketches]]] = {}  # recipes whose sketches are of a class of their own
 
@@ -97,18 +98,51 @@ class Sketches:
         if offsets is not None and (offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any()):
             raise ValueError(f"offsets do not ascend from 0 to {len(values)}, the number of values")
 
+    @classmethod
+    def trusted(
+        cls, values: AnyArray, recipe: Recipe, later: tuple[Any, ...], offsets: Ints | None = None,
+        moduli: UInts | None = None,
+    ) -> Self:
+        """Make sketches of arrays that a sketcher wrote: they fit together, and nobody else can write to them.
+
+        `later` is a function and its arguments; it returns the `Fields`, when one of them is asked for.
+        """
+        made = cls.__new__(cls)
+        fields = vars(made)
+        fields["values"], fields["recipe"], fields["_later"] = frozen(values), recipe, later
+        if offsets is not None:
+            fields["offsets"] = frozen(offsets)
+        if moduli is not None:
+            fields["moduli"] = frozen(moduli)
+        return made
+
     def _check_number(self, name: str, given: Any) -> None:
         if given is not None and len(given) != len(self):
             raise ValueError(f"{name} has {len(given)} elements; there are {len(self)} sketches")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("offsets", "moduli") and name in vars(self):
+        if name in ("offsets", "moduli"):
             raise AttributeError(f"{name} cannot be replaced: make other Sketches")
-        if name == "values" and name in vars(self) and len(value) != len(self.values):
+        if name == "values" and len(value) != len(self.values):
             raise ValueError(f"values has {len(value)} elements; there are {len(self.values)}")
-        if name in ("sizes_exact", "valid", "ids", "digests") and name in vars(self):
+        if name in ("sizes_exact", "valid", "ids", "digests"):
             self._check_number(name, value)
         super().__setattr__(name, frozen(value))
+
+    if not TYPE_CHECKING:  # every other attribute is known
+
+        def __getattr__(self, name: str) -> Any:
+            """Compute the fields that `trusted` left for later."""
+            if name not in LATER or "_later" not in vars(self):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            function, *given = vars(self)["_later"]
+            for field, value in zip(LATER, function(*given), strict=True):
+                vars(self).setdefault(field, frozen(value))  # what was replaced meanwhile stays
+            return vars(self)[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        _ = self.valid, self.sizes_exact, self._sizes
+        return {name: value for name, value in vars(self).items() if name != "_later"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({name: frozen(value) for name, value in state.items()})
@@ -200,7 +234,7 @@ class Sketches:
         """
         theirs = self if other is None else other
         self.recipe.check(theirs.recipe)
-        rows, columns = _positions(a, len(self)), _positions(b, len(theirs))
+        rows, columns = positions_among(a, len(self)), positions_among(b, len(theirs))
         if a is None or b is None:
             rows = rows.reshape(rows.shape + (1,) * columns.ndim)
         if rows.shape != columns.shape:
@@ -360,16 +394,3 @@ def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
         return Sketches._kinds.get(recipe["kind"], Sketches)(recipe=recipe, **fields)
     except (KeyError, ValueError, TypeError, IndexError, UnicodeDecodeError) as error:
         raise container.CorruptFile(f"{os.fspath(path)}: the sketches in it do not fit together: {error}") from error
-
-
-def _positions(which: Positions | None, n: int) -> Ints:
-    """Return positions among n sketches, counted from 0; None: all. TypeError, or IndexError that names a document."""
-    if which is None:
-        return np.arange(n)
-    given = np.asarray(which)
-    if given.dtype.kind not in "iu" and given.size:
-        raise TypeError(f"positions of documents are integers, got {given.dtype}")
-    wrong = (given < -n) | (given >= n)
-    if wrong.any():
-        raise IndexError(f"document {given[wrong].flat[0]} of {n} sketches")
-    return np.asarray(np.where(given < 0, given + n, given), np.int64)

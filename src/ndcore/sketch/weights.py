@@ -191,9 +191,8 @@ class Idf:
 
         def work(piece: tuple[int, Sequence[Text]]) -> tuple[int, Counts]:
             first, part = piece
-            values, shingles, tokens, _ = shingling.shingler.fingerprints(shingling.batch(part))
-            shingling.refuse_short(tokens, first)
-            return len(part), count(distinct(values, np.concatenate([[0], np.cumsum(shingles)]))[0])
+            values, offsets, _ = shingling.shingler.fingerprints(shingling.batch(part), first)
+            return len(part), count(distinct(values, offsets)[0])
 
         documents, merged = 0, _CountMerge()
         parts, total = _pieces(texts)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ndcore._arrow import ArrowTexts, read_arrow
-from ndcore._batch import text_lengths
+from ndcore._batch import first_other, text_lengths
 from ndcore._types import Ints, Text
 from ndcore.checks import check_documents
 from ndcore.parallel import cut
@@ -84,13 +84,13 @@ def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:
     """
     if isinstance(texts, ArrowTexts):
         return texts
-    check_documents(texts)
-    if _has_arrow_buffers(texts):
-        return read_arrow(texts)
+    if type(texts) is not list:
+        check_documents(texts)
+        if _has_arrow_buffers(texts):
+            return read_arrow(texts)
     listed = _listed(texts)
-    found = text_lengths(listed)
-    if found.min(initial=0) < 0:
-        position = int(np.argmax(found < 0))
+    position = first_other(listed)
+    if position >= 0:
         raise TypeError(f"document {first + position} is {_named(listed[position])}; texts are str or bytes")
     return listed
 
@@ -141,7 +141,11 @@ def pieces(texts: Sequence[Text], size: int = PIECE, threads: int = 1) -> Iterat
     Several threads get PIECES or more each, unless these have less than LEAST_PIECE bytes.
     """
     sizes = lengths(texts)
+    total = int(sizes.sum())
+    if 0 < total <= min(size, LEAST_PIECE):
+        yield 0, texts
+        return
     if threads > 1:
-        size = max(min(size, LEAST_PIECE), min(size, int(sizes.sum()) // (PIECES * threads)))
+        size = max(min(size, LEAST_PIECE), min(size, total // (PIECES * threads)))
     for part in cut(sizes, size):
         yield part.start, texts[part]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from ndcore._sets import common, distinct
 from ndcore._types import Text
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -15,7 +12,7 @@ __all__ = ["Overlap", "containment", "jaccard", "overlap", "ratio", "resemblance
 
 def ratio(numerator: float, denominator: float) -> float:
     """Divide as float64; nan for 0 / 0."""
-    return float(np.float64(numerator) / np.float64(denominator)) if denominator else float("nan")
+    return float(numerator) / float(denominator) if denominator else float("nan")
 
 
 class Overlap(NamedTuple):
@@ -42,10 +39,7 @@ class Overlap(NamedTuple):
 
 def overlap(a: Text, b: Text, shingling: Shingling | None = None) -> Overlap:
     """Count the shingle fingerprints of two texts, and the common ones. O(len a + len b)."""
-    values, offsets = distinct(*given_shingling(shingling).fingerprints_many([a, b], threads=1))
-    [shared] = common(values, offsets, np.array([0]), np.array([1]))
-    size_a, size_b = np.diff(offsets)
-    return Overlap(int(shared), int(size_a), int(size_b))
+    return Overlap(*given_shingling(shingling).overlap(a, b))
 
 
 def resemblance(a: Text, b: Text, shingling: Shingling | None = None) -> float:

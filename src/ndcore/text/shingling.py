@@ -24,7 +24,7 @@ from ndcore.text.inputs import as_texts, pieces
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
-    "given_shingling",
+    "given_shingling", "joined_samples",
 ]
 
 POLYNOMIAL = 0x1FD845EF300CE2D0B  # P, of shingles: random_irreducible(64, 1)
@@ -131,7 +131,7 @@ class Shingling:
         return Shingler(
             "tokens" if callable(self.unit) else self.unit, self.width, self.short == "whole", self.labelled,
             self.polynomial, self.token_polynomial, None if self.normalize is None else self.unit == "word",
-            _tape(self.stop_words),
+            _tape(self.stop_words), self.short == "error",
         )
 
     def _check(self) -> None:
@@ -273,19 +273,14 @@ class Shingling:
 
     def tokens(self, text: Text) -> list[Any]:
         """Return the canonical tokens of a document: str for words, characters and graphemes, else bytes. O(len)."""
-        [tape] = self.shingler.canonical(self.batch(as_texts([text])), bytes)
-        tokens, at = [], 0
-        while at < len(tape):
-            end = at + 8 + int.from_bytes(tape[at : at + 8], "big")
-            tokens.append(tape[at + 8 : end])
-            at = end
-        return [token.decode() for token in tokens] if self.unit in TEXT_UNITS else tokens
+        return self.shingler.tokens(self.batch(as_texts([text])), self.unit in TEXT_UNITS)
 
     def shingles(self, text: Text) -> list[tuple[Any, ...]]:
         """List the shingles in order, with repeats: tuples of tokens; labelled ones end with their occurrence number."""
         tokens = self.tokens(text)
         if 0 < len(tokens) < self.width:
-            self.refuse_short(np.array([len(tokens)]))
+            if self.short == "error":
+                self.fingerprints(text)  # which raises ValueError
             runs = [tuple(tokens)] if self.short == "whole" else []
         else:
             runs = [tuple(tokens[i : i + self.width]) for i in range(len(tokens) - self.width + 1)]
@@ -300,7 +295,11 @@ class Shingling:
 
     def fingerprints(self, text: Text) -> UInts:
         """Compute the fingerprints of the shingles in order, with repeats: uint64 (shingles,), stable in a major version."""
-        return self.fingerprints_many([text], threads=1)[0]
+        return self.shingler.fingerprints(self.batch(as_texts([text])))[0]
+
+    def overlap(self, a: Text, b: Text) -> tuple[int, int, int]:
+        """Count distinct fingerprints of two texts: in both, in a, in b."""
+        return self.shingler.overlap(self.batch(as_texts([a, b])))
 
     def fingerprints_many(self, texts: Iterable[Text], threads: int | None = None) -> tuple[UInts, Ints]:
         """Compute the fingerprints of many documents.
@@ -325,19 +324,12 @@ class Shingling:
             With short="error", a document is too short; the message gives its position.
         """
         done = list(map_pieces(self._piece_fingerprints, pieces(as_texts(texts), threads=thread_count(threads)), threads))
-        values = [part for part, _ in done]
-        counts = [part for _, part in done]
-        offsets = np.zeros(1 + sum(map(len, counts)), np.int64)
-        if done:
-            np.cumsum(np.concatenate(counts), out=offsets[1:])
-        return np.concatenate(values) if values else np.empty(0, np.uint64), offsets
+        return joined_samples(done)
 
     def _piece_fingerprints(self, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints]:
-        """Return the fingerprints of a piece (position of the first document, texts), and their number in each document."""
+        """Return the fingerprints of a piece (position of the first document, texts), end to end, and their offsets."""
         first, texts = piece
-        values, shingles, tokens, _ = self.shingler.fingerprints(self.batch(texts))
-        self.refuse_short(tokens, first)
-        return values, shingles
+        return self.shingler.fingerprints(self.batch(texts), first)[:2]
 
     def batch(self, texts: Sequence[Text]) -> Batch:
         """Prepare documents for the extension; apply a callable unit."""
@@ -350,14 +342,15 @@ class Shingling:
         """Whether `batch` holds the bytes of the documents as they are given."""
         return not callable(self.unit) and self.normalize is None
 
-    def refuse_short(self, tokens: Ints, first: int = 0) -> None:
-        """Raise ValueError with short="error" if a document has fewer tokens than a shingle; `first` is a position."""
-        if self.short == "error":
-            for i in np.flatnonzero((tokens > 0) & (tokens < self.width)):
-                raise ValueError(
-                    f"document {first + i} has {tokens[i]} tokens, fewer than a shingle of {self.width}; "
-                    "short='whole' or 'skip' accepts it"
-                )
+
+def joined_samples(parts: Sequence[tuple[UInts, Ints]]) -> tuple[UInts, Ints]:
+    """Join values of consecutive documents, end to end, and their offsets; a single part is returned as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    offsets = np.zeros(1 + sum(len(ends) - 1 for _, ends in parts), np.int64)
+    if parts:
+        np.cumsum(np.concatenate([np.diff(ends) for _, ends in parts]), out=offsets[1:])
+    return np.concatenate([np.empty(0, np.uint64), *(values for values, _ in parts)]), offsets
 
 
 def checked_shingling(shingling: Shingling | None) -> Shingling | None:
