@@ -33,7 +33,7 @@ from ndcore.reference.simhash import simhash as reference_simhash
 
 P, R = ndcore.POLYNOMIAL, ndcore.text.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
-EARLY = 4096  # values that a bottom sketch collects before it becomes a heap, as in _minhash.pyx
+EARLY = 4096  # values that a bottom sketch collects before it selects the smallest, as in _minhash.pyx
 PLACES = 1 << 15  # ND_FASTSKETCH_PLACES
 
 
@@ -131,12 +131,11 @@ class Bench(TextBench):
     def bottom(self, n: int, size: int = 200) -> Kernel:
         """MIN_s of n fingerprints."""
         key, _, _ = native.coefficients(self.c, 1, 1)
-        members, table = np.empty(size, np.uint64), np.empty(native.table_room(size), np.uint64)
+        members = np.empty(size, np.uint64)
         early_size = max(EARLY, 2 * size)
         early = np.empty(3 * early_size, np.uint64)
         fingerprints = self.words64(n)
-        state = native.Bottom(size=size, room=len(table), early_size=early_size, key=key, table_key=native.TABLE_KEY,
-                              members=self.at(members), table=self.at(table), early=self.at(early))
+        state = native.Bottom(size=size, early_size=early_size, key=key, members=self.at(members), early=self.at(early))
 
         to, at = self.of(state), self.at(fingerprints)
 

@@ -50,10 +50,9 @@ class Bottom(Structure):
     """nd_bottom of minhash.h."""
 
     _fields_ = (
-        ("size", c_size_t), ("count", c_size_t), ("room", c_size_t), ("early_size", c_size_t),
-        ("early_count", c_size_t), ("key", c_uint64), ("table_key", TableKey), ("shift", ctypes.c_uint), ("in_heap", c_int),
-        ("has_zero", c_int),
-        ("members", c_void_p), ("table", c_void_p), ("early", c_void_p),
+        ("size", c_size_t), ("count", c_size_t), ("early_size", c_size_t), ("early_count", c_size_t), ("key", c_uint64),
+        ("limit", c_uint64), ("shift", ctypes.c_uint), ("selected", c_int), ("members", c_void_p), ("early", c_void_p),
+        ("recent", c_uint64 * 256),
     )
 
 

@@ -1,7 +1,5 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from ndcore._table cimport nd_table_key
-
 
 cdef extern from "minhash.h" nogil:
     ctypedef struct nd_minima32:
@@ -19,13 +17,10 @@ cdef extern from "minhash.h" nogil:
     ctypedef struct nd_bottom:
         size_t size
         size_t count
-        size_t room
         size_t early_size
         uint64_t key
-        nd_table_key table_key
         unsigned shift
         uint64_t *members
-        uint64_t *table
         uint64_t *early
 
 

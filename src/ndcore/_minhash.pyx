@@ -13,7 +13,6 @@ from ndcore cimport _arrays, _cpu
 from ndcore._batch cimport allocate
 from ndcore._cpu cimport nd_choice
 from ndcore._signals cimport check_signals, stride
-from ndcore._table cimport nd_table_room, random_table_key
 
 
 cdef extern from "minhash.h" nogil:
@@ -285,7 +284,7 @@ cdef class Samples(Sink):
         self.members = NULL
 
 
-cdef size_t EARLY = 4096  # values that a bottom sketch collects before it becomes a heap
+cdef size_t EARLY = 4096  # values that a bottom sketch collects before it selects the smallest
 
 
 cdef class Bottoms(Samples):
@@ -301,20 +300,15 @@ cdef class Bottoms(Samples):
 
     def __dealloc__(self):
         free(self.state.early)
-        free(self.state.table)
 
     cdef prepare(self, size_t most, size_t total):
-        """Allocate memory for all members. A table only if a document may have more values than are collected at first."""
+        """Allocate memory for all members."""
         # A document of few shingles has few members, even if sketches are large.
         cdef size_t limit = max(most, <size_t> 1), size = min(self.size, limit)
         cdef size_t early_size = min(max(EARLY, 2 * size), limit)
         free(self.state.early)
-        free(self.state.table)
-        self.state.early = self.state.table = NULL
+        self.state.early = NULL
         self.state.early = <uint64_t *> allocate(3 * early_size * sizeof(uint64_t))
-        if early_size < limit:
-            self.state.table_key, self.state.room = random_table_key(), nd_table_room(size)
-            self.state.table = <uint64_t *> allocate(self.state.room * sizeof(uint64_t))
         self.state.size, self.state.early_size = size, early_size
         self.prepare_members(self.n * size if self.n <= total // size else total)
 

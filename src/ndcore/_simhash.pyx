@@ -38,7 +38,6 @@ cdef extern from "simhash.h" nogil:
         uint64_t features
     ctypedef struct nd_simhash_set:
         nd_simhash once
-        nd_table_key table_key
         uint64_t *values
         size_t room
     ctypedef struct nd_simhash_weighted:
@@ -132,7 +131,6 @@ cdef class DistinctSums(Sums):
         self.counted = _arrays.zeros(self.n * sizeof(int64_t))
         self.distinct = <int64_t *> PyBytes_AS_STRING(self.counted)
         self.state.once.mix, self.state.once.key = _minhash.mix, drawn.key
-        self.state.table_key = random_table_key()
         self.take = nd_simhash_set_take
         self.to = &self.state
 
@@ -143,7 +141,7 @@ cdef class DistinctSums(Sums):
         """Allocate memory for the largest document."""
         free(self.state.values)
         self.state.values, self.state.room = NULL, most
-        self.state.values = <uint64_t *> allocate((most + nd_table_room(most)) * sizeof(uint64_t))
+        self.state.values = <uint64_t *> allocate(2 * most * sizeof(uint64_t))
 
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""

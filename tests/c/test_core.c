@@ -93,6 +93,7 @@ int main(void)
     test_weight_table();
     test_counts();
     test_sorting();
+    test_chosen_words();
     test_sets();
     test_overlaps();
     test_entries();

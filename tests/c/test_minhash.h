@@ -69,11 +69,9 @@ static void test_bottom(void)
                 for (int order = 0; order < 4; order++) {
                     const size_t size = sizes[q], n = LENGTHS[l];
                     const uint64_t key = UINT64_C(0x123456789ABCDEF) * (1 + size);
-                    const size_t early = size + (size_t)l % 5 * size / 2, room = nd_table_room(size);
-                    nd_bottom b = {.size = size, .room = room, .early_size = early, .key = key, .shift = shifts[h],
-                                   .table_key = table_key(order),
-                                   .members = guarded(0, l % 2, 8 * size, 0), .table = guarded(1, BACK, 8 * room, 0),
-                                   .early = guarded(3, l % 3 % 2, 24 * early, 0)};
+                    const size_t early = size + 1 + (size_t)l % 5 * size / 2;
+                    nd_bottom b = {.size = size, .early_size = early, .key = key, .shift = shifts[h],
+                                   .members = guarded(0, l % 2, 8 * size, 0), .early = guarded(3, l % 3 % 2, 24 * early, 0)};
                     uint64_t *f = guarded(2, BACK, 8 * n, 0);
                     for (size_t i = 0; i < n; i++)          /* repeats; key itself, whose permuted value is 0 */
                         f[i] = order == 0 ? random64() : order == 1 ? random_below(n) : i && i % 3 == 0 ? f[i / 2] : random64();
@@ -90,7 +88,7 @@ static void test_bottom(void)
                     nd_bottom_close(&b);
                     CHECK(b.count == kept && (!kept || memcmp(b.members, expected, 8 * kept) == 0),
                           "MIN_%zu of %zu values, shift %u, order %d", size, n, shifts[h], order);
-                    CHECK(untouched_around(0, b.members, 8 * size), "the heap keeps to its array");
+                    CHECK(untouched_around(0, b.members, 8 * size), "the sketch keeps to its array");
                 }
 }
 

@@ -62,6 +62,31 @@ static void test_common_of_large_sets(void)
     }
 }
 
+/* Words that are sorted in passes by leading bits: below, those that share all of these bits and must be moved one by one. */
+static void test_chosen_words(void)
+{
+    for (int l = 0; l < LENGTH_COUNT; l++)
+        for (int order = 0; order < 4; order++) {
+            const size_t n = LENGTHS[l];
+            uint64_t *v = guarded(0, l % 2, 8 * n, 0), *scratch = guarded(1, BACK, 8 * n, 0);
+            uint64_t *expected = guarded(2, BACK, 8 * n, 0);
+            for (size_t i = 0; i < n; i++)
+                v[i] = order == 0 ? n - i : order == 1 ? random_below(n) : order == 2 ? UINT64_MAX - i % 2 : random64() >> i % 64;
+            if (n && order < 2)
+                v[n / 2] = UINT64_MAX;             /* the only one with high bits */
+            if (n) {
+                memcpy(expected, v, 8 * n);
+                qsort(expected, n, 8, naive_order);
+            }
+            nd_sort_words(v, scratch, n);
+            CHECK(!n || memcmp(v, expected, 8 * n) == 0, "%zu chosen words sorted, order %d", n, order);
+            for (size_t i = 0; i < n; i++)
+                v[i] = n - i;
+            const size_t most = 8 * n;
+            CHECK(nd_sort_by_insertion(v, n, most) == (n == 0 || n * (n - 1) / 2 <= most), "insertion of %zu words gives up", n);
+        }
+}
+
 static void test_sets(void)
 {
     for (int round = 0; round < 300; round++) {

@@ -37,8 +37,7 @@ static nd_simhash_set *simhash_set(size_t room)
     s.once.mix = nd_minhash_mix;
     s.once.key = SIMHASH_KEY;
     s.room = room;
-    s.table_key = table_key((int)random_below(4));
-    s.values = guarded(3, BACK, 8 * (room + nd_table_room(room)), 0);
+    s.values = guarded(3, BACK, 16 * room, 0);
     nd_simhash_set_open(&s);
     return &s;
 }

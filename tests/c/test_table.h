@@ -55,7 +55,7 @@ static void test_table(void)
 
 /* Values that crowd tables under a known key, in every table of the core: searches pass as many slots as there are pairs of
  * values, few under a random key, and the result is the same. */
-enum { CROWD = 4000 };      /* simhash sorts more than 4096 */
+enum { CROWD = 4000 };
 
 static size_t steps_of_labels(const nd_table_key *key, uint64_t *out)
 {
@@ -101,37 +101,6 @@ static size_t steps_of_weights(const nd_table_key *key, uint64_t *out)
     return steps;
 }
 
-static size_t steps_of_distinct(const nd_table_key *key, uint64_t *out)
-{
-    static uint64_t values[CROWD + 3 * CROWD + 1], f[CROWD];
-    nd_simhash_set s = {.once.mix = nd_minhash_mix, .table_key = *key, .values = values, .room = CROWD};
-    fill_crowded(f, CROWD);
-    for (size_t i = 0; i < CROWD; i++)
-        f[i] = naive_unmix(f[i]);
-    const size_t before = nd_table_steps;
-    nd_simhash_set_open(&s);
-    nd_simhash_set_take(&s, f, CROWD);
-    memset(out, 0, 8 * CROWD);
-    out[0] = nd_simhash_set_value(&s);
-    return nd_table_steps - before;
-}
-
-static size_t steps_of_bottom(const nd_table_key *key, uint64_t *out)
-{
-    static uint64_t table[3 * CROWD + 1], early[3 * CROWD], f[2 * CROWD];
-    nd_bottom b = {.size = CROWD, .room = nd_table_room(CROWD), .early_size = CROWD, .table_key = *key, .members = out,
-                   .table = table, .early = early};
-    fill_crowded(f, 2 * CROWD);              /* descending, so that each takes the place of a member */
-    for (size_t i = 0; i < 2 * CROWD; i++)
-        f[i] = naive_unmix(f[i]);
-    const size_t before = nd_table_steps;
-    nd_bottom_open(&b);
-    nd_bottom_take(&b, f, 2 * CROWD);
-    nd_bottom_close(&b);
-    CHECK(b.count == CROWD, "a full sketch");
-    return nd_table_steps - before;
-}
-
 static size_t steps_of_greedy(const nd_table_key *key, uint64_t *out)
 {
     enum { VALUES = 2 * CROWD, ROOM = 3 * CROWD + 1 };
@@ -158,7 +127,7 @@ static size_t steps_of_greedy(const nd_table_key *key, uint64_t *out)
 static void test_crowded_tables(void)
 {
     static size_t (*const steps_of[])(const nd_table_key *, uint64_t *) = {
-        steps_of_labels, steps_of_stops, steps_of_weights, steps_of_distinct, steps_of_bottom, steps_of_greedy};
+        steps_of_labels, steps_of_stops, steps_of_weights, steps_of_greedy};
     static uint64_t expected[CROWD], found[CROWD];
     for (size_t t = 0; t < sizeof steps_of / sizeof *steps_of; t++) {
         const nd_table_key known = table_key(1);

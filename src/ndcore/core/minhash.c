@@ -11,18 +11,18 @@
  * in vector registers, all of these words stream past (minhash_body.h).
  *
  * Bottom sketches. The naive MIN_s (Broder, "On the resemblance and containment of documents", 1997, sections 3 and 4.1)
- * sorts all values and drops repeats. Here a sketch of `size` = s members passes through three modes:
+ * sorts all values and drops repeats. Here values are collected until there are early_size of them (4096, or 2s where that
+ * is more), and then only the smallest s = `size` distinct ones stay (select_smallest). Most documents end before, with one
+ * selection. Values are uniform, so the s smallest of n values below a limit lie below limit·(s + s/4 + 32)/n but for chance
+ * (s/4 + 32 is more than four standard deviations): the values below that bound are sorted, and everything is sorted where
+ * they are fewer than s distinct ones, as they are where many values repeat.
  *
- *  1. Up to early_size values (4096, or 2s where that is more) are collected as they come. Most documents end here, with one
- *     selection (select_early). Values are uniform, so the s smallest of n lie below 2^64·(s + s/4 + 32)/n but for chance
- *     (s/4 + 32 is more than four standard deviations); the values below that bound are sorted, and everything is sorted
- *     where they are fewer than s distinct ones, as they are where many values repeat.
- *  2. At value early_size + 1, the selected members become a heap whose root is the largest, with a hash table against repeats
- *     (begin_heap). A value not below the root costs one comparison, and the n-th value is below it with probability s/n.
- *  3. At the end the heap is sorted (nd_bottom_close).
+ * After a selection a value matters only if it is at most the largest of s members: the n-th value is with probability
+ * s/n. The values above are dropped without a branch. So are most repeats of the others, as `recent` remembers the last
+ * value of each of 256 places: a long document of few different shingles is not sorted again and again.
  *
- * The first mode is linear, the second O(n + s·log s·log(n / early_size)) in expectation. Values that somebody chose to
- * be smaller and smaller cost O(log s) each. */
+ * A selection is linear and leaves room for at least half of the values, so the cost is O(n) for any values; for uniform
+ * ones there are O(log(n / early_size)) selections. */
 #include "minhash.h"
 #include "sort.h"
 
@@ -132,190 +132,89 @@ void nd_minima64_take(void *to, const uint64_t *f, size_t n)
     }
 }
 
-static void sift_down(uint64_t *heap, size_t n, size_t at)
+void nd_bottom_open(nd_bottom *b)
 {
-    const uint64_t value = heap[at];
-    for (size_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
-        child += child + 1 < n && heap[child + 1] > heap[child];
-        if (heap[child] <= value)
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = value;
+    b->early_count = 0;
+    b->limit = UINT64_MAX >> b->shift;
+    b->selected = 0;
 }
 
-static void sift_up(uint64_t *heap, size_t at)
-{
-    const uint64_t value = heap[at];
-    for (; at && heap[(at - 1) / 2] < value; at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = value;
-}
-
-void nd_bottom_open(nd_bottom *b) { b->count = b->early_count = (size_t)(b->in_heap = b->has_zero = 0); }
-
-/* Adds a value to the table; returns 0 where it was a member before. */
-static int add_member(nd_bottom *b, uint64_t value)
-{
-    if (value == 0) {
-        const int known = b->has_zero;
-        b->has_zero = 1;
-        return !known;
-    }
-    const size_t at = nd_table_place(&b->table_key, b->table, b->room, value);
-    if (b->table[at])
-        return 0;
-    b->table[at] = value;
-    return 1;
-}
-
-static void heap_sort(uint64_t *v, size_t n)
-{
-    for (size_t i = n / 2; i-- > 0;)
-        sift_down(v, n, i);
-    while (n > 1) {                            /* the largest goes to the end */
-        const uint64_t largest = v[0];
-        v[0] = v[--n];
-        sift_down(v, n, 0);
-        v[n] = largest;
-    }
-}
-
-enum { DIGIT = 8, PLACES = 1 << DIGIT };
-
-/* Sorts the values z[i] >> shift, all below 2^bits, into out. Two passes of a radix sort order them by their leading 16
- * bits, and insertions do the rest, in linear time for uniform values. Where insertions move more than 8 items a value,
- * as chosen values may, a heap sort takes over. z may be out; between: n words. */
-static void sort_values(const uint64_t *z, size_t n, unsigned shift, unsigned bits, uint64_t *between, uint64_t *out)
-{
-    uint32_t high[PLACES] = {0}, low[PLACES] = {0}, highs = 0, lows = 0;
-    const unsigned drop = bits > 2 * DIGIT ? bits - 2 * DIGIT : 0;
-    ND_UNROLL
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t lead = z[i] >> (shift + drop);
-        high[lead >> DIGIT]++;
-        low[lead & (PLACES - 1)]++;
-    }
-    ND_UNROLL
-    for (size_t d = 0; d < PLACES; d++) {      /* counts become places */
-        const uint32_t as_high = high[d], as_low = low[d];
-        high[d] = highs;
-        low[d] = lows;
-        highs += as_high;
-        lows += as_low;
-    }
-    ND_UNROLL
-    for (size_t i = 0; i < n; i++)
-        between[low[z[i] >> (shift + drop) & (PLACES - 1)]++] = z[i] >> shift;
-    ND_UNROLL
-    for (size_t i = 0; i < n; i++)
-        out[high[between[i] >> drop >> DIGIT]++] = between[i];
-    for (size_t i = 1, moves = 0; i < n; i++) {
-        if (ND_LIKELY(out[i - 1] <= out[i]))
-            continue;
-        moves += nd_sort_insert_word(out, i, out[i]);
-        if (moves > 8 * n) {
-            heap_sort(out, n);
-            return;
-        }
-    }
-}
-
-/* members ← the smallest distinct ones of n values z, none above `largest`, ascending. */
-static void keep_smallest(nd_bottom *b, const uint64_t *z, size_t n, uint64_t largest)
-{
-    uint64_t *sorted = b->early + b->early_size;
-    sort_values(z, n, b->shift, nd_bit_length(largest >> b->shift), sorted + b->early_size, sorted);
-    b->count = 0;
-    for (size_t i = 0; i < n && b->count < b->size; i++) {
-        b->members[b->count] = sorted[i];
-        b->count += i == 0 || sorted[i] != sorted[i - 1];
-    }
-}
-
-/* members ← the smallest of the early values. */
-static void select_early(nd_bottom *b)
+/* early[0 : early_count] ← the smallest distinct ones of the values there, at most `size`, ascending. */
+static void select_smallest(nd_bottom *b)
 {
     const size_t n = b->early_count, wanted = b->size + b->size / 4 + 32;
-    const uint64_t *z = b->early;
-    b->count = 0;
+    uint64_t *const z = b->early, *const low = z + b->early_size, *const scratch = low + b->early_size;
+    size_t count = 0;
     if (wanted < n) {
-        const uint64_t bound = UINT64_MAX / n * wanted;
-        uint64_t *low = b->early + b->early_size;
+        const uint64_t bound = b->limit / n * wanted;
         size_t below = 0;
         ND_UNROLL
         for (size_t i = 0; i < n; i++) {       /* without a branch */
-            low[below] = z[i];
-            below += z[i] < bound;
+            const uint64_t value = z[i];
+            low[below] = value;
+            below += value < bound;
         }
-        keep_smallest(b, low, below, bound);
+        nd_sort_words(low, scratch, below);
+        count = nd_sort_drop_repeats(low, below);
     }
-    if (b->count < b->size)
-        keep_smallest(b, z, n, UINT64_MAX);
+    if (count >= b->size)
+        memcpy(z, low, b->size * sizeof *z);
+    else {
+        nd_sort_words(z, scratch, n);
+        count = nd_sort_drop_repeats(z, n);
+    }
+    b->early_count = nd_min(count, b->size);
 }
 
-/* Turns the ascending members around, for descending values are a heap with the largest on top. */
-static void begin_heap(nd_bottom *b)
+/* Makes room among the early values. From now on, values are compared with `limit` and with recent ones. */
+static void make_room(nd_bottom *b)
 {
-    memset(b->table, 0, b->room * sizeof *b->table);
-    for (size_t i = 0, j = b->count; i < j; i++) {
-        const uint64_t value = b->members[i];
-        if (i < --j) {
-            b->members[i] = b->members[j];
-            b->members[j] = value;
-        }
-    }
-    for (size_t i = 0; i < b->count; i++)
-        add_member(b, b->members[i]);
-    b->in_heap = 1;
+    select_smallest(b);
+    if (b->early_count == b->size)
+        b->limit = b->early[b->size - 1];
+    for (uint64_t h = 0; h < ND_BOTTOM_RECENT && !b->selected; h++)
+        b->recent[h] = h ^ 1;                  /* a value that does not belong in this place */
+    b->selected = 1;
 }
 
-/* Puts a value in the heap if it is smaller than the root, or the heap is not full. */
-static void offer(nd_bottom *b, uint64_t value)
+/* Leaves those of n values that may be new members; returns how many. */
+static size_t drop_needless(nd_bottom *b, uint64_t *z, size_t n)
 {
-    const int full = b->count == b->size;
-    if (ND_LIKELY(full && value >= b->members[0]))
-        return;
-    if (!add_member(b, value))
-        return;
-    if (full) {
-        nd_table_remove(&b->table_key, b->table, b->room, b->members[0]);   /* not 0: it is larger than value */
-        b->members[0] = value;
-        sift_down(b->members, b->count, 0);
-    } else {
-        b->members[b->count] = value;
-        sift_up(b->members, b->count++);
+    size_t low = 0, m = 0;
+    ND_UNROLL
+    for (size_t i = 0; i < n; i++) {           /* without a branch */
+        const uint64_t value = z[i];
+        z[low] = value;
+        low += value <= b->limit;
     }
+    for (size_t i = 0; i < low; i++) {
+        const uint64_t value = z[i];
+        uint64_t *const before = &b->recent[value % ND_BOTTOM_RECENT];
+        z[m] = value;
+        m += value != *before;
+        *before = value;
+    }
+    return m;
 }
 
 void nd_bottom_take(void *to, const uint64_t *f, size_t n)
 {
     nd_bottom *b = to;
-    if (!b->in_heap) {
-        const size_t room = b->early_size - b->early_count, early = n < room ? n : room;
-        nd_minhash_mix(f, early, b->key, 0, b->early + b->early_count);
-        b->early_count += early;
-        if (early == n)
-            return;
-        f += early;
-        n -= early;
-        select_early(b);
-        begin_heap(b);
-    }
-    uint64_t z[BLOCK];
-    for (size_t i = 0; i < n; i += BLOCK) {
-        const size_t block = n - i < BLOCK ? n - i : BLOCK;
+    for (size_t i = 0, block; i < n; i += block) {
+        if (b->early_count == b->early_size)
+            make_room(b);
+        block = nd_min(nd_min(n - i, BLOCK), b->early_size - b->early_count);
+        uint64_t *z = b->early + b->early_count;
         nd_minhash_mix(f + i, block, b->key, 0, z);
-        for (size_t j = 0; j < block; j++)
-            offer(b, z[j] >> b->shift);
+        for (size_t j = 0; j < block && b->shift; j++)
+            z[j] >>= b->shift;
+        b->early_count += b->selected ? drop_needless(b, z, block) : block;
     }
 }
 
 void nd_bottom_close(nd_bottom *b)
 {
-    if (b->in_heap)
-        heap_sort(b->members, b->count);
-    else
-        select_early(b);
+    select_smallest(b);
+    b->count = b->early_count;
+    memcpy(b->members, b->early, b->count * sizeof *b->members);
 }

@@ -2,7 +2,7 @@
 #ifndef ND_MINHASH_H
 #define ND_MINHASH_H
 
-#include "table.h"
+#include "nd.h"
 
 /* key, a_0, b_0, a_1, b_1, … from SplitMix64(seed); every a is odd. a, b: k words each, reduced by the caller. */
 void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b);
@@ -19,20 +19,22 @@ typedef struct { size_t k; uint64_t key; const uint64_t *a, *b; uint64_t *minima
 void nd_minima32_take(void *to, const uint64_t *f, size_t n);
 void nd_minima64_take(void *to, const uint64_t *f, size_t n);
 
-/* The bottom sketch MIN_s (Broder 1997, sections 3 and 4.1): the `size` smallest distinct π(f) >> shift. The modes in
- * which it is built are explained in minhash.c. members: size words, the result; table: room = nd_table_room(size) words
- * (table.h); early: 3·early_size words, early_size >= size. */
+/* The bottom sketch MIN_s (Broder 1997, sections 3 and 4.1): the `size` smallest distinct π(f) >> shift, size >= 1. members:
+ * size words, the result; early: 3·early_size words, where early_size > size, or no document has more fingerprints. How it
+ * is built is explained in minhash.c. */
+enum { ND_BOTTOM_RECENT = 256 };
+
 typedef struct {
-    size_t size, count, room, early_size, early_count;
-    uint64_t key;
-    nd_table_key table_key;
+    size_t size, count, early_size, early_count;
+    uint64_t key, limit;
     unsigned shift;
-    int in_heap, has_zero;
-    uint64_t *members, *table, *early;
+    int selected;
+    uint64_t *members, *early;
+    uint64_t recent[ND_BOTTOM_RECENT];
 } nd_bottom;
 
 void nd_bottom_open(nd_bottom *b);
-/* Expected O(n + size·log(size)·log(n / early_size)). */
+/* O(n), where early_size is at least 2·size. */
 void nd_bottom_take(void *to, const uint64_t *f, size_t n);
 /* members[0 : count] ascending. */
 void nd_bottom_close(nd_bottom *b);

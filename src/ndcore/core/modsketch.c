@@ -83,39 +83,10 @@ unsigned nd_mod_level(size_t n)
     return level;
 }
 
-enum { BUCKET_BITS = 11, CROWDED_BUCKET = 32 };
-
-/* Sorts v. Multiples of m among mixed values are uniform, so their leading bits put them into about as many buckets as
- * there are values, and insertions do the rest, in O(n). Where a bucket is crowded, a radix sort takes over. */
-static void sort(uint64_t *v, size_t n, uint64_t *scratch)
-{
-    size_t next[1 << BUCKET_BITS], total = 0, fullest = 0;
-    unsigned bits = 1;
-    while (bits < BUCKET_BITS && n >> bits)
-        bits++;
-    memset(next, 0, sizeof *next << bits);
-    for (size_t i = 0; i < n; i++)
-        next[v[i] >> (64 - bits)]++;
-    for (size_t b = 0; b < (size_t)1 << bits; b++) {
-        const size_t here = next[b];
-        fullest = here > fullest ? here : fullest;
-        next[b] = total;
-        total += here;
-    }
-    if (fullest > CROWDED_BUCKET) {
-        nd_sort_words(v, scratch, n);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        scratch[next[v[i] >> (64 - bits)]++] = v[i];
-    for (size_t i = 0; i < n; i++)
-        nd_sort_insert_word(v, i, scratch[i]);
-}
-
 /* Sorts the sample so far, drops repeats, and cuts it to `size`. */
 static void tidy(nd_mod *s)
 {
-    sort(s->members, s->count, s->scratch);
+    nd_sort_words(s->members, s->scratch, s->count);
     const size_t kept = nd_sort_drop_repeats(s->members, s->count);
     s->count = kept < s->size ? kept : s->size;
 }

@@ -84,7 +84,7 @@ static void counting_sort(uint32_t *run, size_t n, uint32_t *scratch)
     size_t place[ND_RADIX] = {0};
     for (size_t i = 0; i < n; i++)
         place[combining_class(run[i])]++;
-    nd_sort_places(place);
+    nd_sort_places(place, ND_RADIX);
     for (size_t i = 0; i < n; i++)
         scratch[place[combining_class(run[i])]++] = run[i];
     memcpy(run, scratch, n * sizeof *run);

@@ -21,7 +21,6 @@ ND_SORT(static, sort_entries, nd_entry, ND_KEY_OF_ENTRY)
 enum {
     AHEAD = 64,                /* values between a prefetch and its use; a power of two */
     SHORT_PREFIX = 64,         /* probes, up to which insertion finds them faster than a radix sort */
-    SHORT_LIST = 32,           /* runs of a document, up to which insertion sorts faster */
     CALL_VISITS = 1 << 20,     /* holders that one call visits, about */
 };
 
@@ -232,16 +231,6 @@ int nd_prefix_lists(const nd_prefix_index *x, size_t begin, size_t end, size_t f
     return 1;
 }
 
-static void sort_list(uint64_t *list, size_t n, uint64_t *scratch)
-{
-    if (n > SHORT_LIST) {
-        nd_sort_words(list, scratch, n);
-        return;
-    }
-    for (size_t i = 1; i < n; i++)
-        nd_sort_insert_word(list, i, list[i]);
-}
-
 /* Whether the documents may resemble each other enough, if the first shingle that they share has these ranks. */
 static int may_resemble(const nd_prefix_index *x, uint32_t n, uint32_t m, uint32_t rank_n, uint32_t rank_m)
 {
@@ -281,7 +270,7 @@ size_t nd_prefix_pairs(const nd_prefix_index *x, uint64_t *lists, const int64_t 
         const uint64_t before = d < x->first_fixed ? d : x->first_fixed;
         uint64_t *list = lists + starts[d - first];
         if (c.item == 0 && c.within == 0)
-            sort_list(list, n, scratch);
+            nd_sort_words(list, scratch, n);
         for (visits++; c.item < n; c.item++, c.within = 0) {
             const size_t run = (uint32_t)list[c.item], begin = (size_t)(run ? x->ends[run - 1] : 0);
             const uint32_t rank = (uint32_t)(list[c.item] >> 32);

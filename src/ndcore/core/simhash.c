@@ -186,36 +186,6 @@ uint64_t nd_simhash_value(nd_simhash *s)
 
 /* ---- every feature once */
 
-enum { TABLE_VALUES = 4096 };      /* values up to which a table is used */
-
-/* Leaves each value once, by a set of words (table.h), and returns how many there are. */
-static size_t drop_repeats_by_table(uint64_t *v, size_t n, const nd_table_key *key, uint64_t *table)
-{
-    const size_t room = nd_table_room(n);
-    size_t m = 0;
-    int has_zero = 0;
-    memset(table, 0, room * sizeof *table);
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t value = v[i];
-        const size_t at = nd_table_place(key, table, room, value);
-        const int is_new = value ? table[at] == 0 : !has_zero;
-        has_zero |= value == 0;
-        table[at] = value;
-        v[m] = value;
-        m += (size_t)is_new;
-    }
-    return m;
-}
-
-/* The same for any number of values: a sort of many is as fast as a table, and needs less memory. */
-static size_t drop_repeats(uint64_t *v, size_t n, const nd_table_key *key, uint64_t *scratch)
-{
-    if (n <= TABLE_VALUES)
-        return drop_repeats_by_table(v, n, key, scratch);
-    nd_sort_words(v, scratch, n);
-    return nd_sort_drop_repeats(v, n);
-}
-
 void nd_simhash_set_open(nd_simhash_set *s)
 {
     nd_simhash_open(&s->once);
@@ -231,8 +201,10 @@ void nd_simhash_set_take(void *to, const uint64_t *f, size_t n)
 
 uint64_t nd_simhash_set_value(nd_simhash_set *s)
 {
-    if (s->n)
-        count_words(&s->once, s->values, drop_repeats(s->values, s->n, &s->table_key, s->values + s->room));
+    if (s->n) {
+        nd_sort_words(s->values, s->values + s->room, s->n);
+        count_words(&s->once, s->values, nd_sort_drop_repeats(s->values, s->n));
+    }
     return nd_simhash_value(&s->once);
 }
 

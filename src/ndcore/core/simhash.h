@@ -24,11 +24,9 @@ void nd_simhash_open(nd_simhash *s);
 void nd_simhash_take(void *to, const uint64_t *f, size_t n);   /* `to` is the nd_simhash; O(n) */
 uint64_t nd_simhash_value(nd_simhash *s);                      /* once, after the last feature; 0 without any */
 
-/* Every distinct feature once. values: room words for the features of a document, with repeats, and nd_table_room(room)
- * words of scratch (table.h). */
+/* Every distinct feature once. values: room words for the features of a document, with repeats, and as many of scratch. */
 typedef struct {
     nd_simhash once;
-    nd_table_key table_key;
     uint64_t *values;
     size_t room, n;
 } nd_simhash_set;

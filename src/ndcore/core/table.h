@@ -78,30 +78,4 @@ extern size_t nd_table_steps;
 #  define ND_TABLE_STEP() ((void)0)
 #endif
 
-/* A set of words is a table of the words themselves. 0 is a free slot, so the caller notes apart whether 0 is a member.
- *
- * Returns the slot of the value, or the free one where it would go. */
-static inline size_t nd_table_place(const nd_table_key *key, const uint64_t *slots, size_t room, uint64_t value)
-{
-    size_t at;
-    ND_TABLE_SEEK(at, nd_table_home(key, value, room), room, slots[at] == 0 || slots[at] == value);
-    return at;
-}
-
-/* Removes a member, which is there and not 0, and closes the gap: members that were searched past the gap move back into
- * it. */
-static inline void nd_table_remove(const nd_table_key *key, uint64_t *slots, size_t room, uint64_t value)
-{
-    size_t gap = nd_table_place(key, slots, room, value);
-    for (size_t at = nd_table_next(gap, room); slots[at]; at = nd_table_next(at, room)) {
-        ND_TABLE_STEP();
-        const size_t home = nd_table_home(key, slots[at], room);
-        if (nd_table_distance(home, at, room) >= nd_table_distance(gap, at, room)) {
-            slots[gap] = slots[at];
-            gap = at;
-        }
-    }
-    slots[gap] = 0;
-}
-
 #endif
