@@ -2,6 +2,9 @@
  * while the n words x stream past. Vectors of x86-64 before AVX-512 compare signed numbers only, so the minima are taken as
  * signed: the sign bit is flipped in b, which flips it in the hash, and flipped back at the end.
  *
+ * The last tile begins ND_LANES before the end, so that it is full too: minima that are taken twice stay the same, and a tile
+ * of constant size goes to registers without a detour, which is half the time of a document of few words.
+ *
  * Included once per form, with
  *
  *     ND_NAME, ND_ATTR      name and attributes of the function
@@ -10,22 +13,35 @@
 static ND_ATTR void ND_NAME(const ND_UINT *x, size_t n, const ND_UINT *a, const ND_UINT *b, size_t k, ND_UINT *out)
 {
     const ND_UINT flip = (ND_UINT)1 << (8 * sizeof(ND_UINT) - 1);
-    for (size_t j = 0; j < k; j += ND_LANES) {
-        const size_t lanes = k - j < ND_LANES ? k - j : ND_LANES;
-        ND_UINT factor[ND_LANES] = {0}, offset[ND_LANES] = {0};
-        ND_INT minimum[ND_LANES] = {0};
-        for (size_t l = 0; l < lanes; l++) {
-            factor[l] = a[j + l];
-            offset[l] = b[j + l] ^ flip;
-            minimum[l] = (ND_INT)(out[j + l] ^ flip);
-        }
+    const size_t lanes = nd_min(k, ND_LANES);
+    for (size_t done = 0; done < k; done += ND_LANES) {
+        const size_t j = nd_min(done, k - lanes);
+        ND_UINT factor[ND_LANES], offset[ND_LANES];
+        ND_INT minimum[ND_LANES];
+        if (lanes == ND_LANES)
+            for (size_t l = 0; l < ND_LANES; l++) {
+                factor[l] = a[j + l];
+                offset[l] = b[j + l] ^ flip;
+                minimum[l] = (ND_INT)(out[j + l] ^ flip);
+            }
+        else
+            for (size_t l = 0; l < ND_LANES; l++) {
+                const size_t at = l < lanes ? l : 0;
+                factor[l] = a[at];
+                offset[l] = b[at] ^ flip;
+                minimum[l] = (ND_INT)(out[at] ^ flip);
+            }
         for (size_t i = 0; i < n; i++)
             for (size_t l = 0; l < ND_LANES; l++) {
                 const ND_INT h = (ND_INT)(factor[l] * x[i] + offset[l]);
                 minimum[l] = h < minimum[l] ? h : minimum[l];
             }
-        for (size_t l = 0; l < lanes; l++)
-            out[j + l] = (ND_UINT)minimum[l] ^ flip;
+        if (lanes == ND_LANES)
+            for (size_t l = 0; l < ND_LANES; l++)
+                out[j + l] = (ND_UINT)minimum[l] ^ flip;
+        else
+            for (size_t l = 0; l < lanes; l++)
+                out[l] = (ND_UINT)minimum[l] ^ flip;
     }
 }
 #undef ND_NAME
