@@ -80,8 +80,8 @@ cdef object _BOOL = np.dtype(np.bool_)
 
 cdef class Sink:
     def __cinit__(self, n=0, *_):
-        if type(self) is Sink:
-            raise TypeError("a Sink takes nothing; make one of its subclasses")
+        if type(self) is Sink or type(self) is Samples:
+            raise TypeError(f"a {type(self).__name__} takes nothing; make one of its subclasses")
         self.n = n
         self.flags = _arrays.zeros(self.n)
         self.has_shingles = <uint8_t *> PyBytes_AS_STRING(self.flags)

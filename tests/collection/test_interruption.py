@@ -278,7 +278,7 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
         anew(tmp_path / "c")
         file.write_text('{"text": 7}\n')
     cut_small(monkeypatch, documents=10, piece=10**9)
-    monkeypatch.setattr("ndcore.files.documents.BATCH_DOCUMENTS", 5)
+    monkeypatch.setattr("ndcore.files.blocks.BATCH_DOCUMENTS", 5)
     file.write_bytes(jsonl_of(texts_of(1)))
     assert main(["cluster", str(file), "-o", str(tmp_path / "c"), "-q"]) == 1
     assert "the same command with --on-error skip goes on" in capsys.readouterr().err

@@ -166,5 +166,5 @@ def _sorted_parts(entries: UInts, parts: int) -> Iterator[UInts]:
 def _long_runs(judge: Judge, entries: UInts, max_holders: int, first_fixed: int) -> list[Run]:
     """Find the runs of more than max_holders entries, unless all are fixed."""
     runs = [Run(int(entries[begin, 1]) >> 32, (entries[begin:end, 1] & np.uint64(0xFFFFFFFF)).astype(np.int64))
-            for begin, end in judge.long_runs(entries, max_holders)]
+            for begin, end in judge.long_runs(entries, min(max_holders, len(entries)))]
     return [run for run in runs if run.documents[0] < first_fixed]

@@ -59,7 +59,7 @@ class Documents:
     annotate : bool
         Refuse records that have a field already which annotation adds.
     fast : bool
-        Use ``msgspec`` where it is installed. Results do not depend on it.
+        Read as `JsonLines` does with ``fast``. Results do not depend on it.
     html : {"page", "main"} or None
         The text of HTML: the whole page, or its main content (the whole page where that has no word). Given, the texts of
         records are HTML too. None: they are not, and HTML files and archives are read as whole pages.
