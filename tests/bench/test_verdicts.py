@@ -135,10 +135,17 @@ def test_complete_verdicts_pass_their_checks(report, small):
     assert report.failures == []
 
 
+def with_pairs(result, pairs):
+    """The change of a result that gives it other verified pairs."""
+    return {"found": result.found._replace(pairs=pairs)}
+
+
 @pytest.mark.parametrize("damage, failure", [
     (lambda result: {"labels": np.arange(len(result.labels))}, "labels of complete differ"),
-    (lambda result: {"pairs": result.pairs.where(np.arange(len(result.pairs.a)) > 0)}, "complete lists"),
-    (lambda result: {"pairs": result.pairs._replace(resemblance=result.pairs.resemblance - 1e-9)}, "complete lists"),
+    (lambda result: with_pairs(result, result.found.pairs.where(np.arange(len(result.found.pairs.a)) > 0)),
+     "complete lists"),
+    (lambda result: with_pairs(result, result.found.pairs._replace(resemblance=result.found.pairs.resemblance - 1e-9)),
+     "complete lists"),
 ])
 def test_wrong_verdicts_are_failures(report, small, monkeypatch, damage, failure):
     def damaged(texts, threshold, **options):

@@ -38,11 +38,14 @@ def example(out: str) -> list[str]:
 
 
 @pytest.mark.parametrize("compress", ["", "gz"])
-def test_one_url_captured_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str], compress: str) -> None:
+def test_one_url_captured_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compress: str
+) -> None:
     """Tell the captures apart by file, record, offset and date; the offset is the one of the record in the file."""
     pytest.importorskip("fastwarc")
+    monkeypatch.chdir(tmp_path)  # reports shorten long names
     records = [INFO, response(1), response(2), response(1).replace(b"2024-05-01", b"2024-06-02")]
-    path = tmp_path / f"a b.warc{'.gz' if compress else ''}"
+    path = Path(f"a b.warc{'.gz' if compress else ''}")
     save(path, records, compress)
     assert run("dedup", path, "-o", tmp_path / "out", "--report", tmp_path / "r.html") == 0
     report = (tmp_path / "r.html").read_text()
