@@ -252,7 +252,7 @@ def test_the_speed_in_the_text_is_the_one_in_the_table() -> None:
 def test_the_finding_on_thresholds_is_the_one_in_the_table() -> None:
     """The sentence says nearly all for a precision of 97 % or more, half for a recall of 40 to 60 %."""
     text = README.read_text("utf-8")
-    assert "At 0.8, the default, nearly all pairs found are right, and half of the right ones are missed." in text
+    assert "At 0.8, the default, nearly all pairs found are right; half of the right ones are missed." in text
     [(precision, recall)] = re.findall(r"\| 0\.8 \| (\d+) % \| (\d+) % \|", text)
     assert int(precision) >= 97 and 40 <= int(recall) <= 60
 
