@@ -67,12 +67,21 @@ class Documents:
     valid: Bools
     keys: NDArray[np.uint8] | None
     invalid_bytes: int
-    recipe: Recipe
-    shingling: Shingling
+    sketcher: MinHasher
     given: Sketches | None
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def recipe(self) -> Recipe:
+        """Recipe of the signatures; made at the first access."""
+        return self.sketcher.recipe
+
+    @property
+    def shingling(self) -> Shingling:
+        """The shingling of the signatures."""
+        return self.sketcher.shingling
 
     def has_text(self, positions: Ints) -> Bools:
         """Tell which of these documents can be read again."""
@@ -115,6 +124,6 @@ def read_documents(
     documents = Documents(
         (sides[0].corpus, sides[1].corpus if len(sides) > 1 else None), len(rows[0]), end_to_end(rows), end_to_end(digests),
         end_to_end(known), end_to_end(valid), None if agreement is None else end_to_end(keys), readings[0].invalid_bytes,
-        sketcher.recipe, sketcher.shingling, sides[0].sketches,
+        sketcher, sides[0].sketches,
     )
     return documents, readings[0].lengths
