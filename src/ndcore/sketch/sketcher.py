@@ -72,7 +72,7 @@ class Sketcher(ABC):
 
     def sketch(self, text: Text) -> Sketches:
         """Sketch one text, as `sketch_many` does; Sketches of length 1."""
-        texts = as_texts([text])
+        texts = [text] if isinstance(text, (str, bytes)) else as_texts([text])  # which raises TypeError
         return self._completed(self._gather([self.sketch_piece((0, texts))]), texts, 1)
 
     def sketch_many(
