@@ -57,34 +57,55 @@ static void narrow(const nd_probes *h, probe *p)
         p->end = (uint32_t)nd_keys_lower_bound(t->keys, p->begin, p->end, (p->key | free) + 1);
 }
 
-/* Looks up n <= BATCH_QUERIES queries in the presence bits. Writes the positions of the queries whose leading bits some
- * key has to `kept`, and returns their number. The leading bits of a query are one or two runs of its bits, so that they
- * are taken from it without a permutation; where they are more, the queries are permuted first. */
-static size_t filter_present(const nd_probes_table *t, const nd_keys_order *o, const uint64_t *q, size_t n, uint32_t *kept)
+/* Where the leading bits of a query lie that number the presence bits of a table: one or two runs of its bits, so that they
+ * are taken from it without a permutation. Where they are more runs, they are the `runs` first runs, permuted. */
+typedef struct { uint64_t first, last; unsigned low[2], width, runs; } leading;
+
+static leading leading_of(const nd_probes_table *t, const nd_keys_order *o)
 {
-    uint64_t keys[BATCH_QUERIES];
     unsigned runs = 1, taken = o->width[0];
     for (; taken < t->presence_bits; runs++)
         taken += o->width[runs];
-    const unsigned surplus = taken - t->presence_bits;
-    unsigned low[2] = {o->low[0], o->low[runs - 1]}, width[2] = {o->width[0], o->width[runs - 1]};
-    if (runs > 2) {
-        const nd_keys_order leading = {.low = o->low, .width = o->width, .runs = runs};
-        nd_keys_permute(&leading, q, n, keys);
+    const unsigned surplus = taken - t->presence_bits, at = runs > 2 ? 0 : o->low[runs - 1];
+    const unsigned width = (runs > 2 ? taken : o->width[runs - 1]) - surplus;
+    return (leading){.first = runs == 2 ? nd_low_bits(o->width[0]) : 0, .last = nd_low_bits(width),
+                     .low = {o->low[0], at + surplus}, .width = width & 63, .runs = runs};
+}
+
+static inline uint64_t leading_bits(const leading *l, uint64_t q)
+{
+    return (q >> l->low[0] & l->first) << l->width | (q >> l->low[1] & l->last);
+}
+
+/* Looks up n <= BATCH_QUERIES queries in the presence bits. Writes the positions of the queries whose leading bits some
+ * key has to `kept`, and returns their number. */
+static size_t filter_present(const nd_probes_table *t, const nd_keys_order *o, const uint64_t *q, size_t n, uint32_t *kept)
+{
+    uint64_t keys[BATCH_QUERIES];
+    const leading l = leading_of(t, o);
+    if (l.runs > 2) {
+        const nd_keys_order first = {.low = o->low, .width = o->width, .runs = l.runs};
+        nd_keys_permute(&first, q, n, keys);
         q = keys;
-        low[1] = 0;
-        width[1] = taken;
     }
-    low[1] += surplus;
-    width[1] -= surplus;
-    const uint64_t first = runs == 2 ? nd_low_bits(width[0]) : 0, last = nd_low_bits(width[1]);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t top = (q[i] >> low[0] & first) << (width[1] & 63) | (q[i] >> low[1] & last);
+        const uint64_t top = leading_bits(&l, q[i]);
         kept[count] = (uint32_t)i;
         count += t->presence[top >> 3] >> (top & 7) & 1;
     }
     return count;
+}
+
+/* Asks for the presence bits of one query in tables [begin, end), so that their cache misses overlap. */
+static void prefetch_presence(const nd_probes *h, size_t begin, size_t end, uint64_t q)
+{
+    for (size_t t = begin; t < end; t++)
+        if (h->table[t].presence) {
+            const leading l = leading_of(&h->table[t], &h->plan.order[t]);
+            if (l.runs <= 2)
+                ND_PREFETCH(&h->table[t].presence[leading_bits(&l, q) >> 3]);
+        }
 }
 
 /* Makes the probes of queries first … first + n − 1, n <= BATCH_QUERIES, in table t, without queries that have no
@@ -115,6 +136,8 @@ static size_t make_batch(const nd_probes *h, size_t begin, size_t end, const uin
     size_t count = 0, here;
     do {
         here = n - *next < BATCH_QUERIES ? n - *next : BATCH_QUERIES;
+        if (here == 1)
+            prefetch_presence(h, begin, end, q[*next]);
         for (size_t t = begin; t < end; t++)
             count += make_probes(h, t, q, *next, here, p + count);
         *next += here;
