@@ -33,6 +33,7 @@ C_FILES = {
     "_keys": ["keys"],
     "_prefix": ["prefix"],
     "_hamming": ["hamming", "probes", "compressed"],
+    "_near": [],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],
     "_jsonl": ["jsonl"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import operator
 import os
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from ndcore.checks import is_int
 from ndcore.storage.container import MAGIC
 
 __all__ = [
-    "as_fingerprints", "checked_fingerprint", "checked_fingerprints", "hamming_distances",
-    "mapped_array", "mapped_fingerprints", "mapped_raw",
+    "as_fingerprints", "checked_fingerprints", "hamming_distances", "mapped_array", "mapped_fingerprints", "mapped_raw",
 ]
 
 NUMPY = b"\x93NUMPY"
@@ -76,17 +74,6 @@ def as_fingerprints(values: ArrayLike) -> UInts:
     if low < 0 or int(high) >> 64:
         raise ValueError(f"fingerprints are unsigned 64-bit integers, got {low if low < 0 else high}")
     return array.astype(np.uint64, copy=False)
-
-
-def checked_fingerprint(value: object, bits: int) -> int:
-    """Return one fingerprint of `bits` bits as an int, or raise TypeError or ValueError."""
-    try:
-        fingerprint = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"fingerprints are unsigned 64-bit integers, got {value!r:.80}; query_many takes several") from None
-    if fingerprint < 0 or fingerprint >> bits:
-        raise ValueError(f"{value} is not a fingerprint of {bits} bits")
-    return fingerprint
 
 
 def checked_fingerprints(values: ArrayLike, bits: int) -> UInts:

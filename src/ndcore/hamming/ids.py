@@ -120,14 +120,6 @@ class RowIds:
             return np.asarray(rows) if self._ids is None else self._ids[rows]
         return np.asarray(self._ids[:self.count][rows])
 
-    def plain(self, rows: list[int]) -> list[Any]:
-        """Return the ids of rows as Python values."""
-        if self._ids is None:
-            return rows
-        if isinstance(self._ids, PackedStrings):
-            return self._ids[np.array(rows, np.int64)].tolist()  # type: ignore[no-any-return]
-        return [self._ids.item(row) for row in rows]
-
     def extended(self, ids: ArrayLike | None, n: int) -> RowIds:
         """Return these ids and n more; this object does not change.
 

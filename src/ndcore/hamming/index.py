@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ndcore._near import near_rows
 from ndcore._types import AnyArray, AnyPath, Bools, Ints, UInts
-from ndcore.hamming.fingerprints import checked_fingerprint, checked_fingerprints
+from ndcore.hamming.fingerprints import checked_fingerprints
 from ndcore.hamming.ids import NO_ROWS, RowIds
 from ndcore.hamming.index_file import StoredIndex, read_index, write_index
 from ndcore.hamming.levels import BUFFER, take_small_levels
-from ndcore.hamming.queries import Recent, near_many, near_rows
+from ndcore.hamming.queries import Recent, near_many
 from ndcore.hamming.results import MAX_PAIRS, Matches, Pairs
 from ndcore.hamming.sorted_tables import Found, SortedTables, joined
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
@@ -150,40 +151,11 @@ class HammingIndex:
         -----
         O(tables · (1 + n / 2^p)) on random fingerprints.
         """
-        rows, distances = self._near(fingerprint)
+        recent = self._recent if self._buffered else None
+        rows, distances = near_rows(self._levels, recent, fingerprint, self.bits, self.max_distance, self._removed)
         if not rows:
             return self._ids[NO_ROWS], NO_ROWS
         return self._ids[np.array(rows, np.int64)], np.array(distances, np.int64)
-
-    def lookup(self, fingerprint: int) -> list[tuple[Any, int]]:
-        """Find what `query` finds, as a list of (id, distance) in plain Python values.
-
-        Parameters
-        ----------
-        fingerprint : int
-
-        Returns
-        -------
-        list of (id, distance)
-            In the order of `query`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `query`, whose cost it has, without two arrays a call.
-
-        Examples
-        --------
-        >>> HammingIndex([0b0000, 0b0111, 0b1111], ["a", "b", "c"], max_distance=1, bits=4).lookup(0b0110)
-        [('b', 1)]
-        """
-        rows, distances = self._near(fingerprint)
-        return list(zip(self._ids.plain(rows), distances, strict=True)) if rows else []
-
-    def _near(self, fingerprint: int) -> tuple[list[int], list[int]]:
-        """Find (rows, distances) of one query. Raises as `query`."""
-        value = checked_fingerprint(fingerprint, self.bits)
-        return near_rows(self._levels, self._recent, value, self.max_distance, self._removed)
 
     @property
     def _recent(self) -> Recent | None:

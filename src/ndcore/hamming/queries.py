@@ -1,7 +1,4 @@
-"""The matches of one query, as plain integers, and of many, as arrays.
-
-For a few matches, arrays would cost more than the search.
-"""
+"""The fingerprints that are in no table yet, and the matches of many queries. `_near` finds the matches of one."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import ndcore._hamming as _hamming
 from ndcore._types import Bools, Ints, UInts
 from ndcore.hamming.sorted_tables import Found, SortedTables, joined
 
-__all__ = ["Recent", "near_many", "near_rows"]
+__all__ = ["Recent", "near_many"]
 
 
 class Recent(NamedTuple):
@@ -31,33 +28,11 @@ class Recent(NamedTuple):
         return (at + self.first).tolist(), [(near ^ value).bit_count() for near in self.values[at].tolist()]
 
 
-def near_rows(
-    levels: Sequence[SortedTables], recent: Recent | None, value: int, max_distance: int, removed: Bools | None
-) -> tuple[list[int], list[int]]:
-    """Find (rows, distances) of the fingerprints within max_distance bits of a value, nearest first, then by row.
-
-    Rows in the mask `removed` are left out.
-    """
-    rows, distances = ([], []) if recent is None else recent.near(value, max_distance)
-    for level in levels:
-        found = level.one(value)
-        if found is not None:
-            rows += found[0]
-            distances += found[1]
-    if rows and removed is not None:
-        kept = [i for i, row in enumerate(rows) if not removed[row]]
-        rows, distances = [rows[i] for i in kept], [distances[i] for i in kept]
-    if len(rows) > 1:
-        pairs = sorted(zip(distances, rows, strict=True))
-        rows, distances = [row for _, row in pairs], [distance for distance, _ in pairs]
-    return rows, distances
-
-
 def near_many(
     levels: Sequence[SortedTables], recent: Recent | None, queries: UInts, first: int, max_distance: int,
     removed: Bools | None,
 ) -> Found:
-    """Find the matches of some queries, sorted by query, then as `near_rows` does. `first` is the first query's position."""
+    """Find the matches of some queries, by query, then as `_near.near_rows` sorts. `first`: position of the first query."""
     parts: list[tuple[Ints, ...]] = [level.many(queries) for level in levels]
     if recent is not None:
         for i, value in enumerate(queries.tolist()):

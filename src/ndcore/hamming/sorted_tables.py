@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import ndcore._hamming as _hamming
 from ndcore._entries import sort_entries
+from ndcore._near import Level
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.hamming.compressed_tables import CompressedTables
 from ndcore.hamming.plain_tables import PlainTables
@@ -23,7 +25,6 @@ from ndcore.storage.container import CorruptFile
 __all__ = ["Found", "SortedTables", "joined"]
 
 MAX_FINGERPRINTS = (1 << 32) - 1
-FEW = 8  # rows that are looked up one by one
 DISTANCE_BITS = MAX_DISTANCE.bit_length()
 
 
@@ -53,6 +54,11 @@ def joined(parts: Iterable[tuple[Ints, ...]]) -> Found:
                  else (np.empty(0, np.int64),) * 3)
 
 
+def refused(place: str | None, what: str, n: int) -> CorruptFile:
+    """Make the error of a position in a file that is not among n."""
+    return CorruptFile(f"{place}: a {what} is not one of {n}: open it with verify=True to see what is wrong")
+
+
 class SortedTables:
     """The different fingerprints of some rows, in the tables of a plan. Immutable.
 
@@ -64,12 +70,18 @@ class SortedTables:
         Where the rows of each fingerprint begin; None where every fingerprint has one row.
     keys : PlainTables or CompressedTables
         The sorted tables of the different fingerprints.
+    level : _near.Level
+        The search for one query.
     """
 
     def __init__(self, plan: TablePlan, rows: AnyArray, starts: Ints | None, keys: PlainTables | CompressedTables,
                  place: str | None = None) -> None:
         self.plan, self.rows, self.starts, self.keys = plan, rows, starts, keys
         self._place = place  # the file of rows and keys, which may be unsound; None: sorted here
+        self.level = Level(keys.searcher, rows, starts, None if place is None else len(rows), partial(refused, place))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SortedTables, (self.plan, self.rows, self.starts, self.keys, self._place)
 
     @classmethod
     def of(cls, values: UInts, rows: AnyArray, plan: TablePlan, threads: int | None,
@@ -123,7 +135,7 @@ class SortedTables:
     def _among(self, positions: AnyArray, n: int, what: str) -> Ints:
         """Convert positions to int64. CorruptFile where one is not among n, as in an unverified file."""
         if self._place is not None and len(positions) and (int(positions.min()) < 0 or int(positions.max()) >= n):
-            raise CorruptFile(f"{self._place}: a {what} is not one of {n}: open it with verify=True to see what is wrong")
+            raise refused(self._place, what, n)
         return positions.astype(np.int64)
 
     @property
@@ -140,27 +152,6 @@ class SortedTables:
         """Return the fingerprint of each of `rows`; uint64 (count,)."""
         fingerprints = self.keys.fingerprints(0, self.keys.count)
         return fingerprints if self.starts is None else np.repeat(fingerprints, np.diff(self.starts))
-
-    def one(self, query: int) -> tuple[list[int], list[int]] | None:
-        """Find (rows, distances) within the plan's distance of one query, or None."""
-        found = self.keys.searcher.probe_one(query)
-        if found is None:
-            return None
-        ranks, distances = found
-        if self._place is not None:
-            self._among(np.array(ranks, np.int64), self.keys.count, "fingerprint that was found")
-        if self.starts is None:
-            rows = self.rows[ranks].tolist() if len(ranks) > FEW else [self.rows.item(rank) for rank in ranks]
-        else:
-            rows, every = [], []
-            for rank, distance in zip(ranks, distances, strict=True):
-                begin, end = self.starts.item(rank), self.starts.item(rank + 1)
-                rows += self.rows[begin:end].tolist()
-                every += [distance] * (end - begin)
-            distances = every
-        if self._place is not None:
-            self._among(np.array(rows, np.int64), self.count, "row")
-        return rows, distances
 
     def many(self, queries: UInts) -> Found:
         """Find all matches of several queries."""
