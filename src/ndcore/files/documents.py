@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,6 +16,7 @@ from ndcore.files.blocks import Block, LineSpans, batches
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import Columns, Grouping, Ids, Ranking
 from ndcore.files.errors import DocumentError, Rejected
+from ndcore.files.extracted_texts import ExtractedTexts
 from ndcore.files.file_stamps import FileStamps
 from ndcore.files.formats import WHOLE, renamed
 from ndcore.files.html_text import PARTS
@@ -25,7 +26,6 @@ from ndcore.files.selection import Selection
 from ndcore.files.source_reader import SourceReader
 from ndcore.files.sources import Ignored, Inputs, Position, Source
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
-from ndcore.text.inputs import Extracted
 
 __all__ = ["Documents", "Rejected"]
 
@@ -138,6 +138,7 @@ class Documents:
         self._firsts, self._blanks = array("q", [0]), array("q")
         self._kinds: dict[int, Counter[str]] = {}
         self.without_main = 0
+        self._extracted = ExtractedTexts()
         self.ignored = list(self._found)
         self._passed_over: set[int] = set()
 
@@ -259,6 +260,7 @@ class Documents:
         """Yield (positions, texts) of the wanted documents, in batches as of `batches`.
 
         Lines of JSONL files that are not wanted are not parsed; where the file is not compressed, they are not read.
+        Texts of HTML and of archives come from where the first pass stored them, with the digests of their originals.
         The first pass is made before, unless it has been made.
         """
         self.scan()
@@ -307,29 +309,26 @@ class Documents:
     def _read_again(self, index: int, chosen: Bools | None = None) -> Iterator[Located]:
         """Yield position and record of each document of a source, or of the `chosen` ones (bool along all documents)."""
         source, span = self.sources[index], self.span(index)
-        if index in self._passed_over or (chosen is not None and not chosen[span.start : span.stop].any()):
+        mask = np.ones(len(span), np.bool_) if chosen is None else chosen[span.start : span.stop]
+        if index in self._passed_over or (chosen is not None and not mask.any()):
             return
-        rejected, position, asked = self._rejected_numbers.get(index, set()), span.start - 1, deque[int]()
-        lines = None
-        if source.kind == "jsonl":
-            mask = np.ones(len(span), np.bool_) if chosen is None else chosen[span.start : span.stop]
-            lines, positions = self._spans.wanted(index, self._places.lines(span), mask), span.start + np.flatnonzero(mask)
+        rejected, asked, positions = self._rejected_numbers.get(index, set()), -1, span.start + np.flatnonzero(mask)
+        lines = self._spans.wanted(index, self._places.lines(span), mask) if source.kind == "jsonl" else None
 
         def wanted(number: int | None) -> bool:
-            nonlocal position
-            if number in rejected:
-                return False
-            position += 1
-            if chosen is None or chosen[position]:
-                asked.append(position)
-            return chosen is None or bool(chosen[position])
+            nonlocal asked
+            asked += number not in rejected
+            return number not in rejected and asked < len(mask) and bool(mask[asked])
 
         try:
             self._open(source)
             self.check_unchanged(index)
-            for item in self._reader.items(source, wanted, Counter(), lines):
+            stored = None if chosen is None else self._extracted.records(positions)
+            yield from stored or ()
+            for item in self._reader.items(source, wanted, Counter(), lines) if stored is None else ():
                 if isinstance(item, Record):
-                    yield asked.popleft(), item
+                    yield int(positions[0]), item
+                    positions = positions[1:]
                 elif isinstance(item, Block):
                     yield positions[: len(item.numbers)], item
                     positions = positions[len(item.numbers) :]
@@ -371,7 +370,7 @@ class Documents:
             ident = source.label if record.number is None else f"{source.label}:{record.number}"
         self.ids.append(ident)
         self._places.append(record.number, record.offset, record.date)
-        self.without_main += isinstance(record.text, Extracted) and record.text.fell_back
+        self.without_main += self._extracted.append(len(self.ids) - 1, record.text, source.kind == "archive")
         return True
 
     def _collect_block(self, source: Source, index: int, block: Block) -> tuple[Ints, Block]:
@@ -385,7 +384,7 @@ class Documents:
         self._places.extend(block.numbers)
         self._spans.extend(index, block)
         if not isinstance(block.texts, ArrowTexts):
-            self.without_main += sum(isinstance(text, Extracted) and text.fell_back for text in block.texts)
+            self.without_main += sum(map(self._extracted.append, range(first, len(self.ids)), block.texts))
         return np.arange(first, len(self.ids)), block
 
     def _reject(self, index: int, error: DocumentError) -> None:

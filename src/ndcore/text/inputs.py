@@ -14,11 +14,15 @@ from ndcore._types import Ints, Text
 from ndcore.checks import check_documents
 from ndcore.parallel import cut
 
-__all__ = ["Extracted", "as_bytes", "as_texts", "digest", "lengths", "original_digest", "pieces", "take"]
+__all__ = ["Digested", "Extracted", "as_bytes", "as_texts", "digest", "lengths", "original_digest", "pieces", "take"]
 
 PIECE = 1 << 20  # bytes of text that are one piece of work, about
 LEAST_PIECE = 1 << 16
 PIECES = 8  # per thread, at least: the last pieces then leave few threads idle
+
+
+class Digested(bytes):
+    """The digest of an original, where the original itself is not kept."""
 
 
 class Extracted(str):
@@ -29,6 +33,7 @@ class Extracted(str):
     Attributes
     ----------
     original : str or bytes
+        Or its digest, as Digested: a text that is read again from where it was stored.
     fell_back : bool
         True: the requested part is missing, so this is the whole text.
     page_title : str
@@ -60,7 +65,8 @@ def as_bytes(text: Text) -> bytes:
 
 def original_digest(text: Text) -> bytes:
     """Return the digest of the original of a text; a text that was not extracted is its own. O(len)."""
-    return digest(as_bytes(text.original if isinstance(text, Extracted) else text))
+    original = text.original if isinstance(text, Extracted) else text
+    return bytes(original) if isinstance(original, Digested) else digest(as_bytes(original))
 
 
 def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:
