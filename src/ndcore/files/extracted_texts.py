@@ -77,7 +77,7 @@ class ExtractedTexts:
         except OSError:
             self._forget()
             return None
-        stored = np.frombuffer(self._positions.tobytes(), np.int64)
+        stored = np.frombuffer(self._positions, np.int64)
         numbers = np.minimum(np.searchsorted(stored, positions), len(stored) - 1)
         if not bool((stored[numbers] == positions).all()):
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -48,12 +49,12 @@ class OutputDirectory:
 
     def refuse_overlap(self, sources: list[Source]) -> None:
         """Raise UsageError where an input lies in the output directory (it would be replaced)."""
-        resolved: dict[Path, Path] = {}
+        inside: dict[str, bool] = {}
         for source in sources:
-            folder = Path(source.location).parent
-            if folder not in resolved:
-                resolved[folder] = folder.resolve()
-            if source.location and resolved[folder].is_relative_to(self._target):
+            folder = os.path.dirname(source.location)  # noqa: PTH120 - a Path for each file would take most of the time
+            if folder not in inside:
+                inside[folder] = Path(folder).resolve().is_relative_to(self._target)
+            if source.location and inside[folder]:
                 raise UsageError(f"the input {source.path} lies in the output {self.path}; give another output name")
 
     def __enter__(self) -> OutputDirectory:

@@ -12,7 +12,6 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -149,7 +148,7 @@ def sizes(sources: Iterable[Source]) -> Iterator[int]:
     """Yield the bytes of each file as it is stored; 0 for a file that cannot be read, which reading it reports."""
     for source in sources:
         try:
-            yield Path(source.location).stat().st_size
+            yield os.stat(source.location).st_size
         except OSError:
             yield 0
 
