@@ -27,6 +27,7 @@ from webarchives import (
 )
 
 from ndcore.cli.main import main
+from ndcore.files import archived_pages, kept_output, web_archive
 from ndcore.files.document_fields import Grouping, Ranking
 
 pytest.importorskip("fastwarc", reason="the extra web is not installed")
@@ -34,6 +35,17 @@ pytest.importorskip("fastwarc", reason="the extra web is not installed")
 RECORDS = [INFO, REQUEST, response(1), response(2), REQUEST, response(3, words(1)), response(4, status="404 Not Found")]
 RECORDS.append(response(5, words(2).upper()))
 KEPT = [0, 1, 2, 3, 4, 6]
+
+
+def test_an_archive_is_gone_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = []
+    for module in (archived_pages, kept_output):
+        monkeypatch.setattr(module, "entries", lambda source: passes.append(source) or web_archive.entries(source))
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(b"".join(gz(data, 1) for data in RECORDS))
+    kept, _ = dedup(tmp_path, str(path))
+    assert kept == b"".join(gz(RECORDS[i], 1) for i in KEPT)
+    assert len(passes) == 1
 
 
 @pytest.mark.parametrize("compress", ["", "gz", "zst", "bz2", "xz"])

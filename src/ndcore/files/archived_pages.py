@@ -10,12 +10,16 @@ import contextlib
 import io
 import re
 import zlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import numpy as np
+
+from ndcore._types import Bools, Ints
 from ndcore.checks import missing
 from ndcore.files.compression import Damaged, frames
 from ndcore.files.errors import DocumentError
@@ -35,6 +39,34 @@ _HTTP_END = re.compile(rb"\r?\n\r?\n")
 _CHUNK_SIZE = re.compile(rb"(?:\r?\n)?[ \t]*(?P<size>[0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?(?:\r?\n|$)")
 _MEDIA = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
+
+
+class Contents:
+    """What a pass over an archive notes of its records; 17 bytes for each that is sound.
+
+    Attributes
+    ----------
+    kinds : Counter
+        The kinds of records that are not documents, and MISNAMED.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: Counter[str] = Counter()
+        self._bounds, self._are_documents, self._apart = array("q"), bytearray(), True
+
+    def append(self, span: tuple[int, int] | None, is_document: bool) -> None:
+        """Note where a record stands in the file; None where compression does not keep records apart."""
+        self._apart = self._apart and span is not None
+        if self._apart and span is not None:
+            self._bounds.extend(span)
+            self._are_documents.append(is_document)
+
+    def spans(self) -> tuple[Ints, Ints, Bools] | None:
+        """Return where each record begins and ends, and whether it is a document; None where records do not stand apart."""
+        if not self._apart:
+            return None
+        bounds = np.array(self._bounds, np.int64)
+        return bounds[::2], bounds[1::2], np.array(self._are_documents, np.bool_)
 
 
 class Page(NamedTuple):
@@ -213,7 +245,7 @@ _DECODERS: dict[str, Callable[[bytes, bool], bytes | None]] = {
 
 
 def documents(
-    source: Source, fields: Sequence[str], workers: HtmlWorkers, wanted: Callable[[int], bool], counts: Counter[str]
+    source: Source, fields: Sequence[str], workers: HtmlWorkers, wanted: Callable[[int], bool], contents: Contents
 ) -> Iterator[Record | tuple[int, str]]:
     """Yield the wanted documents of an archive, and (number, reason) for each broken place.
 
@@ -225,8 +257,8 @@ def documents(
         Extract the text of HTML.
     wanted : callable
         Asked once for each document, in order, with the number of its record; some documents before they are yielded.
-    counts : Counter
-        Gets the kinds of records that are not documents, and MISNAMED.
+    contents : Contents
+        Gets what is known of each sound record.
 
     Raises
     ------
@@ -240,11 +272,11 @@ def documents(
     for field in fields:
         if field not in FIELDS:
             raise DocumentError(source.path, None, f"no field {field!r}; records of archives have {', '.join(FIELDS)}")
-    yield from workers.texts(source.path, _found(source, fields, wanted, counts))
+    yield from workers.texts(source.path, _found(source, fields, wanted, contents))
 
 
 def _found(
-    source: Source, fields: Sequence[str], wanted: Callable[[int], bool], counts: Counter[str]
+    source: Source, fields: Sequence[str], wanted: Callable[[int], bool], contents: Contents
 ) -> Iterator[Html | Record | tuple[int, str]]:
     """Yield what `documents` does, before the text of HTML is extracted."""
     for entry in entries(source):
@@ -253,11 +285,13 @@ def _found(
                 raise RecordError(entry.problem)
             page = examine(entry)
             if isinstance(page, str):
-                counts[page] += 1
+                contents.kinds[page] += 1
+                contents.append(entry.span, False)
             elif wanted(entry.number):
                 payload, as_named = decoded(page)
                 values = tuple([_value(page.head, field) for field in fields])
-                counts[MISNAMED] += not as_named
+                contents.kinds[MISNAMED] += not as_named
+                contents.append(entry.span, True)
                 offset = entry.span[0] if entry.span is not None else None
                 record = Record(page.number, payload, page.head.url or None, values, len(payload), offset, page.head.date)
                 if page.is_html:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ndcore._arrow import ArrowTexts
 from ndcore._types import Bools, Ints, Text
-from ndcore.files.archived_pages import MISNAMED
+from ndcore.files.archived_pages import MISNAMED, Contents
 from ndcore.files.blocks import Block, LineSpans, batches
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import Columns, Grouping, Ids, Ranking
@@ -28,7 +27,6 @@ from ndcore.files.sources import Ignored, Inputs, Position, Source
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
 
 __all__ = ["Documents", "Rejected"]
-
 
 Located = tuple[int, Record] | tuple[Ints, Block]  # with the position of a document, or of each
 
@@ -136,7 +134,7 @@ class Documents:
         self._rejected_numbers: dict[int, set[int | None]] = {}
         self._stamps = FileStamps(len(self.sources))
         self._firsts, self._blanks = array("q", [0]), array("q")
-        self._kinds: dict[int, Counter[str]] = {}
+        self._contents: dict[int, Contents] = {}
         self.without_main = 0
         self._extracted = ExtractedTexts()
         self.ignored = list(self._found)
@@ -208,12 +206,16 @@ class Documents:
 
     def kinds(self, index: int) -> dict[str, int]:
         """Count the records of the archive ``sources[index]`` that are not documents, by their kind; sorted."""
-        return {kind: number for kind, number in sorted(self._kinds.get(index, {}).items()) if kind != MISNAMED}
+        return {kind: number for kind, number in sorted(self.contents(index).kinds.items()) if kind != MISNAMED}
+
+    def contents(self, index: int) -> Contents:
+        """Return what is known of the records of the archive ``sources[index]``."""
+        return self._contents.get(index, Contents())
 
     @property
     def decoded_already(self) -> int:
         """Documents in archives whose payload does not have the coding that its headers name."""
-        return sum(kinds[MISNAMED] for kinds in self._kinds.values())
+        return sum(contents.kinds[MISNAMED] for contents in self._contents.values())
 
     def place(self, position: int) -> Place:
         """Return where a document stands. O(log files)."""
@@ -284,8 +286,8 @@ class Documents:
             if source.kind in WHOLE:
                 self._columns.refuse_file(source.path, source.kind)
             if source.kind == "archive":
-                self._kinds[index] = Counter()
-            for item in self._reader.items(source, lambda number: True, self._kinds.get(index, Counter())):
+                self._contents[index] = Contents()
+            for item in self._reader.items(source, lambda number: True, self.contents(index)):
                 if item is None:
                     blanks += 1
                 elif isinstance(item, Record):
@@ -325,7 +327,7 @@ class Documents:
             self.check_unchanged(index)
             stored = None if chosen is None else self._extracted.records(positions)
             yield from stored or ()
-            for item in self._reader.items(source, wanted, Counter(), lines) if stored is None else ():
+            for item in self._reader.items(source, wanted, Contents(), lines) if stored is None else ():
                 if isinstance(item, Record):
                     yield int(positions[0]), item
                     positions = positions[1:]
@@ -344,8 +346,7 @@ class Documents:
         """Raise DocumentError, before anything is read, where the first bytes of a file tell that it cannot be."""
         for source in self.sources:
             if source.problem and not self._skip:
-                leave = "or leave it out: --exclude, or --on-error skip"
-                raise DocumentError(source.path, None, f"{source.problem}; {leave}")
+                raise DocumentError(source.path, None, f"{source.problem}; or leave it out: --exclude, or --on-error skip")
 
     def _open(self, source: Source) -> None:
         """Make a file of a stream, and raise DocumentError where its first bytes tell that it cannot be read."""

@@ -2,9 +2,11 @@
 
 Refused are lines that are not one JSON object in UTF-8, and records whose text is not a string.
 
-``msgspec`` makes this up to four times faster on short records where it is installed. What it refuses is decided by the
-standard ``json`` module, and what it does not look at (UTF-8 in fields that nobody asked for) is checked here, so both
-installations accept the same lines. The one exception is nesting deeper than about a thousand levels.
+Lines of JSONL files with plain fields are read by `_jsonl`, without this module (see `JsonLines`). Here stand all other
+records: JSON files, lines that `_jsonl` leaves, and fields within objects. ``msgspec`` makes these up to four times faster
+on short records where it is installed. What it refuses is decided by the standard ``json`` module, and what it does not look
+at (UTF-8 in fields that nobody asked for) is checked here, so both installations accept the same lines. The one exception is
+nesting deeper than about a thousand levels.
 """
 
 from __future__ import annotations

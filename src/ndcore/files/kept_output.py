@@ -109,11 +109,19 @@ def _write_archive(documents: Documents, index: int, kept: Bools, target: Path, 
 
     Where compression does not keep the records of the file apart, each is compressed by itself here.
     """
-    source = documents.sources[index]
-    positions = iter(documents.span(index))
+    source, span = documents.sources[index], documents.span(index)
+    positions, as_stored = iter(span), source.stored == source.compression
+    spans = documents.contents(index).spans() if as_stored and not documents.counts(index)[1] else None
     with target.open("xb", buffering=_COPY) as file, Path(source.location).open("rb") as original:
-        if source.stored == source.compression:
+        if as_stored:
             _copy_range(original, file, 0, ArchiveStream(original, source.stored, source.path).first)
+        if spans is not None:  # known from the first pass
+            starts, ends, are_documents = spans
+            wanted = ~are_documents
+            wanted[are_documents] = kept[span.start : span.stop]
+            for start, stop, _ in ranges(starts[wanted], ends[wanted]):
+                _copy_range(original, file, start, stop)
+            return
         for entry in entries(source):
             if documents.is_rejected(index, entry.number):
                 continue
@@ -123,7 +131,7 @@ def _write_archive(documents: Documents, index: int, kept: Bools, target: Path, 
                     report("writing", position, len(documents.ids))
                 if not kept[position]:
                     continue
-            if entry.span is not None and source.stored == source.compression:
+            if entry.span is not None and as_stored:
                 _copy_range(original, file, *entry.span)
             elif entry.head is not None and len(entry.content) == entry.head.length:
                 file.write(packed(entry.original(), source.compression))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
 from ndcore.files import archived_pages, columnar
+from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block, Wanted
 from ndcore.files.csv_tsv import Table
 from ndcore.files.errors import DocumentError
@@ -47,7 +47,7 @@ class SourceReader:
         self.workers = HtmlWorkers(self._part, threads)
 
     def items(
-        self, source: Source, wanted: Callable[[int | None], bool], kinds: Counter[str], lines: Wanted | None = None
+        self, source: Source, wanted: Callable[[int | None], bool], contents: Contents, lines: Wanted | None = None
     ) -> Iterator[Item]:
         """Yield the wanted documents as Records, (number, reason) of what cannot be a document, None for a blank line.
 
@@ -58,8 +58,8 @@ class SourceReader:
         wanted : callable
             Asked once for each record that may be a document, in their order, by its number (None for a whole file). What
             is not wanted is not parsed where the format allows. Not asked for lines of JSONL files.
-        kinds : Counter
-            Gets the kinds of records of archives that are not documents.
+        contents : Contents
+            Gets what is known of the records of an archive.
         lines : Wanted, optional
             The wanted lines of a JSONL file. None: all.
 
@@ -69,7 +69,7 @@ class SourceReader:
             The file cannot be read, or not from some record on.
         """
         if source.kind == "archive":
-            return archived_pages.documents(source, self._fields.others, self.workers, wanted, kinds)
+            return archived_pages.documents(source, self._fields.others, self.workers, wanted, contents)
         if source.kind in COLUMNAR:
             return self._extracted(source, self._rows(source, wanted))
         if source.kind == "jsonl":
