@@ -92,20 +92,13 @@ static inline uint64_t read_word(nd_text *t, const uint8_t **at, glyph *g, const
     return symbol;
 }
 
-/* Whether a separator of U+3000 to U+303F or U+FF00 to U+FFEF begins at p, as stands between spaceless words. */
-static inline int is_punctuation(const uint8_t *p)
-{
-    const uint32_t c = nd_utf8_of_three(p);
-    return (c - 0x3000 < 0x40 || c - 0xFF00 < 0xF0) && nd_utf8_is_three(nd_load_be64(p)) && class_of(c) == ND_KIND_SEPARATOR;
-}
-
 /* Reads spaceless glyphs of three bytes, each a word of its own, from *at on, up to one that the next glyph may belong to.
- * Single punctuation marks between them are passed over. Returns their number. */
+ * Returns their number. */
 static inline size_t read_spaceless(nd_text *t, const uint8_t **at, uint64_t *out, size_t cap, const int with_tape)
 {
     const uint8_t *p = *at;
     size_t n = 0;
-    while (n < cap && t->end - p >= 6 + 8) {
+    while (n < cap && t->end - p >= 3 + 8) {
         const unsigned next = kind_of_next(p + 3);
         if (among(SPACELESS, next))
             break;
@@ -117,11 +110,8 @@ static inline size_t read_spaceless(nd_text *t, const uint8_t **at, uint64_t *ou
             t->tape += 11;
         }
         p += 3;
-        if (next != ND_KIND_SPACELESS) {
-            if (!is_punctuation(p) || kind_of_next(p + 3) != ND_KIND_SPACELESS)
-                break;
-            p += 3;
-        }
+        if (next != ND_KIND_SPACELESS)
+            break;
     }
     *at = p;
     return n;
@@ -142,8 +132,8 @@ static inline span_fn *span_reader(const uint8_t *p, const uint8_t *end, const g
 {
     if (g->taken == 1 && begins_ascii(p))
         return VARIANTS[chosen].run;
-    const int goes_on = g->kind == ND_KIND_WORD && !ends_soon(g->taken == 3 ? p + 3 : p, end);
-    return goes_on ? VARIANTS[chosen].script : NULL;
+    span_fn *const script = g->kind == ND_KIND_WORD ? VARIANTS[chosen].script : NULL;
+    return script && !ends_soon(g->taken == 3 ? p + 3 : p, end) ? script : NULL;
 }
 
 /* The loop over a text; it begins and ends between two words. Up to `glyphs_until` text is read glyph by glyph, because
