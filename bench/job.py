@@ -1,15 +1,18 @@
-"""The main job on a large corpus (32,000 documents, 280 MB): near_duplicates on a list, and `ndcore dedup` on JSONL; and on
-short documents, all different, or with the same bytes as others.
+"""The main job on a large corpus (32,000 documents, 280 MB): near_duplicates on a list, and `ndcore dedup` on the same texts
+as JSONL, JSONL.zst, pages of HTML in a gzipped WARC, and a tree of files, half of them HTML (MB/s are of the texts); and
+near_duplicates on short documents, all different, or with the same bytes as others.
 
-Every run is a process of its own, so that its peak memory is its own; runs of all kinds take turns. All runs must keep
-the same documents, and the resemblances of a sample of dropped documents are recomputed from the texts.
+Every run is a process of its own, so that its peak memory is its own; runs of all kinds take turns. All runs must give
+the same labels, and the resemblances of a sample of dropped documents are recomputed from the texts.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import hashlib
+import html
 import io
 import json
 import os
@@ -23,23 +26,29 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+import zstandard
 from corpus import LARGE_BYTES, LARGE_DOCUMENTS, Corpus, add_options, data_folder, large
 from measure import Report, Times, interleaved, memory_now, options, peak_memory, usable_cpus
 
 THRESHOLD = 0.8
+FORMS = {"cli": "corpus.jsonl", "zst": "corpus.jsonl.zst", "warc": "corpus.warc.gz", "tree": "tree"}
 JUDGED = 300
 
 
 class Setting(NamedTuple):
     """One kind of run."""
 
-    how: str  # list or cli
+    how: str  # list, or a key of FORMS
     variant: str  # value of NDCORE_VARIANT
     threads: int
 
     def __str__(self) -> str:
-        what = "near_duplicates(list)" if self.how == "list" else "ndcore dedup"
-        return f"{what}, {self.variant or 'best'}, {self.threads} threads"
+        return f"{self.program}, {self.variant or 'best'}, {self.threads} threads"
+
+    @property
+    def program(self) -> str:
+        return "near_duplicates" if self.how == "list" else f"ndcore dedup {FORMS[self.how]}"
 
 
 # ---- in the child
@@ -112,8 +121,23 @@ def run_list(path: Path, threads: int) -> dict[str, Any]:
     }
 
 
+def position(file: str, line: int | None) -> int:
+    """The position in the corpus of a document that stands there."""
+    return int(Path(file).stem) if line is None else line - 1
+
+
+def labels_of(clusters: Path, count: int) -> str:
+    """The digest of the labels in clusters.jsonl."""
+    labels = np.arange(count)
+    with clusters.open(encoding="utf-8") as file:
+        for found in map(json.loads, file):
+            labels[position(found["file"], found["line"])] = position(
+                found["representative_file"], found["representative_line"])
+    return hashlib.sha256(labels.astype(np.int64).tobytes()).hexdigest()
+
+
 def run_cli(path: Path, threads: int) -> dict[str, Any]:
-    """`ndcore dedup` on a JSONL file, in this process; its progress reports and its reader are timed."""
+    """`ndcore dedup` on a file or a tree, in this process; its progress reports and its reader are timed."""
     from ndcore import progress
     from ndcore.cli.main import main as ndcore_main
     from ndcore.files.documents import Documents
@@ -128,9 +152,10 @@ def run_cli(path: Path, threads: int) -> dict[str, Any]:
         code = ndcore_main(["dedup", str(path), "-o", str(out), "--threshold", str(THRESHOLD), "--threads", str(threads)])
         seconds, peak = time.perf_counter() - start, peak_memory()
         stages("concluding", 1, 1)
-        kept = sum(1 for file in (out / "kept").rglob("*") if file.is_file() for _ in file.open("rb"))
-    return {"seconds": seconds, "before": before, "peak": peak, "kept": kept, "wrong": int(code != 0),
-            "stages": stages.named()}
+        counts = json.loads((out / "summary.json").read_text(encoding="utf-8"))["counts"]
+        labels = labels_of(out / "clusters.jsonl", counts["read"])
+    return {"seconds": seconds, "before": before, "peak": peak, "kept": counts["kept"], "wrong": int(code != 0),
+            "labels": labels, "stages": stages.named()}
 
 
 def child(arguments: argparse.Namespace) -> int:
@@ -143,15 +168,42 @@ def child(arguments: argparse.Namespace) -> int:
 # ---- in the parent
 
 
-def write(corpus: Corpus, path: Path) -> None:
-    """The corpus as JSONL with the fields id and text."""
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+def write(corpus: Corpus, folder: Path) -> None:
+    """The corpus in all FORMS; JSONL has the fields id and text."""
+    lines = folder / FORMS["cli"]
+    with lines.open("w", encoding="utf-8", newline="\n") as file:
         for name, text in zip(corpus.ids, corpus.texts, strict=True):
             file.write(json.dumps({"id": name, "text": text}) + "\n")
+    with lines.open("rb") as given, (folder / FORMS["zst"]).open("wb") as taken:
+        zstandard.ZstdCompressor(level=3).copy_stream(given, taken)
+    with (folder / FORMS["warc"]).open("wb") as file:
+        for i, text in enumerate(corpus.texts):
+            file.write(gzip.compress(record(i, page(text)), 6, mtime=0))
+    for i, text in enumerate(corpus.texts):
+        target = folder / FORMS["tree"] / f"{i // 500:04}" / f"{i:08}.{'html' if i % 2 else 'txt'}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(page(text) if i % 2 else text.encode("utf-8", "surrogatepass"))
 
 
-def spawn(setting: Setting, path: Path) -> dict[str, Any]:
+def page(text: str) -> bytes:
+    """A page of HTML with a text and as much of a frame as pages have at least."""
+    body = html.escape(text).replace("\n", "</p>\n<p>")
+    shown = f"<!DOCTYPE html>\n<html><head><title></title></head>\n<body><p>{body}</p></body></html>\n"
+    return shown.encode("utf-8", "replace")
+
+
+def record(i: int, content: bytes) -> bytes:
+    """A WARC record with a page."""
+    content = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + content
+    head = (f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/{i}\r\n"
+            "WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http; msgtype=response\r\n"
+            f"Content-Length: {len(content)}\r\n\r\n")
+    return head.encode() + content + b"\r\n\r\n"
+
+
+def spawn(setting: Setting, folder: Path) -> dict[str, Any]:
     """A run in a fresh process; {"error": …} where it failed."""
+    path = folder / FORMS["cli" if setting.how == "list" else setting.how]
     command = [sys.executable, __file__, "--child", setting.how, "--work", str(path), "--threads", str(setting.threads)]
     environment = {**os.environ, "NDCORE_VARIANT": setting.variant}
     start = time.perf_counter()
@@ -166,25 +218,26 @@ def settings(arguments: argparse.Namespace) -> Iterator[Setting]:
     most = min(2, len(usable_cpus()))
     for how in arguments.how:
         yield Setting(how, "", most)
-        yield Setting(how, "portable", most)
+        if how in ("list", "cli"):
+            yield Setting(how, "portable", most)
         if most > 1:
             yield Setting(how, "", 1)
 
 
-def make_corpus(arguments: argparse.Namespace, report: Report, path: Path) -> None:
+def make_corpus(arguments: argparse.Namespace, report: Report, folder: Path) -> None:
     """Write the input and note its facts; it is not kept in memory."""
     corpus = large(data_folder(arguments.data), arguments.seed, arguments.documents, arguments.bytes)
     report.inputs.append(corpus.facts())
-    write(corpus, path)
+    write(corpus, folder)
 
 
-def measure(report: Report, path: Path, arguments: argparse.Namespace) -> None:
+def measure(report: Report, folder: Path, arguments: argparse.Namespace) -> None:
     """All settings in turns, then the tables."""
     runs: dict[Setting, list[dict[str, Any]]] = {setting: [] for setting in settings(arguments)}
     for _ in range(arguments.repeats):
         for setting, done in runs.items():
             print(setting, file=sys.stderr, flush=True)
-            found = spawn(setting, path)
+            found = spawn(setting, folder)
             report.require("error" not in found, f"{setting}: {found.get('error')}")
             if "error" not in found:
                 report.require(found["wrong"] == 0, f"{setting}: {found['wrong']} dropped documents are wrong")
@@ -209,7 +262,7 @@ def tabulate(report: Report, runs: dict[Setting, list[dict[str, Any]]]) -> None:
         taken = Times([found["seconds"] for found in done])
         peak = max(found["peak"] for found in done)
         over = max(found["peak"] - found["before"] for found in done)
-        program = "near_duplicates" if setting.how == "list" else "ndcore dedup"
+        program = setting.program
         table.add(program, setting.variant or "best",
                   setting.threads, taken.median, taken.least, 100 * taken.spread, size / taken.median / 1e6,
                   peak / 1e6, over / 1e6, over / int(str(facts["documents"])), done[0]["kept"])
@@ -259,9 +312,9 @@ def main() -> int:
     parser.add_argument("--bytes", type=int, default=LARGE_BYTES)
     parser.add_argument("--repeated", type=int, default=200_000, help="short documents, different or equal")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--how", nargs="+", choices=("list", "cli"), default=["list", "cli"], help="which programs")
+    parser.add_argument("--how", nargs="+", choices=("list", *FORMS), default=["list", *FORMS], help="which programs")
     parser.add_argument("--work", metavar="FOLDER", help="where the input is written (default: the temporary folder)")
-    parser.add_argument("--child", choices=("list", "cli"), help=argparse.SUPPRESS)
+    parser.add_argument("--child", choices=("list", *FORMS), help=argparse.SUPPRESS)
     parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
@@ -270,9 +323,8 @@ def main() -> int:
         arguments.documents, arguments.bytes, arguments.repeats, arguments.repeated = 1_500, 12_000_000, 1, 5_000
     report = Report("job", arguments)
     with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
-        path = Path(folder) / "corpus.jsonl"
-        make_corpus(arguments, report, path)
-        measure(report, path, arguments)
+        make_corpus(arguments, report, Path(folder))
+        measure(report, Path(folder), arguments)
     measure_repeats(report, arguments)
     return report.finish()
 
