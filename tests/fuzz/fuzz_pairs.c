@@ -16,9 +16,9 @@ static int by_key(const void *a, const void *b)
 
 static void check_bottom(const uint64_t *values, size_t n, size_t size, unsigned shift, size_t cut)
 {
-    const size_t early = size + cut % 7, room = nd_table_room(size);
-    nd_bottom b = {.size = size, .room = room, .table_key = {{cut, n}, 3, 5}, .early_size = early, .key = 12345, .shift = shift,
-                   .members = malloc(8 * size), .table = malloc(8 * room), .early = malloc(24 * early)};
+    const size_t early = size + 1 + cut % 7;
+    nd_bottom b = {.size = size, .early_size = early, .key = 12345, .shift = shift,
+                   .members = malloc(8 * size), .early = malloc(24 * early)};
     uint64_t *expected = malloc(8 * n + 8);
     for (size_t i = 0; i < n; i++)
         expected[i] = nd_fmix64(values[i] ^ b.key) >> shift;
@@ -31,7 +31,6 @@ static void check_bottom(const uint64_t *values, size_t n, size_t size, unsigned
     REQUIRE(b.count == kept && (!kept || memcmp(b.members, expected, 8 * kept) == 0));
     free(b.members);
     free(b.early);
-    free(b.table);
     free(expected);
 }
 
@@ -83,19 +82,17 @@ static void check_expansion(const uint8_t *letters, size_t n, size_t groups, siz
     const nd_candidates j = {.rows = (const uint8_t *)rows, .row_size = 4 * items, .group_size = 4 * size, .groups = groups,
                         .item_size = 4, .items = items, .need = choice[2] % 4, .need_items = choice[3] % (items + 1),
                         .cut = cut, .first_fixed = choice[4] % (n + 1)};
+    nd_entry *e = malloc(n * groups * sizeof *e);
     for (size_t g = 0; g < groups; g++) {
-        nd_entry *e = malloc(n * sizeof *e);
-        uint64_t *out = malloc(8 * max_run);
-        size_t at = 0, within = 0, runs[MOST] = {0}, firsts[MOST];
+        size_t runs[MOST] = {0}, firsts[MOST];
         for (size_t i = 0; i < n; i++) {
             size_t first = 0;
             while (memcmp(rows + first * items + g * size, rows + i * items + g * size, 4 * size))
                 first++;
             firsts[i] = first;
             runs[first]++;
-            e[i] = (nd_entry){nd_fmix64(first + 1), i};
+            e[g * n + i] = (nd_entry){nd_fmix64(first + 1), (uint64_t)g << 32 | i};     /* groups have keys in common */
         }
-        qsort(e, n, sizeof *e, by_key);
         for (size_t i = 0; i < n; i++)
             cut[i * groups + g] = runs[firsts[i]] > max_run;
         for (size_t a = 0; a < n && a < j.first_fixed; a++)
@@ -108,17 +105,20 @@ static void check_expansion(const uint8_t *letters, size_t n, size_t groups, siz
                 if (firsts[a] == firsts[b] && runs[firsts[a]] <= max_run && shared >= j.need && equal >= j.need_items)
                     wanted[a][b] = 1;
             }
-        for (size_t calls = 0; at < n; calls++) {
-            REQUIRE(calls <= n * n);
-            const size_t written = nd_candidates_expand(&j, g, e, n, max_run, &at, &within, out, max_run);
-            for (size_t i = 0; i < written; i++) {
-                REQUIRE(out[i] >> 32 < n && (out[i] & UINT32_MAX) < n);
-                came[out[i] >> 32][out[i] & UINT32_MAX]++;
-            }
-        }
-        free(e);
-        free(out);
     }
+    qsort(e, n * groups, sizeof *e, by_key);
+    uint64_t *out = malloc(8 * max_run);
+    size_t at = 0, within = 0;
+    for (size_t calls = 0; at < n * groups; calls++) {
+        REQUIRE(calls <= n * n * groups);
+        const size_t written = nd_candidates_expand(&j, e, n * groups, max_run, &at, &within, out, max_run);
+        for (size_t i = 0; i < written; i++) {
+            REQUIRE(out[i] >> 32 < n && (out[i] & UINT32_MAX) < n);
+            came[out[i] >> 32][out[i] & UINT32_MAX]++;
+        }
+    }
+    free(e);
+    free(out);
     REQUIRE(memcmp(came, wanted, sizeof came) == 0);
     free(rows);
     free(cut);
