@@ -24,10 +24,15 @@ if command -v clang > /dev/null; then
     if clang -fsanitize=fuzzer,address "$work/probe.c" -o "$work/probe" 2> "$work/probe.log"; then fuzzer=yes; fi
 fi
 
+if [ "$fuzzer" = yes ]; then compile=(clang "${flags[@]}" -fsanitize=fuzzer-no-link,address,undefined)
+else compile=(cc "${flags[@]}" -fsanitize=address,undefined); fi
+mkdir "$work/core"
+(cd "$work/core" && printf '%s\0' "$(cd "$core" && pwd)"/*.c | xargs -0 -n 1 -P "$(nproc)" "${compile[@]}" -c)
+
 for target in "${targets[@]}"; do
     echo "== $target"
     if [ "$fuzzer" = yes ]; then
-        clang "${flags[@]}" -fsanitize=fuzzer,address,undefined "$here/fuzz_$target.c" "$core"/*.c -o "$work/$target"
+        clang "${flags[@]}" -fsanitize=fuzzer,address,undefined "$here/fuzz_$target.c" "$work"/core/*.o -o "$work/$target"
         mkdir -p "$work/corpus_$target"
         "$work/$target" -max_total_time="$seconds" -max_len=600 -seed=1 -print_final_stats=1 -verbosity=0 \
             "$work/corpus_$target" "$here/corpus/$target" 2>&1 | tee "$work/log" | grep -E '^stat::(number_of_executed|average)|ERROR|SUMMARY|Test unit' || true
@@ -35,7 +40,7 @@ for target in "${targets[@]}"; do
         if grep -qE 'ERROR|SUMMARY' "$work/log"; then tail -n 60 "$work/log" >&2; exit 1; fi
     else
         echo "skipped: clang with libFuzzer is not installed; only replaying the corpus"
-        cc "${flags[@]}" -fsanitize=address,undefined "$here/fuzz_$target.c" "$here/replay.c" "$core"/*.c -o "$work/$target"
+        cc "${flags[@]}" -fsanitize=address,undefined "$here/fuzz_$target.c" "$here/replay.c" "$work"/core/*.o -o "$work/$target"
         "$work/$target" "$here/corpus/$target"/*
     fi
 done
