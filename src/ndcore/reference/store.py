@@ -1,0 +1,195 @@
+"""A crawler's store by its definition (DESIGN.md, section 6, Stores): every verdict is the batch result over what is live.
+
+Nothing is indexed and nothing is written: each call runs the main job by brute force over all live documents.
+Lost and found, and versions of a page: Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web", 1997, sections
+6.2 and 6.5, DOI 10.1016/S0169-7552(97)00031-7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import shingling, text
+from .dedup import Result, near_duplicates
+from .resemblance import containment, resemblance
+
+Key = Hashable
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a store says of a page.
+
+    Attributes
+    ----------
+    verdict : str
+        kept, identical, lexical, shingle or near: the class of the page and its representative.
+    of : key or None
+        The representative; None where the page is kept.
+    equal : key or None
+        The first live document, in order, with the same bytes.
+    resemblance, contained, containing : float or None
+        Jaccard similarity of the page and `of`; containment of the page in `of`, and of `of` in the page. None where the
+        page is kept, or where one of them has no shingles.
+    version : str or None
+        Against the last version of the key: unchanged, lexical, near or other. None: a new key.
+    """
+
+    key: Key
+    verdict: str
+    of: Key | None
+    equal: Key | None
+    resemblance: float | None
+    contained: float | None
+    containing: float | None
+    version: str | None
+    date: float | None
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a page. `resemblance`: to the version before; `change`: as `Verdict.version`."""
+
+    date: float | None
+    change: str | None
+    resemblance: float | None
+
+
+@dataclass
+class _Page:
+    """What is known of a key: its live text, the text of its last version, and its versions."""
+
+    live: str | bytes
+    last: str | bytes
+    versions: list[Version] = field(default_factory=list)
+
+
+class Store:
+    """The store. Live documents stand in the order in which they were acknowledged.
+
+    Parameters
+    ----------
+    threshold : float
+    scope : callable, optional
+        Maps a key to a label: documents with different labels are never compared.
+    unit, width
+        As in :func:`.shingling.fingerprints`.
+    """
+
+    def __init__(
+        self, threshold: float = 0.8, scope: Callable[[Any], Hashable] | None = None, unit: shingling.Unit = "word",
+        width: int = 5,
+    ) -> None:
+        self.threshold, self.scope, self.unit, self.width = threshold, scope, unit, width
+        self._pages: dict[Key, _Page] = {}
+
+    def decide(self, key: Key, page: str | bytes, date: float | None = None) -> Verdict:
+        """Give the verdict on a page, and keep the page."""
+        known = self._pages.get(key)
+        change = None if known is None else self._change(known.last, page)
+        score = None if known is None else self._measure(known.last, page)[0]
+        versions = [] if known is None else known.versions
+        versions.append(Version(date, change, score))
+        if known is not None and change in ("unchanged", "lexical"):
+            known.last = page  # the live document and its place in the order stay
+            return self._verdict(key, self._batch(), list(self._pages).index(key), change, date)
+        self._pages.pop(key, None)
+        self._pages[key] = _Page(page, page, versions)  # at the end
+        return self._verdict(key, self._batch(), len(self._pages) - 1, change, date)
+
+    def peek(self, page: str | bytes, key: Key = None) -> Verdict:
+        """Give the verdict that `decide` would give on a new key, and keep nothing. key: for its scope."""
+        name = _Unnamed(key)
+        self._pages[name] = _Page(page, page)
+        verdict = self._verdict(name, self._batch(), len(self._pages) - 1, None, None)
+        del self._pages[name]
+        return verdict
+
+    def remove(self, key: Key) -> None:
+        """Forget a key with all its versions. KeyError: there is none."""
+        del self._pages[key]
+
+    def expire(self, before: float) -> list[Key]:
+        """Remove the keys whose last version is older, and return them."""
+        old = [key for key, page in self._pages.items() if (page.versions[-1].date or 0) < before]
+        for key in old:
+            self.remove(key)
+        return old
+
+    def clusters(self) -> dict[Key, list[Key]]:
+        """Return the members of each cluster, the representative first, by representative."""
+        keys, found = list(self._pages), self._batch()
+        clusters: dict[Key, list[Key]] = {keys[i]: [] for i, label in enumerate(found.labels) if i == label}
+        for key, label in zip(keys, found.labels, strict=True):
+            clusters[keys[label]].append(key)
+        return clusters
+
+    def cluster(self, key: Key) -> list[Key]:
+        """Return the keys in the cluster of a key, the representative first."""
+        return next(members for members in self.clusters().values() if key in members)
+
+    def locate(self, key: Key) -> Key:
+        """Return the key of the cluster whose last version is the most recent; of several the last acknowledged."""
+        members = self.cluster(key)
+        order = list(self._pages)
+        return max(members, key=lambda member: (self._pages[member].versions[-1].date or 0, order.index(member)))
+
+    def history(self, key: Key) -> list[Version]:
+        """Return the versions of a key in the order in which they were acknowledged."""
+        return list(self._pages[key].versions)
+
+    def _batch(self) -> Result:
+        """Run the main job over what is live."""
+        keys = list(self._pages)
+        names = [key.key if isinstance(key, _Unnamed) else key for key in keys]
+        by = None if self.scope is None else [self.scope(name) for name in names]
+        return near_duplicates(
+            [page.live for page in self._pages.values()], threshold=self.threshold, unit=self.unit, width=self.width, by=by
+        )
+
+    def _verdict(self, key: Key, found: Result, at: int, version: str | None, date: float | None) -> Verdict:
+        """Read the verdict on the document at a position from the batch result."""
+        keys = list(self._pages)
+        page, label = self._pages[key].live, found.labels[at]
+        equal = next((other for other in keys[:at] if self._scoped(other, key)
+                      and text.to_bytes(self._pages[other].live) == text.to_bytes(page)), None)
+        measured = (None, None, None) if label == at else self._measure(page, self._pages[keys[label]].live)
+        return Verdict(key, found.classes[at], None if label == at else keys[label], equal, *measured, version, date)
+
+    def _scoped(self, a: Key, b: Key) -> bool:
+        """Tell whether two keys have the same scope."""
+        plain = [key.key if isinstance(key, _Unnamed) else key for key in (a, b)]
+        return self.scope is None or self.scope(plain[0]) == self.scope(plain[1])
+
+    def _measure(self, a: str | bytes, b: str | bytes) -> tuple[float | None, float | None, float | None]:
+        """Return the resemblance of a and b, and the containments of a in b and of b in a; None without shingles."""
+        of_a, of_b = self._shingles(a), self._shingles(b)
+        if not (of_a and of_b):
+            return None, None, None
+        return resemblance(of_a, of_b), containment(of_a, of_b), containment(of_b, of_a)
+
+    def _change(self, before: str | bytes, after: str | bytes) -> str:
+        """Name what changed between two versions."""
+        if text.to_bytes(before) == text.to_bytes(after):
+            return "unchanged"
+        if self._shingles(before) and self._tokens(before) == self._tokens(after):
+            return "lexical"
+        score = self._measure(before, after)[0]
+        return "near" if score is not None and score >= self.threshold else "other"
+
+    def _shingles(self, page: str | bytes) -> frozenset[Any]:
+        """Return the set of shingles."""
+        return frozenset(shingling.fingerprints(page, self.unit, self.width))
+
+    def _tokens(self, page: str | bytes) -> bytes:
+        """Return the canonical tokens."""
+        return text.canonical(shingling.tokens(page, self.unit))
+
+
+@dataclass(frozen=True)
+class _Unnamed:
+    """The key of a page that is only looked at."""
+
+    key: Key
