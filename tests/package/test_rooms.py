@@ -18,9 +18,10 @@ FLOORS = (
     ("filters", "hamming", "text"),
     ("sketch", "alignment", "plots", "stemming"),
     ("clusters",),
-    ("dedup", "collection"),
+    ("dedup", "collection", "store"),
     ("files", "report"),
-    ("ndcore", "chains", "clustering", "clusterreport", "nearreport", "reportpage"),  # the public names
+    ("ndcore", "chains", "clustering", "clusterreport", "nearreport", "reportpage",  # the public names
+     "crawl", "serve"),
     ("cli",),
 )
 GROUND = {"_version", "checks", "human", "parallel", "progress", "readonly", "recipe"}

@@ -1,0 +1,4 @@
+"""A local web server over a store or a collection: clusters, histories and marked differences, as pages and as JSON.
+
+Imports `store`, `collection`, `report` and what these stand on; Starlette and uvicorn are the extra `serve`.
+"""
