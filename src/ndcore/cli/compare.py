@@ -7,8 +7,6 @@ import sys
 from dataclasses import dataclass
 
 from ndcore.cli import compare_text
-from ndcore.cli.compare_page import compare_page
-from ndcore.cli.comparison import as_json, compare
 from ndcore.cli.inputs import checked_shingling, refuse_stdin_twice
 from ndcore.cli.named_document import load_document
 from ndcore.cli.options import (
@@ -28,6 +26,8 @@ from ndcore.cli.options import (
 from ndcore.cli.outputs import check_report, write_page
 from ndcore.cli.values import threshold
 from ndcore.human import printable
+from ndcore.report.comparison import as_json, compare
+from ndcore.report.comparison_page import compare_page
 
 __all__ = ["add_compare"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ndcore.alignment.passages import Passage
 from ndcore.alignment.rows import Row, elided, rows
 from ndcore.checks import missing
-from ndcore.cli.comparison import ComparedDocument, DocumentComparison, as_text
 from ndcore.human import printable
+from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,8 +49,7 @@ def _figures(found: DocumentComparison, console: Any) -> None:
     from rich.text import Text
 
     for letter, document in (("A", found.a), ("B", found.b)):
-        sizes = f"{document.length}, {document.tokens:,} tokens, {document.shingles:,} distinct shingles"
-        console.print(Text.assemble((f"{letter}  {printable(document.name)}", "bold"), f"  {sizes}"))
+        console.print(Text.assemble((f"{letter}  {printable(document.name)}", "bold"), f"  {document.sizes}"))
     console.print(Text.assemble("Verdict: ", (found.sentence, "bold"), f" (threshold {found.threshold:g})"))
     if found.verdict == "none":
         return

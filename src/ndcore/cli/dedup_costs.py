@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ndcore.cli import summary
 from ndcore.dedup.result import NearDuplicates
 from ndcore.files.verdicts import Verdicts
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
+from ndcore.report.plain_values import plain
 from ndcore.sketch.cardinality import sizes_of_rows
 
 __all__ = ["cost_of_completeness", "describe_filter", "describe_losses"]
@@ -20,7 +20,7 @@ LARGEST = 20  # losses that are listed
 
 def describe_filter(found: FilterDesign | PrefixFilter) -> dict[str, Any]:
     """Return the parameters of a filter, and the probability that it misses a pair at the threshold."""
-    described: dict[str, Any] = summary.plain(found)
+    described: dict[str, Any] = plain(found)
     return {"kind": "lsh" if isinstance(found, FilterDesign) else "prefix", **described, "miss": found.miss}
 
 

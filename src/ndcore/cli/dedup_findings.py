@@ -28,6 +28,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.human import printable
 from ndcore.progress import reporting
+from ndcore.report.plain_values import plain
 
 __all__ = ["Findings"]
 
@@ -185,7 +186,7 @@ class Findings:
             "expected_spurious": result.expected_spurious,
             "filter": describe_filter(result.filter),
             "complete_filter": cost_of_completeness(result),
-            "common": summary.plain(result.common),
+            "common": plain(result.common),
             "common_shingles": result.common_shingles,
             "lost": describe_losses(self.verdicts),
             "pairs_verified_at": self.verified_at,

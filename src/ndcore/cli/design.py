@@ -11,7 +11,6 @@ import numpy as np
 
 from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, Commands, add_json, add_overwrite
-from ndcore.cli.summary import plain
 from ndcore.cli.values import positive, probability, resemblance_and_probability, threshold
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
@@ -21,6 +20,7 @@ from ndcore.filters.prefix import SHINGLE_BYTES
 from ndcore.filters.search import design_filter
 from ndcore.human import printable
 from ndcore.plots import checked_format, plot_filter
+from ndcore.report.plain_values import plain
 from ndcore.stats.collisions import fingerprint_bits
 
 __all__ = ["add_design"]

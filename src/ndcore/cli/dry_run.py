@@ -24,7 +24,6 @@ import numpy as np
 from ndcore._batch import Batch
 from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
 from ndcore.cli.options import DocumentOptions
-from ndcore.cli.summary import plain
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.documents import Rejected
 from ndcore.files.errors import UsageError
@@ -34,6 +33,7 @@ from ndcore.files.sources import Inputs, Source, sizes
 from ndcore.human import counted, human_bytes, printable
 from ndcore.parallel import thread_count
 from ndcore.progress import resolve
+from ndcore.report.plain_values import plain
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches

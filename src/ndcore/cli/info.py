@@ -15,11 +15,11 @@ from ndcore.checks import EXTRAS, install_command
 from ndcore.cli.door import Options
 from ndcore.cli.inputs import SKETCHES, ids_of, load_sketches
 from ndcore.cli.options import OUTPUT, Commands, add_json
-from ndcore.cli.summary import plain
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.human import printable
 from ndcore.kernels import variants
 from ndcore.parallel import thread_count
+from ndcore.report.plain_values import plain
 from ndcore.sketch.sketches import Sketches
 
 __all__ = ["add_info", "processor"]

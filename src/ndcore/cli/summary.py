@@ -5,12 +5,9 @@ Equal runs write equal bytes, so the account has no times.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
-
-import numpy as np
 
 from ndcore.dedup.classes import describe_classes
 from ndcore.dedup.rules import COMMON_CLASSES
@@ -30,27 +27,6 @@ _MEANING = {
 }
 NO_MAIN = "without recognizable main content, read whole"
 BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
-
-
-def plain(value: Any) -> Any:
-    """Convert a value to what JSON can hold: dataclasses and named tuples to objects, arrays to lists, nan to null."""
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, (float, np.floating)):
-        return float(value) if np.isfinite(value) else None
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return plain(value._asdict())
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
-    return str(value)
 
 
 def input_counts(documents: Documents, verdicts: Verdicts | None) -> list[dict[str, Any]]:

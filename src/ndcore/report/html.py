@@ -8,7 +8,7 @@ import hashlib
 from ndcore.alignment.passages import Passages
 from ndcore.alignment.rows import in_same_order, spelt
 
-__all__ = ["BEGINNING", "SCRIPT", "STYLE", "overview", "page"]
+__all__ = ["BEGINNING", "SCRIPT", "STYLE", "overview", "page", "policy"]
 
 BEGINNING = '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="ndcore">\n'
 RIBBONS = 400  # passages in the overview, the longest
@@ -93,22 +93,27 @@ document.addEventListener('click', event => {
 """
 
 
-def page(title: str, body: str, style: str = "", script: str = "") -> str:
+def page(title: str, body: str, style: str = "", script: str = "", forms: bool = False) -> str:
     """Wrap `body` in a page of HTML that loads nothing.
 
     `style` and `script` follow `STYLE` and `SCRIPT`. The Content-Security-Policy names the two by their hashes, so no other
-    style counts and no other script runs, not even in attributes.
+    style counts and no other script runs, not even in attributes. With `forms`, forms may ask the server of the page.
     """
     styles, scripts = STYLE + style, SCRIPT + script
-    allowed = f"style-src {_hash(styles)}; script-src {_hash(scripts)}"
-    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     return (
         f'{BEGINNING}<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, script, forms)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{spelt(title)}</title>\n<style>{styles}</style>\n</head>\n"
         f"<body>\n{body}\n<script>{scripts}</script>\n</body>\n</html>\n"
     )
+
+
+def policy(style: str = "", script: str = "", forms: bool = False) -> str:
+    """Return the Content-Security-Policy of a `page` with the same arguments."""
+    allowed = f"style-src {_hash(STYLE + style)}; script-src {_hash(SCRIPT + script)}"
+    target = "'self'" if forms else "'none'"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action {target}"
 
 
 def _hash(source: str) -> str:

@@ -12,7 +12,7 @@ from ndcore.report.model import EXCERPT, Report, View, truncate
 from ndcore.report.side_by_side import fragment
 from ndcore.text.shingling import Shingling
 
-__all__ = ["side_by_side"]
+__all__ = ["never_refusing", "side_by_side"]
 
 VIEWS_BYTES = 2_500_000  # of all texts side by side
 
@@ -35,7 +35,7 @@ def side_by_side(report: Report) -> str:
         only = all(set(cluster.verdicts) == {"identical"} for cluster in report.clusters)
         reason = "The clusters above are of identical documents." if only else "The texts are not at hand."
         return f'<p class="faint">{reason}</p>'
-    shingling, size = _never_refusing(report.shingling), VIEWS_BYTES // (len(least_alike) + len(nearest) + len(lost))
+    shingling, size = never_refusing(report.shingling), VIEWS_BYTES // (len(least_alike) + len(nearest) + len(lost))
     to = "in" if report.measure.startswith("containment") else "to"
     legend = (
         '<p class="faint">A number marks a passage that both texts share, <span class="nd-sign nd-only">≠</span> a passage '
@@ -62,7 +62,7 @@ def _viewed(title: str, text: str, views: Sequence[str]) -> str:
     return f'<h3>{title}</h3><p class="faint">{text}</p>{"".join(views)}' if views else ""
 
 
-def _never_refusing(shingling: Shingling) -> Shingling:
+def never_refusing(shingling: Shingling) -> Shingling:
     """Return the shingling with another rule for texts that are too short, as excerpts may be."""
     if shingling.short != "error":
         return shingling

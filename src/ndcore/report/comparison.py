@@ -9,7 +9,9 @@ from typing import Any
 
 from ndcore._types import Text
 from ndcore.alignment.passages import Passages, passages
-from ndcore.cli.summary import plain
+from ndcore.report.model import truncate
+from ndcore.report.plain_values import plain
+from ndcore.report.views import never_refusing
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
@@ -49,17 +51,43 @@ class SketchEstimate:
 
 @dataclass(frozen=True)
 class ComparedDocument:
-    """One of two compared documents; `name` as it was given, `tokens` and distinct `shingles` counted."""
+    """One of two compared documents.
+
+    `name` as it was given; `text`, of which only the beginning has passages if `cut`; `tokens` counted unless it is cut, and
+    distinct `shingles` of the whole text.
+    """
 
     name: str
     text: Text
-    tokens: int
+    tokens: int | None
     shingles: int
+    cut: int | None = None
 
     @property
     def length(self) -> str:
         """Length of the text with its unit: characters (code points) of a str, bytes of bytes."""
-        return f"{len(self.text):,} {'bytes' if isinstance(self.text, bytes) else 'characters'}"
+        return f"{len(self.text):,} {self._unit}"
+
+    @property
+    def sizes(self) -> str:
+        """Length, tokens and shingles in words."""
+        tokens = "" if self.tokens is None else f"{self.tokens:,} tokens, "
+        return f"{self.length}, {tokens}{self.shingles:,} distinct shingles"
+
+    @property
+    def shown(self) -> Text:
+        """The part of the text that has passages."""
+        return self.text if self.cut is None else truncate(self.text, self.cut)
+
+    @property
+    def note(self) -> str:
+        """Say which part has passages, where that is not the whole text."""
+        part = len(self.shown)
+        return "" if part == len(self.text) else f"passages of its first {part:,} {self._unit} only"
+
+    @property
+    def _unit(self) -> str:
+        return "bytes" if isinstance(self.text, bytes) else "characters"
 
 
 @dataclass(frozen=True)
@@ -96,15 +124,35 @@ class DocumentComparison:
         return f"{said}, but {'each is contained in the other' if all(inside) else one}"
 
 
-def compare(a: Text, b: Text, names: tuple[str, str], shingling: Shingling, threshold: float) -> DocumentComparison:
-    """Compare two texts exactly, by sketches, and passage by passage. O(n log n)."""
+def compare(
+    a: Text, b: Text, names: tuple[str, str], shingling: Shingling, threshold: float, most: int | None = None
+) -> DocumentComparison:
+    """Compare two texts exactly, by sketches, and passage by passage.
+
+    Parameters
+    ----------
+    a, b : str or bytes
+    names : (str, str)
+    shingling : Shingling
+    threshold : float
+        Resemblance from which the two are near-duplicates.
+    most : int, optional
+        Passages are found in the first `most` code points (bytes of bytes) of each text; figures are of the whole texts.
+
+    Notes
+    -----
+    O(n log n).
+    """
     exact = overlap(a, b, shingling)
     canonical = shingling.shingler.canonical(shingling.batch([a, b]), bytes)
-    found = passages(a, b, shingling)
-    tokens = [own[-1].last if own else 0 for own in found]
+    cut = most is not None and max(len(a), len(b)) > most
+    parts = (truncate(a, most), truncate(b, most)) if cut and most is not None else (a, b)
+    found = passages(*parts, never_refusing(shingling) if cut else shingling)
+    tokens = [None if len(part) < len(whole) else own[-1].last if own else 0
+              for part, whole, own in zip(parts, (a, b), found, strict=True)]
     return DocumentComparison(
-        ComparedDocument(names[0], a, tokens[0], exact.size_a),
-        ComparedDocument(names[1], b, tokens[1], exact.size_b),
+        ComparedDocument(names[0], a, tokens[0], exact.size_a, most),
+        ComparedDocument(names[1], b, tokens[1], exact.size_b, most),
         shingling,
         threshold,
         _verdict(_identical(a, b, exact), canonical[0] == canonical[1], exact, threshold),

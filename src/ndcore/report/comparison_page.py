@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ndcore.alignment.rows import visible
-from ndcore.cli.comparison import ComparedDocument, DocumentComparison
 from ndcore.human import printable
+from ndcore.report.comparison import ComparedDocument, DocumentComparison
 from ndcore.report.html import overview, page
 from ndcore.report.side_by_side import fragment
 
-__all__ = ["compare_page"]
+__all__ = ["STYLE", "compare_page", "comparison", "title_of"]
 
 STYLE = """
 h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
@@ -36,7 +36,17 @@ h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balanc
 
 
 def compare_page(found: DocumentComparison) -> str:
-    """Render verdict, figures, a map of the shared passages, and the passages side by side as one page."""
+    """Render a comparison as one page."""
+    return page(title_of(found), comparison(found), STYLE)
+
+
+def title_of(found: DocumentComparison) -> str:
+    """Return the title of the page."""
+    return f"{printable(found.a.name)} and {printable(found.b.name)}: {found.sentence}"
+
+
+def comparison(found: DocumentComparison) -> str:
+    """Render verdict, figures, a map of the shared passages, and the passages side by side."""
     sentence = visible(found.sentence)
     body = [
         f"<h1>{sentence[:1].upper()}{sentence[1:]}</h1>",
@@ -46,9 +56,8 @@ def compare_page(found: DocumentComparison) -> str:
     if found.verdict != "none":
         body.append(_figures(found))
     body.append(f'<div class="card wide">{_legend()}{overview(found.passages)}</div>')
-    body.append(fragment(found.a.text, found.b.text, found.passages, (found.a.name, found.b.name)))
-    title = f"{printable(found.a.name)} and {printable(found.b.name)}: {found.sentence}"
-    return page(title, "\n".join(body), STYLE)
+    body.append(fragment(found.a.shown, found.b.shown, found.passages, (found.a.name, found.b.name)))
+    return "\n".join(body)
 
 
 def _subtitle(found: DocumentComparison) -> str:
@@ -62,9 +71,9 @@ def _subtitle(found: DocumentComparison) -> str:
 
 def _card(letter: str, document: ComparedDocument) -> str:
     """Render name and size of a document."""
+    note = document.note and f"<p>{document.note}</p>"
     return (
-        f'<section class="card"><h2>{letter} · {visible(document.name)}</h2>'
-        f"<p>{document.length}, {document.tokens:,} tokens, {document.shingles:,} distinct shingles</p></section>"
+        f'<section class="card"><h2>{letter} · {visible(document.name)}</h2><p>{document.sizes}</p>{note}</section>'
     )
 
 
