@@ -38,6 +38,9 @@ cdef extern from "fastsketch.h" nogil:
 
 
 cdef void mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z) noexcept nogil
+cdef void minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b) noexcept nogil
+cdef void minima32_take(void *to, const uint64_t *f, size_t n) noexcept nogil
+cdef void minima64_take(void *to, const uint64_t *f, size_t n) noexcept nogil
 
 
 cdef class Permutations:

@@ -67,6 +67,21 @@ cdef void mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t
     nd_minhash_mix(f, n, key, plus, z)
 
 
+cdef void minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b) noexcept nogil:
+    """Export nd_minhash_coefficients to other packages."""
+    nd_minhash_coefficients(seed, k, key, a, b)
+
+
+cdef void minima32_take(void *to, const uint64_t *f, size_t n) noexcept nogil:
+    """Export nd_minima32_take, a sink, to other packages."""
+    nd_minima32_take(to, f, n)
+
+
+cdef void minima64_take(void *to, const uint64_t *f, size_t n) noexcept nogil:
+    """Export nd_minima64_take, a sink, to other packages."""
+    nd_minima64_take(to, f, n)
+
+
 cdef enum:
     BLOCK = 1024  # fingerprints that a sink takes at a time
 

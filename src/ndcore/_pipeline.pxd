@@ -56,7 +56,17 @@ cdef extern from "pipeline.h" nogil:
         nd_shingle_reading *r, const nd_shingling *s, const uint8_t *text, size_t n, uint64_t *scratch, uint8_t *tape)
     bint nd_shingle_next(nd_shingle_reading *r, nd_sink take, void *to)
     size_t nd_shingle_taped(const nd_shingle_reading *r)
+    nd_shingled nd_shingle(
+        const nd_shingling *s, const uint8_t *text, size_t n, nd_sink take, void *to, uint64_t *scratch, uint8_t *tape,
+        size_t *taped)
     void nd_collect(void *to, const uint64_t *fingerprints, size_t n) noexcept
     ctypedef struct nd_label_slot:
         pass
     void nd_label(uint64_t *f, size_t n, const nd_table_key *key, nd_label_slot *slots)
+
+
+cdef void shingling_init(
+    nd_shingling *how, nd_unit unit, size_t width, bint short_whole, uint64_t low, uint64_t token_low) noexcept nogil
+cdef size_t shingle_scratch_size(nd_unit unit, size_t width, size_t n) noexcept nogil
+cdef nd_shingled shingle(
+    const nd_shingling *how, const uint8_t *text, size_t n, nd_sink take, void *to, uint64_t *scratch) noexcept nogil

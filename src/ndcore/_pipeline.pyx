@@ -34,14 +34,35 @@ cdef object _UINT64 = np.dtype(np.uint64)
 cdef object _INT64 = np.dtype(np.int64)
 
 
-cdef void connect(nd_kernels *run) noexcept:
-    """Set the kernels of the extensions that have their variants."""
-    run.open = _text.text_open
-    run.symbols = _text.text_symbols
-    run.windows = _rabin.rabin_symbols
-    run.sliding = _rabin.rabin_sliding
-    run.bytes = _rabin.rabin_bytes
-    run.words = _rabin.rabin_words
+cdef void shingling_init(
+    nd_shingling *how, nd_unit unit, size_t width, bint short_whole, uint64_t low, uint64_t token_low
+) noexcept nogil:
+    """Fill a shingling without stop words, with the kernels of the extensions that have their variants.
+
+    low, token_low: the polynomials of shingles and of long tokens, without their leading terms.
+    """
+    how.run.open, how.run.symbols = _text.text_open, _text.text_symbols
+    how.run.windows, how.run.sliding = _rabin.rabin_symbols, _rabin.rabin_sliding
+    how.run.bytes, how.run.words = _rabin.rabin_bytes, _rabin.rabin_words
+    how.unit, how.width, how.short_whole, how.stops.room = unit, width, short_whole, 0
+    _text.text_table_init(&how.token_table, token_low)
+    _rabin.rabin_init(&how.rabin, low, 64)
+    _rabin.rabin_symbol_window_init(&how.symbol_window, &how.rabin, width)
+    _rabin.rabin_byte_window_init(&how.byte_window, &how.rabin, width)
+    how.lead = _rabin.rabin_shift(&how.rabin, _rabin.rabin_bytes(&how.rabin, 0, b"\x01", 1), width)
+
+
+cdef size_t shingle_scratch_size(nd_unit unit, size_t width, size_t n) noexcept nogil:
+    """Export nd_shingle_scratch_size to other packages."""
+    return nd_shingle_scratch_size(unit, width, n)
+
+
+cdef nd_shingled shingle(
+    const nd_shingling *how, const uint8_t *text, size_t n, nd_sink take, void *to, uint64_t *scratch
+) noexcept nogil:
+    """Export nd_shingle, without a tape, to other packages."""
+    cdef size_t taped
+    return nd_shingle(how, text, n, take, to, scratch, NULL, &taped)
 
 
 cdef class Shingler:
@@ -58,19 +79,13 @@ cdef class Shingler:
         self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, token_polynomial: int,
         normal: bool | None, stop_words: bytes = b"", refuse_short: bool = False,
     ):
-        connect(&self.how.run)
-        self.how.unit = UNITS[unit]
-        self.how.width = width
-        self.how.short_whole = short_whole
+        shingling_init(
+            &self.how, UNITS[unit], width, short_whole, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF),
+            <uint64_t> (token_polynomial & 0xFFFFFFFFFFFFFFFF))
         self.labelled, self.refuse_short = labelled, refuse_short
         self.normal = normal is not None
         self.remove = bool(normal)
-        _text.text_table_init(&self.how.token_table, <uint64_t> (token_polynomial & 0xFFFFFFFFFFFFFFFF))
-        _rabin.rabin_init(&self.how.rabin, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
         self._set_stop_words(stop_words)
-        _rabin.rabin_symbol_window_init(&self.how.symbol_window, &self.how.rabin, width)
-        _rabin.rabin_byte_window_init(&self.how.byte_window, &self.how.rabin, width)
-        self.how.lead = _rabin.rabin_shift(&self.how.rabin, _rabin.rabin_bytes(&self.how.rabin, 0, b"\x01", 1), width)
 
     def __dealloc__(self):
         free(self.how.stops.slots)

@@ -31,11 +31,6 @@ cdef extern from "weights.h" nogil:
 
 
 cdef extern from "simhash.h" nogil:
-    ctypedef void (*nd_simhash_mix)(const uint64_t *, size_t, uint64_t, uint64_t, uint64_t *) noexcept
-    ctypedef struct nd_simhash:
-        nd_simhash_mix mix
-        uint64_t key
-        uint64_t features
     ctypedef struct nd_simhash_set:
         nd_simhash once
         uint64_t *values
@@ -62,6 +57,23 @@ MAX_OCCURRENCES = 1 << 32  # of weighted features in a document: their sums are 
 
 
 kernel = _cpu.kernel_of(&nd_simhash_choice)
+
+
+cdef void simhash_open(nd_simhash *s, uint64_t key) noexcept nogil:
+    """Begin a document: nd_simhash_open with the kernel and the key set."""
+    s.mix, s.key = _minhash.mix, key
+    nd_simhash_open(s)
+
+
+cdef void simhash_take(void *to, const uint64_t *f, size_t n) noexcept nogil:
+    """Export nd_simhash_take, a sink, to other packages."""
+    nd_simhash_take(to, f, n)
+
+
+cdef uint64_t simhash_value(nd_simhash *s) noexcept nogil:
+    """Export nd_simhash_value to other packages."""
+    return nd_simhash_value(s)
+
 
 cdef object _UINT64 = np.dtype(np.uint64)
 

@@ -1,11 +1,23 @@
-"""Other packages' Cython reaches the kernels by `cimport ndcore`."""
+"""Other packages' Cython reaches the kernels by `cimport ndcore`; programs in C are linked with the C files."""
 
+import os
+import shutil
 import subprocess
 import sys
+import sysconfig
+from pathlib import Path
 
 import pytest
 
 import ndcore as nd
+from ndcore.reference import minhash, shingling, simhash
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    "", "rose", "A rose is a rose is a rose, said the 3 gärtner of Łódź; " * 40, "a rose is a rose is a rose",
+    "A rose is a rose is a rose, said the 3 gärtner of Łódź; " * 39 + "and went home",
+    "𝔘nicode \ufeffof 日本語の文章 here " * 9,
+]
 
 MODULE = """
 # cython: language_level=3
@@ -39,9 +51,83 @@ setup(name="guest", ext_modules=cythonize([Extension("guest", ["guest.pyx"], inc
 """
 
 
-def test_kernels_from_another_package(tmp_path):
+def can_build_extensions() -> None:
     pytest.importorskip("Cython")
     pytest.importorskip("setuptools")
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler here")
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        pytest.skip("the headers of Python are not installed")
+
+
+def expected(page: str) -> tuple[int, int, list[int]]:
+    """Return the shingles, the simhash and the minima of a page by the reference."""
+    fingerprints = shingling.fingerprints(page)
+    return len(fingerprints), simhash.simhash(fingerprints), minhash.signature(fingerprints, 84, 32, 1)
+
+
+@pytest.mark.slow
+def test_the_c_program_sketches_pages_as_python_does(tmp_path):
+    make = shutil.which("make")
+    if make is None or shutil.which("cc") is None:
+        pytest.skip("there is no make or no C compiler here")
+    folder = shutil.copytree(ROOT / "examples" / "embed_c", tmp_path / "embed_c")
+    build = [make, f"CORE={nd.get_include()}", "CFLAGS=-O1 -Wall -Wextra -Werror"]
+    done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for number, page in enumerate(PAGES):
+        (folder / str(number)).write_text(page, encoding="utf-8")
+    names = list(map(str, range(len(PAGES))))
+    lines = subprocess.run(["./page_sketch", "2", *names], cwd=folder, capture_output=True, text=True, check=True).stdout
+    sketches = nd.MinHasher().sketch_many(PAGES)
+    for number, line in enumerate(lines.splitlines()[1:]):
+        shingles, bits, score, *minima = line.split()
+        found = int(shingles), int(bits, 16), [int(value, 16) for value in minima]
+        assert found == expected(PAGES[number]), PAGES[number]
+        assert found[2] == sketches.values[number].tolist()
+        if PAGES[number]:
+            assert float(score) == pytest.approx(sketches.resemblance(2, number), abs=1e-6)
+    assert len(lines.splitlines()) == 1 + len(PAGES)
+    done = subprocess.run(["./page_sketch", "no-such-page"], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "") and "no-such-page" in done.stderr
+
+
+THREADED = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+import page_sketches
+pages = eval(sys.stdin.buffer.read())
+sketcher = page_sketches.PageSketcher()
+def sketched(page):
+    minima = np.empty(84, np.uint32)
+    return *sketcher.sketch(page.encode(), minima), minima.tolist()
+with ThreadPoolExecutor(3) as threads:
+    print(list(threads.map(sketched, pages)))
+try:
+    sketcher.sketch(b"", np.empty(5, np.uint32))
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_the_cython_example_sketches_pages_as_python_does(tmp_path):
+    can_build_extensions()
+    folder = shutil.copytree(ROOT / "examples" / "embed_cython", tmp_path / "embed_cython")
+    build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    flags = {**os.environ, "CFLAGS": "-O1"}
+    done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False, env=flags)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for variant in ("", "portable"):
+        told = subprocess.run([sys.executable, "-c", THREADED], cwd=folder, input=ascii(PAGES).encode(), capture_output=True,
+                              check=True, env={**os.environ, "NDCORE_VARIANT": variant}).stdout.decode().splitlines()
+        assert eval(told[0]) == [expected(page) for page in PAGES]
+        assert told[1] == "room for 84 minima is needed, got 5"
+
+
+def test_kernels_from_another_package(tmp_path):
+    can_build_extensions()
     (tmp_path / "guest.pyx").write_text(MODULE)
     (tmp_path / "build.py").write_text(BUILD)
     build = [sys.executable, "build.py", "-q", "build_ext", "--inplace"]
