@@ -1,0 +1,160 @@
+"""Write and find frames: payloads one after another in a file, each under checksums that are bound to its place.
+
+A frame, all integers little-endian:
+
+====== ===== ==========================================================================
+offset bytes content
+====== ===== ==========================================================================
+0      4     tag of the store, random, so that no text can hold a frame of its own
+4      4     CRC-32 of the other three fields and of the frame's position
+8      4     length of the payload
+12     4     CRC-32 of the payload
+16     ...   payload
+====== ===== ==========================================================================
+
+A position is ``file number << 40 | offset``. A header that is right tells the length even if the payload is damaged: one
+damaged payload costs one frame, and each byte is read once for any damage. A frame copied to another place is invalid.
+A frame without a payload is a *mark*: its writer closed the file there, and everything before it was on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+from zlib import crc32
+
+__all__ = ["HEADER", "MOST_PAYLOAD", "SHIFT", "Piece", "frame_header", "header_length", "is_mark", "walk"]
+
+SHIFT = 40  # bits of an offset in a position
+MOST_PAYLOAD = 1 << 30
+BLOCK = 4 << 20  # bytes read at once
+
+_FRAME, _PLACED = struct.Struct("<4sIII"), struct.Struct("<4sIIQ")
+HEADER = _FRAME.size
+
+
+class Piece(NamedTuple):
+    """A part of a file: a frame, or bytes between frames that are damaged.
+
+    Attributes
+    ----------
+    start, end : int
+        Offsets in the file.
+    payload : bytes or None
+        None: damaged.
+    whole : bool
+        The header of the frame is right, and the file is long enough for the payload.
+    """
+
+    start: int
+    end: int
+    payload: bytes | None
+    whole: bool
+
+
+def frame_header(tag: bytes, position: int, payload: bytes) -> bytes:
+    """Return the header of a frame at a position."""
+    length, check = len(payload), crc32(payload)
+    return _FRAME.pack(tag, crc32(_PLACED.pack(tag, length, check, position)), length, check)
+
+
+def header_length(header: bytes, tag: bytes, position: int) -> tuple[int, int] | None:
+    """Return the length and the CRC of the payload that a header announces; None for other bytes."""
+    if len(header) < HEADER:
+        return None
+    found, sealed, length, check = _FRAME.unpack_from(header)
+    if found != tag or crc32(_PLACED.pack(tag, length, check, position)) != sealed or length > MOST_PAYLOAD:
+        return None
+    return length, check
+
+
+def is_mark(header: bytes, tag: bytes, position: int) -> bool:
+    """Tell whether 16 bytes are the mark that a writer leaves when it closes a file."""
+    return len(header) == HEADER and header_length(header, tag, position) == (0, 0)
+
+
+class Window:
+    """Read a file in blocks, forwards. Nothing is mapped: a file that is cut short meanwhile gives fewer bytes."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._first, self._bytes = descriptor, 0, b""
+
+    def at(self, offset: int, size: int) -> bytes:
+        """Return `size` bytes from an offset on, fewer at the end of the file."""
+        i = offset - self._first
+        if i < 0 or i + size > len(self._bytes):
+            self._first, self._bytes, i = offset, read_fully(self._descriptor, offset, max(size, BLOCK)), 0
+        return self._bytes[i : i + size]
+
+    def forget(self) -> None:
+        """Read anew what comes next: another process may have written meanwhile."""
+        self._bytes = b""
+
+
+def read_fully(descriptor: int, offset: int, size: int) -> bytes:
+    """Read `size` bytes at an offset, fewer at the end of the file only."""
+    found = os.pread(descriptor, size, offset)
+    if len(found) == size or not found:
+        return found
+    pieces = [found]
+    missing = size - len(found)
+    while missing and (found := os.pread(descriptor, missing, offset + size - missing)):
+        pieces.append(found)
+        missing -= len(found)
+    return b"".join(pieces)
+
+
+def walk(descriptor: int, number: int, tag: bytes, start: int, stop: int) -> Iterator[Piece]:
+    """Yield the frames of a file from an offset to another, and the damaged parts between them.
+
+    Parameters
+    ----------
+    descriptor : int
+        An open file.
+    number : int
+        Its number in the log.
+    start, stop : int
+        Offsets; `stop` is at most the size of the file, which bounds every read.
+
+    Notes
+    -----
+    Each byte is read once. Memory: the longest payload, and 4 MiB.
+    """
+    base, window = number << SHIFT, Window(descriptor)
+    while start < stop:
+        piece = _piece(window, base, tag, start, stop)
+        if piece.payload is None:  # once more: a reader may have met a write that was under way
+            window.forget()
+            piece = _piece(window, base, tag, start, stop)
+        yield piece
+        start = piece.end
+
+
+def _piece(window: Window, base: int, tag: bytes, start: int, stop: int) -> Piece:
+    """Read the frame at an offset, or find where the damage that is there ends."""
+    known = header_length(window.at(start, min(HEADER, stop - start)), tag, base + start)
+    if known is None:
+        return Piece(start, _next_header(window, base, tag, start + 1, stop), None, False)
+    length, check = known
+    end = start + HEADER + length
+    if end > stop:
+        return Piece(start, stop, None, False)
+    payload = window.at(start + HEADER, length)
+    return Piece(start, end, payload if len(payload) == length and crc32(payload) == check else None, True)
+
+
+def _next_header(window: Window, base: int, tag: bytes, start: int, stop: int) -> int:
+    """Return the offset of the first right header from an offset on; `stop` if there is none."""
+    while stop - start >= HEADER:
+        block = window.at(start, min(BLOCK, stop - start))
+        i = block.find(tag)
+        while 0 <= i <= len(block) - HEADER:
+            if header_length(block[i : i + HEADER], tag, base + start + i) is not None:
+                return start + i
+            i = block.find(tag, i + 1)
+        if len(block) < HEADER:
+            break
+        start += len(block) - HEADER + 1
+    return stop

@@ -1,0 +1,322 @@
+"""The truth of a store: an append-only log of payloads in a directory, in numbered files of 1 GiB.
+
+An append is one write and, when it must be on disk, one fdatasync. Files are never changed except at their end: a writer
+that opens the log cuts off what a crash left there, and undoes a write that failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ndcore._types import AnyPath
+from ndcore.storage.container import CorruptFile, sync
+from ndcore.storage.disk_space import naming
+from ndcore.store.frames import HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
+from ndcore.store.log_files import START, LogFile, LogFiles, begin_file, numbers_in, read_start
+
+__all__ = ["Log"]
+
+ROTATE = 1 << 30  # a file that would grow beyond is followed by a new one
+JOINED = 16 << 20  # appends up to this size are one write
+
+_sync_data = getattr(os, "fdatasync", os.fsync)
+
+
+class Log:
+    """An append-only log. One writer; readers follow it with `refresh`. Methods may be called by several threads.
+
+    Attributes
+    ----------
+    tag : bytes
+        4 bytes that every frame of this store begins with.
+    cut : int
+        Bytes that a crash had left after the last complete frame, and that were cut off when the log was opened.
+    """
+
+    def __init__(self, directory: Path, tag: bytes, *, read_only: bool) -> None:
+        self.directory, self.tag, self.read_only, self.cut = directory, tag, read_only, 0
+        self._files = LogFiles(directory, tag)
+        self._numbers: list[int] = []
+        self._offset = 0  # where the next frame goes, in the last file
+        self._synced = -1  # everything before this position is on disk
+        self._marked = True  # nothing was appended since the last mark
+        self._new_file = False  # the entry of the directory may not be on disk
+        self._broken: str | None = None
+        self._process = os.getpid()
+        self._lock, self._syncing = threading.RLock(), threading.Lock()
+
+    @classmethod
+    def create(cls, directory: AnyPath, tag: bytes) -> Log:
+        """Make a new log in a directory that is not there yet, or empty.
+
+        Parameters
+        ----------
+        directory : path
+        tag : bytes
+            4 random bytes, the same in every log of a store.
+        """
+        if len(tag) != 4:
+            raise ValueError(f"the tag of a log is 4 bytes, got {tag!r:.40}")
+        place = Path(directory)
+        with naming(place):
+            place.mkdir(parents=True, exist_ok=True)
+        if any(place.iterdir()):
+            raise FileExistsError(17, "holds something already; a new log needs an empty directory", str(place))
+        log = cls(place, tag, read_only=False)
+        log._begin_file(0)
+        return log
+
+    @classmethod
+    def open(cls, directory: AnyPath, *, tag: bytes | None = None, read_only: bool = False, start: int = 0) -> Log:
+        """Open a log. A writer cuts off what a crash left behind the last complete frame; a reader changes nothing.
+
+        Parameters
+        ----------
+        directory : path
+        tag : bytes, optional
+            The tag of the store. Default: as the first file says that has a right beginning.
+        read_only : bool
+        start : int
+            A position that the caller knows to be the end of a frame: what stands before it is not looked at.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no log.
+        CorruptFile
+            No file tells the tag.
+        ValueError
+            The log was written by a newer version.
+
+        Notes
+        -----
+        Time: constant where the log was closed. After a crash the last file is read from `start` on, at most 1 GiB. Other
+        files are not read: see `scan`, and `damage`.
+        """
+        place = Path(directory)
+        numbers = numbers_in(place)
+        if not numbers:
+            raise FileNotFoundError(2, "holds no log: there is no file such as 00000000.log", str(place))
+        if tag is None:
+            starts = (read_start(place / f"{number:08}.log", number) for number in numbers)
+            tag = next((start.tag for start in starts if start.tag is not None), None)
+        if tag is None:
+            raise CorruptFile(f"{place}: the first bytes of each file are damaged, and the tag of the store is not known")
+        log = cls(place, tag, read_only=read_only)
+        log._numbers = numbers
+        for before, after in itertools.pairwise(numbers):
+            if after != before + 1:
+                log._files.report(before, 1 << SHIFT - 1, f"files {before + 1:08}.log to {after - 1:08}.log are missing")
+        log._find_end(start)
+        return log
+
+    @property
+    def end(self) -> int:
+        """The position after the last frame."""
+        with self._lock:
+            return self._numbers[-1] << SHIFT | self._offset
+
+    @property
+    def damage(self) -> list[str]:
+        """What was found damaged since the log was opened, by position: only the parts that were read are known."""
+        return self._files.damage
+
+    def append(self, payloads: Sequence[bytes]) -> list[int]:
+        """Write payloads at the end, all or none, in one write.
+
+        Parameters
+        ----------
+        payloads : sequence of bytes
+            Of 1 byte to 1 GiB each.
+
+        Returns
+        -------
+        list of int
+            The position of each, for `read`.
+
+        Raises
+        ------
+        OSError
+            The disk is full, or failed. What was written of these payloads is undone, and the log can go on.
+        """
+        for payload in payloads:
+            if not 0 < len(payload) <= MOST_PAYLOAD:
+                raise ValueError(f"a record of a store has 1 byte to 1 GiB, not {len(payload)} bytes; cut the text")
+        with self._lock:
+            self._check_writable()
+            total = sum(map(len, payloads)) + HEADER * len(payloads)
+            if self._offset > START and self._offset + total > ROTATE:
+                self._rotate()
+            at = self._numbers[-1] << SHIFT | self._offset
+            positions: list[int] = []
+            pieces: list[bytes] = []
+            for payload in payloads:
+                positions.append(at)
+                pieces += (frame_header(self.tag, at, payload), payload)
+                at += HEADER + len(payload)
+            self._write([b"".join(pieces)] if total <= JOINED else pieces)
+            self._marked = self._marked and not positions
+        return positions
+
+    def sync(self) -> None:
+        """Wait until everything that was appended is on disk: one fdatasync.
+
+        Raises
+        ------
+        OSError
+            The disk failed. The log takes nothing more, because what the disk holds is unknown: open it again.
+        """
+        with self._syncing:
+            with self._lock:
+                self._check_writable()
+                target, file, directory = self.end, self._last(), self._new_file
+            self._put_on_disk(target, file, directory)
+
+    def _put_on_disk(self, target: int, file: LogFile, directory: bool) -> None:
+        """Wait until the last file up to a position, and the entry of a new file, are on disk."""
+        if target <= self._synced and not directory:
+            return
+        try:
+            with naming(self._files.path(target >> SHIFT)):
+                _sync_data(file.descriptor)
+        except OSError as error:
+            self._broken = f"the disk failed ({error.strerror}): open the store again"
+            raise
+        if directory:
+            sync(self.directory)
+            self._new_file = False
+        self._synced = max(self._synced, target)
+
+    def read(self, position: int) -> bytes:
+        """Read the payload at a position and check it.
+
+        Raises CorruptFile where no frame begins at the position, or where it is damaged.
+        """
+        return self._files.read(position)
+
+    def scan(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, payload) of all frames from a position on, in the order in which they were appended.
+
+        Damaged parts are skipped and reported by `damage`. What is appended meanwhile is not yielded.
+        """
+        with self._lock:
+            numbers, end = list(self._numbers), self.end
+        for number in numbers[max(0, sum(n <= start >> SHIFT for n in numbers) - 1) :]:
+            begin = max(START, start - (number << SHIFT) if number == start >> SHIFT else 0)
+            for piece in self._files.pieces(number, begin, end - (number << SHIFT) if number == end >> SHIFT else None):
+                if piece.payload is None:
+                    self._files.report_piece(number, piece)
+                elif piece.payload:
+                    yield number << SHIFT | piece.start, piece.payload
+
+    def refresh(self) -> int:
+        """Look for what the writer has appended since, and return the new end. For readers."""
+        with self._lock:
+            while self.read_only:
+                number, following = self._numbers[-1], self._numbers[-1] + 1
+                complete = self._files.path(following).exists()  # asked first: then nothing more comes into this file
+                self._offset, _ = self._files.last_frame(number, self._offset)
+                if not complete:
+                    break
+                self._numbers.append(following)
+                self._offset = START
+            return self.end
+
+    def close(self) -> None:
+        """Put everything on disk and close the files. The log cannot be used afterwards."""
+        with self._lock:
+            if not (self.read_only or self._broken or self._files.closed or self._process != os.getpid()):
+                if not self._marked:
+                    with contextlib.suppress(OSError):  # a full disk: the next opening reads the last file instead
+                        self._write([frame_header(self.tag, self.end, b"")])
+                self._put_on_disk(self.end, self._last(), self._new_file)
+            self._files.close()
+
+    # ---- files
+
+    def _last(self) -> LogFile:
+        return self._files.file(self._numbers[-1], os.O_RDONLY if self.read_only else os.O_RDWR)
+
+    def _begin_file(self, number: int) -> None:
+        """Begin a new last file. A file that has this number and not even a beginning is replaced."""
+        self._files.put(number, begin_file(self._files.path(number), number, self.tag))
+        if number not in self._numbers:
+            self._numbers.append(number)
+        self._offset, self._new_file = START, True
+
+    def _rotate(self) -> None:
+        """Put the last file on disk and begin the next one."""
+        self._put_on_disk(self.end, self._last(), self._new_file)
+        self._begin_file(self._numbers[-1] + 1)
+
+    def _write(self, pieces: list[bytes]) -> None:
+        """Write bytes at the end, all or none."""
+        file, at = self._last(), self._offset
+        path = self._files.path(self._numbers[-1])
+        try:
+            with naming(path):
+                for piece in pieces:
+                    rest = memoryview(piece)
+                    while rest:
+                        written = os.pwrite(file.descriptor, rest, at)
+                        at, rest = at + written, rest[written:]
+        except BaseException:
+            try:
+                os.ftruncate(file.descriptor, self._offset)
+            except OSError as error:
+                self._broken = f"a write to {path} failed and could not be undone ({error.strerror}): open the store again"
+            raise
+        self._offset = at
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ValueError(f"{self.directory} was opened with read_only=True; open it without to write")
+        if self._files.closed:
+            raise ValueError(f"{self.directory} is closed; open it again")
+        if self._process != os.getpid():
+            raise ValueError(f"{self.directory} was opened by process {self._process}, and a fork of it may not write; "
+                             "open it in the process that writes")
+        if self._broken is not None:
+            raise OSError(5, self._broken, str(self.directory))
+
+    def _find_end(self, start: int) -> None:
+        """Find where the last file ends, and cut off the rest if this is the writer."""
+        number = self._numbers[-1]
+        begin, file = read_start(self._files.path(number), number), self._last()
+        size = file.size()
+        if size < START and not begin.tag:  # the writer was stopped as it began the file
+            self._offset = START
+            if not self.read_only:
+                self._begin_file(number)
+            return
+        known = start & (1 << SHIFT) - 1 if start >> SHIFT == number else 0
+        if known > size:
+            self._files.report(number, size, f"{size} bytes, and had {known} before")
+            known = 0
+        tail = read_fully(file.descriptor, max(0, size - HEADER), HEADER)
+        self._marked = is_mark(tail, self.tag, (number << SHIFT) + size - HEADER)
+        if self._marked:
+            self._offset, rest = size, None
+        else:
+            self._offset, rest = self._files.last_frame(number, max(known, START))
+        if self.read_only:
+            return
+        if begin.tag != self.tag:  # never cut a file that may not be ours
+            self._files.report(number, 0, begin.problem or "it belongs to another store")
+            self._begin_file(number + 1)
+            self._marked = True
+            return
+        self.cut = size - self._offset
+        if rest is not None and rest.whole:  # not what an interrupted write leaves
+            self._files.report(number, rest.start, f"bytes {rest.start} to {size} were damaged and cut off")
+        with naming(self._files.path(number)):
+            if self.cut:
+                os.ftruncate(file.descriptor, self._offset)
+            _sync_data(file.descriptor)
+        sync(self.directory)
+        self._synced = self.end

@@ -1,0 +1,199 @@
+"""The files of a log: their names and first bytes, reading their frames, what is damaged in them.
+
+Every file begins with 32 bytes, all integers little-endian, and goes on with frames (`frames`):
+
+====== ===== ====================================
+offset bytes content
+====== ===== ====================================
+0      8     magic, ``89 4E 44 4C 4F 47 0D 0A``
+8      4     format version, 1
+12     4     tag of the store
+16     8     number of the file
+24     4     zero
+28     4     CRC-32 of the 28 bytes before
+====== ===== ====================================
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.disk_space import naming
+from ndcore.store.frames import HEADER, SHIFT, Piece, header_length, read_fully, walk
+
+__all__ = ["START", "LogFile", "LogFiles", "begin_file", "numbers_in", "read_start"]
+
+MAGIC, FORMAT = b"\x89NDLOG\r\n", 1
+GUESS = 8192  # bytes that a read asks for before it knows the length
+MOST_OPEN = 256  # files open for reading
+
+_FIRST = struct.Struct("<8sI4sQI")
+START = _FIRST.size + 4  # where frames begin
+_NAME = re.compile(r"([0-9]{8})\.log")
+
+
+class LogFile:
+    """An open file, closed when nobody reads it any more."""
+
+    __slots__ = ("descriptor",)
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self.descriptor = -1
+        self.descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
+
+    def __del__(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+
+    def size(self) -> int:
+        """Return the bytes of the file."""
+        return os.fstat(self.descriptor).st_size
+
+
+class Start(NamedTuple):
+    """The first bytes of a file: its tag, or None and what is wrong with them."""
+
+    tag: bytes | None
+    problem: str
+
+
+def numbers_in(place: Path) -> list[int]:
+    """Return the numbers of the files of a log, ascending."""
+    return sorted(int(match[1]) for entry in os.scandir(place) if (match := _NAME.fullmatch(entry.name)) and entry.is_file())
+
+
+def read_start(path: Path, number: int) -> Start:
+    """Read the first bytes of a file. Raises ValueError for another format."""
+    try:
+        with path.open("rb") as file:
+            found = file.read(START)
+    except OSError as error:
+        return Start(None, str(error.strerror))
+    if len(found) < START:
+        return Start(None, f"cut short, {len(found)} bytes")
+    magic, version, tag, stored, _ = _FIRST.unpack_from(found)
+    if magic != MAGIC or crc32(found[:-4]) != int.from_bytes(found[-4:], "little") or stored != number:
+        return Start(None, "its first 32 bytes are damaged")
+    if version != FORMAT:
+        raise ValueError(f"{path}: a log of format {version}; this ndcore reads {FORMAT}: upgrade ndcore")
+    return Start(tag, "")
+
+
+def begin_file(path: Path, number: int, tag: bytes) -> LogFile:
+    """Make a file without frames and return it open for writing. An older file of the name is replaced."""
+    first = _FIRST.pack(MAGIC, FORMAT, tag, number, 0)
+    with naming(path):
+        file = LogFile(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        try:
+            if os.pwrite(file.descriptor, first + struct.pack("<I", crc32(first)), 0) != START:
+                raise OSError(28, "No space left on device")
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+    return file
+
+
+class LogFiles:
+    """The files of a log in a directory, opened as they are needed, and what was found damaged in them."""
+
+    def __init__(self, directory: Path, tag: bytes) -> None:
+        self.directory, self.tag, self.closed = directory, tag, False
+        self._open: dict[int, LogFile] = {}
+        self._damage: dict[int, str] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def damage(self) -> list[str]:
+        """What was found damaged, by position."""
+        return [self._damage[position] for position in sorted(self._damage)]
+
+    def path(self, number: int) -> Path:
+        """Return the path of a file."""
+        return self.directory / f"{number:08}.log"
+
+    def put(self, number: int, file: LogFile) -> None:
+        """Hold a file that is open already."""
+        with self._lock:
+            self._open[number] = file
+
+    def file(self, number: int, flags: int = os.O_RDONLY) -> LogFile:
+        """Return an open file. Where too many are open, others are closed when their readers leave them."""
+        file = self._open.get(number)
+        if file is None:
+            with self._lock:
+                if self.closed:
+                    raise ValueError(f"{self.directory} is closed; open it again")
+                file = self._open.setdefault(number, LogFile(self.path(number), flags))
+                last = max(self._open)  # the writer's
+                for other in list(self._open)[: max(0, len(self._open) - MOST_OPEN)]:
+                    if other not in (number, last):
+                        del self._open[other]
+        return file
+
+    def close(self) -> None:
+        """Close all files."""
+        with self._lock:
+            self.closed = True
+            self._open.clear()
+
+    def report(self, number: int, offset: int, problem: str) -> None:
+        """Note damage of a file."""
+        self._damage[number << SHIFT | offset] = f"{self.path(number)}: {problem}"
+
+    def report_piece(self, number: int, piece: Piece) -> None:
+        """Note a damaged part of a file."""
+        lost = ", one record is lost" if piece.whole else ""
+        self.report(number, piece.start, f"bytes {piece.start} to {piece.end} are damaged{lost}")
+
+    def pieces(self, number: int, start: int, stop: int | None) -> Iterator[Piece]:
+        """Yield the frames of a file and what is damaged between them. stop: None for the end of the file."""
+        first = read_start(self.path(number), number)
+        if first.tag != self.tag:
+            self.report(number, 0, first.problem or "it belongs to another store")
+        try:
+            file = self.file(number)
+        except OSError as error:
+            self.report(number, 0, str(error.strerror))
+            return
+        size = file.size()
+        yield from walk(file.descriptor, number, self.tag, start, size if stop is None else min(stop, size))
+
+    def last_frame(self, number: int, start: int) -> tuple[int, Piece | None]:
+        """Return the end of the last right frame of a file, and the first part behind it: perhaps an unfinished write."""
+        end: int = start
+        rest: list[Piece] = []
+        for piece in self.pieces(number, start, None):
+            if piece.payload is None:
+                rest.append(piece)
+                continue
+            for damaged in rest:
+                self.report_piece(number, damaged)
+            end, rest = piece.end, []
+        return end, rest[0] if rest else None
+
+    def read(self, position: int) -> bytes:
+        """Read the payload at a position and check it."""
+        number, offset = position >> SHIFT, position & (1 << SHIFT) - 1
+        try:
+            descriptor = (file := self.file(number)).descriptor  # `file` keeps it open
+        except OSError:
+            raise CorruptFile(f"{self.path(number)}: missing, and a record was stored there; check the store") from None
+        found = os.pread(descriptor, GUESS, offset)
+        known = header_length(found, self.tag, position)
+        if known is None:
+            raise CorruptFile(f"{self.path(number)}: damaged, no record begins at byte {offset}; check the store")
+        length, check = known
+        payload = found[HEADER : HEADER + length]
+        if len(payload) < length and offset + HEADER + length <= file.size():
+            payload += read_fully(descriptor, offset + HEADER + len(payload), length - len(payload))
+        if len(payload) != length or crc32(payload) != check:
+            raise CorruptFile(f"{self.path(number)}: the record at byte {offset} is damaged; check the store")
+        return payload

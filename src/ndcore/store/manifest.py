@@ -1,0 +1,146 @@
+"""The description of a store in its directory: format version, tag, settings, and what changes with compaction.
+
+It is written twice, to ``store.json`` and ``store.copy.json``, because nothing else tells the settings. ``checksum`` is
+BLAKE2b-128 of the other fields, as JSON with sorted keys and without blanks; this holds in all formats.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ndcore._types import AnyPath
+from ndcore.storage.container import CorruptFile, replacing
+
+__all__ = ["DESCRIPTION", "FORMAT", "Manifest", "begins_store", "is_store"]
+
+DESCRIPTION, COPY = "store.json", "store.copy.json"
+FORMAT = 1
+MOST = 1 << 20  # bytes of a description
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The description of a store.
+
+    Attributes
+    ----------
+    tag : bytes
+        4 random bytes, with which every record of the log begins.
+    settings : dict
+        Fixed when the store is made. Anything that JSON returns unchanged.
+    state : dict
+        What may change: for example which directory holds the log.
+    serial : int
+        Counts the writes; of two descriptions the later one is true.
+    """
+
+    tag: bytes
+    settings: dict[str, Any]
+    state: dict[str, Any] = field(default_factory=dict)
+    serial: int = 0
+
+    @classmethod
+    def create(cls, directory: AnyPath, settings: dict[str, Any], state: dict[str, Any] | None = None,
+               tag: bytes | None = None) -> Manifest:
+        """Write the description of a new store, with a random tag. The directory is there."""
+        made = cls(os.urandom(4) if tag is None else tag, settings, state or {})
+        made._write(Path(directory))
+        return made
+
+    @classmethod
+    def read(cls, directory: AnyPath) -> Manifest:
+        """Read the description of a store: the later of the two that are sound.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no store.
+        CorruptFile
+            Both descriptions are damaged.
+        ValueError
+            The store has another format.
+        """
+        place = Path(directory)
+        found: list[Manifest] = []
+        problems: list[CorruptFile] = []
+        for name in (DESCRIPTION, COPY):
+            try:
+                found.append(_parsed(place / name))
+            except FileNotFoundError:
+                continue
+            except CorruptFile as error:
+                problems.append(error)
+        if not found:
+            if problems:
+                raise problems[0]
+            raise FileNotFoundError(2, f"holds no store: there is no {DESCRIPTION}", str(place))
+        return max(found, key=lambda each: each.serial)
+
+    def with_state(self, directory: AnyPath, **state: Any) -> Manifest:
+        """Write the description with another state, and return it. It is on disk when this returns."""
+        made = replace(self, state={**self.state, **state}, serial=self.serial + 1)
+        made._write(Path(directory))
+        return made
+
+    def mend(self, directory: AnyPath) -> None:
+        """Write again a description that is missing, damaged or late. For writers."""
+        for name in (DESCRIPTION, COPY):
+            with contextlib.suppress(OSError, CorruptFile):
+                if _parsed(Path(directory, name)) == self:
+                    continue
+            self._write_to(Path(directory, name))
+
+    def _write(self, place: Path) -> None:
+        for name in (DESCRIPTION, COPY):
+            self._write_to(place / name)
+
+    def _write_to(self, path: Path) -> None:
+        body = {"ndcore.store": FORMAT, "tag": self.tag.hex(), "serial": self.serial, "settings": self.settings,
+                "state": self.state}
+        text = json.dumps({**body, "checksum": _checksum(body)}, indent=1) + "\n"
+        with replacing(path, durable=True, need=len(text)) as file:
+            file.write(text.encode("ascii"))
+
+
+def is_store(path: AnyPath) -> bool:
+    """Tell whether a directory holds a store, of any format."""
+    for name in (DESCRIPTION, COPY):
+        with contextlib.suppress(OSError), Path(path, name).open("rb") as file:
+            if begins_store(file.read(64)):
+                return True
+    return False
+
+
+def begins_store(head: bytes) -> bool:
+    """Tell whether a file that begins with these bytes describes a store."""
+    return b'"ndcore.store"' in head[:64]
+
+
+def _checksum(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _parsed(path: Path) -> Manifest:
+    """Read one description. CorruptFile: it is damaged; ValueError: it has another format."""
+    with path.open("rb") as file:
+        text = file.read(MOST + 1)
+    try:
+        if len(text) > MOST:
+            raise ValueError(f"it has more than {MOST} bytes")
+        description = json.loads(text.decode("ascii"))
+        version, same = description["ndcore.store"], description.pop("checksum") == _checksum(description)
+        if version == FORMAT and same:
+            return Manifest(bytes.fromhex(description["tag"]), dict(description["settings"]), dict(description["state"]),
+                            int(description["serial"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CorruptFile(f"{path}: not the description of a store: {error}") from None
+    if not same:
+        raise CorruptFile(f"{path}: its checksum is wrong")
+    raise ValueError(f"{path.parent}: a store of format {version!r:.40}; this ndcore reads {FORMAT}: upgrade ndcore")

@@ -1,0 +1,102 @@
+"""Frames: what is written is found, damage costs the damaged frame, and hostile files cost linear time."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import struct
+import zlib
+
+import pytest
+
+from ndcore.store import frames
+from ndcore.store.frames import HEADER, SHIFT, frame_header, header_length, is_mark, walk
+
+TAG = b"\x01abc"
+
+
+def framed(payloads, number=0, start=0):
+    """Return the frames of payloads as one bytes."""
+    done = b""
+    for payload in payloads:
+        done += frame_header(TAG, number << SHIFT | start + len(done), payload) + payload
+    return done
+
+
+def pieces(tmp_path, content, number=0, start=0):
+    (tmp_path / "f").write_bytes(content)
+    descriptor = os.open(tmp_path / "f", os.O_RDONLY)
+    try:
+        return list(walk(descriptor, number, TAG, start, len(content)))
+    finally:
+        os.close(descriptor)
+
+
+def test_a_header_by_hand():
+    position, payload = 3 << 40 | 77, b"payload"
+    check = zlib.crc32(payload)
+    sealed = zlib.crc32(TAG + struct.pack("<IIQ", 7, check, position))
+    assert frame_header(TAG, position, payload) == TAG + struct.pack("<III", sealed, 7, check)
+    assert header_length(frame_header(TAG, position, payload), TAG, position) == (7, check)
+
+
+def test_a_header_holds_at_its_place_only():
+    header = frame_header(TAG, 100, b"x")
+    assert header_length(header, TAG, 101) is None
+    assert header_length(header, b"else", 100) is None
+    assert header_length(header[:-1], TAG, 100) is None
+    assert not is_mark(header, TAG, 100) and is_mark(frame_header(TAG, 100, b""), TAG, 100)
+
+
+@pytest.mark.parametrize("block", [17, 64, 4 << 20])
+def test_frames_come_back(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(frames, "BLOCK", block)
+    payloads = [b"a", b"", b"bc" * 50, TAG * 30, os.urandom(1000)]
+    found = pieces(tmp_path, framed(payloads, 7), 7)
+    assert [piece.payload for piece in found] == payloads
+    assert found[0].start == 0 and all(a.end == b.start for a, b in itertools.pairwise(found))
+
+
+@pytest.mark.parametrize("block", [17, 50, 4 << 20])
+def test_a_flipped_byte_costs_one_frame(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(frames, "BLOCK", block)
+    payloads = [b"first", TAG + b"second" + TAG, b"third"]
+    content = framed(payloads)
+    bounds = [HEADER + 5, HEADER * 2 + 5 + len(payloads[1])]
+    for i in range(len(content)):
+        damaged = bytearray(content)
+        damaged[i] ^= 0x20
+        hit = sum(i >= bound for bound in bounds)
+        found = pieces(tmp_path, bytes(damaged))
+        assert [piece.payload for piece in found if piece.payload is not None] == payloads[:hit] + payloads[hit + 1 :], i
+        assert sum(piece.payload is None for piece in found) == 1
+
+
+def test_a_frame_inside_a_payload_is_not_found(tmp_path):
+    inner = framed([b"forged"], start=HEADER)  # right at its place, for one who knows the tag
+    content = bytearray(framed([inner, b"next"]))
+    content[HEADER + len(inner) - 1] ^= 1  # the payload is damaged, its header is not
+    found = pieces(tmp_path, bytes(content))
+    assert [piece.payload for piece in found] == [None, b"next"]
+    assert found[0].whole
+
+
+def test_tags_everywhere_cost_linear_time(tmp_path):
+    found = pieces(tmp_path, TAG * 100_000)
+    assert len(found) == 1 and found[0].payload is None
+
+
+def test_a_length_beyond_the_file_reads_nothing(tmp_path):
+    check = zlib.crc32(b"")
+    sealed = zlib.crc32(TAG + struct.pack("<IIQ", 1 << 30, check, 0))
+    found = pieces(tmp_path, TAG + struct.pack("<III", sealed, 1 << 30, check) + b"short")
+    assert found == [frames.Piece(0, HEADER + 5, None, False)]
+    sealed = zlib.crc32(TAG + struct.pack("<IIQ", 0xFFFFFFFF, check, 0))
+    assert header_length(TAG + struct.pack("<III", sealed, 0xFFFFFFFF, check), TAG, 0) is None
+
+
+@pytest.mark.parametrize("size", range(HEADER + 5))
+def test_a_file_that_is_cut_short(tmp_path, size):
+    content = framed([b"whole"]) + framed([b"other"], start=HEADER + 5)[:size]
+    found = pieces(tmp_path, content)
+    assert [piece.payload for piece in found] == [b"whole"] + [None] * (size > 0)
