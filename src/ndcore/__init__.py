@@ -40,6 +40,8 @@ from ndcore.sketch.weights import Idf
 from ndcore.stats.collisions import expected_distinct, expected_spurious, fingerprint_bits, fingerprint_error
 from ndcore.stats.sample_size import probability_within, sample_size
 from ndcore.storage.container import CorruptFile
+from ndcore.store.store import Store
+from ndcore.store.verdict import Verdict, Version
 from ndcore.text.resemblance import containment, jaccard, resemblance
 from ndcore.text.shingling import POLYNOMIAL, Shingling
 
@@ -75,7 +77,10 @@ __all__ = [
     "SimHasher",
     "Simhashes",
     "Sketches",
+    "Store",
     "TablePlan",
+    "Verdict",
+    "Version",
     "__version__",
     "cluster",
     "collapse",

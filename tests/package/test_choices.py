@@ -70,6 +70,8 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
         ("hamming_join", "plan"): lambda **x: nd.hamming_join(FINGERPRINTS, FINGERPRINTS, **x),
         ("hamming_pairs", "plan"): lambda **x: nd.hamming_pairs(FINGERPRINTS, **x),
         ("greedy_clusters", "representative"): lambda **x: nd.greedy_clusters([1, 2], [0, 1, 2], threshold=0.5, **x),
+        **{("Store.open", name): lambda **x: nd.Store.open(place, **x)
+           for name in ("filter", "evidence", "scope", "keys", "durability")},
         ("plots.plot_filter", "scale"): lambda **x: ndcore.plots.plot_filter(nd.ALTAVISTA, **x),
     }
 

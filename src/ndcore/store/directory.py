@@ -1,0 +1,214 @@
+"""The directory of a store: description, lock, log, derived files, and the state that they make."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ndcore.progress import Progress, resolve
+from ndcore.store import engine
+from ndcore.store.lock import Lock
+from ndcore.store.log import Log
+from ndcore.store.manifest import Manifest, is_store
+from ndcore.store.opening import Checkpoints
+from ndcore.store.pages import Page, Preparer
+from ndcore.store.records import encode
+from ndcore.store.settings import Settings
+from ndcore.store.state import State
+from ndcore.store.verdict import Verdict
+
+__all__ = ["Directory"]
+
+
+class Directory:
+    """An open directory. `state` is what is live; the caller holds a lock around all calls."""
+
+    def __init__(self, path: Path, manifest: Manifest, settings: Settings, preparer: Preparer, lock: Lock | None) -> None:
+        self.path, self.manifest, self.settings, self.preparer = path, manifest, settings, preparer
+        self.read_only, self._lock, self._closed = lock is None, lock, False
+        self.log: Log
+        self.state: State
+        self._checkpoints: Checkpoints
+
+    @classmethod
+    def open(cls, path: Path, given: Mapping[str, Any], *, read_only: bool, report: Progress) -> Directory:
+        """Open the directory of a store; create it if there is none and it may be written."""
+        if not is_store(path):
+            if read_only:
+                raise FileNotFoundError(2, "there is no store; open it without read_only=True to create one", str(path))
+            if path.exists() and any(entry.name != "lock" for entry in path.iterdir()):
+                raise FileExistsError(17, "exists and holds something else than a store", str(path))
+            settings = Settings.of(given)
+            path.mkdir(parents=True, exist_ok=True)
+        lock = None if read_only else Lock(path)
+        try:
+            if not is_store(path):
+                manifest = Manifest.create(path, settings.as_dict(), {"log": "log-0", "derived": "derived-0"})
+            else:
+                manifest = Manifest.read(path)
+            settings = Settings.from_dict(manifest.settings)
+            settings.check(given)
+            made = cls(path, manifest, settings, Preparer(settings, settings.sketcher(given.get("shingling"))), lock)
+            made._load(report)
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+        return made
+
+    def _load(self, report: Progress) -> None:
+        """Open the log and the derived files that the description names."""
+        place = self._place("log")
+        if not self.read_only and not (place.is_dir() and any(place.iterdir())):
+            self.log = Log.create(place, self.manifest.tag)
+        else:
+            self.log = Log.open(place, tag=self.manifest.tag, read_only=self.read_only)
+        self._checkpoints = Checkpoints(self._place("derived"), self.settings, self.preparer, self.log,
+                                        read_only=self.read_only)
+        self.state = self._checkpoints.load(report)
+        if not self.read_only:
+            self._sweep()
+
+    def _place(self, name: str) -> Path:
+        """Return a directory that the description names."""
+        found = self.manifest.state.get(name)
+        if not isinstance(found, str) or not found.startswith(name + "-") or "/" in found or os.sep in found:
+            raise ValueError(f"{self.path}: the description names {found!r:.80} as its {name}; it is damaged")
+        return self.path / found
+
+    def _sweep(self) -> None:
+        """Delete what an interrupted compaction left."""
+        current = {self.manifest.state["log"], self.manifest.state["derived"]}
+        for entry in self.path.iterdir():
+            if entry.name.startswith(("log-", "derived-")) and entry.name not in current:
+                shutil.rmtree(entry, ignore_errors=True)
+
+    def decide(self, pages: Sequence[Page]) -> list[Verdict]:
+        """Decide on pages, in their order; all or none are kept."""
+        if len(pages) == 1:
+            decision = engine.decide(self.state, pages[0])
+            position = self.log.append([encode(decision.record)])[0]
+            engine.apply(self.state, decision, position)
+            return [decision.verdict]
+        waiting: list[engine.Decision] = []
+        verdicts = []
+        try:
+            for page in pages:
+                if self._is_waiting(page):
+                    self._write(waiting)
+                decision = engine.decide(self.state, page)
+                engine.apply(self.state, decision, -1)
+                waiting.append(decision)
+                verdicts.append(decision.verdict)
+            self._write(waiting)
+        except BaseException:
+            self.reload()
+            raise
+        return verdicts
+
+    def _is_waiting(self, page: Page) -> bool:
+        """Tell whether the last version of the key of a page is not in the log yet."""
+        known = self.state.find(page.name, page.hashed) if self.state.waiting else None
+        return known is not None and known in self.state.waiting
+
+    def _write(self, waiting: list[engine.Decision]) -> None:
+        """Write the records that wait, and tell the state where they are."""
+        if not waiting:
+            return
+        positions = self.log.append([encode(decision.record) for decision in waiting])
+        for decision, position in zip(waiting, positions, strict=True):
+            self.state.place(decision.record, position)
+        waiting.clear()
+
+    def reload(self) -> None:
+        """Make the state again, as the log says."""
+        for index in self.state.indexes:
+            index.close()
+        self._checkpoints = Checkpoints(self._place("derived"), self.settings, self.preparer, self.log,
+                                        read_only=self.read_only)
+        self.state = self._checkpoints.load(resolve(None))
+
+    def checkpoint(self) -> None:
+        """Write the derived files."""
+        self.log.sync()
+        self._checkpoints.write(self.state)
+
+    def refresh(self) -> None:
+        """Follow the writer, if this is a reader."""
+        if not self.read_only:
+            return
+        manifest = Manifest.read(self.path)
+        if manifest.state != self.manifest.state:
+            self.manifest = manifest
+            self._load(resolve(None))
+            return
+        self.log.refresh()
+        self._checkpoints.replay(self.state, resolve(None))
+
+    def check_writable(self) -> None:
+        """Raise ValueError unless the store is open for writing."""
+        if self._closed:
+            raise ValueError(f"the store {os.fspath(self.path)!r} is closed; open it again")
+        if self.read_only:
+            raise ValueError(f"the store {os.fspath(self.path)!r} was opened with read_only=True; open it without to write")
+
+    def sizes(self) -> dict[str, Any]:
+        """Return the bytes on disk."""
+        found = {}
+        for name in ("log", "derived"):
+            total = 0
+            for root, _, files in os.walk(self._place(name)):
+                for file in files:
+                    with contextlib.suppress(OSError):
+                        total += Path(root, file).stat().st_size
+            found[f"{name}_bytes"] = total
+        return found
+
+    def check(self, report: Progress) -> list[str]:
+        """Read everything and return what is wrong."""
+        from ndcore.store.checking import problems_of
+
+        return problems_of(self.state, report)
+
+    def compact(self, report: Progress) -> None:
+        """Write the store anew with what is live."""
+        from ndcore.store.compaction import rewrite
+
+        self.check_writable()
+        number = 1 + max(int(self.manifest.state[name].rpartition("-")[2]) for name in ("log", "derived"))
+        names = {"log": f"log-{number}", "derived": f"derived-{number}"}
+        for name in names.values():
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        log = Log.create(self.path / names["log"], self.manifest.tag)
+        rewrite(self.state, log, report)
+        log.sync()
+        log.close()
+        self.manifest = self.manifest.with_state(self.path, **names)
+        self._release()
+        self._load(report)
+        self.checkpoint()
+
+    def close(self) -> None:
+        """Write a checkpoint where that spares reading, and close the files."""
+        if self._closed:
+            return
+        try:
+            if not self.read_only:
+                self.log.sync()
+                if self.log.end > self._checkpoints.covered:
+                    self._checkpoints.write(self.state)
+        finally:
+            self._closed = True
+            self._release()
+            if self._lock is not None:
+                self._lock.release()
+
+    def _release(self) -> None:
+        """Close the log and the indexes."""
+        for index in self.state.indexes:
+            index.close()
+        self.log.close()

@@ -1,0 +1,192 @@
+"""Evidence: what a store keeps of a document to verify resemblances, compressed; and scores of pages against it."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ndcore._sets import common
+from ndcore._types import AnyArray, Text, UInts
+from ndcore.storage.container import CorruptFile
+from ndcore.store.pages import Page, shingle_set
+from ndcore.store.settings import Settings
+from ndcore.text.inputs import as_bytes
+from ndcore.text.shingling import Shingling
+
+__all__ = ["Evidence", "Measured"]
+
+RAW, ZLIB, ZSTANDARD, TRAINED = range(4)
+TEXT_STR, TEXT_BYTES = 0, 16  # added to the codec
+CACHED = 32 << 20  # bytes of shingle sets that wait to be compared again
+LARGEST = 1 << 30  # bytes of a text
+
+
+class Measured(NamedTuple):
+    """Resemblance of a page and a document, containment of the page in it, and of it in the page."""
+
+    resemblance: float
+    contained: float
+    containing: float
+
+    @classmethod
+    def of(cls, both: float, a: float, b: float) -> Measured:
+        """Make it of the sizes of two sets, at least 1, and of their intersection."""
+        return cls(float(both) / float(a + b - both), float(both) / float(a), float(both) / float(b))
+
+
+class Evidence:
+    """Packs and unpacks evidence, and measures pages against it.
+
+    Attributes
+    ----------
+    exact : bool
+        False where measures are estimates.
+    """
+
+    def __init__(self, settings: Settings, shingling: Shingling) -> None:
+        self.kind, self.shingling = settings.evidence, shingling
+        self.num_perm = settings.num_perm
+        self.exact = self.kind != "sketch"
+        self._sets: OrderedDict[int, UInts] = OrderedDict()
+        self._cached = 0
+        self._codec = _Codec()
+
+    def learn(self, number: int, content: bytes) -> None:
+        """Take a dictionary of the log."""
+
+    def pack(self, page: Page) -> bytes:
+        """Return the evidence of a page."""
+        if page.packed is None:
+            page.packed = self._pack(page)
+        return page.packed
+
+    def _pack(self, page: Page) -> bytes:
+        if self.kind == "text":
+            return self._codec.pack(as_bytes(page.text), TEXT_STR if isinstance(page.text, str) else TEXT_BYTES)
+        if self.kind == "shingles":
+            return page.shingles.astype("<u8").tobytes() if page.valid else b""
+        return struct.pack("<I", page.size) + page.row.astype("<u4").tobytes() if page.valid else b""
+
+    def text(self, packed: bytes) -> Text:
+        """Return the text of some evidence. LookupError in stores that keep no text."""
+        if self.kind != "text":
+            raise LookupError(f"the store was created with evidence={self.kind!r}, so it keeps no texts")
+        return self._codec.unpack(packed)
+
+    def shingles(self, packed: bytes) -> UInts:
+        """Return the shingle set of some evidence, ascending."""
+        if self.kind == "text":
+            return shingle_set(self.shingling, self._codec.unpack(packed))
+        return np.frombuffer(packed, "<u8").astype(np.uint64)
+
+    def row(self, packed: bytes) -> AnyArray:
+        """Return the signature of some evidence of a store with evidence="sketch"."""
+        if not packed:  # without shingles
+            return np.zeros(self.num_perm, np.uint32)
+        found = np.frombuffer(packed, "<u4", offset=4).astype(np.uint32)
+        if len(found) != self.num_perm:
+            raise CorruptFile(f"evidence of {len(found)} minima, where a signature has {self.num_perm}; check the store")
+        return found
+
+    def size(self, packed: bytes) -> int:
+        """Return the number of shingles of some evidence of a store with evidence="sketch"."""
+        return max(1, int.from_bytes(packed[:4], "little"))
+
+    def measure(self, page: Page, number: int, packed: bytes | None) -> Measured:
+        """Measure a page against the evidence of a document; both have shingles. None: of `cached` evidence."""
+        if self.exact:
+            return self._compare(page.shingles, self._set(number, packed))
+        assert packed is not None
+        share = float(np.count_nonzero(self.row(packed) == page.row)) / self.num_perm
+        return _estimated(share, page.size, self.size(packed))
+
+    def cached(self, number: int) -> bool:
+        """Tell whether a document can be measured without its evidence."""
+        return number in self._sets
+
+    def forget(self, number: int | None = None) -> None:
+        """Drop the cached set of a document that left, or of all."""
+        for each in [number] if number is not None else list(self._sets):
+            gone = self._sets.pop(each, None)
+            self._cached -= 0 if gone is None else gone.nbytes
+
+    def _compare(self, a: UInts, b: UInts) -> Measured:
+        sizes = np.array([0, len(a), len(a) + len(b)], np.int64)
+        both = common(np.concatenate([a, b]), sizes, _FIRST, _SECOND)
+        return Measured.of(int(both[0]), len(a), len(b))
+
+    def _set(self, number: int, packed: bytes | None) -> UInts:
+        """Return the shingle set of a document, from the cache or from its evidence."""
+        found = self._sets.get(number)
+        if found is not None:
+            self._sets.move_to_end(number)
+            return found
+        assert packed is not None
+        found = self.shingles(packed)
+        if not len(found):
+            raise CorruptFile("the evidence of a document has no shingles, and its record says that it has; check the store")
+        self._sets[number] = found
+        self._cached += found.nbytes
+        while self._cached > CACHED and len(self._sets) > 1:
+            self._cached -= self._sets.popitem(last=False)[1].nbytes
+        return found
+
+
+_FIRST, _SECOND = np.zeros(1, np.int64), np.ones(1, np.int64)
+
+
+def _estimated(share: float, a: int, b: int) -> Measured:
+    """Estimate from the share of minima that agree: the intersection is r / (1 + r) of the sum of the sizes."""
+    both = min(share / (1 + share) * (a + b), a, b)
+    return Measured(share, both / a, both / b)
+
+
+class _Codec:
+    """Compresses texts: with zstandard where it is installed, else with zlib; small ones stay as they are."""
+
+    def __init__(self) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            self._zstandard: Any = None
+        else:
+            self._zstandard = zstandard
+
+    def pack(self, data: bytes, kind: int) -> bytes:
+        """Compress a text."""
+        codec, packed = RAW, data
+        if len(data) > 64:
+            if self._zstandard is not None:
+                codec, packed = ZSTANDARD, self._zstandard.ZstdCompressor(level=3).compress(data)
+            else:
+                codec, packed = ZLIB, zlib.compress(data, 6)
+            if len(packed) >= len(data):
+                codec, packed = RAW, data
+        return bytes([codec + kind]) + packed
+
+    def unpack(self, packed: bytes) -> Text:
+        """Return the text. CorruptFile where it cannot be read."""
+        try:
+            data = self._decompress(packed[0] & 15, packed[1:])
+            return data if packed[0] & TEXT_BYTES else data.decode("utf-8", "surrogatepass")
+        except (ValueError, IndexError, zlib.error, MemoryError) as error:
+            raise CorruptFile(f"the text of a document cannot be read: {error}; check the store") from error
+
+    def _decompress(self, codec: int, packed: bytes) -> bytes:
+        if codec == RAW:
+            return packed
+        if codec == ZLIB:
+            whole = zlib.decompressobj()
+            return whole.decompress(packed, LARGEST)
+        if codec not in (ZSTANDARD, TRAINED):
+            raise ValueError(f"unknown codec {codec}")
+        if self._zstandard is None:
+            raise ImportError("the texts of this store are compressed with zstandard: pip install 'ndcore[store]'")
+        try:
+            return bytes(self._zstandard.ZstdDecompressor().decompress(packed, max_output_size=LARGEST))
+        except self._zstandard.ZstdError as error:
+            raise ValueError(str(error)) from error

@@ -1,0 +1,74 @@
+"""Keys of documents: as bytes, as 64-bit hashes, normalised URLs, and their hosts."""
+
+from __future__ import annotations
+
+import hashlib
+from urllib.parse import urlsplit
+
+from ndcore.checks import imported, is_int
+from ndcore.store.verdict import Key
+
+__all__ = ["decoded", "encoded", "hashed", "host_of", "normalised"]
+
+_LONGEST = 1 << 20  # bytes of a key
+
+
+def encoded(key: Key) -> bytes:
+    """Return a key as bytes: a letter for its type, then its content; a str as UTF-8 with surrogatepass.
+
+    Raises TypeError for another type, ValueError for an int outside 64 bits or a key of more than a mebibyte.
+    """
+    if isinstance(key, str):
+        name = b"s" + key.encode("utf-8", "surrogatepass")
+    elif isinstance(key, bytes):
+        name = b"b" + key
+    elif is_int(key):
+        if not -(1 << 63) <= key < 1 << 63:
+            raise ValueError(f"the key {key} does not fit in 64 bits; give it as a str")
+        return b"i" + int(key).to_bytes(8, "little", signed=True)
+    else:
+        raise TypeError(f"the key {key!r:.80} is of type {type(key).__name__}; keys are str, bytes or int")
+    if len(name) > _LONGEST:
+        raise ValueError(f"the key {key[:40]!r}… takes {len(name) - 1} bytes; at most {_LONGEST - 1} are accepted: "
+                         "give a digest of it")
+    return name
+
+
+def decoded(name: bytes) -> Key:
+    """Return the key of `encoded`. ValueError if there is none."""
+    if name[:1] == b"s":
+        return name[1:].decode("utf-8", "surrogatepass")
+    if name[:1] == b"b":
+        return name[1:]
+    if name[:1] == b"i" and len(name) == 9:
+        return int.from_bytes(name[1:], "little", signed=True)
+    raise ValueError(f"{name[:40]!r} is not a key")
+
+
+def hashed(name: bytes, secret: bytes) -> int:
+    """Hash an encoded key to 64 bits, with the secret of the store."""
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8, key=secret).digest(), "little")
+
+
+def normalised(key: Key) -> Key:
+    """Return a URL in the normal form of w3lib: sorted parameters, no fragment, the usual escapes."""
+    canonicalize = imported("w3lib.url", "a store with keys='url'").canonicalize_url
+    if not isinstance(key, str):
+        raise TypeError(f"the key {key!r:.80} is of type {type(key).__name__}; with keys='url' a key is a str")
+    try:
+        return str(canonicalize(key))
+    except ValueError as error:
+        raise ValueError(f"the key {key!r:.200} is not a URL: {error}") from error
+
+
+def host_of(key: Key) -> str:
+    """Return the host of a URL in lower case, empty where there is none.
+
+    Raises TypeError unless the key is a str.
+    """
+    if not isinstance(key, str):
+        raise TypeError(f"the key {key!r:.80} is of type {type(key).__name__}; with scope='host' a key is a URL, a str")
+    try:
+        return urlsplit(key).hostname or ""
+    except ValueError:  # such as an unfinished IPv6 address
+        return ""

@@ -1,0 +1,178 @@
+"""What the removal of documents changes: exact maintenance of star clusters, step by step.
+
+A document depends only on earlier ones: on its class, and on the kept documents that it resembles. So the documents that a
+removal may change are gone through in ascending order. Each is compared again with the kept documents before it. Where it
+becomes kept, or no longer is, the later documents that depend on it follow. The cost is a search and a few comparisons for
+each document that is gone through: the members of the cluster whose representative left, and the documents that resemble one
+which becomes kept.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+
+from ndcore._types import UInts
+from ndcore.store.evidence import Measured
+from ndcore.store.pages import Page
+from ndcore.store.records import LEADER, VARIANT, Changes, Document
+from ndcore.store.state import COPIES, FOLLOWS, LEADS, VARIES, State, shared
+
+__all__ = ["Plan"]
+
+
+class Plan:
+    """The state as it will be when some documents have left. Nothing is changed; `changes` says what to change.
+
+    Attributes
+    ----------
+    removed : set of int
+    labels, roles : dict
+        Of documents whose label or role is another one than in the state.
+    features : dict
+        Of documents that were compared again.
+    """
+
+    def __init__(self, state: State, removed: Iterable[int] = ()) -> None:
+        self.state, self.removed = state, {number for number in removed if number in state.live}
+        self.labels: dict[int, int] = {}
+        self.roles: dict[int, int] = {}
+        self.features: dict[int, UInts] = {}
+        self._kept: dict[int, bool] = {}  # where it changes
+        self._promoted: dict[int, Document] = {}
+        self._heap: list[int] = []
+        self._queued: set[int] = set()
+        if self.removed:
+            self._settle()
+
+    @property
+    def changes(self) -> Changes:
+        """What to change in the state."""
+        if not self.removed:
+            return Changes()
+        numbers = sorted({*self.labels, *self.roles})
+        return Changes(tuple(sorted(self.removed)), tuple((i, self.label(i), self.role(i)) for i in numbers))
+
+    def label(self, number: int) -> int:
+        """Return the number of the representative of a document."""
+        found = self.labels.get(number)
+        return self.state.columns.get("label", number) if found is None else found
+
+    def role(self, number: int) -> int:
+        """Return the role of a document."""
+        found = self.roles.get(number)
+        return self.state.role(number) if found is None else found
+
+    def of_class(self, kind: int, like: Page | Document, scope: int) -> list[tuple[int, Document]]:
+        """Find documents as `State.of_class`, without those that leave and with those whose role changes; ascending."""
+        found = {number: record for number, record in self.state.of_class(kind, like, scope) if number not in self.removed}
+        for number, record in self._promoted.items():
+            if kind == COPIES or record.valid != like.valid or self.state.scope(record) != scope:
+                continue
+            by_class = kind in (LEADS, FOLLOWS) and like.valid
+            same = record.tokens == like.tokens if by_class else record.whole == like.whole
+            if same and (self.roles[number] & LEADER != 0) == (kind == LEADS):
+                found[number] = record
+        return sorted(found.items(), key=lambda item: item[0])
+
+    def best(self, page: Page, before: int | None = None) -> tuple[int, Measured] | None:
+        """Find the kept document that a page resembles most, at or above the threshold; the first of several."""
+        state, best = self.state, None
+        for number in self._kept_sharing(page.features):
+            if before is not None and number >= before:
+                break
+            measured = self.measure(page, number)
+            if measured.resemblance >= state.settings.threshold and (
+                    best is None or measured.resemblance > best[1].resemblance):
+                best = number, measured
+        return best
+
+    def measure(self, page: Page, number: int) -> Measured:
+        """Measure a page against a document; both have shingles."""
+        evidence = self.state.evidence
+        return evidence.measure(page, number, None if evidence.cached(number) else self.state.document(number).evidence)
+
+    def _kept_sharing(self, features: UInts) -> list[int]:
+        """Find the kept documents that share enough features with a page, ascending."""
+        found = self.state.sharing(features, True)
+        if not self.removed:
+            return found
+        numbers = {i for i in found if i not in self.removed and self._kept.get(i, True)}
+        need = self.state.settings.need
+        numbers.update(i for i, kept in self._kept.items() if kept and shared(self.features[i], features) >= need)
+        return sorted(numbers)
+
+    # ---- removal
+
+    def _settle(self) -> None:
+        """Find the labels and roles of all documents that the removal changes."""
+        removed = [(number, self.state.role(number)) for number in sorted(self.removed)]
+        documents = {number: self.state.document(number) for number, role in removed if role}
+        for number, _ in ((i, role) for i, role in removed if role & VARIANT):
+            self._pass_on_bytes(documents[number])
+        for number, _ in ((i, role) for i, role in removed if role & LEADER):
+            self._pass_on_class(documents[number])
+        while self._heap:
+            self._compare_again(heapq.heappop(self._heap))
+
+    def _pass_on_bytes(self, gone: Document) -> None:
+        """Make the first copy of a document that leaves a variant."""
+        for number, record in self.of_class(COPIES, gone, self.state.scope(gone)):
+            if not self.role(number):
+                self.roles[number] = VARIANT
+                self._promoted[number] = record
+                return
+
+    def _pass_on_class(self, gone: Document) -> None:
+        """Give the class of a leader that leaves a new one, and queue what depends on it."""
+        scope = self.state.scope(gone)
+        following = self.of_class(VARIES if not gone.valid else FOLLOWS, gone, scope)
+        if following:
+            number, record = following[0]
+            self.roles[number] = LEADER | VARIANT
+            self._promoted[number] = record
+            self._queue(number)
+        if gone.number in self.state.kept:
+            self._queue_members(gone.number)
+
+    def _queue(self, number: int) -> None:
+        if number not in self._queued:
+            self._queued.add(number)
+            heapq.heappush(self._heap, number)
+
+    def _queue_members(self, number: int) -> None:
+        """Queue the leaders in the cluster of a document, as it is in the state."""
+        for member in self.state.columns.members(number):
+            if member != number and member not in self.removed and self.role(member) & LEADER:
+                self._queue(member)
+
+    def _compare_again(self, number: int) -> None:
+        """Find the label of a leader, given the labels of all documents before it, and queue what depends on it."""
+        state = self.state
+        page = state.page(number)
+        self.features[number] = page.features
+        best = self.best(page, number) if page.valid else None
+        label = number if best is None else best[0]
+        if label != state.columns.get("label", number):
+            for member in self._class_of(number, page):
+                self.labels[member] = label
+        if (label == number) == (number in state.kept):
+            return
+        self._kept[number] = label == number
+        if label != number:
+            self._queue_members(number)
+            return
+        for other in {*state.sharing(page.features, True), *state.sharing(page.features, False)}:
+            if (other > number and other not in self.removed and self.role(other) & LEADER
+                    and self.measure(page, other).resemblance >= state.settings.threshold):
+                self._queue(other)
+
+    def _class_of(self, number: int, page: Page) -> set[int]:
+        """Return the numbers of a leader and of the documents that follow it."""
+        scope, found = page.scope, {number}
+        variants = self.of_class(FOLLOWS, page, scope) if page.valid else []
+        likes: list[Page | Document] = [page, *(record for _, record in variants)]
+        for like in likes:
+            found.update(each for each, _ in self.of_class(COPIES, like, scope) if self.role(each) & LEADER == 0)
+        found.update(each for each, _ in variants)
+        return found

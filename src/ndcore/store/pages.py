@@ -1,0 +1,172 @@
+"""Pages as a store compares them: sketched, digested and shingled once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+import ndcore._feature as _feature
+from ndcore._sets import distinct
+from ndcore._types import AnyArray, Text, UInts
+from ndcore.parallel import map_pieces, thread_count
+from ndcore.sketch.minhash import MinHasher
+from ndcore.store import keys
+from ndcore.store.settings import Settings
+from ndcore.store.verdict import Date, Key, microseconds
+from ndcore.text.digests import byte_digests, raw_batch
+from ndcore.text.inputs import digest, pieces
+from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
+
+__all__ = ["Item", "Page", "Preparer", "shingle_set"]
+
+Item: TypeAlias = tuple[Key | None, Text, Date]
+
+
+def shingle_set(shingling: Shingling, text: Text) -> UInts:
+    """Return the distinct shingle fingerprints of a text, ascending."""
+    values, offsets, _ = shingling.shingler.fingerprints(shingling.batch([text]))
+    return distinct(values, offsets)[0]
+
+
+class Page:
+    """A page with everything that a decision needs.
+
+    Attributes
+    ----------
+    key, name, hashed
+        Its key, the key as bytes, and their hash. None, b"" and 0 for a page that is only looked at.
+    date : int
+    text : str or bytes
+    valid : bool
+        Whether it has shingles.
+    whole, tokens : bytes
+        Digests of its bytes and of its canonical tokens; `tokens` is empty without shingles.
+    features : uint64 (groups,)
+        With the scope in them.
+    scope : int
+        A hash of the host; 0 without scopes.
+    row : uint32 (num_perm,)
+        The signature.
+    """
+
+    __slots__ = ("_shingles", "_size", "date", "features", "hashed", "key", "name", "packed", "row", "scope", "shingling",
+                 "text", "tokens", "valid", "whole")
+
+    def __init__(
+        self, key: Key | None, name: bytes, hashed: int, date: int, text: Text, valid: bool, whole: bytes, tokens: bytes,
+        features: UInts, scope: int, row: AnyArray, shingling: Shingling,
+    ) -> None:
+        self.key, self.name, self.hashed, self.date, self.text = key, name, hashed, date, text
+        self.valid, self.whole, self.tokens = valid, whole, tokens
+        self.features, self.scope, self.row, self.shingling = features, scope, row, shingling
+        self._shingles: UInts | None = None
+        self._size: int | None = None
+        self.packed: bytes | None = None  # its evidence
+
+    @property
+    def shingles(self) -> UInts:
+        """Its shingle set, ascending."""
+        if self._shingles is None:
+            self._shingles = shingle_set(self.shingling, self.text)
+        return self._shingles
+
+    @property
+    def size(self) -> int:
+        """The number of its distinct shingles."""
+        return len(self.shingles) if self._size is None else self._size
+
+    def set_shingles(self, shingles: UInts) -> None:
+        """Give it a set that is known, ascending."""
+        self._shingles = shingles
+
+    def set_size(self, size: int) -> None:
+        """Give it the size of a set that is gone."""
+        self._size = size
+
+
+class Packer(Protocol):
+    """What makes evidence of pages."""
+
+    def pack(self, page: Page) -> bytes: ...
+
+
+class Preparer:
+    """Makes pages, by the settings of a store."""
+
+    def __init__(self, settings: Settings, sketcher: MinHasher) -> None:
+        self.settings, self.sketcher, self.shingling = settings, sketcher, sketcher.shingling
+        self.secret = bytes.fromhex(settings.secret)
+
+    def page(self, key: Key | None, text: Text, date: Date, like: Key | None = None) -> Page:
+        """Prepare one page. like: a key in whose scope it is, if it has none."""
+        page = self._piece((0, [(key, text, date)]))[0]
+        if like is not None and self.settings.scope == "host":
+            scope = self.scope_of(self.named(like)[0])
+            page.features, page.scope = page.features ^ np.uint64(scope ^ page.scope), scope
+        return page
+
+    def packed_pages(self, items: Sequence[Item], evidence: Packer) -> list[Page]:
+        """Prepare pages with their evidence, on this thread."""
+        pages = self._piece((0, items))
+        for page in pages:
+            evidence.pack(page)
+        return pages
+
+    def pages(self, items: Sequence[Item], threads: int | None = None) -> list[Page]:
+        """Prepare pages on threads."""
+        done: list[Page] = []
+        texts = [text for _, text, _ in items]
+        cuts = ((first, items[first : first + len(part)]) for first, part in pieces(texts, threads=thread_count(threads)))
+        for part in map_pieces(self._piece, cuts, threads):
+            done += part
+        return done
+
+    def scope_of(self, key: Key | None) -> int:
+        """Return a hash of the host of a key, in stores with scope="host"; 0 in others."""
+        if self.settings.scope != "host":
+            return 0
+        host = "" if key is None else keys.host_of(key)
+        return keys.hashed(host.encode("utf-8", "surrogatepass"), self.secret) | 1
+
+    def features(self, rows: AnyArray) -> UInts:
+        """Return the features of signatures, uint64 (n, groups)."""
+        return _feature.features(rows, self.settings.group_size, 0, self.settings.groups, FEATURE_POLYNOMIAL)
+
+    def named(self, key: Key) -> tuple[Key, bytes, int]:
+        """Return a key in its normal form, as bytes, and their hash."""
+        if self.settings.keys == "url":
+            key = keys.normalised(key)
+        name = keys.encoded(key)
+        return keys.decoded(name) if type(key) not in (str, bytes, int) else key, name, keys.hashed(name, self.secret)
+
+    def hashed(self, name: bytes) -> int:
+        """Hash a key, given as bytes."""
+        return keys.hashed(name, self.secret)
+
+    def _piece(self, piece: tuple[int, Sequence[Item]]) -> list[Page]:
+        """Prepare a piece of pages (position of the first, items) on this thread."""
+        first, items = piece
+        texts = [_checked(text) for _, text, _ in items]
+        named = [(None, b"", 0) if key is None else self.named(key) for key, _, _ in items]
+        dates = [microseconds(date) for _, _, date in items]
+        batch = self.shingling.batch(texts)
+        done: Any = self.sketcher.sketch_batch(batch, first, digest)
+        valid, rows = done.valid, done.rows
+        whole = byte_digests(raw_batch(self.shingling, batch, texts), texts, np.arange(len(texts)), valid)
+        features = self.features(rows)
+        pages = []
+        for i, ((key, name, hashed), has) in enumerate(zip(named, valid.tolist(), strict=True)):
+            scope = self.scope_of(key)
+            row = features[i] ^ np.uint64(scope) if scope else features[i]
+            pages.append(Page(key, name, hashed, dates[i], texts[i], has, whole[i], done.hashed[i] if has else b"", row,
+                              scope, rows[i], self.shingling))
+        return pages
+
+
+def _checked(text: Text) -> Text:
+    """Return a text. TypeError for anything else."""
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"the text is {text!r:.40} of type {type(text).__name__}; texts are str or bytes")
+    return text

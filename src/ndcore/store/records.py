@@ -1,0 +1,258 @@
+"""Records of the log: documents, sightings, removals and dictionaries, as bytes.
+
+All integers are little-endian. A record begins with a byte for its kind.
+
+========== ======================================================================================================
+kind       content
+========== ======================================================================================================
+document   flags u8, class u8, change u8, date i64, number u32, label u32, digest of the bytes (16), digest of the
+           tokens (16, with VALID), key, [previous version: position u64, resemblance f64], [changes], [history],
+           evidence
+sighting   as above without label and tokens; number of the document that stays, position u64 of its record, text of a
+           lexical version
+removal    changes
+dictionary number u32, bytes for zstandard
+========== ======================================================================================================
+
+Lengths of keys, changes and history stand before them, as u32. Changes are what a record does to earlier documents: numbers
+of the documents that leave, u32, then (number u32, label u32, role u8) of each document whose label or role is another one.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from ndcore._types import AnyArray
+from ndcore.storage.container import CorruptFile
+from ndcore.store.verdict import CHANGES, VERDICTS, Version
+
+__all__ = [
+    "LEADER", "LIVE", "VALID", "VARIANT", "Changes", "Dictionary", "Document", "Record", "Removal", "Sighting", "decode",
+    "encode",
+]
+
+LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
+STR, VERSIONED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1
+DOCUMENT, SIGHTING, REMOVAL, DICTIONARY = 1, 2, 3, 4
+
+_HEAD = struct.Struct("<BBBBqII16s")
+_PREVIOUS = struct.Struct("<Qd")
+_SIZE = struct.Struct("<I")
+_CHANGED = np.dtype([("number", "<u4"), ("label", "<u4"), ("role", "u1")])
+_VERSION = np.dtype([("date", "<i8"), ("change", "u1"), ("resemblance", "<f8")])
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a record does to earlier documents.
+
+    removed: numbers of documents that leave; changed: (number, label, role) of documents that stay; a role has LEADER and
+    VARIANT.
+    """
+
+    removed: tuple[int, ...] = ()
+    changed: tuple[tuple[int, int, int], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.changed)
+
+
+NONE = Changes()
+
+
+@dataclass(slots=True)
+class Document:
+    """A document, and its last version so far.
+
+    number: its place in the order; label: the number of its representative; `previous`: the position of the record of the
+    version before, 0 for none; history: versions whose records are gone.
+    """
+
+    number: int
+    label: int
+    flags: int
+    verdict: str
+    change: str | None
+    date: int
+    whole: bytes
+    tokens: bytes
+    name: bytes
+    previous: int = 0
+    resemblance: float | None = None
+    changes: Changes = NONE
+    history: tuple[Version, ...] = ()
+    evidence: bytes = field(default=b"", repr=False)
+
+    @property
+    def valid(self) -> bool:
+        """Whether it has shingles."""
+        return bool(self.flags & VALID)
+
+    @property
+    def version(self) -> Version:
+        """The version that this record acknowledges."""
+        return Version(self.date, self.change, self.resemblance)
+
+
+@dataclass(slots=True)
+class Sighting:
+    """A version that says the same as the last one. origin: the position of the record of the document."""
+
+    number: int
+    origin: int
+    flags: int
+    change: str
+    date: int
+    whole: bytes
+    previous: int
+    resemblance: float | None
+    evidence: bytes = field(default=b"", repr=False)
+
+    @property
+    def version(self) -> Version:
+        """The version that this record acknowledges."""
+        return Version(self.date, self.change, self.resemblance)
+
+
+@dataclass(slots=True)
+class Removal:
+    """Documents that leave, removed or expired."""
+
+    changes: Changes
+    expired: bool = False
+
+
+@dataclass(slots=True)
+class Dictionary:
+    """A dictionary of zstandard, for evidence of later records."""
+
+    number: int
+    content: bytes = field(repr=False)
+
+
+Record: TypeAlias = Document | Sighting | Removal | Dictionary
+
+
+def encode(record: Record) -> bytes:
+    """Return a record as bytes."""
+    if isinstance(record, Document):
+        return _encode_document(record)
+    if isinstance(record, Sighting):
+        head = _HEAD.pack(SIGHTING, record.flags, 0, CHANGES.index(record.change), record.date, record.number, 0,
+                          record.whole)
+        score = math.nan if record.resemblance is None else record.resemblance
+        return b"".join([head, _PREVIOUS.pack(record.previous, score), record.origin.to_bytes(8, "little"), record.evidence])
+    if isinstance(record, Removal):
+        return bytes([REMOVAL, EXPIRED if record.expired else 0]) + _changes_as_bytes(record.changes)
+    return bytes([DICTIONARY]) + _SIZE.pack(record.number) + record.content
+
+
+def decode(payload: bytes) -> Record:
+    """Return the record of some bytes. Raises CorruptFile where they are none."""
+    try:
+        kind = payload[0]
+        if kind == DOCUMENT:
+            return _decode_document(payload)
+        if kind == SIGHTING:
+            return _decode_sighting(payload)
+        if kind == REMOVAL:
+            return Removal(_changes_of(payload[2:]), bool(payload[1] & EXPIRED))
+        if kind == DICTIONARY:
+            return Dictionary(_SIZE.unpack_from(payload, 1)[0], payload[5:])
+    except (struct.error, IndexError, ValueError) as error:
+        raise CorruptFile(f"a record of the store cannot be read: {error}") from error
+    raise CorruptFile(f"a record of the store is of the unknown kind {payload[0]}: upgrade ndcore, or it is damaged")
+
+
+def _encode_document(record: Document) -> bytes:
+    flags = record.flags | (VERSIONED if record.change else 0) | (CHANGING if record.changes else 0)
+    flags |= HISTORIC if record.history else 0
+    parts = [
+        _HEAD.pack(DOCUMENT, flags, VERDICTS.index(record.verdict), CHANGES.index(record.change), record.date,
+                   record.number, record.label, record.whole),
+        record.tokens if flags & VALID else b"",
+        _SIZE.pack(len(record.name)), record.name,
+    ]
+    if record.change:
+        parts.append(_PREVIOUS.pack(record.previous, math.nan if record.resemblance is None else record.resemblance))
+    if record.changes:
+        parts += _sized(_changes_as_bytes(record.changes))
+    if record.history:
+        rows = [(v.date, CHANGES.index(v.change), math.nan if v.resemblance is None else v.resemblance)
+                for v in record.history]
+        parts += _sized(np.array(rows, _VERSION).tobytes())
+    parts.append(record.evidence)
+    return b"".join(parts)
+
+
+def _sized(content: bytes) -> list[bytes]:
+    return [_SIZE.pack(len(content)), content]
+
+
+class _Reading:
+    """A place in a payload."""
+
+    def __init__(self, payload: bytes, at: int) -> None:
+        self.payload, self.at = payload, at
+
+    def take(self, size: int) -> bytes:
+        """Return the next bytes. ValueError where there are fewer."""
+        self.at += size
+        if self.at > len(self.payload):
+            raise ValueError("it is cut short")
+        return self.payload[self.at - size : self.at]
+
+    def sized(self) -> bytes:
+        """Return the next bytes, whose number stands before them."""
+        return self.take(_SIZE.unpack(self.take(4))[0])
+
+
+def _decode_document(payload: bytes) -> Document:
+    _, flags, verdict, change, date, number, label, whole = _HEAD.unpack_from(payload)
+    reading = _Reading(payload, _HEAD.size)
+    tokens = reading.take(16) if flags & VALID else b""
+    name = reading.sized()
+    previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size)) if flags & VERSIONED else (0, math.nan)
+    changes = _changes_of(reading.sized()) if flags & CHANGING else NONE
+    history = _history_of(reading.sized()) if flags & HISTORIC else ()
+    return Document(
+        number, label, flags & (VALID | LEADER | VARIANT | STR), VERDICTS[verdict], CHANGES[change], date, whole, tokens,
+        name, previous, None if math.isnan(resemblance) else resemblance, changes, history, payload[reading.at :],
+    )
+
+
+def _decode_sighting(payload: bytes) -> Sighting:
+    _, flags, _, change, date, number, _, whole = _HEAD.unpack_from(payload)
+    reading = _Reading(payload, _HEAD.size)
+    previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size))
+    origin = int.from_bytes(reading.take(8), "little")
+    name = CHANGES[change]
+    if name is None:
+        raise ValueError("a sighting without a change")
+    return Sighting(number, origin, flags, name, date, whole, previous, None if math.isnan(resemblance) else resemblance,
+                    payload[reading.at :])
+
+
+def _changes_as_bytes(changes: Changes) -> bytes:
+    removed = np.array(changes.removed, "<u4")
+    return _SIZE.pack(len(removed)) + removed.tobytes() + np.array(list(changes.changed), _CHANGED).tobytes()
+
+
+def _changes_of(content: bytes) -> Changes:
+    removed = _rows(content[4 : 4 + 4 * _SIZE.unpack_from(content)[0]], np.dtype("<u4"))
+    changed = _rows(content[4 + removed.nbytes :], _CHANGED)
+    return Changes(tuple(removed.tolist()), tuple(changed.tolist()))
+
+
+def _history_of(content: bytes) -> tuple[Version, ...]:
+    return tuple(Version(date, CHANGES[change], None if math.isnan(score) else score)
+                 for date, change, score in _rows(content, _VERSION).tolist())
+
+
+def _rows(content: bytes, dtype: np.dtype[np.void] | np.dtype[np.uint32]) -> AnyArray:
+    return np.frombuffer(content, dtype)

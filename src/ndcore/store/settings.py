@@ -1,0 +1,132 @@
+"""The settings of a store, fixed when it is created."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ndcore.checks import check_choice, checked_int, checked_threshold
+from ndcore.filters.design import FilterDesign
+from ndcore.filters.search import design_filter
+from ndcore.recipe import Recipe
+from ndcore.sketch.minhash import MinHasher
+from ndcore.text.shingling import Shingling, given_shingling
+
+__all__ = ["EVIDENCE", "Settings"]
+
+EVIDENCE = ("text", "shingles", "sketch")
+SCOPES = ("all", "host")
+KEYS = ("plain", "url")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a store.
+
+    Attributes
+    ----------
+    threshold : float
+    shingling : str
+        The recipe of the shingling, as JSON.
+    num_perm, seed, groups, group_size, need : int
+        Of signatures, and of the filter.
+    evidence : "text", "shingles" or "sketch"
+    scope : "all" or "host"
+    keys : "plain" or "url"
+    secret : str
+        Key of the hashes of keys, in hexadecimal.
+    """
+
+    threshold: float
+    shingling: str
+    num_perm: int
+    seed: int
+    groups: int
+    group_size: int
+    need: int
+    evidence: str
+    scope: str
+    keys: str
+    secret: str
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Settings:
+        """Make the settings of a new store of the arguments of `Store.open`; None stands for the default.
+
+        Raises TypeError or ValueError for an argument that is not accepted.
+        """
+        known = {name: value for name, value in given.items() if value is not None}
+        threshold = checked_threshold(known.get("threshold", 0.8))
+        design = _designed(known.get("filter", "auto"), threshold, checked_int("num_perm", known.get("num_perm", 84), 1))
+        for name, accepted in (("evidence", EVIDENCE), ("scope", SCOPES), ("keys", KEYS)):
+            check_choice(name, known.get(name, accepted[0]), accepted)
+        shingling = given_shingling(known.get("shingling"))
+        seed = MinHasher(1, 32, known.get("seed", 1)).seed
+        return cls(threshold, shingling.recipe.to_json(), design.num_perm, seed, design.groups, design.group_size,
+                   design.need, known.get("evidence", EVIDENCE[0]), known.get("scope", SCOPES[0]),
+                   known.get("keys", KEYS[0]), secrets.token_hex(16))
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Settings:
+        """Restore the settings of `as_dict`. Raises ValueError where they are damaged."""
+        try:
+            found = cls(**stored)
+            FilterDesign.of(found.groups, found.group_size, found.need, threshold=found.threshold, num_perm=found.num_perm)
+            Recipe.from_json(found.shingling)
+            bytes.fromhex(found.secret)
+            for name, accepted in (("evidence", EVIDENCE), ("scope", SCOPES), ("keys", KEYS)):
+                check_choice(name, getattr(found, name), accepted)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ValueError(f"the settings of the store are damaged: {error}") from error
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values, for JSON."""
+        return asdict(self)
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Compare the arguments of `Store.open` with these settings; None agrees with everything.
+
+        Raises ValueError that names the first difference.
+        """
+        known = {name: value for name, value in given.items() if value is not None}
+        checks: dict[str, Callable[[Any], Any]] = {
+            "threshold": lambda value: self.threshold, "num_perm": self._num_perm, "seed": lambda value: self.seed,
+            "filter": self._filter, "shingling": lambda value: Shingling.from_recipe(Recipe.from_json(self.shingling)),
+            "evidence": lambda value: self.evidence, "scope": lambda value: self.scope, "keys": lambda value: self.keys,
+        }
+        for name, value in known.items():
+            if name == "shingling":
+                if given_shingling(value).recipe.to_json() != self.shingling:
+                    raise ValueError(f"the store was created with another shingling ({self.shingling}), got {value!r}; "
+                                     "leave the argument out, or create another store")
+            elif checks[name](value) != value:
+                raise ValueError(f"the store was created with {name}={checks[name](value)!r}, got {value!r}; "
+                                 "leave the argument out, or create another store")
+
+    def sketcher(self, shingling: Shingling | None = None) -> MinHasher:
+        """Make the sketcher; a shingling of a callable must be given."""
+        chosen = Shingling.from_recipe(Recipe.from_json(self.shingling)) if shingling is None else shingling
+        return MinHasher(self.num_perm, 32, self.seed, chosen)
+
+    def _num_perm(self, value: Any) -> Any:
+        """Return the number of minima to compare with; the filter may have raised what was asked for."""
+        return value if isinstance(value, int) and value <= self.num_perm else self.num_perm
+
+    def _filter(self, value: Any) -> Any:
+        """Return the filter to compare with."""
+        if isinstance(value, FilterDesign):
+            same = (value.groups, value.group_size, value.need) == (self.groups, self.group_size, self.need)
+            return value if same else f"groups={self.groups}, group_size={self.group_size}, need={self.need}"
+        return "auto"
+
+
+def _designed(chosen: Any, threshold: float, num_perm: int) -> FilterDesign:
+    """Return the filter of a new store."""
+    if isinstance(chosen, FilterDesign):
+        return FilterDesign.of(chosen.groups, chosen.group_size, chosen.need, threshold=threshold,
+                               num_perm=max(num_perm, chosen.groups * chosen.group_size))
+    check_choice("filter", chosen, ("auto",))
+    return design_filter(threshold, num_perm=num_perm)

@@ -1,0 +1,302 @@
+"""The state of a store: what is live, as a fold over the records of the log, with indexes that find it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+
+from ndcore._types import UInts
+from ndcore.checks import check_numbered
+from ndcore.storage.container import CorruptFile
+from ndcore.store.columns import Bitmap, Columns
+from ndcore.store.evidence import Evidence
+from ndcore.store.keys import decoded
+from ndcore.store.log import Log
+from ndcore.store.pages import Page, Preparer
+from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting, decode
+from ndcore.store.settings import Settings
+from ndcore.store.tail import TailedIndex
+
+__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "VARIES", "Indexes", "State", "shared"]
+
+# Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
+# its own bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
+LEADS, VARIES, FOLLOWS, COPIES = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93
+BARE = 0xA0761D6478BD642F  # added too where there are no shingles
+COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not kept
+
+
+Searched: TypeAlias = TailedIndex
+
+
+class Indexes:
+    """The indexes of a store: features of leaders, digests of classes, and hashes of keys."""
+
+    def __init__(self, features: Searched, digests: Searched, keys: Searched) -> None:
+        self.features, self.digests, self.keys = features, digests, keys
+
+    def __iter__(self) -> Iterator[Searched]:
+        return iter((self.features, self.digests, self.keys))
+
+
+class State:
+    """What is live.
+
+    Documents have the numbers 0, 1, 2 … in the order in which they were acknowledged. Live documents with the same canonical
+    tokens (without shingles: the same bytes) and scope are a class. The first of a class is its *leader*; the first with its
+    bytes is a *variant*, as leaders are too; others are copies. Only leaders are compared, and a class has one label.
+    """
+
+    def __init__(
+        self, settings: Settings, preparer: Preparer, log: Log, columns: Columns, live: Bitmap, kept: Bitmap,
+        indexes: Indexes | None,
+    ) -> None:
+        self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
+        self.live, self.kept = live, kept
+        self._indexes = indexes
+        self.evidence = Evidence(settings, preparer.shingling)
+        self.waiting: dict[int, Document | Sighting] = {}  # last versions whose records are not in the log yet
+        self._at = -1  # the position of the record at hand, −1 where it is not in the log yet
+        self.count = len(live.numbers())
+        self.clusters = len(kept.numbers())
+
+    @property
+    def indexes(self) -> Indexes:
+        """The indexes. A state that only folds has none."""
+        assert self._indexes is not None
+        return self._indexes
+
+    @property
+    def n(self) -> int:
+        """The number of the next document."""
+        return self.columns.n
+
+    # ---- reading
+
+    def last(self, number: int) -> Document | Sighting:
+        """Read the record of the last version of a document."""
+        if number in self.waiting:
+            return self.waiting[number]
+        record = self.at(self.columns.get("last", number))
+        if record.number != number:
+            raise CorruptFile(f"the record of document {number} is of document {record.number}; check the store")
+        return record
+
+    def at(self, position: int) -> Document | Sighting:
+        """Read the record of a version at a position of the log."""
+        record = decode(self.log.read(position))
+        if not isinstance(record, Document | Sighting):
+            raise CorruptFile(f"the record at position {position} is not of a version; check the store")
+        return record
+
+    def document(self, number: int) -> Document:
+        """Read the record of a document."""
+        record = self.last(number)
+        if isinstance(record, Sighting):
+            record = self.at(record.origin)
+        if not isinstance(record, Document) or record.number != number:
+            raise CorruptFile(f"the record of document {number} is not there; check the store")
+        return record
+
+    def page(self, number: int) -> Page:
+        """Make the page of a document again, from its evidence."""
+        record = self.document(number)
+        key, kind = decoded(record.name), self.settings.evidence
+        if kind == "text":
+            found = self.preparer.page(None, self.evidence.text(record.evidence), 0)
+            row, features, text = found.row, found.features, found.text
+        else:
+            if kind == "sketch":
+                row = self.evidence.row(record.evidence)
+            else:
+                held = self.evidence.shingles(record.evidence)
+                row = self.preparer.sketcher.sketch_hashes(held, [0, len(held)]).values[0]
+            features, text = self.preparer.features(row[None, :])[0], b""
+        scope = self.preparer.scope_of(key)
+        features = features ^ np.uint64(scope ^ (self.preparer.scope_of(None) if kind == "text" else 0))
+        page = Page(key, record.name, 0, record.date, text, record.valid, record.whole, record.tokens, features, scope, row,
+                    self.preparer.shingling)
+        page.packed = record.evidence
+        if kind == "shingles":
+            page.set_shingles(held)
+        elif kind == "sketch":
+            page.set_size(self.evidence.size(record.evidence))
+        return page
+
+    def role(self, number: int) -> int:
+        """Return LEADER | VARIANT, VARIANT or 0."""
+        return self.columns.get("flags", number) & (LEADER | VARIANT)
+
+    def scope(self, record: Document) -> int:
+        """Return the scope of a document."""
+        return self.preparer.scope_of(decoded(record.name)) if self.settings.scope == "host" else 0
+
+    # ---- searching
+
+    def find(self, name: bytes, hashed: int) -> int | None:
+        """Find the live document of a key."""
+        for number in self.indexes.keys.search(np.array([hashed], np.uint64), 1, self.live.bits).tolist():
+            if self.document(number).name == name:
+                return int(number)
+        return None
+
+    def of_class(self, kind: int, like: Page | Document, scope: int) -> Iterator[tuple[int, Document]]:
+        """Find live documents of a kind: LEADS and FOLLOWS by class, VARIES and COPIES by bytes; ascending."""
+        value = _value(kind, like, scope)
+        for number in self.indexes.digests.search(np.array([value], np.uint64), 1, self.live.bits).tolist():
+            record = self.document(number)
+            same = record.whole == like.whole if kind in (VARIES, COPIES) or not like.valid else record.tokens == like.tokens
+            if same and record.valid == like.valid and self.scope(record) == scope:
+                yield number, record
+
+    def sharing(self, features: UInts, kept: bool) -> list[int]:
+        """Find leaders that share `need` features: those that are kept, or those that are not; ascending."""
+        row = features if kept else features ^ COLD
+        wanted = self.kept if kept else self.live
+        found: list[int] = self.indexes.features.search(row, self.settings.need, wanted.bits).tolist()
+        return found
+
+    # ---- folding
+
+    def apply(
+        self, record: Record, position: int, page: Page | None = None, features: dict[int, UInts] | None = None
+    ) -> None:
+        """Apply a record. position: −1 where it is not in the log yet.
+
+        page: of the document; features: of documents whose role changes. They are made of evidence where they are missing.
+        """
+        if isinstance(record, Document):
+            self._at = position
+            self._change(record.changes, features or {})
+            self._add(record, position, page)
+        elif isinstance(record, Sighting):
+            if record.number in self.live:
+                self.columns.set("date", record.number, record.date)
+                if position < 0:
+                    self.waiting[record.number] = record
+                else:
+                    self.columns.set("last", record.number, position)
+        elif not isinstance(record, Dictionary):
+            self._at = position
+            self._change(record.changes, features or {})
+
+    def place(self, record: Document | Sighting, position: int) -> None:
+        """Set the position of a record that waited."""
+        self.waiting.pop(record.number, None)
+        if record.number in self.live:
+            self.columns.set("last", record.number, position)
+
+    def _add(self, record: Document, position: int, page: Page | None) -> None:
+        """Add a document."""
+        number, label, columns = record.number, record.label, self.columns
+        check_numbered(number + 1, "documents", "compact the store, or begin another one")
+        if label > number:
+            raise CorruptFile(f"document {number} is represented by the later {label}; check the store")
+        if number >= columns.n + (1 << 20):
+            raise CorruptFile(f"document {number} follows document {columns.n - 1}; check the store")
+        columns.grow(number + 1)
+        for name, value in (("last", max(position, 0)), ("date", record.date), ("label", label), ("after", number),
+                            ("before", number), ("flags", LIVE | record.flags & (VALID | LEADER | VARIANT))):
+            columns.set(name, number, value)
+        if position < 0:
+            self.waiting[number] = record
+        self.live.add(number)
+        self.count += 1
+        if label == number:
+            self.kept.add(number)
+            self.clusters += 1
+        else:
+            columns.link(number, label)
+        self._index(record, page)
+
+    def _index(self, record: Document, page: Page | None) -> None:
+        """Add a new document to the indexes."""
+        if self._indexes is None:
+            return
+        number = record.number
+        hashed = page.hashed if page is not None else self.preparer.hashed(record.name)
+        self._put(self.indexes.keys, number, [hashed])
+        scope = page.scope if page is not None else self.scope(record)
+        self._index_role(record, scope)
+        if record.flags & LEADER and record.valid:
+            self._put_features(number, None if page is None else page.features)
+
+    def _index_role(self, record: Document, scope: int) -> None:
+        """Add the role of a document to the index of digests."""
+        followers = (VARIES, FOLLOWS) if record.flags & VARIANT else (COPIES,)
+        for kind in (LEADS,) if record.flags & LEADER else followers:
+            self._put(self.indexes.digests, record.number, [_value(kind, record, scope)])
+
+    def _put_features(self, number: int, row: UInts | None) -> None:
+        """Add a leader to the index of features. row: its features; None: they are made of its evidence."""
+        if self._known(self.indexes.features):
+            return
+        found = self.page(number).features if row is None else row
+        self._put(self.indexes.features, number, found if number in self.kept else found ^ COLD)
+
+    def _put(self, index: Searched, number: int, values: UInts | list[int]) -> None:
+        """Add the values of a document to an index, unless it has what the record at hand says."""
+        if not self._known(index):
+            index.add(np.array([number]), np.array([values], np.uint64), None if self._at < 0 else self._at + 1)
+
+    def _known(self, index: Searched) -> bool:
+        """Tell whether an index has on disk what the record at hand says."""
+        return 0 <= self._at < index.covered
+
+    def _change(self, changes: Changes, features: dict[int, UInts]) -> None:
+        """Apply what a record does to earlier documents."""
+        columns = self.columns
+        moved = []
+        for number in changes.removed:
+            if number in self.live:
+                self.live.discard(number)
+                self._keep(number, False)
+                columns.unlink(number)
+                columns.set("flags", number, 0)
+                self.evidence.forget(number)
+                self.count -= 1
+        for number, label, role in changes.changed:
+            if number not in self.live:  # its record was damaged
+                continue
+            if columns.get("label", number) != label:
+                columns.unlink(number)
+                moved.append((number, label))
+            self._promote(number, label, role, features.get(number))
+        for number, label in moved:
+            columns.set("label", number, label)
+            if label != number:
+                columns.link(number, label)
+
+    def _promote(self, number: int, label: int, role: int, row: UInts | None) -> None:
+        """Give a document a role and put it into the indexes that the role asks for."""
+        before, was_kept = self.role(number), number in self.kept
+        self._keep(number, label == number)
+        self.columns.set("flags", number, self.columns.get("flags", number) & ~(LEADER | VARIANT) | role)
+        if self._indexes is None:
+            return
+        if role != before:
+            record = self.document(number)
+            record.flags = record.flags & ~(LEADER | VARIANT) | role
+            self._index_role(record, self.scope(record))
+        if role & LEADER and self.columns.get("flags", number) & VALID and (
+                not before & LEADER or was_kept != (label == number)):
+            self._put_features(number, row)
+
+    def _keep(self, number: int, kept: bool) -> None:
+        """Put a document among the kept ones, or take it out."""
+        if kept != (number in self.kept):
+            (self.kept.add if kept else self.kept.discard)(number)
+            self.clusters += 1 if kept else -1
+
+
+def shared(a: UInts, b: UInts) -> int:
+    """Count the features that two documents share."""
+    return int(np.count_nonzero(a == b))
+
+
+def _value(kind: int, like: Page | Document, scope: int) -> int:
+    """Return the value by which documents of a kind are found."""
+    digest = like.tokens if like.valid and kind in (LEADS, FOLLOWS) else like.whole
+    return int.from_bytes(digest[:8], "little") ^ kind ^ scope ^ (0 if like.valid else BARE)

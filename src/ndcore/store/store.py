@@ -1,0 +1,397 @@
+"""The store of a crawler: verdicts on pages as they come, kept in a directory that survives a crash."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from ndcore._types import Text
+from ndcore.checks import check_choice
+from ndcore.filters.design import FilterDesign
+from ndcore.parallel import map_pieces, thread_count
+from ndcore.progress import Progress, reporting
+from ndcore.store import engine, versions
+from ndcore.store.directory import Directory
+from ndcore.store.labels import Plan
+from ndcore.store.microbatches import MicroBatches
+from ndcore.store.pages import Item, Page
+from ndcore.store.records import Removal, encode
+from ndcore.store.settings import Settings
+from ndcore.store.verdict import Date, Key, Verdict, Version, microseconds
+from ndcore.text.shingling import Shingling
+
+__all__ = ["Store"]
+
+BATCH, BATCH_CHARACTERS = 512, 4 << 20  # pages of a batch of `decide_many`, and characters
+CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
+
+
+class Store:
+    """What a crawler keeps: an atomic check-and-add of pages, clusters, versions and texts, in a directory.
+
+    Open one with `Store.open`. All methods may be called by several threads.
+
+    Notes
+    -----
+    The verdict on a page is what `near_duplicates` (star clusters, keep="first") says of it when it comes after everything
+    that is live. The log of the directory is the truth; indexes and columns are made again from it where they are missing.
+
+    References
+    ----------
+    Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web", 1997, §6. DOI 10.1016/S0169-7552(97)00031-7.
+    """
+
+    def __init__(self, directory: Directory, durability: str, threads: int | None) -> None:
+        self._directory, self._each, self._threads = directory, durability == "each", thread_count(threads)
+        self._lock = threading.RLock()
+        self._since = 0  # records since the last checkpoint
+        self._micro: MicroBatches | None = None
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, threshold: float | None = None, shingling: Shingling | None = None,
+        num_perm: int | None = None, seed: int | None = None, filter: Literal["auto"] | FilterDesign | None = None,
+        evidence: Literal["text", "shingles", "sketch"] | None = None, scope: Literal["all", "host"] | None = None,
+        keys: Literal["plain", "url"] | None = None, durability: Literal["batch", "each"] = "batch",
+        read_only: bool = False, threads: int | None = None, progress: bool | Progress | None = None,
+    ) -> Store:
+        """Open a store, and create it if there is none.
+
+        Parameters
+        ----------
+        path : path
+            Its directory.
+        threshold, shingling, num_perm, seed, filter
+            As in `near_duplicates`; the defaults are 0.8, words in runs of 5, 84, 1 and "auto". Settings from here to `keys`
+            are fixed when the store is created; None takes what the store has.
+        evidence : "text", "shingles" or "sketch"
+            What is kept to compare later pages with: texts, compressed (the default); shingle fingerprints; or signatures,
+            by which resemblances are estimates.
+        scope : "all" or "host"
+            "host": keys are URLs, and pages of different hosts are never compared.
+        keys : "plain" or "url"
+            "url": keys are URLs, brought into the normal form of w3lib.
+        durability : "batch" or "each"
+            "each": a page is on disk when `decide` returns. "batch": when `flush` or `decide_many` does.
+        read_only : bool
+            Several processes may read while one writes; see `refresh`.
+        threads : int, optional
+            Of `decide_many`. None: one per CPU.
+        progress : bool or callable, optional
+            Reports a log that is read again.
+
+        Returns
+        -------
+        Store
+            A context manager, which closes the store.
+
+        Raises
+        ------
+        ValueError
+            A setting is not accepted, or differs from the setting of the store.
+        BlockingIOError
+            Another process writes to the store.
+        FileNotFoundError
+            read_only, and there is no store.
+        """
+        check_choice("durability", durability, ("batch", "each"))
+        given = {"threshold": threshold, "shingling": shingling, "num_perm": num_perm, "seed": seed, "filter": filter,
+                 "evidence": evidence, "scope": scope, "keys": keys}
+        threads = thread_count(threads)
+        with reporting(progress) as report:
+            return cls(Directory.open(Path(path), given, read_only=read_only, report=report), durability, threads)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, fixed when the store was created."""
+        return self._directory.settings
+
+    @property
+    def path(self) -> Path:
+        """The directory."""
+        return self._directory.path
+
+    # ---- deciding
+
+    def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
+        """Give the verdict on a page, and keep the page: an atomic check-and-add.
+
+        Parameters
+        ----------
+        key : str, bytes or int of 64 bits
+            The same key again is a new version of that page.
+        text : str or bytes
+        date : datetime, date, str of ISO 8601, seconds since 1970, or None for now
+
+        Returns
+        -------
+        Verdict
+
+        Raises
+        ------
+        TypeError, ValueError
+            A value is not accepted. Nothing is kept then.
+        OSError
+            The disk is full. The page is not kept, and the store can go on.
+
+        Notes
+        -----
+        One write to the log, and with durability="each" one fdatasync.
+        """
+        page = self._directory.preparer.page(_given(key), text, date)
+        with self._lock:
+            verdict = self._decide([page])[0]
+            if self._each:
+                self._directory.log.sync()
+        return verdict
+
+    def decide_many(self, items: Iterable[Sequence[Any]], threads: int | None = None) -> Iterator[Verdict]:
+        """Give the verdicts on many pages, in their order, and keep them.
+
+        Parameters
+        ----------
+        items : iterable of (key, text) or (key, text, date)
+        threads : int, optional
+            None: as the store was opened with.
+
+        Yields
+        ------
+        Verdict
+            All are on disk when the iterator ends.
+
+        Raises
+        ------
+        TypeError, ValueError, OSError
+            As `decide`. Pages before the batch of the one at fault, at most 512 pages, are kept.
+        """
+        count = self._threads if threads is None else thread_count(threads)
+        preparer = self._directory.preparer
+        work = partial(preparer.packed_pages, evidence=self._directory.state.evidence)
+        for pages in map_pieces(work, _batches(items), count):
+            with self._lock:
+                verdicts = self._decide(pages)
+            yield from verdicts
+        self.flush()
+
+    async def adecide(self, key: Key, text: Text, date: Date = None) -> Verdict:
+        """Give the verdict on a page as `decide`, without blocking the event loop.
+
+        Pages that wait are decided together, on a thread of the store: with durability="each" they share one fdatasync.
+        """
+        with self._lock:
+            if self._micro is None:
+                self._micro = MicroBatches(self._decide_together)
+            micro = self._micro
+        return await micro.put((_given(key), text, date))
+
+    def peek(self, text: Text, key: Key | None = None) -> Verdict:
+        """Give the verdict that `decide` would give on the page with a new key, and keep nothing.
+
+        key: for its scope only, in stores with scope="host".
+        """
+        preparer = self._directory.preparer
+        page = preparer.page(None, text, None, like=key)
+        with self._lock:
+            return engine.look(self._state, page)
+
+    # ---- forgetting
+
+    def remove(self, key: Key) -> None:
+        """Forget a page with all its versions. KeyError if there is none.
+
+        Clusters become those of the pages that are left. Its bytes stay on disk until `compact`. It costs about one
+        `decide` for each page whose representative changes; where a representative goes, for each page of its cluster.
+        """
+        with self._lock:
+            self._remove([self._found(key)], expired=False)
+
+    def expire(self, before: Date) -> int:
+        """Forget the pages whose last version is older than a date, and return how many. Costs as `remove`."""
+        if before is None:
+            raise TypeError("before is None; give a date: pages whose last version is older are forgotten")
+        limit = microseconds(before)
+        with self._lock:
+            live = self._state.live.numbers()
+            old: list[int] = live[self._state.columns.column("date")[live] < limit].tolist()
+            if old:
+                self._remove(old, expired=True)
+        return len(old)
+
+    def compact(self, progress: bool | Progress | None = None) -> None:
+        """Write the store anew with what is live: removed pages and texts of earlier versions then leave no byte.
+
+        Takes disk for a second copy meanwhile. A crash leaves the store as it was before or after.
+        """
+        with self._lock, reporting(progress) as report:
+            self._directory.compact(report)
+            self._since = 0
+
+    # ---- asking
+
+    def __contains__(self, key: object) -> bool:
+        with self._lock:
+            return self._number(key) is not None  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        return int(self._state.count)
+
+    def cluster(self, key: Key) -> list[Key]:
+        """Return the keys in the cluster of a page, in their order: the representative first. KeyError: an unknown key."""
+        with self._lock:
+            return versions.cluster_of(self._state, self._found(key))
+
+    def clusters(self) -> Iterator[list[Key]]:
+        """Yield the clusters, each as a list of keys with the representative first, in the order of representatives.
+
+        Clusters that change meanwhile may be missed or seen twice.
+        """
+        for number in self._state.kept.numbers().tolist():
+            with self._lock:
+                members = versions.cluster_of(self._state, number) if number in self._state.kept else None
+            if members is not None:
+                yield members
+
+    def locate(self, key: Key) -> Key:
+        """Return the key of the cluster of a page whose last version is the most recent: where its content is now.
+
+        Of several, the last one in the order. KeyError for an unknown key. Reads no text. (Broder et al. 1997, §6.2.)
+        """
+        with self._lock:
+            return versions.key_of(self._state, versions.located(self._state, self._found(key)))
+
+    def history(self, key: Key) -> list[Version]:
+        """Return the versions of a page, in the order in which they came. KeyError for an unknown key.
+
+        `Version.change` tells whether a change was real or lexical only (Broder et al. 1997, §6.5).
+        """
+        with self._lock:
+            return versions.history_of(self._state, self._found(key))
+
+    def text(self, key: Key) -> Text:
+        """Return the text of the last version. KeyError for an unknown key, LookupError where texts are not kept."""
+        with self._lock:
+            return versions.text_of(self._state, self._found(key))
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings."""
+        with self._lock:
+            state = self._state
+            return {
+                "documents": state.count, "clusters": state.clusters, "duplicates": state.count - state.clusters,
+                "forgotten": state.n - state.count, **self._directory.sizes(), "settings": self.settings.as_dict(),
+            }
+
+    def check(self, progress: bool | Progress | None = None) -> list[str]:
+        """Read everything and compare it; return what is wrong, in words. Empty: the store is sound."""
+        with self._lock, reporting(progress) as report:
+            return self._directory.check(report)
+
+    # ---- files
+
+    def flush(self) -> None:
+        """Wait until everything that was decided is on disk."""
+        if not self._directory.read_only:
+            self._directory.log.sync()
+
+    def refresh(self) -> None:
+        """Read what the writer has written since. For stores that were opened with read_only=True."""
+        with self._lock:
+            self._directory.refresh()
+
+    def close(self) -> None:
+        """Put everything on disk and close the store."""
+        if self._micro is not None:
+            self._micro.close()
+        with self._lock:
+            self._directory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Store {os.fspath(self.path)!r}, {len(self)} documents>"
+
+    # ---- inside
+
+    @property
+    def _state(self) -> Any:
+        return self._directory.state
+
+    def _decide_together(self, items: Sequence[Item]) -> list[Verdict]:
+        """Decide on the pages of a micro-batch."""
+        pages = self._directory.preparer.pages(items, 1)
+        with self._lock:
+            verdicts = self._decide(pages)
+            if self._each:
+                self._directory.log.sync()
+        return verdicts
+
+    def _decide(self, pages: Sequence[Page]) -> list[Verdict]:
+        """Decide on pages in their order and write what acknowledges them; all or none are kept."""
+        self._directory.check_writable()
+        verdicts = self._directory.decide(pages)
+        self._count(len(pages))
+        return verdicts
+
+    def _remove(self, numbers: list[int], *, expired: bool) -> None:
+        """Remove documents."""
+        self._directory.check_writable()
+        plan = Plan(self._state, numbers)
+        record = Removal(plan.changes, expired)
+        position = self._directory.log.append([encode(record)])[0]
+        self._state.apply(record, position, features=plan.features)
+        if self._each:
+            self._directory.log.sync()
+        self._count(len(numbers))
+
+    def _count(self, records: int) -> None:
+        """Write a checkpoint now and then."""
+        self._since += records
+        if self._since >= CHECKPOINT:
+            self._directory.checkpoint()
+            self._since = 0
+
+    def _number(self, key: Key) -> int | None:
+        """Return the number of the live document of a key."""
+        _, name, hashed = self._directory.preparer.named(key)
+        found: int | None = self._state.find(name, hashed)
+        return found
+
+    def _found(self, key: Key) -> int:
+        """Return the number of the live document of a key. KeyError if there is none."""
+        number = self._number(key)
+        if number is None:
+            raise KeyError(f"the store has no page with the key {key!r:.200}")
+        return number
+
+
+def _given(key: Key | None) -> Key:
+    """Return a key. TypeError for None."""
+    if key is None:
+        raise TypeError("the key is None; give a str, bytes or an int, or use peek(text)")
+    return key
+
+
+def _batches(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
+    """Cut items into batches."""
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        if not isinstance(item, (tuple, list)) or not 2 <= len(item) <= 3:
+            raise TypeError(f"an item is {item!r:.80}; give tuples of (key, text) or (key, text, date)")
+        key, text, *rest = item
+        batch.append((_given(key), text, rest[0] if rest else None))
+        size += len(text) if isinstance(text, (str, bytes)) else 0
+        if len(batch) >= BATCH or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,154 @@
+"""What a store says of a page, and the versions of a page."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from ndcore.checks import is_number
+
+__all__ = ["CHANGES", "VERDICTS", "Date", "Key", "Verdict", "Version", "microseconds"]
+
+Key: TypeAlias = str | bytes | int
+Date: TypeAlias = dt.date | str | float | None  # a datetime is a date
+
+VERDICTS = ("kept", "identical", "lexical", "shingle", "near")  # their numbers stand in files: append only
+CHANGES = (None, "unchanged", "lexical", "near", "other")
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_FIRST, _LAST = ((moment.replace(tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND for moment in (dt.datetime.min, dt.datetime.max))
+
+
+def microseconds(date: Date) -> int:
+    """Return a date as microseconds since 1970 in UTC.
+
+    Parameters
+    ----------
+    date : datetime, date, str of ISO 8601, number of seconds since 1970 (POSIX), or None for now
+        Without a time zone: UTC.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is something else, or not between the years 1 and 9999.
+    """
+    if date is None:
+        return time.time_ns() // 1000
+    if isinstance(date, str):
+        try:
+            date = dt.datetime.fromisoformat(date)
+        except ValueError:
+            raise ValueError(f"the date {date!r:.80} is not ISO 8601; write 2026-01-31 or 2026-01-31T12:00:00Z") from None
+    if isinstance(date, dt.datetime):
+        return ((date if date.tzinfo else date.replace(tzinfo=dt.UTC)) - _EPOCH) // _MICROSECOND
+    if isinstance(date, dt.date):
+        return (dt.datetime(date.year, date.month, date.day, tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND
+    if not is_number(date):
+        raise TypeError(f"the date is {date!r:.80} of type {type(date).__name__}; "
+                        "it is a datetime, a date, a str of ISO 8601 or a number of seconds since 1970")
+    if not math.isfinite(date) or not _FIRST <= date * 1e6 <= _LAST:
+        raise ValueError(f"the date {date!r} is not a number of seconds between the years 1 and 9999")
+    return int(date) * 1_000_000 + round((date - int(date)) * 1e6)
+
+
+def moment(date: int) -> dt.datetime:
+    """Return microseconds since 1970 as a datetime in UTC."""
+    return _EPOCH + dt.timedelta(microseconds=min(max(date, _FIRST), _LAST))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a store says of a page.
+
+    Attributes
+    ----------
+    key : str, bytes or int
+        None for a page that was only looked at.
+    verdict : str
+        "kept", "identical", "lexical", "shingle" or "near": the class of the page and its representative.
+    of : key or None
+        The representative of its cluster; None where the page is kept.
+    equal : key or None
+        The first live document with the same bytes.
+    resemblance, contained, containing : float or None
+        Resemblance (Jaccard similarity) of the page and `of`; containment of the page in `of`, and of `of` in the page.
+        None where the page is kept, or where it has no shingles.
+    version : str or None
+        Against the last version of the key: "unchanged", "lexical", "near" or "other". None: a new key.
+    date : int
+        Microseconds since 1970 in UTC, see `datetime`.
+    exact : bool
+        False: `resemblance` and the containments are estimates, of a store with evidence="sketch".
+    """
+
+    key: Key | None
+    verdict: str
+    of: Key | None
+    equal: Key | None
+    resemblance: float | None
+    contained: float | None
+    containing: float | None
+    version: str | None
+    date: int
+    exact: bool = True
+
+    @property
+    def kept(self) -> bool:
+        """Whether the page represents itself."""
+        return self.of is None
+
+    @property
+    def cluster(self) -> Key | None:
+        """The key that names the cluster: of the representative."""
+        return self.key if self.of is None else self.of
+
+    @property
+    def datetime(self) -> dt.datetime:
+        """The date, in UTC."""
+        return moment(self.date)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON: the date in ISO 8601, keys of bytes as str with replacement characters."""
+        fields = asdict(self)
+        fields["date"] = self.datetime.isoformat()
+        for name in ("key", "of", "equal"):
+            if isinstance(fields[name], bytes):
+                fields[name] = fields[name].decode("utf-8", "replace")
+        return fields
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a page.
+
+    Attributes
+    ----------
+    date : int
+        Microseconds since 1970 in UTC, see `datetime`.
+    change : str or None
+        As `Verdict.version`: against the version before. None for the first.
+    resemblance : float or None
+        To the version before; None for the first, and where one of both has no shingles.
+    """
+
+    date: int
+    change: str | None
+    resemblance: float | None
+
+    @property
+    def datetime(self) -> dt.datetime:
+        """The date, in UTC."""
+        return moment(self.date)
+
+    @property
+    def real(self) -> bool:
+        """Whether the text changed, and not only its bytes."""
+        return self.change in ("near", "other")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON, the date in ISO 8601."""
+        return {**asdict(self), "date": self.datetime.isoformat()}

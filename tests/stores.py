@@ -1,0 +1,81 @@
+"""Stores that tests share: small texts, a filter that misses nothing, and the comparison with the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import ndcore as nd
+from ndcore.reference.store import Store as Reference
+
+FIELDS = ("verdict", "of", "equal", "resemblance", "contained", "containing", "version")
+TEXT = "one two three four five six seven eight nine ten eleven twelve"
+
+
+def settings(threshold: float = 0.5, width: int = 2, **other: Any) -> dict[str, Any]:
+    """Return settings with a filter of single minima, which misses no pair of small texts."""
+    return {"threshold": threshold, "shingling": nd.Shingling(width=width), "num_perm": 64,
+            "filter": nd.FilterDesign.of(64, 1, 1, threshold=threshold), **other}
+
+
+def opened(path: Path, **given: Any) -> nd.Store:
+    return nd.Store.open(path / "store", **given)
+
+
+def host(key: Any) -> str | None:
+    return urlsplit(key).hostname
+
+
+class Both:
+    """A store and its reference: what one does, the other does, and both say the same."""
+
+    def __init__(self, path: Path, *, hosts: bool = False, threshold: float = 0.5, width: int = 2, **other: Any) -> None:
+        self.path = path / "store"
+        if hosts:
+            other["scope"] = "host"
+        self.store = nd.Store.open(self.path, **settings(threshold, width, **other))
+        self.reference = Reference(threshold=threshold, width=width, scope=host if hosts else None)
+
+    def decide(self, key: Any, text: str | bytes, date: float) -> None:
+        self._same(self.store.decide(key, text, date), self.reference.decide(key, text, date))
+
+    def decide_many(self, items: list[tuple[Any, str | bytes, float]]) -> None:
+        verdicts = [self.reference.decide(*item) for item in items]
+        for found, expected in zip(self.store.decide_many(items), verdicts, strict=True):
+            self._same(found, expected)
+
+    def peek(self, text: str | bytes, key: Any) -> None:
+        self._same(self.store.peek(text, key), self.reference.peek(text, key))
+
+    def remove(self, key: Any) -> None:
+        if key in self.store:
+            self.store.remove(key)
+            self.reference.remove(key)
+
+    def expire(self, before: float) -> None:
+        assert self.store.expire(before) == len(self.reference.expire(before))
+
+    def compact(self) -> None:
+        self.store.compact()
+
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = nd.Store.open(self.path)
+
+    def check(self) -> None:
+        """Compare everything that can be asked for."""
+        expected = self.reference.clusters()
+        assert list(self.store.clusters()) == list(expected.values())
+        assert len(self.store) == sum(map(len, expected.values()))
+        for members in expected.values():
+            for key in members:
+                assert self.store.cluster(key) == members
+                assert self.store.locate(key) == self.reference.locate(key)
+                assert ([(v.date / 1e6, v.change, v.resemblance) for v in self.store.history(key)]
+                        == [(v.date, v.change, v.resemblance) for v in self.reference.history(key)])
+                if self.store.settings.evidence == "text":
+                    assert self.store.text(key) == self.reference._pages[key].last
+
+    def _same(self, found: nd.Verdict, expected: Any) -> None:
+        assert {name: getattr(found, name) for name in FIELDS} == {name: getattr(expected, name) for name in FIELDS}
