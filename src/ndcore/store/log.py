@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ndcore._types import AnyPath
 from ndcore.storage.container import CorruptFile, sync
-from ndcore.storage.disk_space import naming
+from ndcore.storage.disk_space import name_place, naming
 from ndcore.store.frames import HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
 from ndcore.store.log_files import START, LogFile, LogFiles, begin_file, numbers_in, read_start
 
@@ -182,9 +182,9 @@ class Log:
         if target <= self._synced and not directory:
             return
         try:
-            with naming(self._files.path(target >> SHIFT)):
-                _sync_data(file.descriptor)
+            _sync_data(file.descriptor)
         except OSError as error:
+            name_place(error, self._files.path(target >> SHIFT))
             self._broken = f"the disk failed ({error.strerror}): open the store again"
             raise
         if directory:
@@ -257,19 +257,20 @@ class Log:
     def _write(self, pieces: list[bytes]) -> None:
         """Write bytes at the end, all or none."""
         file, at = self._last(), self._offset
-        path = self._files.path(self._numbers[-1])
         try:
-            with naming(path):
-                for piece in pieces:
-                    rest = memoryview(piece)
-                    while rest:
-                        written = os.pwrite(file.descriptor, rest, at)
-                        at, rest = at + written, rest[written:]
-        except BaseException:
+            for piece in pieces:
+                done = os.pwrite(file.descriptor, piece, at)
+                while done < len(piece):  # a full disk, or more than 2 GiB
+                    done += os.pwrite(file.descriptor, memoryview(piece)[done:], at + done)
+                at += len(piece)
+        except BaseException as error:
+            path = self._files.path(self._numbers[-1])
             try:
                 os.ftruncate(file.descriptor, self._offset)
-            except OSError as error:
-                self._broken = f"a write to {path} failed and could not be undone ({error.strerror}): open the store again"
+            except OSError as second:
+                self._broken = f"a write to {path} failed and could not be undone ({second.strerror}): open the store again"
+            if isinstance(error, OSError):
+                name_place(error, path)
             raise
         self._offset = at
 
