@@ -31,6 +31,8 @@ C_FILES = {
     "_greedy": ["greedy"],
     "_holders": ["holders"],
     "_keys": ["keys"],
+    "_lookup": ["lookup"],
+    "_postings": ["postings", "recent"],
     "_prefix": ["prefix"],
     "_hamming": ["hamming", "probes", "compressed"],
     "_near": [],

@@ -4,10 +4,9 @@
 from libc.stdint cimport UINT64_MAX, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 
-import mmap
-
 import numpy as np
 
+from ndcore._pages cimport ask
 from ndcore._signals cimport STRIDE, check_signals, stride
 
 
@@ -44,34 +43,10 @@ cdef extern from "holders.h" nogil:
     size_t nd_holders_count(const uint32_t *documents, size_t n, int64_t *different, int64_t *counts)
 
 
-cdef extern from *:
-    """
-    /* Asks the system to read pages of a mapped file, and does not wait for them. */
-    #if defined(__unix__) || defined(__APPLE__)
-    #include <sys/mman.h>
-    static void nd_will_need(uintptr_t begin, size_t size) { (void)madvise((void *)begin, size, MADV_WILLNEED); }
-    #else
-    static void nd_will_need(uintptr_t begin, size_t size) { (void)begin; (void)size; }
-    #endif
-    """
-    void nd_will_need(uintptr_t begin, size_t size) noexcept nogil
-
-
 cdef enum:
     EVERY = 256  # values or ranges between two checks of signals
 
 BLOCK = ND_HOLDERS_BLOCK  # keys of which a directory has the first
-cdef size_t PAGE = mmap.PAGESIZE
-
-
-cdef size_t ask(const void *array, size_t item_size, size_t first, size_t last) noexcept nogil:
-    """Ask for the pages of items first … last - 1 of an array, without waiting; return how many pages these are."""
-    if first >= last:
-        return 0
-    cdef uintptr_t begin = <uintptr_t> array + first * item_size, end = <uintptr_t> array + last * item_size
-    begin -= begin % PAGE
-    nd_will_need(begin, end - begin)
-    return (end - begin + PAGE - 1) // PAGE
 
 
 def will_need(array not None, const int64_t[::1] first not None, const int64_t[::1] last not None):

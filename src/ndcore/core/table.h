@@ -47,11 +47,17 @@ static inline uint64_t nd_table_high(uint64_t x, uint64_t y)   /* ⌊x·y / 2^64
  * pass 1.5. */
 static inline size_t nd_table_room(size_t n) { return 3 * n + 1; }
 
+/* The hash of x, of which the leading bits are used. */
+static inline uint64_t nd_table_hash(const nd_table_key *key, uint64_t x)
+{
+    const uint64_t h = nd_table_high(key->a[0], x) + key->a[1] * x + key->b;
+    return (h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
 /* The slot where the search for x begins; room >= 1. */
 static inline size_t nd_table_home(const nd_table_key *key, uint64_t x, size_t room)
 {
-    const uint64_t h = nd_table_high(key->a[0], x) + key->a[1] * x + key->b;
-    return (size_t)nd_table_high((h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15), room);
+    return (size_t)nd_table_high(nd_table_hash(key, x), room);
 }
 
 /* Combines a pair in one word: different pairs give equal words with probability at most 2^-32, for y is below 2^32. */

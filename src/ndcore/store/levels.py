@@ -1,0 +1,323 @@
+"""Segments of an index that are written and merged in the background, and their generations."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore import _postings
+from ndcore._postings import Damaged, Recent, Segment
+from ndcore.parallel import map_pieces
+from ndcore.storage.container import CorruptFile
+from ndcore.store import segments as files
+from ndcore.store.segments import Generation, Packed, SegmentFile
+
+__all__ = ["Bitmap", "Full", "Levels", "OpenSegment", "plan_merge"]
+
+WAITING = 4  # full tables, until more of them wait for the disk
+RATIO = 2  # a segment has at least this number of documents for each one in the segments after it, or they are merged
+SMALL = 1 << 20  # documents up to which a merge does not wait for another merge
+
+Bitmap = NDArray[np.uint8]
+
+
+class Full(NamedTuple):
+    """A table that becomes a segment, and what is covered when it has."""
+
+    table: Recent
+    covered: int
+
+
+class OpenSegment(NamedTuple):
+    """A segment on disk, and its lists."""
+
+    file: SegmentFile
+    lists: Segment
+
+
+class Levels:
+    """The segments of an index, the largest first.
+
+    A full table becomes a small segment; segments are merged so that each has at least twice the documents of all after it.
+    Two threads run while there is something to do: one writes tables and makes small merges, the other makes large merges.
+
+    Attributes
+    ----------
+    lock : threading.Condition
+        Held while attributes change.
+    state : Generation
+        What is on disk.
+    opened : tuple of OpenSegment
+    full : tuple of Full
+        Tables that wait, the oldest first.
+    """
+
+    def __init__(self, directory: Path, name: str, state: Generation, changed: Callable[[], None]) -> None:
+        self.directory, self.name, self.state, self.changed = directory, name, state, changed
+        self.path = directory / f"{name}.index"
+        self.opened: tuple[OpenSegment, ...] = ()
+        self.opened = self._opened(state)
+        self.full: tuple[Full, ...] = ()
+        self.lock, self._publishing = threading.Condition(), threading.Lock()
+        self._busy: set[int] = set()  # numbers of segments that are merged
+        self._writing = False  # a table
+        self._running: set[bool] = set()  # threads: of small jobs (True), of large merges (False)
+        self._numbers = itertools.count(state.next_segment)
+        self._error: BaseException | None = None
+
+    def _opened(self, state: Generation) -> tuple[OpenSegment, ...]:
+        """Open the segments of a generation that are not open."""
+        known = {s.file: s for s in self.opened if state.key == self.state.key}
+        return tuple(known.get(s) or OpenSegment(s, files.open_segment(self.directory, self.name, state.value_bits, s))
+                     for s in state.segments)
+
+    def corrupt(self, reason: object) -> CorruptFile:
+        """Make the error for a damaged index."""
+        return CorruptFile(f"{self.path}: {reason}; make the index again")
+
+    def refresh(self) -> bool:
+        """Open the newest generation; return whether there was one."""
+        while True:
+            state = files.read_generation(self.directory, self.name)
+            if state.number == self.state.number and state.key == self.state.key:
+                return False
+            if (state.groups, state.value_bits) != (self.state.groups, self.state.value_bits):
+                raise self.corrupt(f"it has {state.groups} groups now, and had {self.state.groups}")
+            try:
+                opened = self._opened(state)
+            except FileNotFoundError as error:
+                if files.read_generation(self.directory, self.name).number == state.number:
+                    raise self.corrupt(f"{error.filename} is missing") from None
+                continue
+            with self.lock:
+                self.state, self.opened = state, opened
+                self.changed()
+            return True
+
+    def check(self, groups: int) -> list[str]:
+        """Verify all checksums, and read all lists; return what is wrong."""
+        problems = []
+        for opened in self.opened:
+            found = files.verify(self.directory, self.name, opened.file)
+            try:
+                for group in () if found else range(groups):
+                    _, documents = opened.lists.entries(group)
+                    if not len(documents) == len(np.unique(documents)) == opened.file.documents:
+                        found.append(str(self.corrupt(f"group {group} of segment {opened.file.number} does not have "
+                                                      f"{opened.file.documents} different documents")))
+            except Damaged as error:
+                found.append(str(self.corrupt(error)))
+            problems += found
+        return problems
+
+    # ---- what the owner asks for; it holds the lock for the first two
+
+    def put(self, full: Full) -> None:
+        """Add a full table; wait while there are too many."""
+        while len(self.full) >= WAITING:
+            self._raise_error()
+            self._wake()
+            self.lock.wait()
+        self.full += (full,)
+
+    def start(self) -> None:
+        """Begin with what there is to do."""
+        self._wake()
+
+    def flush(self, covered: int) -> None:
+        """Wait until all tables are on disk. OSError: they are not; the next call tries again."""
+        with self.lock:
+            if isinstance(self._error, OSError):
+                self._error = None
+            self._raise_error()
+            self._wake()
+            self.lock.wait_for(lambda: not self.full or self._error is not None)
+            self._raise_error()
+        if self.state.covered != covered:
+            self._publish(covered=covered)
+
+    def merge_all(self, drop: Bitmap | None, threads: int | None) -> None:
+        """Merge all segments to one, or to one for each range of documents that one can have."""
+        with self.lock:
+            self.lock.wait_for(lambda: not self._running)
+            opened = self.opened
+            self._busy.update(s.file.number for s in opened)
+        try:
+            for job in _cut(opened):
+                if len(job) > 1 or drop is not None:
+                    self._merge(job, drop, threads)
+        finally:
+            with self.lock:
+                self._busy.clear()
+                self._wake()
+
+    def close(self) -> None:
+        """Forget tables, and wait for the threads."""
+        with self.lock:
+            self.full = ()
+            self._busy.update(s.file.number for s in self.opened)  # no new merges
+            self.lock.wait_for(lambda: not self._running)
+
+    def _raise_error(self) -> None:
+        """Raise what went wrong in the background, once. The lock is held."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    # ---- threads
+
+    def _wake(self) -> None:
+        """Start threads for what there is to do. The lock is held."""
+        for small in (True, False):
+            if small not in self._running and self._next_job(small) is not None:
+                self._running.add(small)
+                threading.Thread(target=self._work, args=(small,), name="ndcore index", daemon=True).start()
+
+    def _work(self, small: bool) -> None:
+        """Do jobs until there is none, or one fails."""
+        while True:
+            with self.lock:
+                job = self._next_job(small)
+                if job is None:
+                    self._running.discard(small)
+                    self.lock.notify_all()
+                    return
+                merged = () if isinstance(job, Full) else tuple(s.file.number for s in job)
+                self._busy.update(merged)
+                self._writing |= isinstance(job, Full)
+            error = None
+            try:
+                if isinstance(job, Full):
+                    self._write_table(job)
+                else:
+                    self._merge(job, None, 1)
+            except BaseException as caught:  # raised in the thread of the owner
+                error = caught
+            with self.lock:
+                self._busy.difference_update(merged)
+                self._writing &= not isinstance(job, Full)
+                if error is not None:
+                    self._error = error
+                    self._running.discard(small)
+                else:
+                    self._wake()
+                self.lock.notify_all()
+            if error is not None:
+                return
+
+    def _next_job(self, small: bool) -> Full | tuple[OpenSegment, ...] | None:
+        """Choose a table to write or segments to merge, or nothing. The lock is held."""
+        if small and self.full and not self._writing:
+            return self.full[0]
+        free = tuple(itertools.takewhile(lambda s: s.file.number not in self._busy, reversed(self.opened)))[::-1]
+        first = plan_merge([s.file for s in free])
+        if first is None or (sum(s.file.documents for s in free[first:]) <= SMALL) != small:
+            return None
+        return free[first:]
+
+    def _write_table(self, full: Full) -> None:
+        """Write a table as a segment, and publish it in its place."""
+        documents = full.table.documents
+        base, span = int(documents.min()), int(documents.max() - documents.min()) + 1
+        bits = _postings.block_bits(self.state.value_bits, len(documents), span)
+        planned = SegmentFile(next(self._numbers), base, span, len(documents), bits, ())
+        lists = (full.table.packed(group, base, span) for group in range(self.state.groups))
+        self._publish(put=self._write(planned, lists), full=full)
+
+    def _merge(self, job: tuple[OpenSegment, ...], drop: Bitmap | None, threads: int | None) -> None:
+        """Merge segments, and publish the result in their place."""
+        base = min(s.file.base for s in job)
+        span = max(s.file.base + s.file.span for s in job) - base
+        n, sources = sum(s.file.documents for s in job), [s.lists for s in job]
+        bits = _postings.block_bits(self.state.value_bits, n, span)
+        planned = SegmentFile(next(self._numbers), base, span, n, bits, ())
+
+        def group(number: int) -> tuple[Any, Any, int]:
+            return _postings.merged(sources, number, base, span, n, drop)
+
+        merged = map_pieces(group, range(self.state.groups), threads)
+        try:
+            first = next(iter(merged))
+            planned = replace(planned, documents=first[2])
+            lists = self._alike(itertools.chain([first], merged), first[2])
+            self._publish(put=self._write(planned, lists) if first[2] else None, take=job)
+        except Damaged as error:
+            raise self.corrupt(error) from None
+        finally:
+            if hasattr(merged, "close"):
+                merged.close()  # its threads
+
+    def _alike(self, lists: Iterator[tuple[Any, Any, int]], documents: int) -> Iterator[Packed]:
+        """Yield lists. CorruptFile: they do not have the same number of documents."""
+        for directory, words, found in lists:
+            if found != documents:
+                raise self.corrupt(f"one group has {found} documents, another {documents}")
+            yield directory, words
+
+    def _write(self, planned: SegmentFile, lists: Iterator[Packed]) -> OpenSegment:
+        """Write and open a segment."""
+        written = files.write_segment(self.directory, self.name, planned, lists)
+        return OpenSegment(written, files.open_segment(self.directory, self.name, self.state.value_bits, written))
+
+    def _publish(self, put: OpenSegment | None = None, take: tuple[OpenSegment, ...] = (), full: Full | None = None,
+                 covered: int | None = None) -> None:
+        """Put a segment in the place of others, or of a table: on disk first, then for searches."""
+        with self._publishing:
+            gone = {s.file.number for s in take}
+            place = next((i for i, s in enumerate(self.opened) if s.file.number in gone), len(self.opened))
+            new = tuple(s for s in self.opened if s.file.number not in gone)
+            new = new if put is None else (*new[:place], put, *new[place:])
+            if full is not None:
+                covered = full.covered
+            state = replace(
+                self.state, number=self.state.number + 1, covered=self.state.covered if covered is None else covered,
+                next_segment=max((self.state.next_segment, *(s.file.number + 1 for s in new))),
+                segments=tuple(s.file for s in new),
+            )
+            files.write_generation(self.directory, self.name, state)
+            with self.lock:
+                self.state, self.opened = state, new
+                self.full = tuple(other for other in self.full if other is not full)
+                self.changed()
+                self.lock.notify_all()
+        sweep([path for s in take for path in s.file.paths(self.directory, self.name)])
+
+
+def plan_merge(segments: list[SegmentFile]) -> int | None:
+    """Return the first of the last segments to merge, or None: the longest run whose first has too few documents."""
+    for first in range(len(segments) - 1):
+        run = segments[first:]
+        if run[0].documents < RATIO * sum(s.documents for s in run[1:]) and _span(run) <= _postings.MOST_SPAN:
+            return first
+    return None
+
+
+def _span(run: list[SegmentFile]) -> int:
+    return max(s.base + s.span for s in run) - min(s.base for s in run)
+
+
+def _cut(segments: tuple[OpenSegment, ...]) -> Iterator[tuple[OpenSegment, ...]]:
+    """Cut segments into runs that fit in one segment."""
+    run: tuple[OpenSegment, ...] = ()
+    for segment in segments:
+        if run and _span([s.file for s in (*run, segment)]) > _postings.MOST_SPAN:
+            yield run
+            run = ()
+        run += (segment,)
+    if run:
+        yield run
+
+
+def sweep(paths: list[Path]) -> None:
+    """Delete files that nobody needs; some systems refuse while another process has them open."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink()
