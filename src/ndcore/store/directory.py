@@ -122,6 +122,7 @@ class Directory:
         positions = self.log.append([encode(decision.record) for decision in waiting])
         for decision, position in zip(waiting, positions, strict=True):
             self.state.place(decision.record, position)
+        self.state.cover(positions[-1] + 1)
         waiting.clear()
 
     def reload(self) -> None:
