@@ -1,0 +1,200 @@
+"""One store for the pipeline and the middleware of a crawler: each page is decided once, off the reactor's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from ndcore.crawl.crawl_settings import CrawlSettings
+from ndcore.crawl.page_text import canonical_url, page_text
+from ndcore.store.store import Store
+from ndcore.store.verdict import Verdict
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+__all__ = ["CrawlStore", "Decided", "crawl_store"]
+
+ITEMS = 2000  # items whose pages are remembered until they reach the pipeline, at most
+
+logger = logging.getLogger("ndcore.crawl")
+Value = TypeVar("Value")
+_OF_CRAWLERS: WeakKeyDictionary[Crawler, CrawlStore] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A page and its verdict.
+
+    Attributes
+    ----------
+    chars : int
+        Length of its text.
+    names_stored : bool
+        It names another URL as its canonical one, and the store has that.
+    """
+
+    verdict: Verdict
+    chars: int
+    names_stored: bool
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the page says that it is a copy, and its text says so too."""
+        return self.names_stored and not self.verdict.kept
+
+
+def crawl_store(crawler: Crawler) -> CrawlStore:
+    """Return the store of a crawler, and open it the first time."""
+    found = _OF_CRAWLERS.get(crawler)
+    if found is None:
+        found = _OF_CRAWLERS[crawler] = CrawlStore(crawler)
+    return found
+
+
+class CrawlStore:
+    """The store of a crawler, and what this crawl did with the links of each cluster.
+
+    Parameters
+    ----------
+    crawler : Crawler
+
+    Raises
+    ------
+    NotConfigured
+        There is no setting NDCORE_STORE.
+    BlockingIOError
+        Another process writes to the store.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        from scrapy import signals
+
+        assert crawler.stats is not None
+        self.settings = CrawlSettings.of(crawler.settings)
+        self.stats = crawler.stats
+        self._text = self.settings.text or page_text(self.settings.part)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore crawl")  # one: pages are decided in their order
+        self._store = Store.open(self.settings.store, **self.settings.options)
+        self._flushed = time.monotonic()
+        self._followed: dict[int, int] = {}  # hash of the key of a cluster -> least depth at which links were followed
+        self.has_pipeline = False
+        self._items: OrderedDict[int, tuple[Any, Decided]] = OrderedDict()
+        crawler.signals.connect(self.close, signals.spider_closed)
+
+    # ---- deciding
+
+    async def page(self, response: Response) -> Decided | None:
+        """Decide on the page of a response; None where it is not a page, or where that failed."""
+        return await self._counted(response.url, self._page, response)
+
+    async def item(self, url: str, text: Any) -> Decided | None:
+        """Decide on the text of an item; None where that failed."""
+        return await self._counted(url, self._decide, url, text, None)
+
+    async def _counted(self, url: str, decide: Callable[..., Decided | None], *arguments: Any) -> Decided | None:
+        """Decide on the thread, and count what came of it. An error stops no crawl: its page counts as undecided."""
+        try:
+            decided = await on_thread(self._thread, decide, *arguments)
+        except Exception:
+            self.stats.inc_value("ndcore/errors")
+            logger.exception("no verdict on <%s>", url)
+            return None
+        if decided is None:
+            self.stats.inc_value("ndcore/responses_without_text")
+            return None
+        self.stats.inc_value(f"ndcore/pages/{decided.verdict.verdict}")
+        if decided.verdict.version is not None:
+            self.stats.inc_value(f"ndcore/versions/{decided.verdict.version}")
+        if decided.names_stored:
+            self.stats.inc_value(f"ndcore/canonical/{'confirmed' if decided.confirmed else 'contradicted'}")
+        return decided
+
+    def _page(self, response: Response) -> Decided | None:
+        """Decide on a page, on the thread."""
+        text = self._text(response)
+        return None if text is None else self._decide(response.url, text, canonical_url(response))
+
+    def _decide(self, url: str, text: Any, canonical: str | None) -> Decided:
+        """Decide on a text, on the thread."""
+        names_stored = canonical is not None and canonical in self._store
+        verdict = self._store.decide(url, text)
+        if time.monotonic() - self._flushed >= self.settings.flush_seconds:
+            self._store.flush()
+            self._flushed = time.monotonic()
+        return Decided(verdict, len(text), names_stored)
+
+    # ---- links
+
+    def holds_links(self, decided: Decided, depth: int) -> bool:
+        """Tell whether the links of a page are held back.
+
+        They are where links of its cluster were followed in this crawl, at this depth or nearer to the start, and where the
+        page is deep and long enough, or is confirmed by its canonical URL.
+        """
+        if decided.verdict.kept or self._followed.get(hash(decided.verdict.cluster), depth + 1) > depth:
+            return False
+        return decided.confirmed or (depth >= self.settings.min_depth and decided.chars >= self.settings.min_chars)
+
+    def links_followed(self, decided: Decided, depth: int) -> None:
+        """Note that the links of a page were followed."""
+        cluster = hash(decided.verdict.cluster)
+        self._followed[cluster] = min(depth, self._followed.get(cluster, depth))
+
+    # ---- items on their way from the middleware to the pipeline
+
+    def remember(self, item: Any, decided: Decided) -> None:
+        """Remember the page of an item, if there is a pipeline that asks."""
+        if not self.has_pipeline:
+            return
+        self._items[id(item)] = item, decided  # with the item, so that no other gets its id
+        if len(self._items) > ITEMS:
+            self._items.popitem(last=False)
+
+    def recall(self, item: Any) -> Decided | None:
+        """Return the page of an item that was remembered, once."""
+        found = self._items.pop(id(item), None)
+        return None if found is None else found[1]
+
+    # ---- the end
+
+    async def close(self) -> None:
+        """Put everything on disk and close the store; Scrapy waits for it when the spider is closed."""
+        await on_thread(self._thread, self._store.close)
+        self._thread.shutdown(wait=False)
+
+
+async def on_thread(thread: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
+    """Call a function on a thread, and wait without blocking the reactor, with asyncio or any other."""
+    future = thread.submit(function, *arguments)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return await _deferred(future)  # type: ignore[no-any-return]
+    return await asyncio.wrap_future(future)
+
+
+def _deferred(future: Future[Any]) -> Any:
+    """Return a Deferred that fires on the thread of the reactor when a future is done."""
+    from twisted.internet import reactor
+    from twisted.internet.defer import Deferred
+
+    waiting: Deferred[Any] = Deferred()
+
+    def fire() -> None:
+        error = future.exception()
+        if error is None:
+            waiting.callback(future.result())
+        else:
+            waiting.errback(error)
+
+    future.add_done_callback(lambda _: reactor.callFromThread(fire))
+    return waiting

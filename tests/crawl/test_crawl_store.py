@@ -1,0 +1,166 @@
+"""The store of a crawler: pages decided once, links held back, items remembered, errors that stop no crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+
+import pytest
+
+pytest.importorskip("scrapy", reason="the extra scrapy is not installed")
+pytest.importorskip("resiliparse", reason="the extra web is not installed")
+
+from crawled_site import prose
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse, Response
+from scrapy.utils.test import get_crawler
+
+from ndcore.crawl.crawl_store import ITEMS, CrawlStore, crawl_store
+from ndcore.store.store import Store
+
+TEXT = prose("a page", 90)
+
+
+def page(url: str, text: str = TEXT, head: str = "") -> HtmlResponse:
+    return HtmlResponse(url, body=f"<html><head>{head}</head><body><p>{text}</p></body></html>".encode())
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = CrawlStore(get_crawler(settings_dict={"NDCORE_STORE": str(tmp_path / "store")}))
+    yield opened
+    asyncio.run(opened.close())
+
+
+def stats(store: CrawlStore) -> dict[str, int]:
+    found = store.stats.get_stats().items()
+    return {name.removeprefix("ndcore/"): value for name, value in found if name.startswith("ndcore")}
+
+
+def test_pages_are_decided_in_their_order(store):
+    async def decide():
+        return await asyncio.gather(*(store.page(page(f"http://a.example/{i}", prose(str(i // 2), 60))) for i in range(8)))
+
+    verdicts = [decided.verdict for decided in asyncio.run(decide())]
+    assert [verdict.verdict for verdict in verdicts] == ["kept", "identical"] * 4
+    assert [verdict.cluster for verdict in verdicts] == [f"http://a.example/{i // 2 * 2}" for i in range(8)]
+    assert stats(store) == {"pages/kept": 4, "pages/identical": 4}
+
+
+def test_versions_and_what_is_not_a_page_are_counted(store):
+    async def decide():
+        await store.page(page("http://a.example/"))
+        await store.page(page("http://a.example/", TEXT.replace(" ", "  ")))
+        return await store.page(Response("http://a.example/picture"))
+
+    assert asyncio.run(decide()) is None
+    assert stats(store) == {"pages/kept": 2, "versions/unchanged": 1, "responses_without_text": 1}
+
+
+def test_an_error_stops_no_crawl(store, monkeypatch, caplog):
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store._store, "decide", fail)
+    with caplog.at_level(logging.ERROR):
+        assert asyncio.run(store.page(page("http://a.example/"))) is None
+    assert stats(store) == {"errors": 1} and "http://a.example/" in caplog.text
+    monkeypatch.undo()
+    assert asyncio.run(store.page(page("http://a.example/"))).verdict.kept
+
+
+def test_links_are_held_back_where_the_cluster_was_followed_no_deeper(store):
+    async def decide():
+        return [await store.page(page(f"http://{host}.example/")) for host in "abc"]
+
+    first, copy, other = asyncio.run(decide())
+    assert not store.holds_links(first, 2)
+    assert not store.holds_links(copy, 2)  # nobody has followed the links of the first yet
+    store.links_followed(first, 2)
+    assert not store.holds_links(first, 3)  # a page is never held back for itself
+    assert store.holds_links(copy, 2) and store.holds_links(other, 3)
+    assert not store.holds_links(copy, 1)  # nearer to the start: more can be reached from here
+    store.links_followed(copy, 1)
+    assert store.holds_links(other, 1)
+    assert not store.holds_links(other, 0)
+
+
+def test_short_pages_and_start_pages_need_a_second_witness(store):
+    hint = '<link rel="canonical" href="http://a.example/">'
+
+    async def decide():
+        return [await store.page(page(f"http://{host}.example/", "Please choose.", head))
+                for host, head in (("a", ""), ("b", ""), ("c", hint))]
+
+    first, copy, confirmed = asyncio.run(decide())
+    store.links_followed(first, 0)
+    assert not store.holds_links(copy, 5)
+    assert store.holds_links(confirmed, 0)
+    assert stats(store)["canonical/confirmed"] == 1
+
+
+def test_a_canonical_url_alone_is_no_verdict(store):
+    wrong = '<link rel="canonical" href="http://a.example/">'
+    unknown = '<link rel="canonical" href="http://unknown.example/">'
+
+    async def decide():
+        given = [(TEXT, ""), (prose("b", 60), wrong), (prose("b", 60), unknown)]
+        return [await store.page(page(f"http://{host}.example/", *each)) for host, each in zip("abc", given, strict=True)]
+
+    first, lying, third = asyncio.run(decide())
+    store.links_followed(first, 0)
+    assert lying.verdict.kept and not lying.confirmed and not store.holds_links(lying, 9)
+    assert third.verdict.of == "http://b.example/" and not third.names_stored
+    assert stats(store)["canonical/contradicted"] == 1
+
+
+def test_items_are_remembered_once_and_not_for_ever(store):
+    decided = asyncio.run(store.page(page("http://a.example/")))
+    item = {"url": "x"}
+    store.remember(item, decided)
+    assert store.recall(item) is None  # there is no pipeline
+    store.has_pipeline = True
+    store.remember(item, decided)
+    assert store.recall({"url": "x"}) is None  # another item
+    assert store.recall(item) is decided and store.recall(item) is None
+    many = [{} for _ in range(ITEMS + 5)]
+    for each in many:
+        store.remember(each, decided)
+    assert len(store._items) == ITEMS
+    assert store.recall(many[4]) is None and store.recall(many[5]) is decided
+
+
+def test_a_crawler_has_one_store(tmp_path):
+    crawler = get_crawler(settings_dict={"NDCORE_STORE": str(tmp_path / "store")})
+    store = crawl_store(crawler)
+    assert crawl_store(crawler) is store
+    with pytest.raises(NotConfigured):
+        crawl_store(get_crawler())
+    with pytest.raises(OSError):  # another crawler cannot write to it meanwhile
+        crawl_store(get_crawler(settings_dict={"NDCORE_STORE": str(tmp_path / "store")}))
+    asyncio.run(store.close())
+    del store, crawler
+    gc.collect()
+    with Store.open(tmp_path / "store") as again:
+        assert len(again) == 0
+
+
+def test_decisions_are_put_on_disk_from_time_to_time(tmp_path, monkeypatch):
+    store = CrawlStore(get_crawler(settings_dict={"NDCORE_STORE": str(tmp_path / "store"), "NDCORE_FLUSH_SECONDS": 0}))
+    flushed = []
+    monkeypatch.setattr(store._store, "flush", lambda: flushed.append(True))
+    asyncio.run(store.page(page("http://a.example/")))
+    assert flushed == [True]
+    monkeypatch.undo()
+    asyncio.run(store.close())
+
+
+def test_a_function_of_the_user_gives_the_text(tmp_path):
+    def text(response: HtmlResponse) -> str | None:
+        return response.xpath("string(//p)").get() or None
+
+    store = CrawlStore(get_crawler(settings_dict={"NDCORE_STORE": str(tmp_path / "store"), "NDCORE_TEXT": text}))
+    assert asyncio.run(store.page(page("http://a.example/", "the text"))).chars == 8
+    assert asyncio.run(store.page(page("http://a.example/2", ""))) is None
+    asyncio.run(store.close())

@@ -1,0 +1,167 @@
+"""A real crawl of a real server with mirrors, session ids, a calendar, printer versions and a trap, with and without ndcore.
+
+With ndcore, every content is still reached, by a fraction of the requests.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crawled_site import Site, serving
+
+from ndcore.store.store import Store
+
+pytest.importorskip("scrapy", reason="the extra scrapy is not installed")
+pytest.importorskip("resiliparse", reason="the extra web is not installed")
+
+pytestmark = pytest.mark.slow
+
+SPIDER = """
+import json, sys
+import scrapy
+from scrapy.crawler import CrawlerProcess
+from scrapy.linkextractors import LinkExtractor
+
+class Spider(scrapy.Spider):
+    name = "spider"
+    links = LinkExtractor()
+
+    def parse(self, response):
+        yield {"url": response.url}
+        for link in self.links.extract_links(response):
+            yield scrapy.Request(link.url)
+
+given = json.loads(sys.argv[1])
+Spider.start_urls = given.pop("start")
+process = CrawlerProcess(given)
+crawler = process.create_crawler(Spider)
+process.crawl(crawler)
+process.start()
+stats = crawler.stats.get_stats()
+print(json.dumps({name: value for name, value in stats.items() if isinstance(value, (int, float, str))}))
+"""
+BASIC: dict[str, Any] = {
+    "DEPTH_LIMIT": 5, "DEPTH_PRIORITY": 1, "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue", "TELNETCONSOLE_ENABLED": False, "LOG_LEVEL": "WARNING",
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 8, "DOWNLOAD_DELAY": 0, "RETRY_ENABLED": False,
+}
+WITH_NDCORE = {
+    "ITEM_PIPELINES": {"ndcore.crawl.scrapy.NearDuplicatePipeline": 300},
+    "SPIDER_MIDDLEWARES": {"ndcore.crawl.scrapy.NearDuplicateMiddleware": 950},
+}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with serving() as site:
+        yield site
+
+
+def crawl(site: Site, folder: Path, **more: Any) -> tuple[dict[str, Any], list[dict[str, Any]], list[tuple[str, str]]]:
+    """Crawl the site: stats, items, and (content, URL) of every request."""
+    site.log.clear()
+    items = folder / "items.jsonl"
+    items.unlink(missing_ok=True)
+    given = BASIC | {"start": site.start(), "FEEDS": {str(items): {"format": "jsonlines"}}} | more
+    done = subprocess.run([sys.executable, "-c", SPIDER, json.dumps(given)], cwd=folder, capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr and "Warning" not in done.stderr, done.stderr
+    lines = items.read_text(encoding="utf-8").splitlines() if items.exists() else []
+    return json.loads(done.stdout.splitlines()[-1]), [json.loads(line) for line in lines], list(site.log)
+
+
+@pytest.fixture(scope="module")
+def plain(site: Site, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
+    """Return the requests of a crawl without ndcore."""
+    return crawl(site, tmp_path_factory.mktemp("plain"))[2]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the crawl that `judged` returns, and of its store."""
+    return tmp_path_factory.mktemp("judged")
+
+
+@pytest.fixture(scope="module")
+def judged(site: Site, folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[tuple[str, str]]]:
+    """Crawl with ndcore."""
+    return crawl(site, folder, **WITH_NDCORE, NDCORE_STORE=str(folder / "store"))
+
+
+def contents(requests: list[tuple[str, str]]) -> set[str]:
+    """Return the distinct contents of requests."""
+    return {content for content, _ in requests}
+
+
+def requests_until_complete(requests: list[tuple[str, str]]) -> int:
+    """Count the requests after which no new content came."""
+    return next(n for n in range(len(requests) + 1) if contents(requests[:n]) == contents(requests))
+
+
+def test_requests_are_saved_and_no_page_is_lost(plain, judged):
+    stats, _, requests = judged
+    assert contents(requests) == contents(plain)  # lost: none
+    assert len(requests) < len(plain) / 3
+    repeated = len(requests) - len(contents(requests))
+    assert repeated < (len(plain) - len(contents(plain))) / 4
+    assert stats["ndcore/links/held"] > 0 and stats["ndcore/links/pages"] > 0
+    assert stats["ndcore/canonical/confirmed"] > 0 and stats["ndcore/canonical/contradicted"] == 1
+    assert "ndcore/errors" not in stats
+
+
+def test_every_item_has_its_verdict(judged, folder):
+    stats, items, requests = judged
+    assert len(items) == len(requests) == stats["item_scraped_count"] == stats["ndcore/items/tagged"]
+    verdicts = Counter(item["ndcore"]["verdict"] for item in items)
+    assert verdicts == {name.split("/")[2]: count for name, count in stats.items() if name.startswith("ndcore/pages/")}
+    content_of = {url: content for content, url in requests}
+    for item in items:
+        assert item["ndcore"]["key"] == item["url"]
+        if item["ndcore"]["of"] is not None and not content_of[item["url"]].startswith("hub"):
+            assert content_of[item["ndcore"]["of"]] == content_of[item["url"]]
+    with Store.open(folder / "store", read_only=True) as store:
+        assert len(store) == len({item["url"] for item in items})
+        assert store.settings.keys == "url"
+        assert store.check() == []
+
+
+def test_later_crawls_with_the_same_store_reach_everything(site, plain, judged, folder, tmp_path):
+    """Links are held back only where the links of the cluster were followed in the same crawl."""
+    store = shutil.copytree(folder / "store", tmp_path / "store")
+    stats, _, requests = crawl(site, tmp_path, **WITH_NDCORE, NDCORE_STORE=str(store))
+    assert contents(requests) == contents(plain)
+    assert len(requests) < len(plain) / 2
+    assert stats["ndcore/versions/unchanged"] >= 0.9 * len({url for _, url in judged[2]} & {url for _, url in requests})
+    mirror = [f"http://127.0.0.1:{site.port}/mirror/"]  # few of its pages represent their clusters
+    requests = crawl(site, tmp_path, **WITH_NDCORE, NDCORE_STORE=str(store), start=mirror)[2]
+    assert contents(requests) == contents(plain)
+
+
+def test_depth_first_with_another_reactor_and_items_dropped(site, plain, tmp_path):
+    """Without settings Scrapy goes depth first: copies far from the start come before the pages near it."""
+    stats, items, requests = crawl(
+        site, tmp_path, **WITH_NDCORE, NDCORE_STORE=str(tmp_path / "store"), NDCORE_DROP=True, DEPTH_PRIORITY=0,
+        TWISTED_REACTOR="twisted.internet.selectreactor.SelectReactor",
+        SCHEDULER_DISK_QUEUE="scrapy.squeues.PickleLifoDiskQueue", SCHEDULER_MEMORY_QUEUE="scrapy.squeues.LifoMemoryQueue")
+    assert contents(requests) == contents(plain)
+    assert len(requests) < len(plain) / 2
+    assert {item["ndcore"]["verdict"] for item in items} == {"kept"}
+    assert stats["ndcore/items/dropped"] == stats["item_dropped_count"] > 0
+    assert len(items) == stats["ndcore/pages/kept"] and "ndcore/errors" not in stats
+
+
+def test_links_may_come_last_instead(site, plain, tmp_path):
+    """With NDCORE_HELD="last" a crawl that goes on to its end saves nothing; what is new comes early."""
+    stats, _, requests = crawl(site, tmp_path, **WITH_NDCORE, NDCORE_STORE=str(tmp_path / "store"), NDCORE_HELD="last")
+    assert contents(requests) == contents(plain)
+    assert stats["ndcore/links/held"] > 0 and len(requests) > len(plain) * 0.9
+    assert requests_until_complete(requests) < requests_until_complete(plain)
