@@ -53,6 +53,16 @@ def test_the_later_copy_is_true(tmp_path, made):
     assert (tmp_path / "store.copy.json").read_bytes() == (tmp_path / "store.json").read_bytes()
 
 
+def test_what_an_interrupted_creation_leaves(tmp_path):
+    for name in ("lock", ".store.json.0123456789abcdef.tmp", ".store.copy.json.0123456789abcdef.tmp"):
+        (tmp_path / name).touch()
+    assert manifest.is_begun(tmp_path)
+    made = Manifest.create(tmp_path, SETTINGS)
+    assert not manifest.is_begun(tmp_path)
+    made.mend(tmp_path)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["lock", "store.copy.json", "store.json"]
+
+
 def test_both_damaged(tmp_path, made):
     (tmp_path / "store.json").write_text("{}")
     (tmp_path / "store.copy.json").write_text("[" * 100_000)

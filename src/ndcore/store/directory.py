@@ -13,7 +13,7 @@ from ndcore.progress import Progress, resolve
 from ndcore.store import engine
 from ndcore.store.lock import Lock
 from ndcore.store.log import Log
-from ndcore.store.manifest import Manifest, is_store
+from ndcore.store.manifest import Manifest, is_begun, is_store
 from ndcore.store.opening import Checkpoints
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.records import encode
@@ -40,7 +40,7 @@ class Directory:
         if not is_store(path):
             if read_only:
                 raise FileNotFoundError(2, "there is no store; open it without read_only=True to create one", str(path))
-            if path.exists() and any(entry.name != "lock" for entry in path.iterdir()):
+            if path.exists() and not is_begun(path):
                 raise FileExistsError(17, "exists and holds something else than a store", str(path))
             settings = Settings.of(given)
             path.mkdir(parents=True, exist_ok=True)
@@ -50,6 +50,8 @@ class Directory:
                 manifest = Manifest.create(path, settings.as_dict(), {"log": "log-0", "derived": "derived-0"})
             else:
                 manifest = Manifest.read(path)
+            if lock is not None:
+                manifest.mend(path)
             settings = Settings.from_dict(manifest.settings)
             settings.check(given)
             made = cls(path, manifest, settings, Preparer(settings, settings.sketcher(given.get("shingling"))), lock)
@@ -122,6 +124,7 @@ class Directory:
         positions = self.log.append([encode(decision.record) for decision in waiting])
         for decision, position in zip(waiting, positions, strict=True):
             self.state.place(decision.record, position)
+        self.state.cover(positions[-1] + 1)
         waiting.clear()
 
     def reload(self) -> None:

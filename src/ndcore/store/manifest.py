@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ from typing import Any
 from ndcore._types import AnyPath
 from ndcore.storage.container import CorruptFile, replacing
 
-__all__ = ["DESCRIPTION", "FORMAT", "Manifest", "begins_store", "is_store"]
+__all__ = ["DESCRIPTION", "FORMAT", "Manifest", "begins_store", "is_begun", "is_store"]
 
 DESCRIPTION, COPY = "store.json", "store.copy.json"
 FORMAT = 1
 MOST = 1 << 20  # bytes of a description
+_UNFINISHED = re.compile(r"\.store(\.copy)?\.json\.[0-9a-f]+\.tmp")
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,10 @@ class Manifest:
         return made
 
     def mend(self, directory: AnyPath) -> None:
-        """Write again a description that is missing, damaged or late. For writers."""
+        """Write again a description that is missing, damaged or late, and delete unfinished ones. For writers."""
+        for entry in Path(directory).iterdir():
+            if _UNFINISHED.fullmatch(entry.name):
+                entry.unlink(missing_ok=True)
         for name in (DESCRIPTION, COPY):
             with contextlib.suppress(OSError, CorruptFile):
                 if _parsed(Path(directory, name)) == self:
@@ -115,6 +120,11 @@ def is_store(path: AnyPath) -> bool:
             if begins_store(file.read(64)):
                 return True
     return False
+
+
+def is_begun(path: AnyPath) -> bool:
+    """Tell whether a directory is empty, or holds only what is left where the creation of a store was interrupted."""
+    return all(entry.name == "lock" or _UNFINISHED.fullmatch(entry.name) for entry in Path(path).iterdir())
 
 
 def begins_store(head: bytes) -> bool:

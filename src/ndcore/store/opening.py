@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import shutil
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ndcore.progress import Progress
-from ndcore.storage.container import CorruptFile
+from ndcore.storage.container import CorruptFile, read, write
 from ndcore.store.columns import Bitmap, Columns
+from ndcore.store.index import Index
 from ndcore.store.log import Log
 from ndcore.store.pages import Preparer
 from ndcore.store.records import Dictionary, decode
@@ -39,7 +43,12 @@ class Checkpoints:
 
     def load(self, report: Progress) -> State:
         """Make the state. Damaged or missing files are made again from the log."""
-        state = self._empty()
+        try:
+            state = self._stored()
+        except (OSError, ValueError) as error:  # CorruptFile is a ValueError
+            if not isinstance(error, FileNotFoundError) or self.place.exists():
+                self.problems.append(f"made again from the log: {error}")
+            state = self._empty()
         self.replay(state, report)
         return state
 
@@ -59,8 +68,42 @@ class Checkpoints:
         self.covered = end
 
     def write(self, state: State) -> None:
-        """Note what is in the log. Nothing else is kept on disk yet."""
+        """Write what changed. Everything that the state knows is in the log."""
+        assert not state.waiting
+        state.cover(self.log.end)
+        for index in state.indexes:
+            index.flush()
+        before, self.generation = list(self.names), self.generation + 1
+        self.names = state.columns.write(self.place, self.names, self.generation)
+        bits = state.columns.n // 8 + 1
+        header: dict[str, Any] = {"end": self.log.end, "documents": state.n, "columns": self.names,
+                                  "generation": self.generation}
+        write(self.place / NAME, KIND, header, {"live": _cut(state.live, bits), "kept": _cut(state.kept, bits)})
         self.covered = self.log.end
+        for name in set(before) - set(self.names):
+            (self.place / name).unlink(missing_ok=True)
+
+    def _stored(self) -> State:
+        """Open what the last checkpoint names."""
+        header, arrays = read(self.place / NAME, KIND)
+        try:
+            n, end, names = int(header["documents"]), int(header["end"]), [str(name) for name in header["columns"]]
+            self.generation = int(header["generation"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFile(f"{self.place / NAME}: not a checkpoint: {error}") from error
+        if end > self.log.end and self.read_only:
+            self.log.refresh()
+        if end > self.log.end:
+            raise CorruptFile(f"{self.place / NAME}: it covers more than the log has")
+        if any("/" in name or not name.startswith("columns-") for name in names):
+            raise CorruptFile(f"{self.place / NAME}: a name of columns that is not accepted")
+        columns = Columns.open(self.place, names, n)
+        indexes = Indexes(*(self._opened(name, end) for name in INDEXES))
+        live, kept = (Bitmap(np.array(arrays[name], np.uint8)) for name in ("live", "kept"))
+        if any(len(bitmap.bits) != n // 8 + 1 or (bitmap.numbers() >= n).any() for bitmap in (live, kept)):
+            raise CorruptFile(f"{self.place / NAME}: its bitmaps are not of {n} documents")
+        self.covered, self.names = end, names
+        return State(self.settings, self.preparer, self.log, columns, live, kept, indexes)
 
     def _empty(self) -> State:
         """Begin with nothing."""
@@ -69,5 +112,30 @@ class Checkpoints:
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(self.place)
             self.place.mkdir(parents=True)
-        indexes = Indexes(TailedIndex(), TailedIndex(), TailedIndex())
+        indexes = Indexes(*map(self._created, INDEXES))
         return State(self.settings, self.preparer, self.log, Columns(), Bitmap(), Bitmap(), indexes)
+
+    def _opened(self, name: str, end: int) -> Index | TailedIndex:
+        """Open an index. CorruptFile where it does not have what the checkpoint says."""
+        index = Index.open(self.place, name=name, read_only=self.read_only)
+        groups, _ = self._shape(name)
+        if index.groups != groups or index.covered < end or (index.covered > self.log.end and not self.read_only):
+            index.close()
+            raise CorruptFile(f"{self.place}: the index of {name} does not belong to the checkpoint")
+        return TailedIndex(index) if self.read_only else index
+
+    def _created(self, name: str) -> Index | TailedIndex:
+        """Make an empty index; readers make it in memory."""
+        groups, need = self._shape(name)
+        return TailedIndex(None) if self.read_only else Index.create(self.place, groups, need=need, name=name)
+
+    def _shape(self, name: str) -> tuple[int, int]:
+        """Return the number of values of a document in an index, and how many of them a search needs."""
+        return (self.settings.groups, self.settings.need) if name == "features" else (1, 1)
+
+
+def _cut(bitmap: Bitmap, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return the first bytes of a bitmap."""
+    bits = np.zeros(size, np.uint8)
+    bits[: min(size, len(bitmap.bits))] = bitmap.bits[:size]
+    return bits

@@ -12,6 +12,7 @@ from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, Columns
 from ndcore.store.evidence import Evidence
+from ndcore.store.index import Index
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
@@ -28,7 +29,7 @@ BARE = 0xA0761D6478BD642F  # added too where there are no shingles
 COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not kept
 
 
-Searched: TypeAlias = TailedIndex
+Searched: TypeAlias = Index | TailedIndex
 
 
 class Indexes:
@@ -187,6 +188,11 @@ class State:
         self.waiting.pop(record.number, None)
         if record.number in self.live:
             self.columns.set("last", record.number, position)
+
+    def cover(self, position: int) -> None:
+        """Note that the indexes know all records before a position."""
+        for index, groups in zip(self.indexes, (self.settings.groups, 1, 1), strict=True):
+            index.add(np.empty(0, np.int64), np.empty((0, groups), np.uint64), position)
 
     def _add(self, record: Document, position: int, page: Page | None) -> None:
         """Add a document."""

@@ -1,25 +1,26 @@
-"""An index in memory, made again from the log when a store is opened."""
+"""What a reader knows beyond the index that the writer has on disk: the same searches, with a part in memory."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ndcore._types import Ints, UInts
+from ndcore.store.index import Bitmap, Index
 
 __all__ = ["TailedIndex"]
 
 
 class TailedIndex:
-    """Finds the documents that share values, by a dict."""
+    """An index that is only read, or none, and documents in memory behind it; the methods of `Index` that a state uses."""
 
-    def __init__(self) -> None:
+    def __init__(self, index: Index | None) -> None:
+        self._index = index
         self._holders: dict[tuple[int, int], list[int]] = {}
 
     @property
     def covered(self) -> int:
-        """What is on disk: nothing."""
-        return 0
+        """As `Index.covered`; 0 without one."""
+        return 0 if self._index is None else self._index.covered
 
     def add(self, documents: Ints, values: UInts, covered: int | None = None) -> None:
         """Add documents, in memory only."""
@@ -27,7 +28,7 @@ class TailedIndex:
             for group, value in enumerate(row):
                 self._holders.setdefault((group, value), []).append(document)
 
-    def search(self, values: UInts, need: int = 1, wanted: NDArray[np.uint8] | None = None) -> Ints:
+    def search(self, values: UInts, need: int = 1, wanted: Bitmap | None = None) -> Ints:
         """Find documents as `Index.search`."""
         counts: dict[int, int] = {}
         for group, value in enumerate(values.tolist()):
@@ -37,7 +38,13 @@ class TailedIndex:
         if wanted is not None and len(found):
             inside = found[found >> 3 < len(wanted)]
             found = inside[wanted[inside >> 3] >> (inside & 7).astype(np.uint8) & 1 == 1]
-        return np.sort(found)
+        below = [] if self._index is None else [self._index.search(values, need, wanted)]
+        return np.unique(np.concatenate([found, *below]))
+
+    def flush(self) -> None:
+        """Do nothing: readers write nothing."""
 
     def close(self) -> None:
-        """Do nothing."""
+        """Close the index."""
+        if self._index is not None:
+            self._index.close()
