@@ -26,14 +26,14 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 THRESHOLDS = "thresholds.md"  # beside it
 REMARKS = Path(__file__).parent / "remarks.md"
 ORDER = ("against", "pipeline", "job", "verdicts_speed", "quality", "containment", "altavista", "clustering", "nearness",
-         "hamming", "pairing", "joining_file", "kernels", "calls", "verdicts_labels", "verdicts_options")
+         "hamming", "pairing", "joining_file", "store", "kernels", "calls", "verdicts_labels", "verdicts_options")
 TITLES = {
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
     "altavista": "AltaVista, 1996, again", "clustering": "Clusters of sketches beside the truth",
     "joining_file": "Fingerprints on disk", "pairing": "All pairs of fingerprints", "quality": "Are the results right?",
     "containment": "Containment from sketches",
     "nearness": "Simhash and near-duplicates", "hamming": "Fingerprints within 3 bits", "kernels": "Kernels",
-    "calls": "What a call costs", "verdicts_speed": "What the options of the verdict cost",
+    "calls": "What a call costs", "store": "What a crawler keeps", "verdicts_speed": "What the options of the verdict cost",
 }
 RATIOS = ("× time of ndcore", "× time of ndcore fast")
 AGAINST = ("against", "against-kernels", "against-single", "against-strings")
