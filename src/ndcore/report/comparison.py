@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ndcore._types import Text
@@ -123,6 +123,20 @@ class DocumentComparison:
         one = "A is contained in B" if inside[0] else "B is contained in A"
         return f"{said}, but {'each is contained in the other' if all(inside) else one}"
 
+    def shortened(self, most: int) -> DocumentComparison:
+        """Return the comparison with passages of the first `most` code points or bytes only, or of fewer as it is."""
+        shown = max(len(self.a.shown), len(self.b.shown))
+        return self if shown <= most else self._with_passages(most)
+
+    def _with_passages(self, most: int | None) -> DocumentComparison:
+        """Find the passages, and count the tokens of texts that are not cut."""
+        cut = most is not None and max(len(self.a.text), len(self.b.text)) > most
+        a, b = (replace(document, cut=most if cut else None) for document in (self.a, self.b))
+        found = passages(a.shown, b.shown, never_refusing(self.shingling) if cut else self.shingling)
+        sides = [replace(document, tokens=None if document.note else own[-1].last if own else 0)
+                 for document, own in zip((a, b), found, strict=True)]
+        return replace(self, a=sides[0], b=sides[1], passages=found)
+
 
 def compare(
     a: Text, b: Text, names: tuple[str, str], shingling: Shingling, threshold: float, most: int | None = None
@@ -145,21 +159,14 @@ def compare(
     """
     exact = overlap(a, b, shingling)
     canonical = shingling.shingler.canonical(shingling.batch([a, b]), bytes)
-    cut = most is not None and max(len(a), len(b)) > most
-    parts = (truncate(a, most), truncate(b, most)) if cut and most is not None else (a, b)
-    found = passages(*parts, never_refusing(shingling) if cut else shingling)
-    tokens = [None if len(part) < len(whole) else own[-1].last if own else 0
-              for part, whole, own in zip(parts, (a, b), found, strict=True)]
-    return DocumentComparison(
-        ComparedDocument(names[0], a, tokens[0], exact.size_a, most),
-        ComparedDocument(names[1], b, tokens[1], exact.size_b, most),
-        shingling,
-        threshold,
-        _verdict(_identical(a, b, exact), canonical[0] == canonical[1], exact, threshold),
-        exact,
-        [_estimate(name, sketcher(shingling=shingling), a, b) for name, sketcher in _SKETCHES.items()],
-        found,
+    whole = [ComparedDocument(name, text, None, size)
+             for name, text, size in zip(names, (a, b), (exact.size_a, exact.size_b), strict=True)]
+    found = DocumentComparison(
+        whole[0], whole[1], shingling, threshold,
+        _verdict(_identical(a, b, exact), canonical[0] == canonical[1], exact, threshold), exact,
+        [_estimate(name, sketcher(shingling=shingling), a, b) for name, sketcher in _SKETCHES.items()], Passages([], []),
     )
+    return found._with_passages(most)
 
 
 def _identical(a: Text, b: Text, exact: Overlap) -> bool:

@@ -18,12 +18,12 @@ h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balanc
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; }
 .card h2 { margin: 0 0 .4rem; font-size: 1rem; overflow-wrap: anywhere; }
 .card p { margin: .2rem 0; color: var(--faint); }
-.figures { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.figures th, .figures td { padding: .35rem 1rem .35rem 0; text-align: left; font-weight: 400; vertical-align: top; }
-.figures thead th { color: var(--faint); font-size: .9em; }
-.figures tbody tr { border-top: 1px solid var(--line); }
-.figures .exact { font-weight: 650; font-size: 1.15em; }
-.figures small { color: var(--faint); }
+.estimates { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.estimates th, .estimates td { padding: .35rem 1rem .35rem 0; text-align: left; font-weight: 400; vertical-align: top; }
+.estimates thead th { color: var(--faint); font-size: .9em; }
+.estimates tbody tr { border-top: 1px solid var(--line); }
+.estimates .exact { font-weight: 650; font-size: 1.15em; }
+.estimates small { color: var(--faint); }
 .wide { overflow-x: auto; margin-bottom: 1rem; }
 .track { display: block; width: 100%; min-width: 8rem; height: 14px; margin-top: .15rem; overflow: visible; }
 .track .all { fill: var(--line); } .track .band { fill: var(--shared); opacity: .6; }
@@ -88,7 +88,7 @@ def _figures(found: DocumentComparison) -> str:
         )
         lines.append(f'<tr><th scope="row">{name}</th><td class="exact">{found.containment[side]:.4f}</td>{cells}</tr>')
     return (
-        f'<div class="card wide"><table class="figures"><thead><tr><td></td><th scope="col">exact</th>{heads}</tr></thead>'
+        f'<div class="card wide"><table class="estimates"><thead><tr><td></td><th scope="col">exact</th>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 

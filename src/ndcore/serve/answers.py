@@ -1,0 +1,206 @@
+"""What the server answers: each answer is JSON as it is, and a page shows the same.
+
+The description of a field stands in its annotation: the OpenAPI document is made of it (`ndcore.serve.openapi`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any
+
+from ndcore.files.json_values import to_json
+from ndcore.report.comparison import DocumentComparison, as_json
+from ndcore.report.plain_values import plain
+from ndcore.serve.keys import Key, key_value
+
+__all__ = [
+    "About", "Cluster", "Clusters", "Compared", "Document", "Excerpt", "History", "Judgement", "Located", "Match", "Member",
+    "Page", "Peeked", "ShownCluster", "Version", "encoded", "iso",
+]
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A part of a long list."""
+
+    number: Annotated[int, "number of the page, from 1"]
+    size: Annotated[int, "most entries of a page"]
+    total: Annotated[int | None, "entries of the whole list; null where they are not counted"]
+    more: Annotated[bool, "whether another page follows"]
+
+
+@dataclass(frozen=True)
+class About:
+    """What is served."""
+
+    kind: Annotated[str, "store or collection"]
+    name: Annotated[str, "name of its directory"]
+    documents: Annotated[int, "live documents"]
+    settings: Annotated[dict[str, Any], "what decides its verdicts"]
+    figures: Annotated[dict[str, Any], "its statistics"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A document of a cluster."""
+
+    key: Annotated[Key, "key of the document"]
+    versions: Annotated[int | None, "versions of the key; null in a collection"]
+    date: Annotated[str | None, "date of its last version; null in a collection"]
+    verdict: Annotated[str | None, "class of the document and its representative; null in a store"]
+    resemblance: Annotated[float | None, "Jaccard similarity to the representative, estimated; null in a store"]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The cluster of a document, the representative first."""
+
+    representative: Annotated[Key, "key of the document that stands for the cluster"]
+    documents: Annotated[int, "documents in the cluster"]
+    members: Annotated[list[Member], "one page of its documents"]
+    page: Annotated[Page, "which page"]
+
+
+@dataclass(frozen=True)
+class ShownCluster:
+    """A cluster in a list."""
+
+    representative: Annotated[Key, "key of the document that stands for the cluster"]
+    documents: Annotated[int, "documents in the cluster"]
+    members: Annotated[list[Key], "keys of its first documents, the representative first"]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters of two documents or more."""
+
+    clusters: Annotated[list[ShownCluster], "one page: of a store in its order, of a collection the largest first"]
+    page: Annotated[Page, "which page"]
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a page, compared with the one before."""
+
+    number: Annotated[int, "from 1, in the order of acknowledgement"]
+    date: Annotated[str | None, "when the version was seen, ISO 8601"]
+    change: Annotated[str | None, "unchanged, lexical, near or other; null for the first version"]
+    real: Annotated[bool | None, "false: no change, or one of markup, case or punctuation only; null for the first version"]
+    resemblance: Annotated[float | None, "Jaccard similarity to the version before; null for the first, or without shingles"]
+
+
+@dataclass(frozen=True)
+class History:
+    """Versions of a key, the latest first."""
+
+    key: Annotated[Key, "key of the document"]
+    versions: Annotated[list[Version], "one page of the versions"]
+    page: Annotated[Page, "which page"]
+
+
+@dataclass(frozen=True)
+class Located:
+    """Lost and found: where the content of a key was seen last."""
+
+    key: Annotated[Key, "key that was asked for"]
+    located: Annotated[Key, "of the documents of its cluster, the one whose last version has the latest date"]
+    date: Annotated[str | None, "that date, ISO 8601"]
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The beginning of a text."""
+
+    text: Annotated[str, "the beginning; bytes that are not UTF-8 as \\xNN"]
+    length: Annotated[int, "length of the whole text"]
+    unit: Annotated[str, "of the length: character or byte"]
+    cut: Annotated[bool, "whether the text goes on"]
+
+
+@dataclass(frozen=True)
+class Match:
+    """A document of a collection that resembles a text; estimates from sketches."""
+
+    key: Annotated[Key, "id of the document"]
+    resemblance: Annotated[float, "Jaccard similarity to the text"]
+    text_in_document: Annotated[float, "containment of the text in the document"]
+    document_in_text: Annotated[float, "containment of the document in the text"]
+    cluster: Annotated[Key, "id of the document that stands for its cluster"]
+
+
+@dataclass(frozen=True)
+class Document:
+    """What is known of a key."""
+
+    key: Annotated[Key, "key of the document"]
+    cluster: Annotated[Cluster, "the first page of its cluster"]
+    located: Annotated[Located | None, "lost and found; null in a collection"]
+    history: Annotated[History | None, "the first page of its versions; null in a collection"]
+    text: Annotated[Excerpt | None, "its text; null where none is stored"]
+    resembling: Annotated[list[Match] | None, "documents that resemble it; null in a store"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on a text that is not kept."""
+
+    verdict: Annotated[str, "kept (new), identical, lexical, shingle or near"]
+    of: Annotated[Key | None, "key of the representative; null where the text is new"]
+    equal: Annotated[Key | None, "key of the first document with the same bytes"]
+    resemblance: Annotated[float | None, "Jaccard similarity to the representative"]
+    contained: Annotated[float | None, "containment of the text in the representative"]
+    containing: Annotated[float | None, "containment of the representative in the text"]
+    exact: Annotated[bool, "false: estimated from sketches"]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two texts with their marked differences, as `ndcore compare --json` prints them."""
+
+    found: Annotated[DocumentComparison, "the comparison"]
+
+
+@dataclass(frozen=True)
+class Peeked:
+    """What is known of a text that is only looked at."""
+
+    judgement: Annotated[Judgement | None, "its verdict; null in a collection"]
+    cluster: Annotated[Cluster | None, "the first page of the cluster that it belongs to; null where it is new"]
+    located: Annotated[Located | None, "where this content was seen last; null where it is new"]
+    resembling: Annotated[list[Match] | None, "documents that resemble it, most similar first; null in a store"]
+    differences: Annotated[Compared | None, "marked differences to the representative, if asked for and its text is stored"]
+
+
+def encoded(answer: Any) -> bytes:
+    """Encode an answer as JSON."""
+    return to_json(answer, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold, one level deep: `json.dumps` asks again for what is inside."""
+    if isinstance(value, Compared):
+        return as_json(value.found)
+    if isinstance(value, bytes):
+        return key_value(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _finite(getattr(value, each.name)) for each in fields(value)}
+    return plain(value)
+
+
+def _finite(value: Any) -> Any:
+    """Return None for nan, and other values as they are."""
+    return None if isinstance(value, float) and value != value else value
+
+
+def iso(date: Any) -> str | None:
+    """Return a date as ISO 8601 in UTC: microseconds since 1970, or a datetime; None for None, or a date out of range."""
+    if date is None:
+        return None
+    try:
+        moment = date if isinstance(date, dt.datetime) else _EPOCH + dt.timedelta(microseconds=date)
+        return moment.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+    except (OverflowError, ValueError, TypeError):
+        return None

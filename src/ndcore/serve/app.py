@@ -1,0 +1,135 @@
+"""The application: routes of the table, as pages and as JSON, behind the guard."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route as Path
+
+from ndcore.files.json_values import to_json
+from ndcore.serve.answers import encoded
+from ndcore.serve.bodies import check_texts, query_values, read_body, values_of
+from ndcore.serve.guard import App, Guard
+from ndcore.serve.openapi import openapi
+from ndcore.serve.pages import SHOW, problem_page
+from ndcore.serve.parts import PAGE_POLICY
+from ndcore.serve.refusal import Refused
+from ndcore.serve.routes import Route, paths_of
+from ndcore.serve.source import Source
+from ndcore.serve.work import Work
+
+__all__ = ["MOST_TEXT", "SECONDS", "Limits", "application"]
+
+MOST_TEXT, SECONDS = 16 << 20, 30.0
+
+log = logging.getLogger("ndcore.serve")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a request may take: bytes of a text, seconds of an answer and of the reading of a body."""
+
+    text: int = MOST_TEXT
+    seconds: float = SECONDS
+
+
+def application(source: Source, limits: Limits | None = None, hosts: Iterable[str] = ()) -> App:
+    """Make the ASGI application that serves a store or a collection.
+
+    Parameters
+    ----------
+    source : StoreSource or CollectionSource
+    limits : Limits, optional
+    hosts : iterable of str
+        Names of this computer that requests may name, beside localhost, 127.0.0.1 and [::1].
+    """
+    limits = limits or Limits()
+    work = Work(limits.seconds)
+    routes = []
+    for named in paths_of(source.kind).values():
+        by_method = {route.method: route for route in named}
+        methods = list(by_method)
+        for path, as_page in ((named[0].page, True), (named[0].api, False)):
+            routes.append(Path(path, _endpoint(source, by_method, as_page, limits, work), methods=methods))
+    document = to_json(openapi(source.kind), indent=1)
+
+    async def described(request: Request) -> Response:
+        return Response(document, media_type="application/json")
+
+    routes.append(Path("/openapi.json", described))
+    handlers: Any = {HTTPException: _not_found, Refused: _refused, ClientDisconnect: _gone}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), lambda scope, error: _problem(scope["path"], error),
+                 hosts)
+
+
+def _endpoint(
+    source: Source, routes: dict[str, Route], as_page: bool, limits: Limits, work: Work
+) -> Callable[[Request], Any]:
+    """Make what answers a page or its JSON."""
+    def answered(route: Route, asked: dict[str, Any]) -> bytes:
+        answer = getattr(source, route.name)(asked)
+        if not as_page:
+            return encoded(answer)
+        return SHOW[route.name](answer, asked).encode("utf-8", "replace")
+
+    async def endpoint(request: Request) -> Response:
+        route = routes["GET" if request.method == "HEAD" else request.method]
+        given = query_values(request.scope["query_string"])
+        if route.posted:
+            body = await work.within(read_body(request.stream(), request.headers.get("content-length"), limits.text))
+            given += values_of(route, request.headers.get("content-type", ""), body, as_page)
+        asked = route.values(given)
+        check_texts(asked, limits.text)
+        try:
+            content = await work.run(answered, route, asked)
+        except Refused:
+            raise
+        except Exception as error:
+            log.exception("%s cannot be answered", route.name)
+            raise Refused(500, "the question could not be answered; the terminal of the server says why") from error
+        if as_page:
+            return Response(content, media_type="text/html", headers={"content-security-policy": PAGE_POLICY})
+        return Response(content, media_type="application/json")
+
+    return endpoint
+
+
+# ---- what is not answered
+
+
+def _problem(path: str, error: Refused, headers: dict[str, str] | None = None) -> Response:
+    """Answer with a problem, as a page or as JSON (RFC 9457)."""
+    title = HTTPStatus(error.status).phrase
+    given = dict(headers or {})
+    if path.startswith("/api/") or path == "/openapi.json":
+        content = to_json({"title": title, "status": error.status, "detail": error.message})
+        return Response(content, error.status, given, "application/problem+json")
+    page = problem_page(error.status, title, error.message).encode("utf-8", "replace")
+    return Response(page, error.status, {**given, "content-security-policy": PAGE_POLICY}, "text/html")
+
+
+async def _refused(request: Request, error: Refused) -> Response:
+    return _problem(request.scope["path"], error)
+
+
+async def _not_found(request: Request, error: HTTPException) -> Response:
+    """Answer requests for other paths, or by other methods."""
+    words = {
+        404: "there is no page of this name; keys are looked up by their value, not by a path",
+        405: f"the method {request.method:.20} is not accepted here",
+    }
+    message = words.get(error.status_code, str(error.detail))
+    return _problem(request.scope["path"], Refused(error.status_code, message), dict(error.headers or {}))
+
+
+async def _gone(request: Request, error: ClientDisconnect) -> Response:
+    """Answer nobody: the client has left while its request was read."""
+    return Response(status_code=400)

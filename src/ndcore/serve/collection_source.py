@@ -1,0 +1,90 @@
+"""Answers from a collection: what resembles a text or a document, and clusters. A collection keeps no texts and no dates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ndcore.clusters.assignments import largest_clusters
+from ndcore.collection.classes import CLASSES
+from ndcore.collection.collection import Collection, Resembling
+from ndcore.files.json_values import finite
+from ndcore.report.plain_values import plain
+from ndcore.serve.answers import About, Cluster, Clusters, Document, Match, Member, Page, Peeked, ShownCluster
+from ndcore.serve.keys import Key, possible_keys
+from ndcore.serve.refusal import Refused
+from ndcore.serve.source import Asked, one_page
+from ndcore.serve.store_source import LISTED
+
+__all__ = ["CollectionSource"]
+
+
+class CollectionSource:
+    """A collection as the server asks it.
+
+    Parameters
+    ----------
+    collection : Collection
+    name : str
+        What pages call it.
+    """
+
+    kind = "collection"
+
+    def __init__(self, collection: Collection, name: str) -> None:
+        self.name, self._collection = name, collection
+
+    def about(self, asked: Asked) -> About:
+        """Describe the collection."""
+        made, found = self._collection, self._collection.clustering
+        settings = {"threshold": found.threshold, "policy": found.policy, "clustering": found.cluster,
+                    **plain(made.parameters), "recipe": made.recipe.to_json()}
+        figures = {"clusters": len(found.representatives),
+                   "documents in clusters besides their first": len(found.duplicates),
+                   "documents without a sample": found.without_sample}
+        return About(self.kind, self.name, len(made), settings, figures)
+
+    def peek(self, asked: Asked) -> Peeked:
+        """Find the documents that resemble a text."""
+        try:
+            found = self._collection.query(asked["text"], limit=asked["size"])
+        except ValueError as error:
+            raise Refused(400, str(error)) from error
+        return Peeked(None, None, None, [_match(each) for each in found], None)
+
+    def document(self, asked: Asked) -> Document:
+        """Return the cluster of an id, and the documents that resemble it."""
+        key, position = self._find(asked)
+        found, names = self._collection.clustering, self._collection.names
+        label = int(found.labels[position])
+        positions: list[int] = np.flatnonzero(found.labels == label).tolist()
+        part, page = one_page(positions, asked)
+        members = [Member(names[at], None, None, CLASSES[found.codes[at]], finite(found.resemblance[at]))
+                   for at in part]
+        resembling = [_match(each) for each in self._collection.resembling(key, limit=asked["size"])]
+        cluster = Cluster(names[label], page.total or 0, members, page)
+        return Document(key, cluster, None, None, None, resembling)
+
+    def clusters(self, asked: Asked) -> Clusters:
+        """List the clusters of two documents or more, the largest first."""
+        page, size = asked["page"], asked["size"]
+        found, names = self._collection.clustering, self._collection.names
+        total = len(found.representatives)
+        part = largest_clusters(found.labels, page * size)[(page - 1) * size :]
+        listed = [
+            ShownCluster(names[label], 1 + len(members), [names[at] for at in (label, *members[: LISTED - 1].tolist())])
+            for label, members in part
+        ]
+        return Clusters(listed, Page(page, size, total, page * size < total))
+
+    def _find(self, asked: Asked) -> tuple[Key, int]:
+        """Find the id that a word stands for, and the first document with it. Raises Refused without one."""
+        for key in possible_keys(asked["key"], asked.get("kind")):
+            try:
+                return key, int(self._collection.names.positions(key)[0])
+            except (KeyError, TypeError):
+                continue
+        raise Refused(404, f"the collection has no document with the id {asked['key']!r:.200}")
+
+
+def _match(found: Resembling) -> Match:
+    return Match(found.id, found.resemblance, found.text_in_document, found.document_in_text, found.cluster)

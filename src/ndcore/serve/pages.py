@@ -1,0 +1,335 @@
+"""The pages of the server: each shows an answer, in the style of the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ndcore.alignment.rows import visible
+from ndcore.human import counted
+from ndcore.report.comparison_page import comparison, title_of
+from ndcore.report.elements import fitted, grid, section, show_share, show_text, show_value, three_decimals
+from ndcore.report.html import overview
+from ndcore.report.side_by_side import fragment
+from ndcore.serve.answers import (
+    About,
+    Cluster,
+    Clusters,
+    Compared,
+    Document,
+    History,
+    Located,
+    Match,
+    Peeked,
+    ShownCluster,
+)
+from ndcore.serve.keys import Key, address, name_of
+from ndcore.serve.parts import (
+    framed,
+    key_form,
+    key_link,
+    link,
+    pager,
+    show_change,
+    show_date,
+    show_key,
+    show_setting,
+)
+from ndcore.serve.source import Asked
+
+__all__ = ["SHOW", "problem_page"]
+
+PAGE_BYTES = 4_000_000  # of a comparison
+PASTED = 200_000  # characters of a text that its page offers for a second look
+
+VERDICTS = {
+    "kept": "new: nothing like it is stored",
+    "identical": "identical, byte for byte",
+    "lexical": "lexically equivalent: the same tokens in the same order",
+    "shingle": "shingle-equivalent: the same set of shingles",
+    "near": "near-duplicate",
+}
+
+
+def show_about(answer: About, asked: Asked) -> str:
+    """Render the overview: what is served, and the forms that ask it."""
+    numbers = {"documents": answer.documents, **{
+        name: value for name, value in answer.figures.items() if type(value) is int and name != "documents"
+    }}
+    figures = "".join(f"<div><dd>{value:,}</dd><dt>{show_text(_words(name))}</dt></div>"
+                      for name, value in list(numbers.items())[:8])
+    main = f'<dl class="figures">{figures}</dl>' + section("ask", "Ask", _asks(answer.kind))
+    rest = {**answer.settings, **{name: value for name, value in answer.figures.items() if name not in numbers}}
+    lines = "".join(f'<tr><th scope="row">{show_text(_words(name))}</th><td>{show_value(show_setting(value))}</td></tr>'
+                    for name, value in rest.items())
+    heads = ("Setting", False), ("Value", False)
+    table = grid("What decides the verdicts", heads, lines, "making")
+    main += section("settings", "Settings", f'<div class="card wide">{table}</div>')
+    return framed(answer.name, main, show_text(answer.name), f"A {answer.kind}, served read-only on this computer.", "about")
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _asks(kind: str) -> str:
+    """Render the forms."""
+    text = _text_form("")
+    if kind == "collection":
+        look = key_form("document", "Look up an id", "Its cluster, and the documents that resemble it.", "Look up",
+                        (("key", "Id"),))
+        return f'<div class="asks">{text}{look}</div>'
+    look = key_form("document", "Look up a key", "Its cluster, its versions, and its text.", "Look up", (("key", "Key"),))
+    lost = key_form("locate", "Lost and found", "Where the content of a key was seen last.", "Find", (("key", "Key"),))
+    pair = key_form("compare", "Compare two", "The marked differences of two stored texts.", "Compare",
+                    (("a", "Key A"), ("b", "Key B")))
+    return f'<div class="asks">{text}{look}{lost}{pair}</div>{_pair_form()}'
+
+
+def _text_form(text: str) -> str:
+    """Render the form for a text; a line end after the tag is dropped by browsers, so one is added."""
+    return (
+        '<form class="card tall" action="/peek" method="post"><h3>Paste a text</h3>'
+        '<p class="faint small">Its verdict, as if a crawler had fetched it now. Nothing is kept.</p>'
+        f'<label class="field"><span>Text</span><textarea name="text" required spellcheck="false">\n{visible_field(text)}'
+        '</textarea></label><input type="hidden" name="differences" value="1"><button>What is it?</button></form>'
+    )
+
+
+def visible_field(text: str) -> str:
+    """Escape a text for a field of a form."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\x00", "\ufffd")
+
+
+def _pair_form() -> str:
+    """Render the form for two texts."""
+    fields = "".join(
+        f'<label class="field"><span>Text {side.upper()}</span><textarea name="text_{side}" required spellcheck="false">'
+        "</textarea></label>" for side in ("a", "b")
+    )
+    return (
+        '<details class="card view"><summary>Compare two pasted texts</summary>'
+        f'<form action="/compare" method="post"><div class="pair">{fields}</div><button>Compare</button></form></details>'
+    )
+
+
+# ---- documents and clusters
+
+
+def show_document(answer: Document, asked: Asked) -> str:
+    """Render what is known of a key."""
+    key, cluster = answer.key, answer.cluster
+    alone = cluster.documents == 1
+    own = "represents itself" if cluster.representative == key else f"represented by {key_link(cluster.representative)}"
+    lead = f"{own}; {'alone' if alone else counted(cluster.documents, 'document')} in its cluster"
+    main = section("cluster", "Cluster", _cluster(cluster, key, answer.text is not None, "document"))
+    if answer.located is not None:
+        main += section("located", "Lost and found", _located(answer.located))
+    if answer.history is not None:
+        main += section("history", "Versions", _history(answer.history, "document"))
+    if answer.resembling is not None:
+        main += section("resembling", "Documents that resemble it", _matches(answer.resembling))
+    if answer.text is not None:
+        more = f", of {answer.text.length:,}" if answer.text.cut else ""
+        caption = f"{counted(len(answer.text.text), answer.text.unit)}{more}"
+        main += section("text", "Text", f'<div class="card"><p class="faint small">{caption}</p>'
+                        f'<div class="excerpt" dir="auto">{visible(answer.text.text)}</div></div>')
+    return framed(name_of(key), main, show_key(key), lead)
+
+
+def _cluster(cluster: Cluster, key: Key | None, texts: bool, route: str | None) -> str:
+    """Render the members of a cluster; `route`: of the pages of the list, None for a link to them."""
+    dated = any(member.versions is not None for member in cluster.members)
+    heads = [("Document", False)]
+    heads += [("Versions", True), ("Last seen (UTC)", False)] if dated else [("Class", False), ("Resemblance", True)]
+    heads += [("", False)] if texts else []
+    other = key if key is not None and key != cluster.representative else cluster.representative
+    lines = ""
+    for member in cluster.members:
+        note = ' <span class="faint small">representative</span>' if member.key == cluster.representative else ""
+        cells = f"<td>{key_link(member.key, member.key == key)}{note}</td>"
+        if dated:
+            cells += f'<td class="number">{member.versions or 0:,}</td><td class="plain">{show_date(member.date)}</td>'
+        else:
+            cells += f'<td>{show_text(member.verdict or "")}</td><td class="number">{_score(member.resemblance)}</td>'
+        if texts:
+            to = None if member.key == other else address("compare", a=other, b=member.key)
+            cells += f'<td class="plain">{link(to, "differences") if to else ""}</td>'
+        lines += f"<tr>{cells}</tr>"
+    table = grid(f"{counted(cluster.documents, 'document')}, the representative first", heads, lines)
+    if route is None:
+        more = cluster.page.more and link(address("document", key=cluster.representative), "all documents of the cluster")
+        return f'<div class="card"><div class="wide">{table}</div>{more and f"<p class=small>{more}</p>"}</div>'
+    pages = pager(cluster.page, route, "page", "Pages of the cluster", key=key)
+    return f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
+
+
+def show_clusters(answer: Clusters, asked: Asked) -> str:
+    """Render a list of clusters."""
+    if not answer.clusters:
+        words = "There are none: no document stands for another." if answer.page.number == 1 else "There is no such page."
+        main = f'<p class="faint">{words}</p>{pager(answer.page, "clusters")}'
+        return framed("Clusters", main, "Clusters", "", "clusters")
+    lines = "".join(map(_shown_cluster, answer.clusters))
+    heads = ("Documents", True), ("Representative", False), ("Others", False)
+    total = "" if answer.page.total is None else f"{counted(answer.page.total, 'cluster')} "
+    table = grid(f"{total}of two documents or more", heads, lines)
+    pages = pager(answer.page, "clusters", what="Pages of clusters")
+    main = f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
+    return framed("Clusters", main, "Clusters", "Documents that a representative stands for.", "clusters")
+
+
+def _shown_cluster(cluster: ShownCluster) -> str:
+    """Render the row of a cluster."""
+    others = "<br>".join(key_link(key) for key in cluster.members[1:])
+    left = cluster.documents - len(cluster.members)
+    more = f'<p class="faint small">and {left:,} more</p>' if left else ""
+    return (f'<tr><td class="number">{cluster.documents:,}</td><td>{key_link(cluster.representative)}</td>'
+            f"<td>{others}{more}</td></tr>")
+
+
+# ---- versions, lost and found
+
+
+def show_history(answer: History, asked: Asked) -> str:
+    """Render the versions of a key."""
+    lead = f"Versions of {key_link(answer.key)}"
+    return framed(f"Versions of {name_of(answer.key)}", _history(answer, "history"), "Versions", lead)
+
+
+def _history(history: History, route: str) -> str:
+    """Render versions, and the pages of their list."""
+    lines = "".join(
+        f'<tr><td class="number">{version.number:,}</td><td class="plain">{show_date(version.date)}</td>'
+        f'<td>{show_change(version.change)}</td><td class="number">{_score(version.resemblance)}</td></tr>'
+        for version in history.versions
+    )
+    heads = ("Version", True), ("Date (UTC)", False), ("Change", False), ("Resemblance", True)
+    total = history.page.total or 0
+    table = grid(f"{counted(total, 'version')}, the latest first, each compared with the one before", heads, lines)
+    pages = pager(history.page, route, "versions", "Pages of versions", key=history.key)
+    return f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
+
+
+def show_located(answer: Located, asked: Asked) -> str:
+    """Render where the content of a key was seen last."""
+    lead = f"Where the content of {key_link(answer.key)} was seen last"
+    return framed(f"Lost and found: {name_of(answer.key)}", _located(answer), "Lost and found", lead)
+
+
+def _located(located: Located) -> str:
+    """Render the latest document of a cluster."""
+    same = located.key == located.located
+    words = "this document itself" if same else key_link(located.located)
+    to = None if same else address("compare", a=located.key, b=located.located)
+    return (f'<div class="card"><p class="answer">Seen last: <strong>{words}</strong></p>'
+            f'<p class="faint">on {show_date(located.date)} UTC, of all documents of its cluster'
+            f'{" · " + link(to, "differences") if to else ""}</p></div>')
+
+
+# ---- texts
+
+
+def show_peeked(answer: Peeked, asked: Asked) -> str:
+    """Render what is known of a text."""
+    main, heading = "", "Text"
+    judged = answer.judgement
+    if judged is not None:
+        heading = show_text(VERDICTS.get(judged.verdict, judged.verdict))
+        heading = heading[:1].upper() + heading[1:]
+        main = f'<div class="card">{_judgement(answer)}</div>'
+    elif answer.resembling is not None:
+        heading = counted(len(answer.resembling), "document") + " found" if answer.resembling else "Nothing resembles it"
+        main = _matches(answer.resembling)
+    if answer.located is not None:
+        main += section("located", "Lost and found", _located_of_text(answer.located))
+    if answer.differences is not None:
+        main += section("differences", "Marked differences", fitted(_marked(answer.differences), 200_000, PAGE_BYTES))
+    if answer.cluster is not None:
+        main += section("cluster", "Its cluster", _cluster(answer.cluster, None, False, None))
+    text = asked.get("text", "")
+    if isinstance(text, str) and len(text) <= PASTED:
+        main += section("again", "Ask again", f'<div class="asks">{_text_form(text)}</div>')
+    return framed("A pasted text", main, heading, "The verdict on the pasted text, which is not kept.")
+
+
+def _judgement(answer: Peeked) -> str:
+    """Render the figures of a verdict."""
+    judged = answer.judgement
+    assert judged is not None
+    if judged.of is None:
+        return '<p class="answer">No document resembles it enough to represent it.</p>'
+    about = "" if judged.exact else " (estimated from sketches)"
+    rows = [
+        ("representative", key_link(judged.of)),
+        ("resemblance" + about, _score(judged.resemblance)),
+        ("share of the text that is in the representative", _share(judged.contained)),
+        ("share of the representative that is in the text", _share(judged.containing)),
+        ("the same bytes", "–" if judged.equal is None else key_link(judged.equal)),
+    ]
+    lines = "".join(f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in rows)
+    return f'<div class="wide">{grid("Verdict", (("Figure", False), ("Value", False)), lines)}</div>'
+
+
+def _located_of_text(located: Located) -> str:
+    where = f"<strong>{key_link(located.located)}</strong>"
+    return (f'<div class="card"><p class="answer">Its content was seen last at {where}</p>'
+            f'<p class="faint">on {show_date(located.date)} UTC</p></div>')
+
+
+def _marked(compared: Compared) -> Callable[[int], str]:
+    """Return what renders the passages of at most a number of characters of both texts side by side."""
+    def marked(limit: int) -> str:
+        found = compared.found.shortened(limit)
+        notes = "; ".join(f"{each.name}: {each.note}" for each in (found.a, found.b) if each.note)
+        legend = (
+            '<p class="faint legend-line">A number marks a passage that both texts share, <span class="nd-sign nd-only">≠'
+            "</span> a passage that stands on this side alone.</p>"
+        )
+        note = f'<p class="cut-note">{show_text(notes)}</p>' if notes else ""
+        names = (found.a.name, found.b.name)
+        return f"{legend}{note}{overview(found.passages)}{fragment(found.a.shown, found.b.shown, found.passages, names)}"
+
+    return marked
+
+
+def show_compared(answer: Compared, asked: Asked) -> str:
+    """Render two texts side by side with all figures."""
+    body = fitted(lambda limit: comparison(answer.found.shortened(limit)), 200_000, PAGE_BYTES)
+    return framed(title_of(answer.found), f"<br>{body}")
+
+
+def _matches(found: list[Match]) -> str:
+    """Render documents of a collection that resemble a text."""
+    if not found:
+        return '<p class="faint">No document resembles it at the threshold of the clusters.</p>'
+    lines = "".join(
+        f'<tr><td>{key_link(each.key)}</td><td class="number">{_score(each.resemblance)}</td>'
+        f'<td class="number">{_share(each.text_in_document)}</td><td class="number">{_share(each.document_in_text)}</td>'
+        f"<td>{key_link(each.cluster)}</td></tr>" for each in found
+    )
+    heads = (("Document", False), ("Resemblance", True), ("Text in it", True), ("It in the text", True),
+             ("Cluster of", False))
+    table = grid("Most similar first; estimated from sketches", heads, lines)
+    return f'<div class="card wide">{table}</div>'
+
+
+def _score(value: float | None) -> str:
+    return "–" if value is None else three_decimals(value)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None or value != value else show_share(value)
+
+
+SHOW: Mapping[str, Callable[[Any, Asked], str]] = {
+    "about": show_about, "peek": show_peeked, "document": show_document, "clusters": show_clusters, "history": show_history,
+    "locate": show_located, "compare": show_compared,
+}
+
+
+def problem_page(status: int, title: str, detail: str) -> str:
+    """Render why there is no answer."""
+    words = show_text(detail[:1].upper() + detail[1:])
+    main = f'<div class="card"><p>{words}.</p><p><a href="/">To the overview</a></p></div>'
+    return framed(f"{status} {title}", main, f"{status} {show_text(title)}")

@@ -1,0 +1,120 @@
+"""A server on this computer only: what is served, its address, and uvicorn."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ndcore._types import AnyPath
+from ndcore.checks import imported
+from ndcore.collection.collection import Collection
+from ndcore.collection.manifest import is_collection
+from ndcore.serve.collection_source import CollectionSource
+from ndcore.serve.source import Source
+
+__all__ = ["bind", "check_installed", "opened", "serve", "url_of"]
+
+PURPOSE = "ndcore serve"
+MOST_HEADERS = 256 << 10  # bytes; a key stands in an address
+
+
+def check_installed() -> Any:
+    """Import uvicorn, and return it. Raises ImportError unless it and Starlette, of the extra "serve", are installed."""
+    imported("starlette", PURPOSE)
+    return imported("uvicorn", PURPOSE)
+
+
+def opened(path: AnyPath, seconds: float) -> Source:
+    """Open the store or the collection of a directory for reading.
+
+    Raises
+    ------
+    FileNotFoundError
+        The path holds none.
+    CorruptFile, ValueError, OSError
+        As `Store.open` and `Collection.open`.
+    """
+    place = Path(path)
+    name = place.resolve().name
+    if is_collection(place):
+        return CollectionSource(Collection.open(place), name)
+    raise FileNotFoundError(errno.ENOENT, "holds neither a store nor a collection; make one with ndcore store create or "
+                            "ndcore cluster", os.fspath(path))
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Bind a socket to a port of this computer.
+
+    Parameters
+    ----------
+    host : str
+        localhost, or an address from which only this computer can be reached: 127.0.0.1, ::1.
+    port : int
+        0: any that is free.
+
+    Raises
+    ------
+    ValueError
+        The host can be reached from other computers, or is not known.
+    OSError
+        The port is in use, or needs other rights.
+    """
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise ValueError(f"the host {host!r} is not known ({error}); leave it out, or give 127.0.0.1 or ::1") from error
+    if not ipaddress.ip_address(place[0]).is_loopback:
+        raise ValueError(f"the host {host!r} can be reached from other computers; only 127.0.0.1, ::1 and localhost are "
+                         f"accepted. From elsewhere, use ssh -L {port or 8765}:127.0.0.1:{port or 8765}")
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(place)
+    except OSError as error:
+        made.close()
+        used = error.errno == errno.EADDRINUSE
+        advice = "in use; choose another with --port, or --port 0 for any that is free" if used else error.strerror
+        raise OSError(error.errno, str(advice), f"port {port} of {host}") from error
+    return made
+
+
+def url_of(bound: socket.socket) -> str:
+    """Return the address of a bound socket for a browser."""
+    host, port = bound.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def serve(source: Source, bound: socket.socket, limits: Any, ready: Callable[[str], None]) -> None:
+    """Serve until a signal ends the process.
+
+    Parameters
+    ----------
+    source : Source
+    bound : socket
+        Of `bind`.
+    limits : Limits
+    ready : callable
+        Called with the address before the first request is answered.
+
+    Raises
+    ------
+    ImportError
+        As `check_installed`.
+    """
+    uvicorn = check_installed()
+    from ndcore.serve.app import application
+
+    host = url_of(bound).removeprefix("http://").rpartition(":")[0]
+    config = uvicorn.Config(
+        application(source, limits, [host]), http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
+        access_log=False, proxy_headers=False, server_header=False, date_header=False, limit_concurrency=256,
+        timeout_keep_alive=5, timeout_graceful_shutdown=1, h11_max_incomplete_event_size=MOST_HEADERS,
+    )
+    bound.listen(128)  # whoever reads the address may ask at once
+    ready(url_of(bound))
+    uvicorn.Server(config).run(sockets=[bound])

@@ -1,0 +1,231 @@
+"""Answers from a store, opened read-only: each first follows what the writer has acknowledged since."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from ndcore._types import Text
+from ndcore.report.comparison import compare
+from ndcore.serve.answers import (
+    About,
+    Cluster,
+    Clusters,
+    Compared,
+    Document,
+    History,
+    Judgement,
+    Located,
+    Member,
+    Page,
+    Peeked,
+    ShownCluster,
+    Version,
+    iso,
+)
+from ndcore.serve.keys import Key, name_of, possible_keys
+from ndcore.serve.refusal import Refused
+from ndcore.serve.source import Asked, excerpt, one_page
+from ndcore.text.shingling import Shingling
+
+__all__ = ["StoreLike", "StoreSource"]
+
+LISTED = 5  # documents of a cluster in a list of clusters
+PASSAGES = 200_000  # characters or bytes of a text whose passages are shown
+SETTINGS = ("threshold", "evidence", "scope", "keys", "num_perm", "groups", "group_size", "need", "seed")
+CHANGED = ("near", "other")  # changes of the text; other changes are lexical only
+
+
+class StoreLike(Protocol):
+    """The methods of a store that are asked: all of them read."""
+
+    threshold: float
+    shingling: Shingling
+
+    def __contains__(self, key: Key) -> bool: ...
+    def __len__(self) -> int: ...
+    def peek(self, text: Text, key: Key | None = None) -> Any: ...
+    def cluster(self, key: Key) -> list[Key]: ...
+    def clusters(self) -> Iterable[list[Key]]: ...
+    def locate(self, key: Key) -> Key: ...
+    def history(self, key: Key) -> Sequence[Any]: ...
+    def text(self, key: Key) -> Text | None: ...
+    def stats(self) -> dict[str, Any]: ...
+    def refresh(self) -> Any: ...
+
+
+class StoreSource:
+    """A store as the server asks it.
+
+    Parameters
+    ----------
+    store : Store
+        Opened with read_only=True.
+    name : str
+        What pages call it.
+    seconds : float
+        After this time a walk over all clusters ends.
+
+    Notes
+    -----
+    One request asks the store at a time; texts are compared outside of the lock.
+    """
+
+    kind = "store"
+
+    def __init__(self, store: StoreLike, name: str, seconds: float = 30.0) -> None:
+        self.name, self._store, self._seconds = name, store, seconds
+        self._lock = threading.Lock()
+
+    def about(self, asked: Asked) -> About:
+        """Describe the store."""
+        with self._reading() as store:
+            stats = store.stats()
+            settings = {name: stats[name] for name in SETTINGS if name in stats}
+            shingling = store.shingling.recipe.to_json()
+            hidden = (*SETTINGS, "secret", "shingling", "path")
+            figures = {name: value for name, value in stats.items() if name not in hidden}
+            return About(self.kind, self.name, len(store), {**settings, "shingling": shingling}, figures)
+
+    def peek(self, asked: Asked) -> Peeked:
+        """Give the verdict on a text, and keep nothing."""
+        text = asked["text"]
+        with self._reading() as store:
+            try:
+                verdict = store.peek(text, key=_one(asked.get("key")))
+            except (TypeError, ValueError) as error:
+                raise Refused(400, str(error)) from error
+            judgement = Judgement(verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,
+                                  verdict.containing, verdict.exact)
+            if verdict.of is None:
+                return Peeked(judgement, None, None, None, None)
+            cluster, located = self._cluster(store, verdict.of, asked), self._located(store, verdict.of)
+            other = _text(store, verdict.of) if asked.get("differences") else None
+        found = None if other is None else self._compared(text, other, ("the text", name_of(verdict.of)))
+        return Peeked(judgement, cluster, located, None, found)
+
+    def document(self, asked: Asked) -> Document:
+        """Return what is known of a key."""
+        with self._reading() as store:
+            key = _find(store, asked["key"], asked.get("kind"))
+            cluster, located = self._cluster(store, key, asked), self._located(store, key)
+            return Document(key, cluster, located, _history(store, key, asked), excerpt(_text(store, key)), None)
+
+    def clusters(self, asked: Asked) -> Clusters:
+        """List the clusters of two documents or more, in the order of the store."""
+        page, size, end = asked["page"], asked["size"], time.monotonic() + self._seconds
+        found: list[ShownCluster] = []
+        passed, first = 0, (page - 1) * size
+        with self._reading() as store:
+            for members in store.clusters():
+                if time.monotonic() > end:
+                    raise Refused(503, f"the clusters before page {page} take longer than {self._seconds:g} seconds; "
+                                       "ask for an earlier page")
+                if len(members) < 2:
+                    continue
+                passed += 1
+                if passed > first + size:
+                    return Clusters(found, Page(page, size, None, True))
+                if passed > first:
+                    found.append(ShownCluster(members[0], len(members), list(members[:LISTED])))
+        return Clusters(found, Page(page, size, passed, False))
+
+    def history(self, asked: Asked) -> History:
+        """List the versions of a key, the latest first."""
+        with self._reading() as store:
+            return _history(store, _find(store, asked["key"], asked.get("kind")), asked)
+
+    def locate(self, asked: Asked) -> Located:
+        """Find where the content of a key was seen last."""
+        with self._reading() as store:
+            return self._located(store, _find(store, asked["key"], asked.get("kind")))
+
+    def compare(self, asked: Asked) -> Compared:
+        """Mark the differences of two texts: stored ones by their keys, or given ones."""
+        texts, names = [], []
+        for side in ("a", "b"):
+            text, name = self._side(side, asked)
+            texts.append(text)
+            names.append(name)
+        return self._compared(texts[0], texts[1], (names[0], names[1]))
+
+    def _side(self, side: str, asked: Asked) -> tuple[Text, str]:
+        """Return the text of a side of a comparison, and its name."""
+        word, text = asked.get(side), asked.get(f"text_{side}")
+        if (word is None) == (text is None):
+            raise Refused(400, f"give {side}, the key of a stored text, or else text_{side}")
+        if text is not None:
+            return text, f"text {side.upper()}"
+        with self._reading() as store:
+            key = _find(store, word, asked.get(f"{side}_kind"))
+            found = _text(store, key)
+        if found is None:
+            raise Refused(404, "the store keeps no texts: it was created with other evidence than text")
+        return found, name_of(key)
+
+    def _compared(self, a: Text, b: Text, names: tuple[str, str]) -> Compared:
+        try:
+            return Compared(compare(a, b, names, self._store.shingling, self._store.threshold, PASSAGES))
+        except ValueError as error:  # a unit without places, a text that is too short
+            raise Refused(400, f"the texts cannot be compared: {error}") from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[StoreLike]:
+        """Wait for other requests, and follow the writer."""
+        with self._lock:
+            self._store.refresh()
+            yield self._store
+
+    def _cluster(self, store: StoreLike, key: Key, asked: Asked) -> Cluster:
+        """Return one page of the cluster of a key."""
+        members = store.cluster(key)
+        part, page = one_page(members, asked)
+        return Cluster(members[0], len(members), [_member(store, each) for each in part], page)
+
+    def _located(self, store: StoreLike, key: Key) -> Located:
+        found = store.locate(key)
+        return Located(key, found, iso(store.history(found)[-1].date))
+
+
+def _one(word: Any) -> Key | None:
+    """Return the first key that a word may stand for, if there is a word."""
+    return None if word is None or word == "" else possible_keys(word)[0]
+
+
+def _find(store: StoreLike, word: Any, kind: str | None) -> Key:
+    """Find the key of the store that a word stands for. Raises Refused without one."""
+    for key in possible_keys(word, kind):
+        try:
+            if key in store:
+                return key
+        except (TypeError, ValueError):  # of another kind, or too long
+            continue
+    raise Refused(404, f"the store has no document with the key {word!r:.200}")
+
+
+def _text(store: StoreLike, key: Key) -> Text | None:
+    """Return the text of a document; None where the store keeps none."""
+    try:
+        return store.text(key)
+    except ValueError:
+        return None
+
+
+def _member(store: StoreLike, key: Key) -> Member:
+    versions = store.history(key)
+    return Member(key, len(versions), iso(versions[-1].date), None, None)
+
+
+def _history(store: StoreLike, key: Key, asked: Asked) -> History:
+    """Return one page of the versions of a key, the latest first."""
+    versions = store.history(key)
+    part, page = one_page(range(len(versions) - 1, -1, -1), asked, "versions")
+    return History(key, [_version(number, versions[number]) for number in part], page)
+
+
+def _version(number: int, version: Any) -> Version:
+    change = version.change
+    return Version(number + 1, iso(version.date), change, None if change is None else change in CHANGED, version.resemblance)

@@ -1,0 +1,38 @@
+"""Answers as JSON: keys of every kind, dates, and nothing that JSON does not have."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+
+import numpy as np
+import pytest
+
+from ndcore.serve.answers import About, Located, Match, encoded, iso
+
+
+def test_keys() -> None:
+    for key, value in (("\ud800", "\ud800"), (7, 7), (b"\xff", {"bytes": "ff"})):
+        assert json.loads(encoded(Located(key, key, None))) == {"key": value, "located": value, "date": None}
+
+
+def test_values() -> None:
+    about = About("store", "x", 1, {"a": np.int64(2), "b": {"c": (1, None)}}, {"d": object})
+    told = json.loads(encoded(about))
+    assert told["settings"] == {"a": 2, "b": {"c": [1, None]}} and told["figures"]["d"].startswith("<class")
+    assert json.loads(encoded(Match("x", float("nan"), 0.5, 1.0, "y")))["resemblance"] is None
+
+
+@pytest.mark.parametrize(
+    ("date", "words"),
+    [
+        (None, None),
+        (0, "1970-01-01T00:00:00Z"),
+        (-1, "1969-12-31T23:59:59.999999Z"),
+        (10**30, None),
+        ("x", None),
+        (dt.datetime(2026, 1, 2, 3, tzinfo=dt.timezone(dt.timedelta(hours=1))), "2026-01-02T02:00:00Z"),
+    ],
+)
+def test_dates(date: object, words: str | None) -> None:
+    assert iso(date) == words

@@ -1,0 +1,70 @@
+"""Bodies of requests: by their kind, and within their bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from ndcore.serve.bodies import FORM, JSON, PLAIN, check_texts, query_values, read_body, values_of
+from ndcore.serve.refusal import Refused
+from ndcore.serve.routes import ROUTES
+
+PEEK = next(route for route in ROUTES if route.name == "peek")
+COMPARE = next(route for route in ROUTES if route.name == "compare" and route.posted)
+
+
+async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part
+
+
+def test_a_body_is_joined() -> None:
+    assert asyncio.run(read_body(chunks(b"ab", b"", b"c"), "3", 10)) == b"abc"
+
+
+@pytest.mark.parametrize("declared", [None, "1", "x", "-5", "9" * 40])
+def test_a_body_is_bounded(declared: str | None) -> None:
+    with pytest.raises(Refused) as refused:
+        asyncio.run(read_body(chunks(*[b"x" * (1 << 20)] * 4), declared, 1000))
+    assert refused.value.status == 413
+
+
+def test_queries() -> None:
+    assert query_values(b"a=%41&b=&c=+x") == [("a", "A"), ("b", ""), ("c", " x")]
+    assert query_values("k=\ud800".encode("utf-8", "surrogatepass").replace(b"\xed\xa0\x80", b"%ED%A0%80")) == [
+        ("k", "\ud800")
+    ]
+    for wrong in (b"a=%FF", b"\xff", b"&".join(b"a=1" for _ in range(99))):
+        with pytest.raises(Refused):
+            query_values(wrong)
+
+
+def test_kinds() -> None:
+    assert values_of(PEEK, f"{JSON}; charset=utf-8", b'{"text": "x"}', False) == [("text", "x")]
+    assert values_of(PEEK, FORM.upper(), b"text=a%0D%0Ab", False) == [("text", "a\r\nb")]
+    assert values_of(PEEK, FORM, b"text=a%0D%0Ab", True) == [("text", "a\nb")]
+    assert values_of(PEEK, PLAIN, b"a\r\nb\xff", True) == [("text", b"a\r\nb\xff")]
+    with pytest.raises(Refused, match="accepted: application/json") as refused:
+        values_of(COMPARE, PLAIN, b"x", False)
+    assert refused.value.status == 415
+
+
+@pytest.mark.parametrize(
+    ("values", "fits"),
+    [
+        ({"text": "é" * 5}, True),
+        ({"text": "é" * 6}, False),
+        ({"text": b"x" * 11}, False),
+        ({"text_b": "\ud800" * 4}, False),
+        ({"key": "x" * 99, "page": 1}, True),
+    ],
+)
+def test_texts_are_bounded_in_bytes(values: dict[str, Any], fits: bool) -> None:
+    if fits:
+        check_texts(values, 10)
+    else:
+        with pytest.raises(Refused, match="at most 10"):
+            check_texts(values, 10)
