@@ -21,7 +21,10 @@ from starlette.testclient import TestClient
 
 from ndcore.serve.app import Limits, application
 from ndcore.serve.collection_source import CollectionSource
+from ndcore.serve.server import opened
 from ndcore.serve.store_source import StoreSource
+from ndcore.store.settings import Settings
+from ndcore.store.store import Store
 
 URL = "http://127.0.0.1:8765"
 DAY = 86_400_000_000  # microseconds
@@ -39,7 +42,7 @@ HOSTILE_KEYS = (
     "",
 )
 
-# (key, text, day), in the order of acknowledgement: a has a copy, a near-duplicate that was seen last, and versions of its own.
+# (key, text, day), in the order of acknowledgement: a has a copy, a near-duplicate that was seen last, and three versions.
 PAGES: tuple[tuple[Any, str, int], ...] = (
     ("a", text(1), 1),
     ("copy", text(1), 2),
@@ -59,7 +62,7 @@ class BruteForce:
     """The reference of a store with the methods that a server asks: answers are the batch result."""
 
     def __init__(self, pages: Any = PAGES) -> None:
-        self.threshold, self.shingling = THRESHOLD, nd.Shingling(width=WIDTH)
+        self.settings = Settings.of({"threshold": THRESHOLD, "shingling": nd.Shingling(width=WIDTH)})
         self.known = Reference(THRESHOLD, width=WIDTH)
         self.refreshed = 0
         for key, page, day in pages:
@@ -81,13 +84,21 @@ class BruteForce:
         return iter(self.known.clusters().values())
 
     def text(self, key: Any) -> Any:
-        return self.known._pages[key].live
+        return self.known._pages[key].last
 
     def stats(self) -> dict[str, Any]:
-        return {"documents": len(self), "threshold": THRESHOLD, "secret": "cafe", "bytes": 12}
+        return {"documents": len(self), "bytes": 12, "settings": self.settings.as_dict()}
 
     def refresh(self) -> None:
         self.refreshed += 1
+
+
+def store_client(folder: Path, pages: Any = PAGES) -> TestClient:
+    """What asks a server of a store on disk, opened as `ndcore serve` opens it."""
+    with Store.open(folder / "crawl", threshold=THRESHOLD, shingling=nd.Shingling(width=WIDTH)) as store:
+        for key, page, day in pages:
+            store.decide(key, page, day * DAY / 1e6)
+    return TestClient(application(opened(folder / "crawl", 30)), base_url=URL)
 
 
 def client(store: Any = None, limits: Limits | None = None) -> TestClient:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import RUN, refused, text
+from commands import RUN, refused, text, tree
 
 import ndcore as nd
+from ndcore.store.store import Store
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -105,6 +106,25 @@ def test_a_client_that_sends_nonsense(served: Served) -> None:
             except ConnectionError:
                 pass
     assert served.ask("/")[0] == 200
+
+
+def test_a_store_that_is_written_meanwhile(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "crawl", threshold=0.5) as store:
+        store.decide("a", text(1), "2026-01-02")
+        process = Served(tmp_path / "crawl")
+        try:
+            assert json.loads(process.ask("/api/about")[1])["documents"] == 1
+            store.decide("b", text(1), "2026-01-03")
+            store.flush()
+            told = json.loads(process.ask("/api/locate?key=a")[1])
+            assert told == {"key": "a", "located": "b", "date": "2026-01-03T00:00:00Z"}
+            before = tree(tmp_path)
+            for path in ("/", "/document?key=a", "/clusters", "/compare?a=a&b=b"):
+                assert process.ask(path)[0] == 200
+            assert process.ask("/api/peek", "POST", text(1).encode(), Content_Type="text/plain")[0] == 200
+            assert tree(tmp_path) == before  # nothing was written
+        finally:
+            process.end(signal.SIGTERM)
 
 
 def test_the_address_as_json(made: Path) -> None:

@@ -16,13 +16,11 @@ pytest.importorskip("uvicorn")
 
 import uvicorn
 from devtools import Tab, tab
-from served import BruteForce
+from served import store_client
 
-from ndcore.serve.app import application
 from ndcore.serve.keys import address
 from ndcore.serve.parts import framed
 from ndcore.serve.server import bind, url_of
-from ndcore.serve.store_source import StoreSource
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
@@ -31,12 +29,11 @@ PAGES = [(KEY, f"{KEY} {text(1)}", 1), (KEY + "2", f"{KEY} {text(1, 1)}", 2), ("
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server in this process."""
+    served = store_client(tmp_path_factory.mktemp("store"), PAGES).app
     bound = bind("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(application(StoreSource(BruteForce(PAGES), KEY)), lifespan="off", log_level="error")
-    )
+    server = uvicorn.Server(uvicorn.Config(served, lifespan="off", log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     deadline = time.monotonic() + 20

@@ -9,14 +9,14 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from served import URL, client, problem
+from served import URL, problem, store_client
 
 from ndcore.serve.guard import HEADERS, host_name
 
 
 @pytest.fixture(scope="module")
-def asked() -> Any:
-    return client()
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return store_client(tmp_path_factory.mktemp("store"))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost:8765", "LOCALHOST", "[::1]:8765", "[::1]", "127.0.0.1:9"])

@@ -11,12 +11,17 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
 from commands import text
-from served import answered, client, collection_client
+from served import answered, collection_client, store_client
 
 from ndcore.serve.openapi import openapi
 from ndcore.serve.routes import routes_of
 
 DOCUMENT = openapi("store")
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return store_client(tmp_path_factory.mktemp("store"))
 
 
 def check(value: Any, schema: dict[str, Any], document: dict[str, Any], place: str = "") -> None:
@@ -73,8 +78,8 @@ def references(value: Any) -> set[str]:
     return set().union(*map(references, value)) if isinstance(value, list) else set()
 
 
-def test_it_is_served(tmp_path: Any) -> None:
-    assert answered(client().get("/openapi.json")) == json.loads(json.dumps(DOCUMENT))
+def test_it_is_served(asked: Any, tmp_path: Any) -> None:
+    assert answered(asked.get("/openapi.json")) == json.loads(json.dumps(DOCUMENT))
     other = answered(collection_client(tmp_path).get("/openapi.json"))
     assert set(other["paths"]) == {"/api/about", "/api/peek", "/api/document", "/api/clusters"}
 
@@ -106,8 +111,8 @@ def test_every_route_is_described(kind: str) -> None:
         ("post", "/api/peek", {"json": {"text": "new"}}),
     ],
 )
-def test_answers_are_as_described(method: str, path: str, request_: Any) -> None:
-    check(answered(getattr(client(), method)(path, **request_)), schema_of_answer(DOCUMENT, path, method), DOCUMENT)
+def test_answers_are_as_described(asked: Any, method: str, path: str, request_: Any) -> None:
+    check(answered(getattr(asked, method)(path, **request_)), schema_of_answer(DOCUMENT, path, method), DOCUMENT)
 
 
 def test_answers_of_a_collection_are_as_described(tmp_path: Any) -> None:
@@ -119,8 +124,8 @@ def test_answers_of_a_collection_are_as_described(tmp_path: Any) -> None:
     )
 
 
-def test_problems_are_as_described() -> None:
-    found = client().get("/api/document")
+def test_problems_are_as_described(asked: Any) -> None:
+    found = asked.get("/api/document")
     assert str(found.status_code) in DOCUMENT["paths"]["/api/document"]["get"]["responses"]
     check(found.json(), {"$ref": "#/components/schemas/Problem"}, DOCUMENT)
 

@@ -15,6 +15,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from ndcore.serve.server import bind, check_installed, opened, url_of
+from ndcore.store.store import Store
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
@@ -55,6 +56,9 @@ def test_ipv6() -> None:
 def test_what_is_opened(tmp_path: Path) -> None:
     nd.Collection.build(tmp_path / "made", [text(1), text(2)])
     assert (opened(tmp_path / "made", 1).kind, opened(tmp_path / "made", 1).name) == ("collection", "made")
+    with Store.open(tmp_path / "crawl"):
+        pass
+    assert (opened(tmp_path / "crawl", 1).kind, opened(tmp_path / "crawl", 1).name) == ("store", "crawl")
     for place in (tmp_path, tmp_path / "none"):
         with pytest.raises(FileNotFoundError, match="neither a store nor a collection"):
             opened(place, 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ndcore.checks import parsed_size
 from ndcore.cli.door import Options
-from ndcore.cli.options import OUTPUT, RUNNING, SIZES, Commands, add_json
+from ndcore.cli.options import OUTPUT, SIZES, Commands, add_json
 from ndcore.cli.values import bounded, integer, memory
 from ndcore.files.errors import UsageError
 from ndcore.human import printable
@@ -38,8 +38,6 @@ def add_serve(commands: Commands) -> None:
     limits.add_argument("--timeout", type=bounded(0.1, 3600), default=30.0, metavar="SECONDS",
                         help="longest time for an answer (default 30)")
     add_json(p.add_argument_group(OUTPUT), "print the address as a JSON object, once it answers")
-    running = p.add_argument_group(RUNNING)
-    running.add_argument("-q", "--quiet", action="store_true", help="do not print the address")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +50,6 @@ class ServeOptions(Options):
     max_text: int
     timeout: float
     json: bool
-    quiet: bool
 
 
 def run_serve(options: ServeOptions) -> int:
@@ -70,7 +67,7 @@ def run_serve(options: ServeOptions) -> int:
         options.outcome.message = "the server has stopped"
         if options.json:
             print(json.dumps({"url": url, "kind": source.kind, "name": source.name}), flush=True)
-        elif not options.quiet:
+        else:
             print(f"{printable(source.name)} is at {url} (Ctrl-C ends it)", flush=True)
 
     with bound:

@@ -16,6 +16,9 @@ from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import is_collection
 from ndcore.serve.collection_source import CollectionSource
 from ndcore.serve.source import Source
+from ndcore.serve.store_source import StoreSource
+from ndcore.store.manifest import is_store
+from ndcore.store.store import Store
 
 __all__ = ["bind", "check_installed", "opened", "serve", "url_of"]
 
@@ -41,6 +44,8 @@ def opened(path: AnyPath, seconds: float) -> Source:
     """
     place = Path(path)
     name = place.resolve().name
+    if is_store(place):
+        return StoreSource(Store.open(place, read_only=True), name, seconds)
     if is_collection(place):
         return CollectionSource(Collection.open(place), name)
     raise FileNotFoundError(errno.ENOENT, "holds neither a store nor a collection; make one with ndcore store create or "

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from ndcore._types import Text
+from ndcore.recipe import Recipe
 from ndcore.report.comparison import compare
 from ndcore.serve.answers import (
     About,
@@ -29,30 +30,31 @@ from ndcore.serve.answers import (
 from ndcore.serve.keys import Key, name_of, possible_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.source import Asked, excerpt, one_page
+from ndcore.store.settings import Settings
 from ndcore.text.shingling import Shingling
 
 __all__ = ["StoreLike", "StoreSource"]
 
 LISTED = 5  # documents of a cluster in a list of clusters
 PASSAGES = 200_000  # characters or bytes of a text whose passages are shown
-SETTINGS = ("threshold", "evidence", "scope", "keys", "num_perm", "groups", "group_size", "need", "seed")
+SETTINGS = (  # all but the secret of the hashes of keys
+    "threshold", "evidence", "scope", "keys", "num_perm", "groups", "group_size", "need", "seed", "shingling")
 CHANGED = ("near", "other")  # changes of the text; other changes are lexical only
 
 
 class StoreLike(Protocol):
-    """The methods of a store that are asked: all of them read."""
+    """The methods of `Store` that are asked: all of them read."""
 
-    threshold: float
-    shingling: Shingling
-
-    def __contains__(self, key: Key) -> bool: ...
+    @property
+    def settings(self) -> Settings: ...
+    def __contains__(self, key: object) -> bool: ...
     def __len__(self) -> int: ...
     def peek(self, text: Text, key: Key | None = None) -> Any: ...
     def cluster(self, key: Key) -> list[Key]: ...
     def clusters(self) -> Iterable[list[Key]]: ...
     def locate(self, key: Key) -> Key: ...
     def history(self, key: Key) -> Sequence[Any]: ...
-    def text(self, key: Key) -> Text | None: ...
+    def text(self, key: Key) -> Text: ...
     def stats(self) -> dict[str, Any]: ...
     def refresh(self) -> Any: ...
 
@@ -79,16 +81,15 @@ class StoreSource:
     def __init__(self, store: StoreLike, name: str, seconds: float = 30.0) -> None:
         self.name, self._store, self._seconds = name, store, seconds
         self._lock = threading.Lock()
+        self._threshold = store.settings.threshold
+        self._shingling = Shingling.from_recipe(Recipe.from_json(store.settings.shingling))
 
     def about(self, asked: Asked) -> About:
         """Describe the store."""
         with self._reading() as store:
-            stats = store.stats()
-            settings = {name: stats[name] for name in SETTINGS if name in stats}
-            shingling = store.shingling.recipe.to_json()
-            hidden = (*SETTINGS, "secret", "shingling", "path")
-            figures = {name: value for name, value in stats.items() if name not in hidden}
-            return About(self.kind, self.name, len(store), {**settings, "shingling": shingling}, figures)
+            settings = {name: getattr(store.settings, name) for name in SETTINGS}
+            figures = {name: value for name, value in store.stats().items() if name != "settings"}
+            return About(self.kind, self.name, len(store), settings, figures)
 
     def peek(self, asked: Asked) -> Peeked:
         """Give the verdict on a text, and keep nothing."""
@@ -168,7 +169,7 @@ class StoreSource:
 
     def _compared(self, a: Text, b: Text, names: tuple[str, str]) -> Compared:
         try:
-            return Compared(compare(a, b, names, self._store.shingling, self._store.threshold, PASSAGES))
+            return Compared(compare(a, b, names, self._shingling, self._threshold, PASSAGES))
         except ValueError as error:  # a unit without places, a text that is too short
             raise Refused(400, f"the texts cannot be compared: {error}") from error
 
@@ -207,10 +208,10 @@ def _find(store: StoreLike, word: Any, kind: str | None) -> Key:
 
 
 def _text(store: StoreLike, key: Key) -> Text | None:
-    """Return the text of a document; None where the store keeps none."""
+    """Return the text of the last version of a document; None where the store keeps none."""
     try:
         return store.text(key)
-    except ValueError:
+    except LookupError:
         return None
 
 
