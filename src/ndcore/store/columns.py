@@ -36,6 +36,12 @@ class Bitmap:
             self.bits = np.concatenate([self.bits, np.zeros(max(at + 1 - len(self.bits), len(self.bits)), np.uint8)])
         self.bits[at] |= 1 << (number & 7)
 
+    def add_many(self, numbers: Ints) -> None:
+        """Add numbers, ascending."""
+        if len(numbers):
+            self.add(int(numbers[-1]))
+            np.bitwise_or.at(self.bits, numbers >> 3, (1 << (numbers & 7)).astype(np.uint8))
+
     def discard(self, number: int) -> None:
         """Remove a number, if it is there."""
         if number >> 3 < len(self.bits):
@@ -77,6 +83,19 @@ class Columns:
             column = self.blocks[at][name]
         self.changed.add(at)
         column[number % BLOCK] = value
+
+    def fill(self, first: int, values: dict[str, AnyArray]) -> None:
+        """Set values of consecutive documents, of which the columns have no others."""
+        n = len(next(iter(values.values())))
+        self.grow(first + n)
+        done = 0
+        while done < n:
+            at, inside = divmod(first + done, BLOCK)
+            here = min(n - done, BLOCK - inside)
+            self.set("flags", first + done, 0)  # which makes the block writeable
+            for name, column in values.items():
+                self.blocks[at][name][inside : inside + here] = column[done : done + here]
+            done += here
 
     def column(self, name: str) -> AnyArray:
         """Return the values of all documents."""

@@ -11,12 +11,13 @@ from typing import Any
 
 from ndcore.progress import Progress, resolve
 from ndcore.store import engine
+from ndcore.store.batches import Batch
 from ndcore.store.lock import Lock
 from ndcore.store.log import Log
 from ndcore.store.manifest import Manifest, is_begun, is_store
 from ndcore.store.opening import Checkpoints
 from ndcore.store.pages import Page, Preparer
-from ndcore.store.records import encode
+from ndcore.store.records import Dictionary, encode
 from ndcore.store.settings import Settings
 from ndcore.store.state import State
 from ndcore.store.verdict import Verdict
@@ -91,31 +92,24 @@ class Directory:
 
     def decide(self, pages: Sequence[Page]) -> list[Verdict]:
         """Decide on pages, in their order; all or none are kept."""
+        self._keep_dictionary()
         if len(pages) == 1:
             decision = engine.decide(self.state, pages[0])
             position = self.log.append([encode(decision.record)])[0]
             engine.apply(self.state, decision, position)
             return [decision.verdict]
-        waiting: list[engine.Decision] = []
-        verdicts = []
         try:
-            for page in pages:
-                if self._is_waiting(page):
-                    self._write(waiting)
-                decision = engine.decide(self.state, page)
-                engine.apply(self.state, decision, -1)
-                waiting.append(decision)
-                verdicts.append(decision.verdict)
-            self._write(waiting)
+            return Batch(self.state, pages, self._write).decide()
         except BaseException:
             self.reload()
             raise
-        return verdicts
 
-    def _is_waiting(self, page: Page) -> bool:
-        """Tell whether the last version of the key of a page is not in the log yet."""
-        known = self.state.find(page.name, page.hashed) if self.state.waiting else None
-        return known is not None and known in self.state.waiting
+    def _keep_dictionary(self) -> None:
+        """Write a dictionary that was trained, twice: all later texts need it."""
+        trained = self.state.evidence.codec.trained()
+        if trained is not None:
+            self.log.append([encode(Dictionary(0, trained))] * 2)
+            self.state.evidence.codec.learn(trained)
 
     def _write(self, waiting: list[engine.Decision]) -> None:
         """Write the records that wait, and tell the state where they are."""

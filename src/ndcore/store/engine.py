@@ -13,7 +13,7 @@ from ndcore.store.records import LEADER, STR, VALID, VARIANT, Changes, Document,
 from ndcore.store.state import LEADS, VARIES, State
 from ndcore.store.verdict import Key, Verdict
 
-__all__ = ["Decision", "apply", "decide", "look"]
+__all__ = ["Decision", "apply", "decide", "key_of", "look", "near"]
 
 WHOLE = Measured(1.0, 1.0, 1.0)
 
@@ -72,7 +72,7 @@ def place(plan: Plan, page: Page) -> Place:
         best = plan.best(page) if page.valid else None
         if best is None:
             return Place(None, LEADER | VARIANT, "kept", None, None)
-        return Place(best[0], LEADER | VARIANT, _near(best[1]), None, best[1])
+        return Place(best[0], LEADER | VARIANT, near(best[1]), None, best[1])
     number, record = leader
     if record.whole == page.whole:
         equal: int | None = number
@@ -83,11 +83,11 @@ def place(plan: Plan, page: Page) -> Place:
         verdict, measured = "identical" if equal == number else "lexical", WHOLE if page.valid else None
     else:
         measured = plan.measure(page, label)
-        verdict = _near(measured)
+        verdict = near(measured)
     return Place(label, 0 if equal is not None else VARIANT, verdict, equal, measured)
 
 
-def _near(measured: Measured) -> str:
+def near(measured: Measured) -> str:
     """Name the class of a page that differs from its representative."""
     return "shingle" if measured.resemblance == 1.0 else "near"
 
@@ -148,18 +148,18 @@ def _place_of(state: State, document: Document, page: Page) -> Place:
     if head.valid and document.valid and head.tokens == document.tokens:
         return Place(label, role, "lexical", equal, WHOLE)
     measured = state.evidence.measure(page, label, head.evidence)
-    return Place(label, role, _near(measured), equal, measured)
+    return Place(label, role, near(measured), equal, measured)
 
 
 def _verdict(state: State, page: Page, found: Place, change: str | None) -> Verdict:
     """Make the verdict of a place."""
     resemblance, contained, containing = (None, None, None) if found.measured is None else found.measured
     return Verdict(
-        page.key, found.verdict, _key(state, found.label), _key(state, found.equal), resemblance, contained, containing,
+        page.key, found.verdict, key_of(state, found.label), key_of(state, found.equal), resemblance, contained, containing,
         change, page.date, state.evidence.exact,
     )
 
 
-def _key(state: State, number: int | None) -> Key | None:
+def key_of(state: State, number: int | None) -> Key | None:
     """Return the key of a document."""
     return None if number is None else decoded(state.document(number).name)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,15 +13,13 @@ from ndcore._types import AnyArray, Text, UInts
 from ndcore.storage.container import CorruptFile
 from ndcore.store.pages import Page, shingle_set
 from ndcore.store.settings import Settings
+from ndcore.store.text_codec import TextCodec
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Evidence", "Measured"]
 
-RAW, ZLIB, ZSTANDARD, TRAINED = range(4)
-TEXT_STR, TEXT_BYTES = 0, 16  # added to the codec
 CACHED = 32 << 20  # bytes of shingle sets that wait to be compared again
-LARGEST = 1 << 30  # bytes of a text
 
 
 class Measured(NamedTuple):
@@ -53,10 +50,7 @@ class Evidence:
         self.exact = self.kind != "sketch"
         self._sets: OrderedDict[int, UInts] = OrderedDict()
         self._cached = 0
-        self._codec = _Codec()
-
-    def learn(self, number: int, content: bytes) -> None:
-        """Take a dictionary of the log."""
+        self.codec = TextCodec()
 
     def pack(self, page: Page) -> bytes:
         """Return the evidence of a page."""
@@ -66,7 +60,9 @@ class Evidence:
 
     def _pack(self, page: Page) -> bytes:
         if self.kind == "text":
-            return self._codec.pack(as_bytes(page.text), TEXT_STR if isinstance(page.text, str) else TEXT_BYTES)
+            data = as_bytes(page.text)
+            self.codec.sample(data)
+            return self.codec.pack(data, isinstance(page.text, bytes))
         if self.kind == "shingles":
             return page.shingles.astype("<u8").tobytes() if page.valid else b""
         return struct.pack("<I", page.size) + page.row.astype("<u4").tobytes() if page.valid else b""
@@ -75,12 +71,12 @@ class Evidence:
         """Return the text of some evidence. LookupError in stores that keep no text."""
         if self.kind != "text":
             raise LookupError(f"the store was created with evidence={self.kind!r}, so it keeps no texts")
-        return self._codec.unpack(packed)
+        return self.codec.unpack(packed)
 
     def shingles(self, packed: bytes) -> UInts:
         """Return the shingle set of some evidence, ascending."""
         if self.kind == "text":
-            return shingle_set(self.shingling, self._codec.unpack(packed))
+            return shingle_set(self.shingling, self.codec.unpack(packed))
         return np.frombuffer(packed, "<u8").astype(np.uint64)
 
     def row(self, packed: bytes) -> AnyArray:
@@ -103,6 +99,13 @@ class Evidence:
         assert packed is not None
         share = float(np.count_nonzero(self.row(packed) == page.row)) / self.num_perm
         return _estimated(share, page.size, self.size(packed))
+
+    def measure_pages(self, page: Page, other: Page) -> Measured:
+        """Measure a page against another; both have shingles."""
+        if self.exact:
+            return self._compare(page.shingles, other.shingles)
+        share = float(np.count_nonzero(other.row == page.row)) / self.num_perm
+        return _estimated(share, page.size, other.size)
 
     def cached(self, number: int) -> bool:
         """Tell whether a document can be measured without its evidence."""
@@ -143,50 +146,3 @@ def _estimated(share: float, a: int, b: int) -> Measured:
     """Estimate from the share of minima that agree: the intersection is r / (1 + r) of the sum of the sizes."""
     both = min(share / (1 + share) * (a + b), a, b)
     return Measured(share, both / a, both / b)
-
-
-class _Codec:
-    """Compresses texts: with zstandard where it is installed, else with zlib; small ones stay as they are."""
-
-    def __init__(self) -> None:
-        try:
-            import zstandard
-        except ImportError:
-            self._zstandard: Any = None
-        else:
-            self._zstandard = zstandard
-
-    def pack(self, data: bytes, kind: int) -> bytes:
-        """Compress a text."""
-        codec, packed = RAW, data
-        if len(data) > 64:
-            if self._zstandard is not None:
-                codec, packed = ZSTANDARD, self._zstandard.ZstdCompressor(level=3).compress(data)
-            else:
-                codec, packed = ZLIB, zlib.compress(data, 6)
-            if len(packed) >= len(data):
-                codec, packed = RAW, data
-        return bytes([codec + kind]) + packed
-
-    def unpack(self, packed: bytes) -> Text:
-        """Return the text. CorruptFile where it cannot be read."""
-        try:
-            data = self._decompress(packed[0] & 15, packed[1:])
-            return data if packed[0] & TEXT_BYTES else data.decode("utf-8", "surrogatepass")
-        except (ValueError, IndexError, zlib.error, MemoryError) as error:
-            raise CorruptFile(f"the text of a document cannot be read: {error}; check the store") from error
-
-    def _decompress(self, codec: int, packed: bytes) -> bytes:
-        if codec == RAW:
-            return packed
-        if codec == ZLIB:
-            whole = zlib.decompressobj()
-            return whole.decompress(packed, LARGEST)
-        if codec not in (ZSTANDARD, TRAINED):
-            raise ValueError(f"unknown codec {codec}")
-        if self._zstandard is None:
-            raise ImportError("the texts of this store are compressed with zstandard: pip install 'ndcore[store]'")
-        try:
-            return bytes(self._zstandard.ZstdDecompressor().decompress(packed, max_output_size=LARGEST))
-        except self._zstandard.ZstdError as error:
-            raise ValueError(str(error)) from error

@@ -59,7 +59,7 @@ class Checkpoints:
             try:
                 record = decode(payload)
                 if isinstance(record, Dictionary):
-                    state.evidence.learn(record.number, record.content)
+                    state.evidence.codec.learn(record.content)
                 else:
                     state.apply(record, position)
             except CorruptFile as error:
@@ -78,7 +78,10 @@ class Checkpoints:
         bits = state.columns.n // 8 + 1
         header: dict[str, Any] = {"end": self.log.end, "documents": state.n, "columns": self.names,
                                   "generation": self.generation}
-        write(self.place / NAME, KIND, header, {"live": _cut(state.live, bits), "kept": _cut(state.kept, bits)})
+        write(self.place / NAME, KIND, header, {
+            "live": _cut(state.live, bits), "kept": _cut(state.kept, bits),
+            "dictionary": np.frombuffer(state.evidence.codec.dictionary, np.uint8),
+        })
         self.covered = self.log.end
         for name in set(before) - set(self.names):
             (self.place / name).unlink(missing_ok=True)
@@ -103,7 +106,10 @@ class Checkpoints:
         if any(len(bitmap.bits) != n // 8 + 1 or (bitmap.numbers() >= n).any() for bitmap in (live, kept)):
             raise CorruptFile(f"{self.place / NAME}: its bitmaps are not of {n} documents")
         self.covered, self.names = end, names
-        return State(self.settings, self.preparer, self.log, columns, live, kept, indexes)
+        state = State(self.settings, self.preparer, self.log, columns, live, kept, indexes)
+        if len(arrays["dictionary"]):
+            state.evidence.codec.learn(arrays["dictionary"].tobytes())
+        return state
 
     def _empty(self) -> State:
         """Begin with nothing."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
-from ndcore._types import UInts
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, Columns
@@ -20,7 +22,7 @@ from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictiona
 from ndcore.store.settings import Settings
 from ndcore.store.tail import TailedIndex
 
-__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "VARIES", "Indexes", "State", "shared"]
+__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "VARIES", "Indexes", "State", "shared", "value_of"]
 
 # Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
 # its own bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
@@ -28,6 +30,8 @@ LEADS, VARIES, FOLLOWS, COPIES = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D04
 BARE = 0xA0761D6478BD642F  # added too where there are no shingles
 COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not kept
 
+
+RECORDS, RECORD = 1024, 16 << 10  # records that wait to be read again, and bytes of one
 
 Searched: TypeAlias = Index | TailedIndex
 
@@ -59,6 +63,7 @@ class State:
         self._indexes = indexes
         self.evidence = Evidence(settings, preparer.shingling)
         self.waiting: dict[int, Document | Sighting] = {}  # last versions whose records are not in the log yet
+        self._read: OrderedDict[int, Document | Sighting] = OrderedDict()  # records that were read last, by position
         self._at = -1  # the position of the record at hand, −1 where it is not in the log yet
         self.count = len(live.numbers())
         self.clusters = len(kept.numbers())
@@ -87,10 +92,18 @@ class State:
 
     def at(self, position: int) -> Document | Sighting:
         """Read the record of a version at a position of the log."""
-        record = decode(self.log.read(position))
-        if not isinstance(record, Document | Sighting):
+        record = self._read.get(position)
+        if record is not None:
+            return record
+        payload = self.log.read(position)
+        found = decode(payload)
+        if not isinstance(found, Document | Sighting):
             raise CorruptFile(f"the record at position {position} is not of a version; check the store")
-        return record
+        if len(payload) <= RECORD:
+            self._read[position] = found
+            if len(self._read) > RECORDS:
+                self._read.popitem(last=False)
+        return found
 
     def document(self, number: int) -> Document:
         """Read the record of a document."""
@@ -103,7 +116,10 @@ class State:
 
     def page(self, number: int) -> Page:
         """Make the page of a document again, from its evidence."""
-        record = self.document(number)
+        return self._page_of(self.document(number))
+
+    def _page_of(self, record: Document) -> Page:
+        """Make the page of the record of a document."""
         key, kind = decoded(record.name), self.settings.evidence
         if kind == "text":
             found = self.preparer.page(None, self.evidence.text(record.evidence), 0)
@@ -145,7 +161,7 @@ class State:
 
     def of_class(self, kind: int, like: Page | Document, scope: int) -> Iterator[tuple[int, Document]]:
         """Find live documents of a kind: LEADS and FOLLOWS by class, VARIES and COPIES by bytes; ascending."""
-        value = _value(kind, like, scope)
+        value = value_of(kind, like, scope)
         for number in self.indexes.digests.search(np.array([value], np.uint64), 1, self.live.bits).tolist():
             record = self.document(number)
             same = record.whole == like.whole if kind in (VARIES, COPIES) or not like.valid else record.tokens == like.tokens
@@ -194,46 +210,75 @@ class State:
         for index, groups in zip(self.indexes, (self.settings.groups, 1, 1), strict=True):
             index.add(np.empty(0, np.int64), np.empty((0, groups), np.uint64), position)
 
+    def add_many(
+        self, records: Sequence[Document], positions: Sequence[int] | None, hashed: UInts, features: UInts | None
+    ) -> None:
+        """Apply the records of documents with consecutive numbers that change no earlier document.
+
+        Parameters
+        ----------
+        records : sequence of Document
+        positions : of the records in the log; None: they are not there yet
+        hashed : uint64 (n,)
+            Hashes of the keys.
+        features : uint64 (n, groups), of the leaders with shingles among them, others are ignored; None: they are known
+        """
+        first, n = records[0].number, len(records)
+        check_numbered(first + n, "documents", "compact the store, or begin another one")
+        if first >= self.columns.n + (1 << 20) or any(record.label > record.number for record in records):
+            raise CorruptFile(f"documents {first} to {first + n - 1} do not follow the others; check the store")
+        numbers = np.arange(first, first + n)
+        labels = np.array([record.label for record in records], np.int64)
+        flags = np.array([record.flags for record in records], np.uint8) & (VALID | LEADER | VARIANT) | LIVE
+        self.columns.fill(first, {
+            "last": np.zeros(n, np.int64) if positions is None else np.array(positions, np.int64),
+            "date": np.array([record.date for record in records], np.int64),
+            "label": labels, "after": numbers, "before": numbers, "flags": flags,
+        })
+        kept = numbers[labels == numbers]
+        self.live.add_many(numbers)
+        self.kept.add_many(kept)
+        self.count += n
+        self.clusters += len(kept)
+        for number, label in zip(numbers[labels != numbers].tolist(), labels[labels != numbers].tolist(), strict=True):
+            self.columns.link(number, label)
+        if positions is None:
+            self.waiting.update((record.number, record) for record in records)
+        if self._indexes is not None:
+            covered = None if positions is None else positions[-1] + 1
+            self._index_many(records, numbers, labels, flags, hashed, features, covered)
+
+    def _index_many(
+        self, records: Sequence[Document], numbers: Ints, labels: Ints, flags: AnyArray, hashed: UInts,
+        features: UInts | None, covered: int | None,
+    ) -> None:
+        """Add documents to the indexes. covered: the position behind them, which an index may know already."""
+        keys, digests, by_features = self.indexes.keys, self.indexes.digests, self.indexes.features
+        if covered is None or covered > keys.covered:
+            keys.add(numbers, hashed[:, None], covered)
+        if covered is None or covered > digests.covered:
+            entries = [(record.number, value_of(kind, record, self.scope(record)))
+                       for record in records for kind in _kinds(record.flags)]
+            entries.sort()
+            digests.add(np.array([number for number, _ in entries], np.int64),
+                        np.array([[value] for _, value in entries], np.uint64), covered)
+        if features is not None and (covered is None or covered > by_features.covered):
+            compared = flags & (LEADER | VALID) == LEADER | VALID
+            rows = np.where((labels == numbers)[:, None], features, features ^ COLD)
+            by_features.add(numbers[compared], rows[compared], covered)
+
     def _add(self, record: Document, position: int, page: Page | None) -> None:
         """Add a document."""
-        number, label, columns = record.number, record.label, self.columns
-        check_numbered(number + 1, "documents", "compact the store, or begin another one")
-        if label > number:
-            raise CorruptFile(f"document {number} is represented by the later {label}; check the store")
-        if number >= columns.n + (1 << 20):
-            raise CorruptFile(f"document {number} follows document {columns.n - 1}; check the store")
-        columns.grow(number + 1)
-        for name, value in (("last", max(position, 0)), ("date", record.date), ("label", label), ("after", number),
-                            ("before", number), ("flags", LIVE | record.flags & (VALID | LEADER | VARIANT))):
-            columns.set(name, number, value)
-        if position < 0:
-            self.waiting[number] = record
-        self.live.add(number)
-        self.count += 1
-        if label == number:
-            self.kept.add(number)
-            self.clusters += 1
-        else:
-            columns.link(number, label)
-        self._index(record, page)
-
-    def _index(self, record: Document, page: Page | None) -> None:
-        """Add a new document to the indexes."""
-        if self._indexes is None:
-            return
-        number = record.number
-        hashed = page.hashed if page is not None else self.preparer.hashed(record.name)
-        self._put(self.indexes.keys, number, [hashed])
-        scope = page.scope if page is not None else self.scope(record)
-        self._index_role(record, scope)
-        if record.flags & LEADER and record.valid:
-            self._put_features(number, None if page is None else page.features)
+        hashed = np.array([page.hashed if page is not None else self.preparer.hashed(record.name)], np.uint64)
+        features: UInts | None = None
+        if self._indexes is not None and record.flags & LEADER and record.valid and not self._known(self.indexes.features):
+            features = (page.features if page is not None else self._page_of(record).features)[None, :]
+        self.add_many([record], None if position < 0 else [position], hashed, features)
 
     def _index_role(self, record: Document, scope: int) -> None:
         """Add the role of a document to the index of digests."""
-        followers = (VARIES, FOLLOWS) if record.flags & VARIANT else (COPIES,)
-        for kind in (LEADS,) if record.flags & LEADER else followers:
-            self._put(self.indexes.digests, record.number, [_value(kind, record, scope)])
+        for kind in _kinds(record.flags):
+            self._put(self.indexes.digests, record.number, [value_of(kind, record, scope)])
 
     def _put_features(self, number: int, row: UInts | None) -> None:
         """Add a leader to the index of features. row: its features; None: they are made of its evidence."""
@@ -284,7 +329,7 @@ class State:
             return
         if role != before:
             record = self.document(number)
-            record.flags = record.flags & ~(LEADER | VARIANT) | role
+            record = replace(record, flags=record.flags & ~(LEADER | VARIANT) | role)
             self._index_role(record, self.scope(record))
         if role & LEADER and self.columns.get("flags", number) & VALID and (
                 not before & LEADER or was_kept != (label == number)):
@@ -302,7 +347,14 @@ def shared(a: UInts, b: UInts) -> int:
     return int(np.count_nonzero(a == b))
 
 
-def _value(kind: int, like: Page | Document, scope: int) -> int:
+def _kinds(flags: int) -> tuple[int, ...]:
+    """Return the kinds by which a document with these flags is found."""
+    if flags & LEADER:
+        return (LEADS,)
+    return (VARIES, FOLLOWS) if flags & VARIANT else (COPIES,)
+
+
+def value_of(kind: int, like: Page | Document, scope: int) -> int:
     """Return the value by which documents of a kind are found."""
     digest = like.tokens if like.valid and kind in (LEADS, FOLLOWS) else like.whole
     return int.from_bytes(digest[:8], "little") ^ kind ^ scope ^ (0 if like.valid else BARE)

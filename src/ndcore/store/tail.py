@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ndcore._types import Ints, UInts
-from ndcore.store.index import Bitmap, Index
+from ndcore.store.index import Index
+from ndcore.store.levels import Bitmap
 
 __all__ = ["TailedIndex"]
 
@@ -40,6 +41,13 @@ class TailedIndex:
             found = inside[wanted[inside >> 3] >> (inside & 7).astype(np.uint8) & 1 == 1]
         below = [] if self._index is None else [self._index.search(values, need, wanted)]
         return np.unique(np.concatenate([found, *below]))
+
+    def search_many(
+        self, values: UInts, need: int = 1, wanted: Bitmap | None = None, threads: int | None = None
+    ) -> tuple[Ints, Ints]:
+        """Find documents as `Index.search_many`."""
+        found = [self.search(row, need, wanted) for row in values]
+        return np.cumsum([0, *map(len, found)]), np.concatenate([np.empty(0, np.int64), *found])
 
     def flush(self) -> None:
         """Do nothing: readers write nothing."""

@@ -1,0 +1,133 @@
+"""Compress the texts of a store, with a dictionary that is trained on its first texts."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from typing import Any
+
+from ndcore._types import Text
+from ndcore.storage.container import CorruptFile
+
+__all__ = ["TextCodec"]
+
+RAW, ZLIB, ZSTANDARD, TRAINED = range(4)
+BYTES = 16  # added to the codec of a text that was given as bytes
+LEVEL = 3
+SAMPLES, SAMPLE_BYTES = 1000, 4 << 20  # texts that a dictionary is trained on, at most
+DICTIONARY = 16384  # bytes
+LARGEST = 1 << 30  # bytes of a text
+SHORT = 64  # bytes that are not worth a compression
+
+
+class TextCodec:
+    """Compresses texts: with zstandard where it is installed, else with zlib. Methods may be called by several threads.
+
+    A dictionary holds what pages of a store have in common, which a compressor of short texts cannot know otherwise. It is
+    trained once, on a thread, when enough texts have come; the owner writes it to the log and then calls `learn`.
+
+    Attributes
+    ----------
+    dictionary : bytes
+        Empty until there is one.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            self._zstandard: Any = None
+        else:
+            self._zstandard = zstandard
+        self.dictionary = b""
+        self._trained: Any = None  # the dictionary, as zstandard has it
+        self._samples: list[bytes] = []
+        self._size = 0
+        self._training: threading.Thread | None = None
+        self._ready: bytes | None = None
+        self._local = threading.local()
+
+    def pack(self, data: bytes, as_bytes: bool) -> bytes:
+        """Compress a text."""
+        codec, packed = RAW, data
+        if len(data) > SHORT:
+            if self._zstandard is None:
+                codec, packed = ZLIB, zlib.compress(data, 6)
+            else:
+                trained = self._trained
+                codec = ZSTANDARD if trained is None else TRAINED
+                packed = self._tools(trained)[0].compress(data)
+            if len(packed) >= len(data):
+                codec, packed = RAW, data
+        return bytes([codec + (BYTES if as_bytes else 0)]) + packed
+
+    def unpack(self, packed: bytes) -> Text:
+        """Return a text. CorruptFile where it cannot be read, ImportError where zstandard is missing."""
+        try:
+            data = self._decompress(packed[0] & (BYTES - 1), packed[1:])
+            return data if packed[0] & BYTES else data.decode("utf-8", "surrogatepass")
+        except (ValueError, IndexError, zlib.error, MemoryError) as error:
+            raise CorruptFile(f"the text of a document cannot be read: {error}; check the store") from error
+
+    def sample(self, data: bytes) -> None:
+        """Take a text to train the dictionary on, until there are enough."""
+        if self._zstandard is None or self.dictionary or self._training is not None or len(data) <= SHORT:
+            return
+        self._samples.append(data[: SAMPLE_BYTES // 64])
+        self._size += len(self._samples[-1])
+        if len(self._samples) >= SAMPLES or self._size >= SAMPLE_BYTES:
+            self._training = threading.Thread(target=self._train, name="ndcore dictionary", daemon=True)
+            self._training.start()
+
+    def trained(self, *, wait: bool = False) -> bytes | None:
+        """Return a new dictionary, once, when there is one. wait: train it now on what was sampled."""
+        if wait and not self.dictionary and self._ready is None and self._samples:
+            self._train()
+        ready, self._ready = self._ready, None
+        return ready
+
+    def learn(self, dictionary: bytes) -> None:
+        """Use a dictionary from now on."""
+        self.dictionary = dictionary
+        self._samples = []
+        if self._zstandard is not None:
+            trained = self._zstandard.ZstdCompressionDict(dictionary)
+            trained.precompute_compress(level=LEVEL)
+            self._trained = trained
+
+    def _train(self) -> None:
+        """Train a dictionary on the samples."""
+        try:
+            self._ready = self._zstandard.train_dictionary(DICTIONARY, self._samples, level=LEVEL).as_bytes()
+        except (self._zstandard.ZstdError, MemoryError):  # too few or too short texts: go on without
+            self._samples = []
+
+    def _tools(self, trained: Any) -> tuple[Any, Any]:
+        """Return the compressor and decompressor of this thread for a dictionary or None."""
+        held = getattr(self._local, "tools", None)
+        if held is None or held[0] is not trained:
+            made = {} if trained is None else {"dict_data": trained}
+            held = (trained, (self._zstandard.ZstdCompressor(level=LEVEL, **made), self._zstandard.ZstdDecompressor(**made)))
+            if trained is None or self._trained is trained:
+                self._local.tools = held
+        tools: tuple[Any, Any] = held[1]
+        return tools
+
+    def _decompress(self, codec: int, packed: bytes) -> bytes:
+        if codec == RAW:
+            return packed
+        if codec == ZLIB:
+            return zlib.decompressobj().decompress(packed, LARGEST)
+        if codec not in (ZSTANDARD, TRAINED):
+            raise ValueError(f"unknown codec {codec}")
+        if self._zstandard is None:
+            raise ImportError("the texts of this store are compressed with zstandard: pip install 'ndcore[store]'")
+        if codec == TRAINED and self._trained is None:
+            raise ValueError("the dictionary is missing")
+        try:
+            size = self._zstandard.frame_content_size(packed)
+            if size > LARGEST:
+                raise ValueError(f"a text of {size} bytes")
+            return bytes(self._tools(self._trained)[1].decompress(packed, max_output_size=LARGEST if size < 0 else 0))
+        except self._zstandard.ZstdError as error:
+            raise ValueError(str(error)) from error
