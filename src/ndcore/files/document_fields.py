@@ -41,7 +41,7 @@ class Ids:
             self._ends.frombytes(ends.tobytes())
             self._is_int += (values.id_kinds == ord("i")).tobytes()
             return
-        for value, number in zip(_listed(values), numbers.tolist(), strict=True):
+        for value, number in zip(listed_ids(values), numbers.tolist(), strict=True):
             self.append(f"{label}:{number}" if value is None else value)
 
     def __len__(self) -> int:
@@ -67,7 +67,7 @@ class Ids:
         return len(suspects) - len(seen)
 
 
-def _listed(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:
+def listed_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:
     """Return ids as a sequence."""
     if not isinstance(values, Lines):
         return values

@@ -1,0 +1,166 @@
+"""Documents that are read once, each with its id, its date and its place, for jobs that keep what they need themselves.
+
+`Documents` is for jobs that read again: it notes every id and place, and stores the text of pages. Here nothing is noted, so
+the memory does not grow with the inputs.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ndcore._types import Text
+from ndcore.files.archived_pages import Contents
+from ndcore.files.blocks import Block
+from ndcore.files.dates import parsed_date
+from ndcore.files.document_fields import listed_ids
+from ndcore.files.errors import DocumentError, Rejected
+from ndcore.files.provenance import Place
+from ndcore.files.records import Fields, Record, RecordError
+from ndcore.files.source_reader import SourceReader
+from ndcore.files.sources import Ignored, Inputs, Position, Source
+from ndcore.files.stream_copies import WorkDirectory, copy_stream
+
+__all__ = ["Dated", "SinglePass"]
+
+
+class Dated(NamedTuple):
+    """A document, its id, its date (None where nothing names one) and where it stands."""
+
+    id: str | int
+    text: Text
+    date: datetime.datetime | None
+    place: Place
+
+
+class SinglePass:
+    """The documents of some files, in order; iterate once.
+
+    Parameters
+    ----------
+    found : Inputs
+    text_field, id_field, require_id, on_error, html, threads
+        As in `Documents`. A file that is one document has its path below the input as its id.
+    date_field : str, optional
+        Field or column that holds the date (see `parsed_date`). None: records of archives have their date of capture, other
+        documents have none.
+    date : datetime, optional
+        Date of documents that have none of their own. None: with `date_field`, a record without a date is an error.
+
+    Attributes
+    ----------
+    read : int
+        Documents read, rejected ones included.
+    rejected : list of Rejected
+    ignored : list of Ignored
+    """
+
+    def __init__(
+        self,
+        found: Inputs,
+        *,
+        text_field: str | Sequence[str] = "text",
+        id_field: str = "id",
+        require_id: bool = False,
+        date_field: str | None = None,
+        date: datetime.datetime | None = None,
+        on_error: str = "stop",
+        html: str | None = None,
+        threads: int | None = 1,
+    ) -> None:
+        texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
+        others = () if date_field is None else (date_field,)
+        optional = frozenset(others if date is not None else ())
+        self._reader = SourceReader(Fields(texts, id_field, require_id, others, optional), html, threads=threads)
+        self._sources, self.ignored = found.sources, list(found.ignored)
+        self._skip, self._date, self._field = on_error == "skip", date, date_field
+        self._work, self._position = WorkDirectory(), Position(found.sources)
+        self.read, self.rejected = 0, list[Rejected]()
+
+    def __enter__(self) -> SinglePass:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Remove the temporary copies of streams, and end other processes."""
+        self._reader.workers.close()
+        self._work.close()
+
+    def position(self) -> tuple[int, int] | None:
+        """Return about how far the pass is: (bytes of files read, bytes of all files), or None, as `Position.now` does."""
+        return self._position.now()
+
+    def __iter__(self) -> Iterator[Dated]:
+        """Yield the documents.
+
+        Raises
+        ------
+        DocumentError
+            A document cannot be read, and `on_error` is "stop".
+        """
+        for index, source in enumerate(self._sources):
+            self._position.at, source.seen = index, 0
+            try:
+                yield from self._documents(source)
+            except DocumentError as error:
+                self._reject(error)
+        self._position.at = len(self._sources)
+
+    def _documents(self, source: Source) -> Iterator[Dated]:
+        """Yield the documents of a source. Raises DocumentError where it cannot be read, or not from some record on."""
+        copy_stream(source, self._work)
+        if source.problem:
+            raise DocumentError(source.path, None, source.problem)
+        for item in self._reader.items(source, lambda number: True, Contents()):
+            if isinstance(item, tuple) and not isinstance(item, (Record, Block)):
+                if item[0] == 1 and source.kind == "object" and not source.named:
+                    self.ignored.append(Ignored(source.path, "JSON without documents"))
+                    return
+                self._reject(DocumentError(source.path, *item))
+            elif item is not None:
+                yield from self._dated(source, _records(item))
+
+    def _dated(self, source: Source, records: Iterator[Record]) -> Iterator[Dated]:
+        """Yield records as documents."""
+        for record in records:
+            self.read += 1
+            ident = record.id
+            if ident is None:
+                ident = source.label if record.number is None else f"{source.label}:{record.number}"
+            try:
+                date = self._date_of(record)
+            except RecordError as error:
+                self.read -= 1
+                self._reject(DocumentError(source.path, record.number, str(error)))
+                continue
+            yield Dated(ident, record.text, date, Place(source.path, record.number, record.offset, date))
+
+    def _date_of(self, record: Record) -> datetime.datetime | None:
+        """Find the date of a record. RecordError where its field holds none."""
+        if self._field is None or not record.values:
+            return record.date or self._date
+        value = record.values[0]
+        if value is None and self._date is not None:
+            return self._date
+        try:
+            return parsed_date(value)
+        except RecordError as error:
+            raise RecordError(f"the date field {self._field!r}: {error}") from None
+
+    def _reject(self, error: DocumentError) -> None:
+        """Raise the error, or note it where errors are skipped."""
+        if not self._skip:
+            raise error
+        self.read += 1
+        self.rejected.append(Rejected(error.path, error.number, error.reason))
+
+
+def _records(item: Record | Block) -> Iterator[Record]:
+    """Yield the records of a block, or the one record."""
+    if isinstance(item, Record):
+        yield item
+        return
+    values: Sequence[tuple[Any, ...]] = item.values or [()] * len(item.numbers)
+    rows = zip(item.numbers.tolist(), item.texts, listed_ids(item.ids), values, item.sizes.tolist(), strict=True)
+    for row in rows:
+        yield Record(*row)
