@@ -135,3 +135,17 @@ def test_errors(tmp_path: Path) -> None:
         assert documents.position() == (path.stat().st_size, path.stat().st_size)
     (tmp_path / "bin").write_bytes(bytes(range(256)))
     assert "binary" in failed(tmp_path / "bin") or "not text" in failed(tmp_path / "bin")
+
+
+def test_a_document_that_its_reader_cannot_use(tmp_path: Path) -> None:
+    path = tmp_path / "e.jsonl"
+    path.write_bytes(lines(ROWS[:2]))
+    for skip in (True, False):
+        with SinglePass(find([str(path)]), on_error="skip" if skip else "stop") as documents:
+            page = next(iter(documents))
+            if skip:
+                documents.refuse(page.place, "too long")
+                assert (documents.read, documents.rejected) == (1, [(str(path), 1, "too long")])
+            else:
+                with pytest.raises(DocumentError, match=r"e\.jsonl:1: too long"):
+                    documents.refuse(page.place, "too long")

@@ -203,7 +203,7 @@ def options() -> dict[str, set[str]]:
 
     listed = re.compile(r"^    (\w+)  ", re.MULTILINE)
     for command in listed.findall(help_of()):
-        parts = listed.findall(help_of(command)) if command == "hamming" else []
+        parts = listed.findall(help_of(command)) if command in ("hamming", "store") else []
         for name in [(command, part) for part in parts] or [(command,)]:
             for option in re.findall(r"^  (?:-\w(?: \S+)?, )?(--[\w-]+)", help_of(*name), re.MULTILINE):
                 found.setdefault(option, set()).add(" ".join(name))

@@ -12,8 +12,8 @@ from ndcore.cli.strict_parser import Parser, commands_of
 
 __all__ = ["add_completion"]
 
-FILES = {"A", "B", "COLLECTION", "FILE", "FILE.html", "FILE.nds", "FILE.ndw", "IN", "INDEX", "INDEX|IN", "OUTDIR", "QUERIES",
-         "STORE|COLLECTION", "WEIGHTS"}  # metavars of files and directories
+FILES = {"A", "B", "COLLECTION", "FILE", "FILE.html", "FILE.nds", "FILE.ndw", "IN", "INDEX", "INDEX|IN", "OTHER",
+         "OUTDIR", "QUERIES", "STORE", "STORE|COLLECTION", "WEIGHTS"}  # metavars of files and directories
 
 
 def add_completion(commands: Commands, top: Parser) -> None:

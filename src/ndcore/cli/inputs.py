@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from ndcore.cli.options import DocumentOptions, RecordOptions, TokenOptions
+from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, TokenOptions
 from ndcore.cli.summary import nothing_found
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import Ids
@@ -24,7 +24,7 @@ from ndcore.text.shingling import Shingling
 __all__ = [
     "COLLECTION", "SKETCHES", "all_sketches", "checked_shingling", "choose_settings", "find_inputs", "ids_of",
     "load_sketches", "only_rejected", "open_documents", "refuse_nothing_read", "refuse_stdin_twice", "repeated",
-    "text_field", "uniform",
+    "select_inputs", "text_field", "uniform",
 ]
 
 
@@ -38,12 +38,21 @@ def text_field(options: RecordOptions) -> str | list[str]:
 
 
 def find_inputs(options: DocumentOptions, *groups: tuple[Sequence[str], Collection[str]]) -> list[Inputs]:
+    """Find the sources of each group of inputs, as `select_inputs` does, for the unit of the options."""
+    return select_inputs(options, *groups, binary=options.unit == "byte")
+
+
+def select_inputs(
+    options: FieldOptions, *groups: tuple[Sequence[str], Collection[str]], binary: bool = False
+) -> list[Inputs]:
     """Find the sources of each group of inputs.
 
     Parameters
     ----------
     groups : tuple
         Paths, and the kinds of ndcore's own files that are accepted among them.
+    binary : bool
+        Files that are not text are documents too: their bytes.
 
     Raises
     ------
@@ -54,7 +63,7 @@ def find_inputs(options: DocumentOptions, *groups: tuple[Sequence[str], Collecti
     every = [path for paths, _ in groups for path in paths]
     refuse_stdin_twice(every)
     selection = Selection(options.include, options.exclude, options.hidden)
-    found = [find(paths, accept, selection, options.unit == "byte") for paths, accept in groups]
+    found = [find(paths, accept, selection, binary) for paths, accept in groups]
     refuse_overlaps([path for inputs in found for path in inputs.paths])
     for pattern in selection.checked(every):
         print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)

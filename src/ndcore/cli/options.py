@@ -12,13 +12,15 @@ from ndcore.cli.values import Lines, lines, memory, part, positive, seed
 from ndcore.files.html_text import PARTS
 from ndcore.text.shingling import UNITS
 
+FORMATS = (
+    "Files hold text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a "
+    "header, HTML (.html, .htm, .xhtml), web archives (.warc, .wet, .arc), all of these also compressed by gzip, zstd, "
+    "bzip2 or xz, or Parquet, Arrow, Feather"
+)
 INPUTS = (
-    "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. Files hold "
-    "text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a header, HTML "
-    "(.html, .htm, .xhtml), web archives (.warc, .wet, .arc), all of these also compressed by gzip, zstd, bzip2 or xz, or "
-    "Parquet, Arrow, Feather, or the sketches of ndcore sketch. Their first bytes tell the format. Standard input is "
-    "records of any format, or a web archive. A file that is not text is an error; in a directory it is passed over and "
-    "listed."
+    "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. "
+    f"{FORMATS}, or the sketches of ndcore sketch. Their first bytes tell the format. Standard input is records of any "
+    "format, or a web archive. A file that is not text is an error; in a directory it is passed over and listed."
 )
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
@@ -73,14 +75,20 @@ class RecordOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DocumentOptions(TokenOptions, RecordOptions):
-    """The options of every command that sketches documents: of `add_tokens`, `add_fields`, `add_running` and its outputs."""
+class FieldOptions(RecordOptions):
+    """The options of `add_fields`."""
 
-    inputs: list[str]
     include: list[str]
     exclude: list[str]
     hidden: bool
     on_error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentOptions(TokenOptions, FieldOptions):
+    """The options of every command that sketches documents: of `add_tokens`, `add_fields`, `add_running` and its outputs."""
+
+    inputs: list[str]
     seed: int | None
     threads: int | None
     quiet: bool

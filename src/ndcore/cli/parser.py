@@ -24,6 +24,7 @@ COMMANDS = {
     "cluster": "cluster a whole collection, and keep it for queries",
     "clusters": "write the clusters of a collection as a table",
     "query": "find the documents of a collection that resemble a text",
+    "store": "keep what a crawler has seen: verdicts, clusters, versions of pages",
     "serve": "show a store or a collection in the browser",
     "hamming": "find fingerprints that differ in a few bits",
     "completion": "print a script for the completion of the shell",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import datetime
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ndcore.checks import parsed_size
+from ndcore.files.dates import ACCEPTED, parsed_date
 from ndcore.files.html_text import PARTS
+from ndcore.files.records import RecordError
 
 
 def _number(text: str, accepts: Callable[[float], bool], what: str) -> float:
@@ -121,6 +124,14 @@ def lines(text: str) -> Lines:
         reason = isinstance(error, OSError) and error.strerror
         raise argparse.ArgumentTypeError(f"{text} cannot be read as UTF-8 text: {reason or error}") from error
     return Lines((line for line in found if line.strip()), text)
+
+
+def moment(text: str) -> datetime.datetime:
+    """Parse a date, in UTC unless it names a zone."""
+    try:
+        return parsed_date(text)
+    except RecordError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date; dates are {ACCEPTED}") from None
 
 
 def keep(text: str) -> tuple[str, str]:

@@ -16,18 +16,17 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ndcore.collection.manifest import DESCRIPTION
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import Format, of_name
 from ndcore.files.input_names import distinct_names, refuse_overlaps
-from ndcore.files.ndcore_files import COLLECTION, OUTPUT, SUMMARY, is_own_file, own_directory, own_remote, refuse_own
+from ndcore.files.ndcore_files import COLLECTION, NAMES, OUTPUT, STORE, is_own_file, own_directory, own_remote, refuse_own
 from ndcore.files.remote import beginnings, expanded, listed
 from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Ignored, Inputs, Source, format_of, is_stream, is_url, recognised
 
 _EXCLUDED = "excluded"
-_OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore dedup"}
-_ARTICLES = {COLLECTION: "a", OUTPUT: "an"}
+_OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore dedup", STORE: "store of ndcore"}
+_ARTICLES = {COLLECTION: "a", OUTPUT: "an", STORE: "a"}
 
 
 def find(
@@ -162,7 +161,7 @@ def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selectio
 
     UsageError where that is the directory itself.
     """
-    marks = [pair for pair in below if posixpath.basename(pair[1]) in (DESCRIPTION, SUMMARY)]
+    marks = [pair for pair in below if posixpath.basename(pair[1]) in NAMES]
     own: dict[str, tuple[str, str]] = {}
     heads = beginnings([path for path, _ in marks])
     for (path, relative), head in sorted(zip(marks, heads, strict=True), key=lambda item: item[0][1].count("/")):
@@ -214,7 +213,7 @@ def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
             entries = list(os.scandir(here))
         except OSError as error:
             raise DocumentError(here, None, f"cannot be listed: {error.strerror or error}") from error
-        own = own_directory(Path(here), {entry.name for entry in entries} & {DESCRIPTION, SUMMARY}) if below else None
+        own = own_directory(Path(here), {entry.name for entry in entries} & NAMES) if below else None
         if own is not None:
             yield below, _OWN[own]
             continue

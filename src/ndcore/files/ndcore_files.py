@@ -8,14 +8,19 @@ from pathlib import Path
 from ndcore.collection.manifest import DESCRIPTION, begins_collection, is_collection
 from ndcore.files.errors import UsageError
 from ndcore.storage.container import MAGIC, kind_of
+from ndcore.store.manifest import COPY as STORE_COPY
+from ndcore.store.manifest import DESCRIPTION as STORE_DESCRIPTION
+from ndcore.store.manifest import begins_store, is_store
 
-COLLECTION, OUTPUT, SKETCHES = "collection", "output", "sketches"
+COLLECTION, OUTPUT, SKETCHES, STORE = "collection", "output", "sketches", "store"
 SUMMARY = "summary.json"  # of an output of ndcore dedup
+NAMES = frozenset((DESCRIPTION, SUMMARY, STORE_DESCRIPTION, STORE_COPY))  # files that tell what a directory is
 _SUFFIXES = (".nds", ".ndc", ".ndh", ".ndw")
 _WHAT = {
     COLLECTION: "is a collection of ndcore cluster, without texts: ndcore cluster {0} NEW -o COLLECTION adds documents "
     "to it, ndcore query asks it, ndcore dedup NEW --against {0} takes one of signatures; elsewhere name the documents",
     OUTPUT: "is an output of ndcore dedup; its documents are below {0}/{1}: name that",
+    STORE: "is a store of ndcore store, which ndcore store decide {0} IN adds pages to; name the documents",
     SKETCHES: "holds sketches, not documents",
     "hamming": "is an index of fingerprints, not a document: ndcore hamming query {0} asks it",
     "idf": "holds weights of shingles, not a document: give them to ndcore sketch by --weights",
@@ -23,20 +28,22 @@ _WHAT = {
 
 
 def own_kind(path: str) -> str | None:
-    """Return the kind of output of ndcore at `path`: "collection", "output", the kind of a container, or None.
+    """Return the kind of output of ndcore at `path`: "collection", "store", "output", the kind of a container, or None.
 
     CorruptFile where a file begins like a container of ndcore and is damaged.
     """
     place = Path(path)
     if place.is_dir():
-        return own_directory(place, {DESCRIPTION, SUMMARY})
+        return own_directory(place, NAMES)
     return kind_of(place)
 
 
 def own_directory(place: Path, names: Collection[str]) -> str | None:
-    """Return "collection" or "output" if a directory, which has entries with these names, is one; else None."""
+    """Return "collection", "store" or "output" if a directory, which has entries with these names, is one; else None."""
     if DESCRIPTION in names and is_collection(place):
         return COLLECTION
+    if not NAMES.isdisjoint(names) and is_store(place):
+        return STORE
     return OUTPUT if SUMMARY in names and is_output(place) else None
 
 
@@ -58,6 +65,8 @@ def own_remote(name: str, head: bytes) -> str | None:
     """Return `own_directory` of a remote directory, by the name and the beginning of a file in it."""
     if name == DESCRIPTION and begins_collection(head):
         return COLLECTION
+    if name in (STORE_DESCRIPTION, STORE_COPY) and begins_store(head):
+        return STORE
     return OUTPUT if name == SUMMARY and begins_output(head) else None
 
 

@@ -50,8 +50,6 @@ class SinglePass:
 
     Attributes
     ----------
-    read : int
-        Documents read, rejected ones included.
     rejected : list of Rejected
     ignored : list of Ignored
     """
@@ -76,7 +74,7 @@ class SinglePass:
         self._sources, self.ignored = found.sources, list(found.ignored)
         self._skip, self._date, self._field = on_error == "skip", date, date_field
         self._work, self._position = WorkDirectory(), Position(found.sources)
-        self.read, self.rejected = 0, list[Rejected]()
+        self._given, self.rejected = 0, list[Rejected]()
 
     def __enter__(self) -> SinglePass:
         return self
@@ -86,9 +84,19 @@ class SinglePass:
         self._reader.workers.close()
         self._work.close()
 
+    @property
+    def read(self) -> int:
+        """Documents read, rejected ones included."""
+        return self._given + len(self.rejected)
+
     def position(self) -> tuple[int, int] | None:
         """Return about how far the pass is: (bytes of files read, bytes of all files), or None, as `Position.now` does."""
         return self._position.now()
+
+    def refuse(self, place: Place, reason: str) -> None:
+        """Reject a document that was yielded. Raises DocumentError unless errors are skipped."""
+        self._given -= 1
+        self._reject(DocumentError(place.file, place.line, reason))
 
     def __iter__(self) -> Iterator[Dated]:
         """Yield the documents.
@@ -123,16 +131,15 @@ class SinglePass:
     def _dated(self, source: Source, records: Iterator[Record]) -> Iterator[Dated]:
         """Yield records as documents."""
         for record in records:
-            self.read += 1
             ident = record.id
             if ident is None:
                 ident = source.label if record.number is None else f"{source.label}:{record.number}"
             try:
                 date = self._date_of(record)
             except RecordError as error:
-                self.read -= 1
                 self._reject(DocumentError(source.path, record.number, str(error)))
                 continue
+            self._given += 1
             yield Dated(ident, record.text, date, Place(source.path, record.number, record.offset, date))
 
     def _date_of(self, record: Record) -> datetime.datetime | None:
@@ -151,7 +158,6 @@ class SinglePass:
         """Raise the error, or note it where errors are skipped."""
         if not self._skip:
             raise error
-        self.read += 1
         self.rejected.append(Rejected(error.path, error.number, error.reason))
 
 

@@ -1,0 +1,161 @@
+"""``ndcore store stats``, ``check``, ``compact`` and ``expire``: the store as a whole."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ndcore.cli.door import Options
+from ndcore.cli.options import OUTPUT, RUNNING, add_json
+from ndcore.cli.store_access import add_store_argument, open_store, print_json
+from ndcore.cli.values import moment
+from ndcore.human import counted, human_bytes, printable
+
+__all__ = ["add_check", "add_compact", "add_expire", "add_stats"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreOptions(Options):
+    """Options of ``ndcore store stats`` and ``check``."""
+
+    store: str
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeOptions(StoreOptions):
+    """Options of ``ndcore store compact``."""
+
+    quiet: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpireOptions(ChangeOptions):
+    """Options of ``ndcore store expire``."""
+
+    before: datetime.datetime
+
+
+def _add(parts: Any, name: str, line: str, about: str, run: Any, options: type[StoreOptions], printed: str) -> Any:
+    """Add a command with the argument STORE and --json, and --quiet if it changes the store; return its parser."""
+    p = parts.add_parser(name, help=line, description=about)
+    p.set_defaults(run=run, options=options)
+    add_store_argument(p)
+    add_json(p.add_argument_group(OUTPUT), printed)
+    if issubclass(options, ChangeOptions):
+        p.add_argument_group(RUNNING).add_argument("-q", "--quiet", action="store_true", help="print no report")
+    return p
+
+
+# ---- stats and check
+
+
+def add_stats(parts: Any) -> None:
+    """Add ``ndcore store stats`` to the commands."""
+    _add(parts, "stats", "describe a store", "Print the settings of a store, how much it holds, and what that takes.",
+         run_stats, StoreOptions, "print one JSON object")
+
+
+def run_stats(options: StoreOptions) -> int:
+    """Run ``ndcore store stats``."""
+    with open_store(options.store) as store:
+        found = store.stats()
+    if options.json:
+        print_json({"store": options.store, **found})
+        return 0
+    rows = list(_flat(found))
+    width = max((len(name) for name, _ in rows), default=0)
+    print(f"{printable(options.store)}")
+    for name, value in rows:
+        print(f"  {name:<{width}}  {value}")
+    return 0
+
+
+def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (name, value) for people, with the names of objects before the names in them."""
+    for name, value in values.items():
+        shown = f"{before}{name}".replace("_", " ")
+        if isinstance(value, dict):
+            yield from _flat(value, f"{shown} ")
+        elif isinstance(value, int) and not isinstance(value, bool):
+            yield shown, human_bytes(value) if "bytes" in name else f"{value:,}"
+        else:
+            yield shown, "-" if value is None else printable(str(value), 200)
+
+
+def add_check(parts: Any) -> None:
+    """Add ``ndcore store check`` to the commands."""
+    _add(parts, "check", "verify a store", "Read all of a store, verify its checksums, and compare its indexes with its "
+         "log. The exit code is 1 where something is damaged.", run_check, StoreOptions, "print one JSON object")
+
+
+def run_check(options: StoreOptions) -> int:
+    """Run ``ndcore store check``."""
+    with open_store(options.store) as store:
+        problems = [str(problem) for problem in store.check()]
+        live = len(store)
+    if options.json:
+        print_json({"store": options.store, "live": live, "problems": problems})
+    else:
+        for problem in problems:
+            print(printable(problem))
+        print(f"{counted(live, 'page')}; {counted(len(problems), 'problem') if problems else 'everything is sound'}")
+    return 1 if problems else 0
+
+
+# ---- compact and expire
+
+
+def add_compact(parts: Any) -> None:
+    """Add ``ndcore store compact`` to the commands."""
+    _add(parts, "compact", "write a store anew, without what was removed",
+         "Write the files of a store anew, without removed and replaced pages: no byte of them is left. It takes the space "
+         "of the pages that stay until it is done.", run_compact, ChangeOptions, "print the bytes before and after")
+
+
+def run_compact(options: ChangeOptions) -> int:
+    """Run ``ndcore store compact``."""
+    before = _disk_bytes(options.store)
+    with open_store(options.store, read_only=False) as store:
+        store.compact()
+        live = len(store)
+    after = _disk_bytes(options.store)
+    options.outcome.written = True
+    if options.json:
+        print_json({"store": options.store, "live": live, "bytes_before": before, "bytes_after": after})
+    elif not options.quiet:
+        print(f"{human_bytes(before)} became {human_bytes(after)}, for {counted(live, 'page')}")
+    return 0
+
+
+def add_expire(parts: Any) -> None:
+    """Add ``ndcore store expire`` to the commands."""
+    p = _add(parts, "expire", "remove pages that were not seen lately",
+             "Remove the pages whose last version is older than a date, with all their versions. ndcore store compact then "
+             "gives their space back.", run_expire, ExpireOptions, "print the number of pages removed, and left")
+    p.add_argument_group("pages to remove").add_argument(
+        "--before", type=moment, required=True, metavar="DATE",
+        help="remove pages whose last version is older: 2024-05-01, 2024-05, 2024-05-01T10:00:00Z, YYYYMMDDhhmmss",
+    )
+
+
+def run_expire(options: ExpireOptions) -> int:
+    """Run ``ndcore store expire``."""
+    with open_store(options.store, read_only=False) as store:
+        removed = store.expire(before=options.before)
+        store.flush()
+        live = len(store)
+    options.outcome.written = True
+    if options.json:
+        print_json({"store": options.store, "removed": removed, "live": live})
+    elif not options.quiet:
+        print(f"Removed {counted(removed, 'page')}; the store has {counted(live, 'page')}")
+    return 0
+
+
+def _disk_bytes(store: str) -> int:
+    """Return the bytes of all files of a store."""
+    return sum(file.stat().st_size for file in Path(store).rglob("*") if file.is_file())

@@ -1,0 +1,66 @@
+"""``ndcore store create``, and what all commands of ``ndcore store`` say of a place that is not a store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import refused, run
+from stores import made
+
+from ndcore.store.store import Store
+
+
+def test_create_with_defaults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "s"
+    assert run("store", "create", place) == 0
+    assert capsys.readouterr().out == f"Made the store {place}; ndcore store decide {place} IN adds pages\n"
+    with Store.open(place, read_only=True) as store:
+        assert len(store) == 0
+        found = store.settings
+        assert (found.threshold, found.evidence, found.scope, found.keys) == (0.8, "text", "all", "plain")
+
+
+def test_create_with_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "s"
+    assert run("store", "create", place, "--threshold", "0.9", "--scope", "host", "--keys", "url", "--evidence", "sketch",
+               "--unit", "char", "--width", "9", "--num-perm", "100", "--seed", "3", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["store"] == str(place)
+    assert told["documents"] == 0
+    with Store.open(place, read_only=True) as store:
+        found = store.settings
+        assert (found.threshold, found.evidence, found.scope, found.keys) == (0.9, "sketch", "host", "url")
+        assert (found.seed, found.num_perm >= 100) == (3, True)
+        assert json.loads(found.shingling)["unit"] == "char"
+        assert json.loads(found.shingling)["width"] == "9"
+    (tmp_path / "empty").mkdir()
+    assert run("store", "create", tmp_path / "empty", "-q") == 0
+
+
+def test_create_replaces_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("x")
+    store = made(tmp_path / "s")
+    for place in (tmp_path / "file", tmp_path, store):
+        assert "exists already; name another directory" in refused(capsys, 2, "store", "create", place)
+    assert "threshold" in refused(capsys, 2, "store", "create", tmp_path / "n", "--threshold", "0")
+    assert "width" in refused(capsys, 2, "store", "create", tmp_path / "n", "--unit", "line", "--width", "99999999999")
+    assert not (tmp_path / "n").exists()
+
+
+@pytest.mark.parametrize("words", [
+    ("decide", "STORE", "IN"), ("decide", "STORE", "-"), ("query", "STORE", "IN"), ("query", "STORE", "--key", "k"),
+    ("locate", "STORE", "k"), ("history", "STORE", "k"), ("stats", "STORE"), ("check", "STORE"), ("compact", "STORE"),
+    ("expire", "STORE", "--before", "2024-05"),
+])
+def test_what_is_not_a_store(words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.txt").write_text("a text")
+    other = made(tmp_path / "other")
+    capsys.readouterr()
+    wrong = {"none": "no such store", "in.txt": "is not a store", ".": "is not a store"}
+    for place, why in ((tmp_path / name, reason) for name, reason in wrong.items()):
+        names = {"STORE": str(place), "IN": str(tmp_path / "in.txt"), "OTHER": other}
+        told = refused(capsys, 1, "store", *(names.get(word, word) for word in words))
+        assert told.startswith(f"{place}: {why}; ndcore store create makes one")
+    assert not (tmp_path / "none").exists()
