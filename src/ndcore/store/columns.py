@@ -84,6 +84,14 @@ class Columns:
         self.changed.add(at)
         column[number % BLOCK] = value
 
+    def put(self, number: int, values: tuple[int, ...]) -> None:
+        """Set all values of a new document, in the order of `FIELDS`."""
+        self.grow(number + 1)
+        self.set("flags", number, 0)  # which makes the block writeable
+        block, inside = self.blocks[number // BLOCK], number % BLOCK
+        for column, value in zip(block.values(), values, strict=True):
+            column[inside] = value
+
     def fill(self, first: int, values: dict[str, AnyArray]) -> None:
         """Set values of consecutive documents, of which the columns have no others."""
         n = len(next(iter(values.values())))
@@ -154,5 +162,5 @@ class Columns:
                 raise CorruptFile(f"{place / name}: not the columns of block {at}")
             if max(int(arrays[field].max()) for field in ("label", "after", "before")) >= max(1, n):
                 raise CorruptFile(f"{place / name}: a document number is beyond the last one")
-            columns.blocks.append(dict(arrays))
+            columns.blocks.append({field: arrays[field] for field in FIELDS})
         return columns

@@ -221,6 +221,13 @@ class Index:
             raise ValueError(f"documents are from 0 to 2^60 - 1, got {documents.min()} to {documents.max()}")
         with self._levels.lock:
             at = 0
+            if n == 1 and len(self._recent) < self._recent.capacity:  # the usual case of a crawler, in a fifth of the time
+                low, high = min(self._range[0], int(documents[0])), max(self._range[1], int(documents[0]))
+                if high - low < _postings.MOST_SPAN:
+                    self._recent.add(documents, values)
+                    self._range, at = (low, high), 1
+                    if covered is None:
+                        self._covered = max(self._covered, high + 1)
             while at < n:
                 end = self._room(documents, at)
                 self._recent.add(documents[at:end], values[at:end])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -107,19 +108,23 @@ class Preparer:
             page.features, page.scope = page.features ^ np.uint64(scope ^ page.scope), scope
         return page
 
-    def packed_pages(self, items: Sequence[Item], evidence: Packer) -> list[Page]:
-        """Prepare pages with their evidence, on this thread."""
-        pages = self._piece((0, items))
+    def _packed_piece(self, evidence: Packer, piece: tuple[int, Sequence[Item]]) -> list[Page]:
+        """Prepare a piece of pages with their evidence, on this thread."""
+        pages = self._piece(piece)
         for page in pages:
             evidence.pack(page)
         return pages
 
-    def pages(self, items: Sequence[Item], threads: int | None = None) -> list[Page]:
-        """Prepare pages on threads."""
+    def pages(self, items: Sequence[Item], evidence: Packer, threads: int | None = None) -> list[Page]:
+        """Prepare pages with their evidence, on threads.
+
+        The caller waits meanwhile. If it ran Python beside them, the threads, which give the GIL back for each page, would
+        wait for it for milliseconds each time.
+        """
         done: list[Page] = []
-        texts = [text for _, text, _ in items]
+        texts = [_checked(text) for _, text, _ in items]
         cuts = ((first, items[first : first + len(part)]) for first, part in pieces(texts, threads=thread_count(threads)))
-        for part in map_pieces(self._piece, cuts, threads):
+        for part in map_pieces(partial(self._packed_piece, evidence), cuts, threads):
             done += part
         return done
 
