@@ -40,6 +40,7 @@ from ndcore.sketch.weights import Idf
 from ndcore.stats.collisions import expected_distinct, expected_spurious, fingerprint_bits, fingerprint_error
 from ndcore.stats.sample_size import probability_within, sample_size
 from ndcore.storage.container import CorruptFile
+from ndcore.store.client import StoreClient
 from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict, Version
 from ndcore.text.resemblance import containment, jaccard, resemblance
@@ -78,6 +79,7 @@ __all__ = [
     "Simhashes",
     "Sketches",
     "Store",
+    "StoreClient",
     "TablePlan",
     "Verdict",
     "Version",

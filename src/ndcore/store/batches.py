@@ -57,7 +57,7 @@ class Batch:
         hashed = np.array([page.hashed for page in pages], np.uint64)
         leads = np.array([value_of(LEADS, page, page.scope) for page in pages], np.uint64)
         self._hashed, self._features = hashed, np.stack([page.features for page in pages])
-        plain = np.ones(len(pages), np.bool_)
+        plain = np.array([not page.past for page in pages])
         for index, values in ((state.indexes.keys, hashed), (state.indexes.digests, leads)):
             ends, _ = index.search_many(values[:, None], 1, state.live.bits, 1)
             plain &= np.diff(ends) == 0

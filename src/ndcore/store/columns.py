@@ -64,6 +64,17 @@ class Columns:
         self.blocks: list[Block] = []
         self.changed: set[int] = set()
 
+    def fork(self) -> Columns:
+        """Return columns that go on from these. A block is copied when it changes; these must not change meanwhile."""
+        made = Columns()
+        made.n = self.n
+        for block in self.blocks:
+            views = {name: values.view() for name, values in block.items()}
+            for values in views.values():
+                values.flags.writeable = False
+            made.blocks.append(views)
+        return made
+
     def grow(self, n: int) -> None:
         """Make room for documents up to a number."""
         while len(self.blocks) * BLOCK < n:

@@ -11,7 +11,7 @@ from ndcore.store.state import State
 from ndcore.store.verdict import Version
 from ndcore.store.versions import earlier
 
-__all__ = ["rewrite"]
+__all__ = ["chain_of", "rewrite"]
 
 BATCH = 256  # documents that are written together
 
@@ -24,7 +24,7 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
     numbers = state.live.numbers().tolist()
     new = {number: at for at, number in enumerate(numbers)}  # labels are smaller, so a mapped array would do as well
     for first in range(0, len(numbers), BATCH):
-        chains = [_chain(state, number) for number in numbers[first : first + BATCH]]
+        chains = [chain_of(state, number) for number in numbers[first : first + BATCH]]
         documents = [replace(document, number=new[document.number], label=new[state.columns.get("label", document.number)],
                              flags=state.columns.get("flags", document.number) & ~1 | document.flags & 16,
                              changes=Changes(), history=history, previous=0)
@@ -46,7 +46,7 @@ def _write_sightings(log: Log, chains: list[tuple[int, int, list[Sighting]]]) ->
         before.update((number, place) for (number, *_), place in zip(wave, places, strict=True))
 
 
-def _chain(state: State, number: int) -> tuple[Document, tuple[Version, ...], list[Sighting]]:
+def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], list[Sighting]]:
     """Return the record of a document, the versions before it, and the sightings after it; the last text only."""
     sightings: list[Sighting] = []
     record: Document | Sighting = state.last(number)

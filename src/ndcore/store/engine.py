@@ -11,7 +11,7 @@ from ndcore.store.labels import Plan
 from ndcore.store.pages import Page
 from ndcore.store.records import LEADER, STR, VALID, VARIANT, Changes, Document, Sighting
 from ndcore.store.state import LEADS, VARIES, State
-from ndcore.store.verdict import Key, Verdict
+from ndcore.store.verdict import Key, Verdict, Version
 
 __all__ = ["Decision", "apply", "decide", "key_of", "look", "near"]
 
@@ -113,9 +113,11 @@ def _as_document(
     number = state.n
     flags = found.role | (VALID if page.valid else 0) | (STR if isinstance(page.text, str) else 0)
     changes = plan.changes if plan.removed else Changes()
+    last = Version(page.date, change, score) if change or not page.past else page.past[-1]
     record = Document(
-        number, number if found.label is None else found.label, flags, found.verdict, change, page.date, page.whole,
-        page.tokens, page.name, previous, score, changes, (), state.evidence.pack(page),
+        number, number if found.label is None else found.label, flags, found.verdict, last.change, page.date, page.whole,
+        page.tokens, page.name, previous, last.resemblance, changes, () if change else page.past[:-1],
+        state.evidence.pack(page),
     )
     return Decision(_verdict(state, page, found, change), record, page, plan.features)
 

@@ -52,6 +52,10 @@ class Evidence:
         self._cached = 0
         self.codec = TextCodec()
 
+    def share(self, other: Evidence) -> None:
+        """Read and write as other evidence of the same store does."""
+        self.codec = other.codec
+
     def pack(self, page: Page) -> bytes:
         """Return the evidence of a page."""
         if page.packed is None:

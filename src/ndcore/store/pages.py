@@ -15,7 +15,7 @@ from ndcore.parallel import map_pieces, thread_count
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
 from ndcore.store.settings import Settings
-from ndcore.store.verdict import Date, Key, microseconds
+from ndcore.store.verdict import Date, Key, Version, microseconds
 from ndcore.text.digests import byte_digests, raw_batch
 from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
@@ -52,8 +52,8 @@ class Page:
         The signature.
     """
 
-    __slots__ = ("_shingles", "_size", "date", "features", "hashed", "key", "name", "packed", "row", "scope", "shingling",
-                 "text", "tokens", "valid", "whole")
+    __slots__ = ("_shingles", "_size", "date", "features", "hashed", "key", "name", "packed", "past", "row", "scope",
+                 "shingling", "text", "tokens", "valid", "whole")
 
     def __init__(
         self, key: Key | None, name: bytes, hashed: int, date: int, text: Text, valid: bool, whole: bytes, tokens: bytes,
@@ -65,6 +65,7 @@ class Page:
         self._shingles: UInts | None = None
         self._size: int | None = None
         self.packed: bytes | None = None  # its evidence
+        self.past: tuple[Version, ...] = ()  # versions that a new key brings along; the last one is the page
 
     @property
     def shingles(self) -> UInts:

@@ -21,6 +21,7 @@ from ndcore.store.microbatches import MicroBatches
 from ndcore.store.pages import Item, Page
 from ndcore.store.records import Removal, encode
 from ndcore.store.settings import Settings
+from ndcore.store.sharing import Sharing
 from ndcore.store.verdict import Date, Key, Verdict, Version, microseconds
 from ndcore.text.shingling import Shingling
 
@@ -30,7 +31,7 @@ BATCH, BATCH_CHARACTERS = 1024, 8 << 20  # pages of a batch of `decide_many`, an
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
 
 
-class Store:
+class Store(Sharing):
     """What a crawler keeps: an atomic check-and-add of pages, clusters, versions and texts, in a directory.
 
     Open one with `Store.open`. All methods may be called by several threads.
@@ -47,6 +48,7 @@ class Store:
 
     def __init__(self, directory: Directory, durability: str, threads: int | None) -> None:
         self._directory, self._each, self._threads = directory, durability == "each", thread_count(threads)
+        super().__init__()
         self._lock = threading.RLock()
         self._since = 0  # records since the last checkpoint
         self._micro: MicroBatches | None = None
@@ -302,7 +304,8 @@ class Store:
             self._directory.refresh()
 
     def close(self) -> None:
-        """Put everything on disk and close the store."""
+        """Put everything on disk and close the store. Sessions are discarded."""
+        self._stop_sharing()
         if self._micro is not None:
             self._micro.close()
         with self._lock:

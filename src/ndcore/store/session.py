@@ -1,0 +1,215 @@
+"""Sessions: pages that are decided on and not kept yet, beside what is committed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self, cast
+
+from ndcore._types import Text, UInts
+from ndcore.store import engine, versions
+from ndcore.store.columns import Bitmap
+from ndcore.store.directory import Directory
+from ndcore.store.evidence import Evidence
+from ndcore.store.index import Index
+from ndcore.store.pages import Page
+from ndcore.store.records import Document, Record
+from ndcore.store.state import Indexes, State
+from ndcore.store.tail import TailedIndex
+from ndcore.store.verdict import Date, Key, Verdict
+
+__all__ = ["Deciding", "Session"]
+
+BATCH = 512  # pages that are committed at once
+
+
+class Deciding(Protocol):
+    """What a session needs of a store: the directory, its lock, and how pages are kept."""
+
+    _directory: Directory
+    _lock: threading.RLock
+
+    def _decide(self, pages: Sequence[Page]) -> list[Verdict]: ...
+    def flush(self) -> None: ...
+
+
+class _Fork(State):
+    """A state that goes on from another one in memory; the other one stays as it is, and must not change meanwhile."""
+
+    def __init__(self, state: State) -> None:
+        layers = [TailedIndex(cast(Index, index)) for index in state.indexes]
+        super().__init__(state.settings, state.preparer, state.log, state.columns.fork(), Bitmap(state.live.bits.copy()),
+                         Bitmap(state.kept.bits.copy()), Indexes(*layers))
+        self.evidence.share(state.evidence)
+        self._own: dict[int, Document] = {}
+
+    def document(self, number: int) -> Document:
+        """Read the record of a document, which may be in memory only."""
+        found = self._own.get(number)
+        return super().document(number) if found is None else found
+
+    def apply(self, record: Record, position: int, page: Page | None = None, features: Any = None) -> None:
+        """Apply a record that is in memory only."""
+        if isinstance(record, Document):
+            self._own[record.number] = record
+        super().apply(record, position, page, features)
+
+
+class _Held(Page):
+    """A page of a session: without its text, and with its shingles only while it is compared."""
+
+    __slots__ = ("_evidence",)
+
+    def __init__(self, page: Page, evidence: Evidence) -> None:
+        super().__init__(page.key, page.name, page.hashed, page.date, type(page.text)(), page.valid, page.whole, page.tokens,
+                         page.features, page.scope, page.row, page.shingling)
+        self.packed = evidence.pack(page)
+        self._evidence = evidence
+        if evidence.kind == "sketch" and self.valid:
+            self.set_size(evidence.size(self.packed))
+
+    @property
+    def shingles(self) -> UInts:
+        """Its shingle set, made of its evidence."""
+        if self._shingles is None:
+            assert self.packed is not None
+            self._shingles = self._evidence.shingles(self.packed)
+        return self._shingles
+
+    def drop(self) -> None:
+        """Drop the shingle set."""
+        self._shingles = None
+
+
+class Session:
+    """Pages that are decided on before they are kept: made by `Store.session`.
+
+    A verdict of a session is provisional: what the main job would say of the page after everything committed until now and
+    the earlier pages of the session. Others do not see these pages until `commit`. Used in a ``with`` block, the session is
+    discarded at its end.
+
+    Attributes
+    ----------
+    name : str
+
+    Notes
+    -----
+    Pages are in memory, about as large as their records in the log, and lost with the process until they are committed. When
+    something else is kept or removed meanwhile, the next call decides again on all pages of the session, without reading
+    their texts.
+    """
+
+    def __init__(self, store: Deciding, name: str, forget: Callable[[str], None]) -> None:
+        self.name, self._store, self._forget = name, store, forget
+        self._pages: list[_Held] = []
+        self._given: list[Verdict] = []
+        self._changed: list[Verdict] = []  # of pages that a commit kept before it failed
+        self._fork: _Fork | None = None
+        self._base: tuple[State, int] | None = None  # what the fork goes on from
+
+    def __len__(self) -> int:
+        """Count the pages that are not committed."""
+        return len(self._pages)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.discard()
+
+    def __repr__(self) -> str:
+        return f"<Session {self.name!r}, {len(self)} pages>"
+
+    def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
+        """Give the provisional verdict on a page, and hold the page.
+
+        Parameters
+        ----------
+        key, text, date
+            As in `Store.decide`.
+
+        Returns
+        -------
+        Verdict
+        """
+        if key is None:
+            raise TypeError("the key is None; give a str, bytes or an int, or use peek(text)")
+        directory = self._store._directory
+        page = directory.preparer.page(key, text, date)
+        with self._store._lock:
+            directory.check_writable()
+            state = self._state()
+            directory.state.evidence.pack(page)
+            verdict = _held(state, page)
+            self._pages.append(_Held(page, directory.state.evidence))
+            self._given.append(verdict)
+        return verdict
+
+    def peek(self, text: Text, key: Key | None = None) -> Verdict:
+        """Give the verdict that `decide` would give on the page with a new key, and hold nothing. key: for its scope."""
+        page = self._store._directory.preparer.page(None, text, None, like=key)
+        with self._store._lock:
+            return engine.look(self._state(), page)
+
+    def cluster(self, key: Key) -> list[Key]:
+        """Return the keys in the cluster of a page, pages of the session too. KeyError for an unknown key."""
+        with self._store._lock:
+            state = self._state()
+            _, name, hashed = self._store._directory.preparer.named(key)
+            number = state.find(name, hashed)
+            if number is None:
+                raise KeyError(f"neither the store nor the session has a page with the key {key!r:.200}")
+            return versions.cluster_of(state, number)
+
+    def commit(self) -> list[Verdict]:
+        """Keep the pages in their order, and return the verdicts that are other ones than those given before.
+
+        They are on disk when this returns. The session is empty afterwards and can go on.
+
+        Raises
+        ------
+        OSError
+            The disk is full. Pages of the session that are not kept yet stay in it: commit again.
+
+        Notes
+        -----
+        A crash meanwhile leaves the first pages kept, or all. Time: one `decide` for each page, without the sketching.
+        """
+        store = self._store
+        with store._lock:
+            store._directory.check_writable()
+            while self._pages:
+                pages, given = self._pages[:BATCH], self._given[:BATCH]
+                found = store._decide(pages)
+                self._changed += [new for old, new in zip(given, found, strict=True) if new != old]
+                del self._pages[:BATCH], self._given[:BATCH]
+                self._fork = None
+            store.flush()
+            changed, self._changed = self._changed, []
+        return changed
+
+    def discard(self) -> None:
+        """Forget the pages of the session, and the session."""
+        with self._store._lock:
+            self._pages, self._given, self._changed, self._fork = [], [], [], None
+            self._forget(self.name)
+
+    def _state(self) -> _Fork:
+        """Return the state with the pages of the session. The lock is held."""
+        state = self._store._directory.state
+        base = state, state.log.end
+        if self._fork is None or self._base is None or self._base[0] is not base[0] or self._base[1] != base[1]:
+            fork = _Fork(state)
+            for page in self._pages:
+                _held(fork, page)
+                page.drop()
+            self._fork, self._base = fork, base
+        return self._fork
+
+
+def _held(state: _Fork, page: Page) -> Verdict:
+    """Decide on a page in a fork."""
+    decision = engine.decide(state, page)
+    engine.apply(state, decision, -1)
+    return decision.verdict
