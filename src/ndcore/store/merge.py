@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,9 @@ from ndcore.store.compaction import chain_of
 from ndcore.store.keys import decoded
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.records import STR, Document
+from ndcore.store.session import Deciding
 from ndcore.store.settings import Settings
 from ndcore.store.state import State
-
-if TYPE_CHECKING:
-    from ndcore.store.sharing import Sharing
-    from ndcore.store.store import Store
 
 __all__ = ["merged"]
 
@@ -25,7 +21,7 @@ BATCH = 256  # documents that are read at once
 FREE = ("threshold", "filter", "groups", "group_size", "need", "secret")  # settings in which stores may differ
 
 
-def merged(store: Sharing, other: Store) -> int:
+def merged(store: Deciding, other: Deciding) -> int:
     """Keep the pages of another store; see `Store.merge`."""
     if not hasattr(other, "_directory"):
         raise TypeError(f"other is {other!r:.80}; open it with Store.open(path, read_only=True)")

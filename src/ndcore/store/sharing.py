@@ -13,7 +13,6 @@ from ndcore.store.verdict import Verdict
 
 if TYPE_CHECKING:
     from ndcore.store.socket import Listener
-    from ndcore.store.store import Store
 
 __all__ = ["Sharing"]
 
@@ -63,7 +62,7 @@ class Sharing:
                 self._listener = Listener(cast(Any, self), self._directory.path)
             return self._listener
 
-    def merge(self, other: Store) -> int:
+    def merge(self, other: Sharing) -> int:
         """Keep the pages of another store, in their order, as if they were decided on now, with their dates.
 
         Parameters

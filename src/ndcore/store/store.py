@@ -204,7 +204,7 @@ class Store(Sharing):
     def remove(self, key: Key) -> None:
         """Forget a page with all its versions. KeyError if there is none.
 
-        Clusters become those of the pages that are left. Its bytes stay on disk until `compact`. It costs about one
+        Clusters become the clusters of the pages that are left. Its bytes stay on disk until `compact`. It costs about one
         `decide` for each page whose representative changes; where a representative goes, for each page of its cluster.
         """
         with self._lock:
