@@ -115,6 +115,9 @@ def test_clusters(asked: Any, known: Any) -> None:
     ]
     assert told["page"] == {"number": 1, "size": 50, "total": len(wanted), "more": False}
     assert len(wanted) == 2
+    alone = answered(asked.get("/api/clusters", params={"least": 1}))["clusters"]
+    assert [each["documents"] for each in alone] == [len(each) for each in known.clusters().values()]
+    assert "page=2" in " ".join(Tree(asked.get("/clusters?least=1&size=2").text).values("href"))
     first = answered(asked.get("/api/clusters", params={"size": 1}))
     second = answered(asked.get("/api/clusters", params={"size": 1, "page": 2}))
     assert first["clusters"] + second["clusters"] == told["clusters"]
@@ -243,6 +246,8 @@ def test_collection(tmp_path: Any) -> None:
     ]
     assert told["page"]["total"] == 1
     assert answered(asked.get("/api/clusters", params={"page": 2}))["clusters"] == []
+    alone = answered(asked.get("/api/clusters", params={"least": 1}))["clusters"]
+    assert [(each["representative"], each["documents"]) for each in alone] == [("a", 3), ("4", 1), ("e", 1)]
     for path in ("history", "locate", "compare"):
         problem(asked.get(f"/api/{path}", params={"key": "a"}), 404)
     problem(asked.get("/api/document", params={"key": "x"}), 404)

@@ -11,7 +11,7 @@ import ndcore as nd
 from ndcore.serve.collection_source import CollectionSource
 from ndcore.serve.refusal import Refused
 
-PAGE = {"page": 1, "size": 50}
+PAGE = {"page": 1, "size": 50, "least": 2}
 
 
 def made(folder: Path, ids: list[str] | None) -> CollectionSource:
@@ -44,5 +44,5 @@ def test_pages(tmp_path: Path) -> None:
     source = made(tmp_path, None)
     second = source.document({"key": "2", "page": 2, "size": 2}).cluster
     assert ([member.key for member in second.members], second.documents, second.page.more) == ([3], 3, False)
-    assert [c.representative for c in source.clusters({"page": 2, "size": 1}).clusters] == [0]
-    assert source.clusters({"page": 3, "size": 1}).clusters == []
+    assert [c.representative for c in source.clusters({"page": 2, "size": 1, "least": 2}).clusters] == [0]
+    assert source.clusters({"page": 3, "size": 1, "least": 2}).clusters == []

@@ -22,10 +22,10 @@ from ndcore.serve.store_source import StoreSource
 def test_what_the_writer_adds_is_seen() -> None:
     store = BruteForce()
     source = StoreSource(store, "x")
-    assert source.clusters({"page": 1, "size": 50}).page.total == 2
+    assert source.clusters({"page": 1, "size": 50, "least": 2}).page.total == 2
     store.known.decide("another", text(3, 2), 0)
     store.known.decide("its copy", text(3, 2), 0)
-    assert source.clusters({"page": 1, "size": 50}).page.total == 3
+    assert source.clusters({"page": 1, "size": 50, "least": 2}).page.total == 3
     assert store.refreshed == 2
 
 
@@ -57,7 +57,7 @@ def test_a_long_walk_ends() -> None:
                 yield ["alone"]
 
     with pytest.raises(Refused, match=r"longer than 0\.05 seconds") as refused:
-        StoreSource(Long(), "x", 0.05).clusters({"page": 1, "size": 50})
+        StoreSource(Long(), "x", 0.05).clusters({"page": 1, "size": 50, "least": 2})
     assert refused.value.status == 503
 
 
@@ -67,5 +67,5 @@ def test_what_a_store_refuses() -> None:
             raise ValueError(f"a text for the scope of {key!r}")
 
     with pytest.raises(Refused, match="scope of 'http://x/'") as refused:
-        StoreSource(Strict(), "x").peek({"text": "", "key": "http://x/", "page": 1, "size": 50})
+        StoreSource(Strict(), "x").peek({"text": "", "key": "http://x/", "page": 1, "size": 50, "least": 2})
     assert refused.value.status == 400

@@ -75,7 +75,7 @@ class ShownCluster:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters of two documents or more."""
+    """A list of clusters."""
 
     clusters: Annotated[list[ShownCluster], "one page: of a store in its order, of a collection the largest first"]
     page: Annotated[Page, "which page"]

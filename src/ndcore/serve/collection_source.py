@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ndcore.clusters.assignments import largest_clusters
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.collection import Collection, Resembling
 from ndcore.files.json_values import finite
 from ndcore.report.plain_values import plain
-from ndcore.serve.answers import About, Cluster, Clusters, Document, Match, Member, Page, Peeked, ShownCluster
+from ndcore.serve.answers import About, Cluster, Clusters, Document, Match, Member, Peeked, ShownCluster
 from ndcore.serve.keys import Key, possible_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.source import Asked, one_page
@@ -56,25 +55,24 @@ class CollectionSource:
         key, position = self._find(asked)
         found, names = self._collection.clustering, self._collection.names
         label = int(found.labels[position])
-        positions: list[int] = np.flatnonzero(found.labels == label).tolist()
-        part, page = one_page(positions, asked)
+        positions = np.flatnonzero(found.labels == label)
+        places, page = one_page(range(len(positions)), asked)
         members = [Member(names[at], None, None, CLASSES[found.codes[at]], finite(found.resemblance[at]))
-                   for at in part]
+                   for at in positions[places].tolist()]
         resembling = [_match(each) for each in self._collection.resembling(key, limit=asked["size"])]
         cluster = Cluster(names[label], page.total or 0, members, page)
         return Document(key, cluster, None, None, None, resembling)
 
     def clusters(self, asked: Asked) -> Clusters:
-        """List the clusters of two documents or more, the largest first."""
-        page, size = asked["page"], asked["size"]
+        """List the clusters of at least as many documents as asked, the largest first."""
         found, names = self._collection.clustering, self._collection.names
-        total = len(found.representatives)
-        part = largest_clusters(found.labels, page * size)[(page - 1) * size :]
-        listed = [
-            ShownCluster(names[label], 1 + len(members), [names[at] for at in (label, *members[: LISTED - 1].tolist())])
-            for label, members in part
-        ]
-        return Clusters(listed, Page(page, size, total, page * size < total))
+        kept = found.keep_indices
+        sizes = found.cluster_sizes[kept]
+        order = np.lexsort((kept, -sizes))
+        places, page = one_page(range(int((sizes >= asked["least"]).sum())), asked)
+        members = [np.flatnonzero(found.labels == label) for label in kept[order[places]].tolist()]
+        return Clusters([ShownCluster(names[int(own[0])], len(own), [names[at] for at in own[:LISTED].tolist()])
+                         for own in members], page)
 
     def _find(self, asked: Asked) -> tuple[Key, int]:
         """Find the id that a word stands for, and the first document with it. Raises Refused without one."""

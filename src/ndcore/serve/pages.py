@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ndcore.alignment.rows import visible
-from ndcore.human import counted
+from ndcore.human import counted, human_bytes
 from ndcore.report.comparison_page import comparison, title_of
-from ndcore.report.elements import fitted, grid, section, show_share, show_text, show_value, three_decimals
+from ndcore.report.elements import fitted, grid, section, show_share, show_text, show_value
 from ndcore.report.html import overview
 from ndcore.report.side_by_side import fragment
 from ndcore.serve.answers import (
@@ -33,6 +33,7 @@ from ndcore.serve.parts import (
     show_change,
     show_date,
     show_key,
+    show_score,
     show_setting,
 )
 from ndcore.serve.source import Asked
@@ -42,6 +43,7 @@ __all__ = ["SHOW", "problem_page"]
 PAGE_BYTES = 4_000_000  # of a comparison
 PASTED = 200_000  # characters of a text that its page offers for a second look
 
+FIGURES = {"forgotten": "replaced or removed", "log_bytes": "of log", "derived_bytes": "of indexes"}
 VERDICTS = {
     "kept": "new: nothing like it is stored",
     "identical": "identical, byte for byte",
@@ -56,8 +58,8 @@ def show_about(answer: About, asked: Asked) -> str:
     numbers = {"documents": answer.documents, **{
         name: value for name, value in answer.figures.items() if type(value) is int and name != "documents"
     }}
-    figures = "".join(f"<div><dd>{value:,}</dd><dt>{show_text(_words(name))}</dt></div>"
-                      for name, value in list(numbers.items())[:8])
+    figures = "".join(f"<div><dd>{human_bytes(value) if name.endswith('bytes') else f'{value:,}'}</dd>"
+                      f"<dt>{show_text(_words(name))}</dt></div>" for name, value in list(numbers.items())[:8])
     main = f'<dl class="figures">{figures}</dl>' + section("ask", "Ask", _asks(answer.kind))
     rest = {**answer.settings, **{name: value for name, value in answer.figures.items() if name not in numbers}}
     lines = "".join(f'<tr><th scope="row">{show_text(_words(name))}</th><td>{show_value(show_setting(value))}</td></tr>'
@@ -69,7 +71,8 @@ def show_about(answer: About, asked: Asked) -> str:
 
 
 def _words(name: str) -> str:
-    return name.replace("_", " ")
+    """Name a figure."""
+    return FIGURES.get(name, name.replace("_", " "))
 
 
 def _asks(kind: str) -> str:
@@ -147,19 +150,21 @@ def _cluster(cluster: Cluster, key: Key | None, texts: bool, route: str | None) 
     lines = ""
     for member in cluster.members:
         note = ' <span class="faint small">representative</span>' if member.key == cluster.representative else ""
-        cells = f"<td>{key_link(member.key, member.key == key)}{note}</td>"
+        cells = f'<td class="keys">{key_link(member.key, member.key == key)}{note}</td>'
         if dated:
             cells += f'<td class="number">{member.versions or 0:,}</td><td class="plain">{show_date(member.date)}</td>'
         else:
-            cells += f'<td>{show_text(member.verdict or "")}</td><td class="number">{_score(member.resemblance)}</td>'
+            score = show_score(member.resemblance, True)
+            cells += f'<td>{show_text(member.verdict or "")}</td><td class="number">{score}</td>'
         if texts:
             to = None if member.key == other else address("compare", a=other, b=member.key)
             cells += f'<td class="plain">{link(to, "differences") if to else ""}</td>'
         lines += f"<tr>{cells}</tr>"
     table = grid(f"{counted(cluster.documents, 'document')}, the representative first", heads, lines)
     if route is None:
-        more = cluster.page.more and link(address("document", key=cluster.representative), "all documents of the cluster")
-        return f'<div class="card"><div class="wide">{table}</div>{more and f"<p class=small>{more}</p>"}</div>'
+        more = link(address("document", key=cluster.representative), "all documents of the cluster")
+        below = f'<p class="small">{more}</p>' if cluster.page.more else ""
+        return f'<div class="card"><div class="wide">{table}</div>{below}</div>'
     pages = pager(cluster.page, route, "page", "Pages of the cluster", key=key)
     return f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
 
@@ -168,15 +173,19 @@ def show_clusters(answer: Clusters, asked: Asked) -> str:
     """Render a list of clusters."""
     if not answer.clusters:
         words = "There are none: no document stands for another." if answer.page.number == 1 else "There is no such page."
-        main = f'<p class="faint">{words}</p>{pager(answer.page, "clusters")}'
+        alone = link("/clusters?least=1", "All documents")
+        main = f'<p class="faint">{words}</p><p>{alone}</p>{pager(answer.page, "clusters")}'
         return framed("Clusters", main, "Clusters", "", "clusters")
     lines = "".join(map(_shown_cluster, answer.clusters))
     heads = ("Documents", True), ("Representative", False), ("Others", False)
-    total = "" if answer.page.total is None else f"{counted(answer.page.total, 'cluster')} "
-    table = grid(f"{total}of two documents or more", heads, lines)
-    pages = pager(answer.page, "clusters", what="Pages of clusters")
+    least = asked.get("least", 2)
+    total = "Clusters" if answer.page.total is None else counted(answer.page.total, "cluster")
+    table = grid(total if least == 1 else f"{total} of {least:,} documents or more", heads, lines)
+    pages = pager(answer.page, "clusters", what="Pages of clusters", least=None if least == 2 else str(least))
+    other = link("/clusters", "two or more documents only") if least == 1 else \
+        link("/clusters?least=1", "documents that stand alone, too")
     main = f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
-    return framed("Clusters", main, "Clusters", "Documents that a representative stands for.", "clusters")
+    return framed("Clusters", main, "Clusters", f"Documents by the one that represents them. Show {other}.", "clusters")
 
 
 def _shown_cluster(cluster: ShownCluster) -> str:
@@ -184,7 +193,7 @@ def _shown_cluster(cluster: ShownCluster) -> str:
     others = "<br>".join(key_link(key) for key in cluster.members[1:])
     left = cluster.documents - len(cluster.members)
     more = f'<p class="faint small">and {left:,} more</p>' if left else ""
-    return (f'<tr><td class="number">{cluster.documents:,}</td><td>{key_link(cluster.representative)}</td>'
+    return (f'<tr><td class="number">{cluster.documents:,}</td><td class="keys">{key_link(cluster.representative)}</td>'
             f"<td>{others}{more}</td></tr>")
 
 
@@ -201,7 +210,7 @@ def _history(history: History, route: str) -> str:
     """Render versions, and the pages of their list."""
     lines = "".join(
         f'<tr><td class="number">{version.number:,}</td><td class="plain">{show_date(version.date)}</td>'
-        f'<td>{show_change(version.change)}</td><td class="number">{_score(version.resemblance)}</td></tr>'
+        f'<td>{show_change(version.change)}</td><td class="number">{show_score(version.resemblance, True)}</td></tr>'
         for version in history.versions
     )
     heads = ("Version", True), ("Date (UTC)", False), ("Change", False), ("Resemblance", True)
@@ -262,7 +271,7 @@ def _judgement(answer: Peeked) -> str:
     about = "" if judged.exact else " (estimated from sketches)"
     rows = [
         ("representative", key_link(judged.of)),
-        ("resemblance" + about, _score(judged.resemblance)),
+        ("resemblance" + about, show_score(judged.resemblance, True)),
         ("share of the text that is in the representative", _share(judged.contained)),
         ("share of the representative that is in the text", _share(judged.containing)),
         ("the same bytes", "–" if judged.equal is None else key_link(judged.equal)),
@@ -304,7 +313,7 @@ def _matches(found: list[Match]) -> str:
     if not found:
         return '<p class="faint">No document resembles it at the threshold of the clusters.</p>'
     lines = "".join(
-        f'<tr><td>{key_link(each.key)}</td><td class="number">{_score(each.resemblance)}</td>'
+        f'<tr><td class="keys">{key_link(each.key)}</td><td class="number">{show_score(each.resemblance, True)}</td>'
         f'<td class="number">{_share(each.text_in_document)}</td><td class="number">{_share(each.document_in_text)}</td>'
         f"<td>{key_link(each.cluster)}</td></tr>" for each in found
     )
@@ -312,10 +321,6 @@ def _matches(found: list[Match]) -> str:
              ("Cluster of", False))
     table = grid("Most similar first; estimated from sketches", heads, lines)
     return f'<div class="card wide">{table}</div>'
-
-
-def _score(value: float | None) -> str:
-    return "–" if value is None else three_decimals(value)
 
 
 def _share(value: float | None) -> str:

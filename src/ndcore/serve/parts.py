@@ -7,12 +7,15 @@ from typing import Any
 
 from ndcore.alignment.rows import spelt
 from ndcore.report import comparison_page, style
-from ndcore.report.elements import plain_name, show_name, show_text
+from ndcore.report.elements import plain_name, show_name, show_text, three_decimals
 from ndcore.report.html import page, policy
 from ndcore.serve.answers import Page
 from ndcore.serve.keys import Key, address, name_of
 
-__all__ = ["PAGE_POLICY", "framed", "key_form", "key_link", "link", "pager", "show_change", "show_date", "show_key"]
+__all__ = [
+    "PAGE_POLICY", "framed", "key_form", "key_link", "link", "pager", "show_change", "show_date", "show_key", "show_score",
+    "show_setting",
+]
 
 STYLE = comparison_page.STYLE + style.STYLE + """
 .top { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem 1.2rem; padding: 0 0 .9rem;
@@ -27,19 +30,22 @@ input[type="text"], input[type="search"], textarea { font: inherit; color: inher
   min-width: 0; padding: .4rem .7rem; border: 1px solid var(--line); border-radius: 8px; }
 textarea { display: block; min-height: 11rem; resize: vertical; line-height: 1.45; }
 button { font: inherit; font-weight: 600; color: var(--card); background: var(--shared); padding: .4rem 1rem;
-  cursor: pointer; border: 1px solid transparent; border-radius: 8px; }
+  cursor: pointer; border: 1px solid transparent; border-radius: 8px; white-space: nowrap; }
 button:hover { filter: brightness(1.1); } .top button { color: var(--shared); background: var(--shared-back); }
 .asks { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem;
   align-items: start; }
 .asks .tall { grid-row: span 3; } .asks h3 { margin: 0 0 .5rem; font-size: 1rem; }
 .pager { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; margin: .8rem 0 0; color: var(--faint); font-size: .93em; }
-.own { font-weight: 650; } td bdi, th bdi, li bdi { overflow-wrap: anywhere; } .card td { overflow-wrap: anywhere; }
-.card td.plain, .card time { white-space: nowrap; overflow-wrap: normal; }
+.own { font-weight: 650; } td bdi, th bdi { overflow-wrap: anywhere; } .card > .wide { margin-bottom: 0; }
+.card td.plain, .card time { white-space: nowrap; } .card td.keys { min-width: 9rem; }
+.card .number:first-child { width: 7rem; text-align: left; }
+.bar { display: inline-block; width: 4.5rem; height: 6px; margin-left: .6rem; vertical-align: .1em; }
+.bar .all { fill: var(--line); } .bar .part { fill: var(--shared); opacity: .75; }
 .legend-line { margin: .2rem 0 .8rem; } .excerpt { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate;
   max-height: 26rem; overflow: auto; margin: 0; }
 .answer { font-size: 1.15rem; margin: .2rem 0 .8rem; } .answer strong { font-weight: 650; }
 @media (max-width: 40rem) { .top form { margin-left: 0; width: 100%; } .top input { width: 100%; }
-  .card tbody th { white-space: normal; } }
+  .card tbody th { white-space: normal; } .card time { white-space: normal; } .bar { display: none; } }
 """
 PAGE_POLICY = policy(STYLE, "", True) + "; frame-ancestors 'none'"
 
@@ -128,6 +134,17 @@ def key_form(action: str, title: str, text: str, button: str, fields: tuple[tupl
         f'<form class="card" action="/{action}" method="get"><h3>{title}</h3><p class="faint small">{text}</p>{inputs}'
         f"<button>{button}</button></form>"
     )
+
+
+def show_score(value: float | None, bar: bool = False) -> str:
+    """Write a resemblance with three decimals, and draw it."""
+    if value is None or value != value:
+        return "–"
+    drawn = (
+        f'<svg class="bar" aria-hidden="true"><rect class="all" width="100%" height="6" rx="3"/>'
+        f'<rect class="part" width="{min(max(value, 0.0), 1.0):.1%}" height="6" rx="3"/></svg>'
+    )
+    return three_decimals(value) + (drawn if bar else "")
 
 
 def show_setting(value: Any) -> str:

@@ -133,6 +133,8 @@ def _kind(name: str, of: str) -> Parameter:
                      "hexadecimal", "choice", choices=KINDS)
 
 
+LEAST = Parameter("least", "fewest documents of a cluster; 1 lists documents that stand alone, too", "integer", default=2,
+                  most=1_000_000_000)
 KEY = (Parameter("key", "key of a document", "key", required=True), _kind("kind", "key"))
 PAGE = Parameter("page", "page of the list", "integer", default=1, most=100_000)
 VERSIONS = Parameter("versions", "page of the list of versions", "integer", default=1, most=100_000)
@@ -152,7 +154,7 @@ ROUTES = (
           ), posted=True),
     Route("document", "a key: its cluster, where its content was seen last, its versions and its text", answers.Document,
           (*KEY, PAGE, VERSIONS, SIZE)),
-    Route("clusters", "clusters of two documents or more", answers.Clusters, (PAGE, SIZE)),
+    Route("clusters", "clusters, with their first documents", answers.Clusters, (LEAST, PAGE, SIZE)),
     Route("history", "versions of a key: dates, resemblances, real changes and lexical ones", answers.History,
           (*KEY, VERSIONS, SIZE), kinds=(STORE,)),
     Route("locate", "lost and found: the document of the cluster of a key that was seen last", answers.Located, KEY,

@@ -116,7 +116,7 @@ class StoreSource:
             return Document(key, cluster, located, _history(store, key, asked), excerpt(_text(store, key)), None)
 
     def clusters(self, asked: Asked) -> Clusters:
-        """List the clusters of two documents or more, in the order of the store."""
+        """List the clusters of at least as many documents as asked, in the order of the store."""
         page, size, end = asked["page"], asked["size"], time.monotonic() + self._seconds
         found: list[ShownCluster] = []
         passed, first = 0, (page - 1) * size
@@ -125,7 +125,7 @@ class StoreSource:
                 if time.monotonic() > end:
                     raise Refused(503, f"the clusters before page {page} take longer than {self._seconds:g} seconds; "
                                        "ask for an earlier page")
-                if len(members) < 2:
+                if len(members) < asked["least"]:
                     continue
                 passed += 1
                 if passed > first + size:
