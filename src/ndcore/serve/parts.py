@@ -45,7 +45,9 @@ button:hover { filter: brightness(1.1); } .top button { color: var(--shared); ba
   max-height: 26rem; overflow: auto; margin: 0; }
 .answer { font-size: 1.15rem; margin: .2rem 0 .8rem; } .answer strong { font-weight: 650; }
 @media (max-width: 40rem) { .top form { margin-left: 0; width: 100%; } .top input { width: 100%; }
-  .card tbody th { white-space: normal; } .card time { white-space: normal; } .bar { display: none; } }
+  .card tbody th { white-space: normal; } .bar { display: none; }
+  .card td.plain, .card time { white-space: normal; } time > span { white-space: nowrap; }
+  .card .number:first-child { width: auto; } }
 """
 PAGE_POLICY = policy(STYLE, "", True) + "; frame-ancestors 'none'"
 
@@ -95,8 +97,8 @@ def show_date(date: str | None) -> str:
     """Render a date of ISO 8601 to the second."""
     if date is None:
         return "–"
-    words = date[:19].replace("T", " ")
-    return f'<time datetime="{spelt(date)}">{spelt(words)}</time>'
+    day, _, clock = spelt(date[:19]).partition("T")
+    return f'<time datetime="{spelt(date)}"><span>{day}</span> {clock}</time>'
 
 
 def show_change(change: str | None) -> str:
