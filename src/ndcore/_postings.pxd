@@ -61,6 +61,8 @@ cdef class Recent:
     cdef nd_recent table
     cdef nd_table_key key
     cdef int64_t *names
+    cdef uint64_t *hashed
+    cdef int64_t low, high  # of the documents
     cdef readonly bytes key_bytes
 
 

@@ -17,6 +17,9 @@ cdef extern from "sort.h" nogil:
 
 cdef enum:
     MOST_GROUPS = 4096
+    EVERY = 256  # documents added between two checks of signals
+
+cdef int64_t MOST_DOCUMENT = <int64_t> 1 << 60
 
 KEY_BYTES = sizeof(nd_table_key)
 MOST_SPAN = 1 << (ND_POSTINGS_DOCUMENT_BITS - 1)  # of document numbers in a segment
@@ -66,13 +69,16 @@ cdef class Recent:
         self.table.slots = <uint64_t *> calloc(groups << self.table.room_bits, sizeof(uint64_t))
         self.table.next = <uint32_t *> malloc(capacity * groups * sizeof(uint32_t))
         self.names = <int64_t *> malloc(capacity * sizeof(int64_t))
-        if self.table.slots == NULL or self.table.next == NULL or self.names == NULL:
+        self.hashed = <uint64_t *> malloc(groups * sizeof(uint64_t))
+        self.low, self.high = MOST_DOCUMENT, -1
+        if self.table.slots == NULL or self.table.next == NULL or self.names == NULL or self.hashed == NULL:
             raise MemoryError
 
     def __dealloc__(self):
         free(self.table.slots)
         free(self.table.next)
         free(self.names)
+        free(self.hashed)
 
     def __len__(self):
         return self.table.n
@@ -94,23 +100,32 @@ cdef class Recent:
             memcpy(data_of(made), self.names, n * sizeof(int64_t))
         return made
 
-    def add(self, const int64_t[::1] documents not None, const uint64_t[:, ::1] values not None):
-        """Add documents with their values, one of each group."""
-        cdef size_t n = documents.shape[0], groups = self.table.groups, i = 0, g
-        if <size_t> values.shape[0] != n or <size_t> values.shape[1] != groups:
+    def add(self, const int64_t[::1] documents not None, const uint64_t[:, ::1] values not None, size_t first):
+        """Add documents from the first on, with their values, one of each group; return the end of what was added.
+
+        It is less than all where the table is full, or where documents would have a range of more than MOST_SPAN.
+        """
+        cdef size_t n = documents.shape[0], groups = self.table.groups, i, g
+        cdef int64_t low = self.low, high = self.high
+        if <size_t> values.shape[0] != n or <size_t> values.shape[1] != groups or first > n:
             raise ValueError(f"{n} documents of {groups} groups have values of shape ({values.shape[0]}, {values.shape[1]})")
-        if n > self.table.capacity - self.table.n:
-            raise ValueError(f"{n} documents do not fit: {self.table.n} of {self.table.capacity} are there")
-        cdef uint64_t *hashed = <uint64_t *> malloc(groups * sizeof(uint64_t))
-        if hashed == NULL:
-            raise MemoryError
         with nogil:
-            for i in range(n):
+            for i in range(first, n):
+                if i % EVERY == 0:
+                    check_signals()
+                if not 0 <= documents[i] < MOST_DOCUMENT:
+                    with gil:
+                        raise ValueError(f"documents are from 0 to 2^60 - 1, got {documents[i]}")
+                low, high = min(self.low, documents[i]), max(self.high, documents[i])
+                if self.table.n == self.table.capacity or high - low >= <int64_t> 1 << (ND_POSTINGS_DOCUMENT_BITS - 1):
+                    n = i
+                    break
+                self.low, self.high = low, high
                 for g in range(groups):
-                    hashed[g] = nd_table_hash(&self.key, values[i, g]) >> (64 - self.table.value_bits)
+                    self.hashed[g] = nd_table_hash(&self.key, values[i, g]) >> (64 - self.table.value_bits)
                 self.names[self.table.n] = documents[i]
-                nd_recent_add(&self.table, hashed)
-        free(hashed)
+                nd_recent_add(&self.table, self.hashed)
+        return n
 
     def grown(self, size_t capacity):
         """Copy the documents to a larger table."""
@@ -128,7 +143,7 @@ cdef class Recent:
                     here = stride(at, room, STRIDE)
                     nd_recent_copy(&self.table, &made.table, g, at, at + here)
                     at += here
-        made.table.n = n
+        made.table.n, made.low, made.high = n, self.low, self.high
         return made
 
     def packed(self, size_t group, int64_t base, uint64_t span):

@@ -16,6 +16,7 @@
 #include "nfkc_tables.h"
 #include "greedy.h"
 #include "holders.h"
+#include "lookup.h"
 #include "candidates.h"
 #include "cluster.h"
 #include "sets.h"
@@ -23,7 +24,9 @@
 #include "sort.h"
 #include "units.h"
 #include "pipeline.h"
+#include "postings.h"
 #include "prefix.h"
+#include "recent.h"
 #include "probes.h"
 #include "simhash.h"
 #include "table.h"
@@ -49,6 +52,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_sets.h"
 #include "test_entries.h"
 #include "test_holders.h"
+#include "test_postings.h"
 #include "test_candidates.h"
 #include "test_prefix.h"
 #include "test_greedy.h"
@@ -99,6 +103,9 @@ int main(void)
     test_entries();
     test_holders();
     test_counted_documents();
+    test_postings();
+    test_recent();
+    test_shared_documents();
     test_expansion();
     test_prefix();
     test_clusters();

@@ -24,7 +24,6 @@ __all__ = ["Index"]
 RECENT = 1 << 16  # documents in memory before they become a segment
 FIRST = 1 << 10  # for which the first table has room
 ROWS = 1 << 12  # searched for by a thread at a time
-NO_DOCUMENTS = 1 << 62, -1  # the lowest and the highest
 
 
 class Index:
@@ -52,7 +51,6 @@ class Index:
         self._covered = state.covered  # of what was added
         self._levels = Levels(Path(directory), name, state, self._look)
         self._recent = Recent(state.groups, min(FIRST, self._limit), state.value_bits, state.key)
-        self._range = NO_DOCUMENTS  # of the last table
         self._look()
         if not read_only:
             sweep(files.left_over(Path(directory), name, state))
@@ -214,44 +212,27 @@ class Index:
         """
         self._check_writer()
         documents, values = np.ascontiguousarray(documents, np.int64), np.ascontiguousarray(values, np.uint64)
-        n = len(documents)
-        if values.shape != (n, self.groups):
-            raise ValueError(f"{n} documents of {self.groups} groups have values of shape {values.shape}")
-        if n and not (documents.min() >= 0 and documents.max() < 1 << 60):
-            raise ValueError(f"documents are from 0 to 2^60 - 1, got {documents.min()} to {documents.max()}")
+        if values.shape != (len(documents), self.groups):
+            raise ValueError(f"{len(documents)} documents of {self.groups} groups have values of shape {values.shape}")
         with self._levels.lock:
             at = 0
-            if n == 1 and len(self._recent) < self._recent.capacity:  # the usual case of a crawler, in a fifth of the time
-                low, high = min(self._range[0], int(documents[0])), max(self._range[1], int(documents[0]))
-                if high - low < _postings.MOST_SPAN:
-                    self._recent.add(documents, values)
-                    self._range, at = (low, high), 1
-                    if covered is None:
-                        self._covered = max(self._covered, high + 1)
-            while at < n:
-                end = self._room(documents, at)
-                self._recent.add(documents[at:end], values[at:end])
-                low, high = self._range
-                self._range = min(low, int(documents[at:end].min())), max(high, int(documents[at:end].max()))
+            while at < len(documents):
+                end = self._recent.add(documents, values, at)
+                if covered is None and end > at:
+                    self._covered = max(self._covered, int(documents[end - 1]) + 1)
+                if end < len(documents):
+                    self._make_room()
                 at = end
-                if covered is None:
-                    self._covered = max(self._covered, int(documents[at - 1]) + 1)
             if covered is not None:
                 self._covered = covered
 
-    def _room(self, documents: Ints, at: int) -> int:
-        """Make room in the last table, and return the end of the documents that go there. The lock is held."""
-        if len(self._recent) == self._recent.capacity and self._recent.capacity < self._limit:
+    def _make_room(self) -> None:
+        """Let the last table grow or become a segment. The lock is held."""
+        if len(self._recent) == self._recent.capacity < self._limit:
             self._recent = self._recent.grown(min(4 * self._recent.capacity, self._limit))
             self._look()
-        piece = documents[at : at + self._recent.capacity - len(self._recent)]
-        low, high = np.minimum.accumulate(piece), np.maximum.accumulate(piece)
-        span = np.maximum(high, self._range[1]) - np.minimum(low, self._range[0])
-        fitting = int(np.searchsorted(span, _postings.MOST_SPAN))
-        if fitting == 0:
+        else:
             self._freeze()
-            return self._room(documents, at)
-        return at + fitting
 
     def _freeze(self) -> None:
         """Let the last table become a segment, and begin another. The lock is held."""
@@ -259,7 +240,6 @@ class Index:
             self._levels.put(Full(self._recent, self._covered))
             state = self._levels.state
             self._recent = Recent(state.groups, self._recent.capacity, state.value_bits, state.key)
-            self._range = NO_DOCUMENTS
             self._look()
             self._levels.start()
 

@@ -24,7 +24,9 @@ __all__ = ["Bitmap", "Full", "Levels", "OpenSegment", "plan_merge"]
 
 WAITING = 4  # full tables, until more of them wait for the disk
 RATIO = 2  # a segment has at least this number of documents for each one in the segments after it, or they are merged
-SMALL = 1 << 20  # documents up to which a merge does not wait for another merge
+SMALL = 1 << 20  # documents up to which a merge does not wait for a larger one; more during a merge of 8 times as many
+
+TABLES, SMALL_MERGES, MERGES = range(3)  # what a thread does
 
 Bitmap = NDArray[np.uint8]
 
@@ -47,7 +49,8 @@ class Levels:
     """The segments of an index, the largest first.
 
     A full table becomes a small segment; segments are merged so that each has at least twice the documents of all after it.
-    Two threads run while there is something to do: one writes tables and makes small merges, the other makes large merges.
+    Up to three threads run while there is something to do: one writes tables, one merges what is small, so that there are
+    few segments during the long merges of the third.
 
     Attributes
     ----------
@@ -68,15 +71,14 @@ class Levels:
         self.full: tuple[Full, ...] = ()
         self.lock, self._publishing = threading.Condition(), threading.Lock()
         self._busy: set[int] = set()  # numbers of segments that are merged
-        self._writing = False  # a table
-        self._running: set[bool] = set()  # threads: of small jobs (True), of large merges (False)
+        self._running: set[int] = set()  # threads, by what they do
         self._numbers = itertools.count(state.next_segment)
         self._error: BaseException | None = None
 
     def _opened(self, state: Generation) -> tuple[OpenSegment, ...]:
         """Open the segments of a generation that are not open."""
         known = {s.file: s for s in self.opened if state.key == self.state.key}
-        return tuple(known.get(s) or OpenSegment(s, files.open_segment(self.directory, self.name, state.value_bits, s))
+        return tuple(known.get(s) or OpenSegment(s, files.open_segment(self.directory, self.name, state, s))
                      for s in state.segments)
 
     def corrupt(self, reason: object) -> CorruptFile:
@@ -144,6 +146,11 @@ class Levels:
         if self.state.covered != covered:
             self._publish(covered=covered)
 
+    def wait(self) -> None:
+        """Wait until there is nothing to do in the background."""
+        with self.lock:
+            self.lock.wait_for(lambda: not self._running)
+
     def merge_all(self, drop: Bitmap | None, threads: int | None) -> None:
         """Merge all segments to one, or to one for each range of documents that one can have."""
         with self.lock:
@@ -176,23 +183,22 @@ class Levels:
 
     def _wake(self) -> None:
         """Start threads for what there is to do. The lock is held."""
-        for small in (True, False):
-            if small not in self._running and self._next_job(small) is not None:
-                self._running.add(small)
-                threading.Thread(target=self._work, args=(small,), name="ndcore index", daemon=True).start()
+        for kind in (TABLES, SMALL_MERGES, MERGES):
+            if kind not in self._running and self._next_job(kind) is not None:
+                self._running.add(kind)
+                threading.Thread(target=self._work, args=(kind,), name="ndcore index", daemon=True).start()
 
-    def _work(self, small: bool) -> None:
+    def _work(self, kind: int) -> None:
         """Do jobs until there is none, or one fails."""
         while True:
             with self.lock:
-                job = self._next_job(small)
+                job = self._next_job(kind)
                 if job is None:
-                    self._running.discard(small)
+                    self._running.discard(kind)
                     self.lock.notify_all()
                     return
                 merged = () if isinstance(job, Full) else tuple(s.file.number for s in job)
                 self._busy.update(merged)
-                self._writing |= isinstance(job, Full)
             error = None
             try:
                 if isinstance(job, Full):
@@ -203,23 +209,24 @@ class Levels:
                 error = caught
             with self.lock:
                 self._busy.difference_update(merged)
-                self._writing &= not isinstance(job, Full)
                 if error is not None:
                     self._error = error
-                    self._running.discard(small)
+                    self._running.discard(kind)
                 else:
                     self._wake()
                 self.lock.notify_all()
             if error is not None:
                 return
 
-    def _next_job(self, small: bool) -> Full | tuple[OpenSegment, ...] | None:
+    def _next_job(self, kind: int) -> Full | tuple[OpenSegment, ...] | None:
         """Choose a table to write or segments to merge, or nothing. The lock is held."""
-        if small and self.full and not self._writing:
-            return self.full[0]
+        if kind == TABLES:
+            return self.full[0] if self.full else None
         free = tuple(itertools.takewhile(lambda s: s.file.number not in self._busy, reversed(self.opened)))[::-1]
-        first = plan_merge([s.file for s in free])
-        if first is None or (sum(s.file.documents for s in free[first:]) <= SMALL) != small:
+        busy = sum(s.file.documents for s in self.opened if s.file.number in self._busy)
+        small = max(SMALL, busy // 8)
+        first = plan_merge([s.file for s in free], small if kind == SMALL_MERGES else None)
+        if first is None or (kind == MERGES and sum(s.file.documents for s in free[first:]) <= small):
             return None
         return free[first:]
 
@@ -264,8 +271,8 @@ class Levels:
 
     def _write(self, planned: SegmentFile, lists: Iterator[Packed]) -> OpenSegment:
         """Write and open a segment."""
-        written = files.write_segment(self.directory, self.name, planned, lists)
-        return OpenSegment(written, files.open_segment(self.directory, self.name, self.state.value_bits, written))
+        written = files.write_segment(self.directory, self.name, self.state, planned, lists)
+        return OpenSegment(written, files.open_segment(self.directory, self.name, self.state, written))
 
     def _publish(self, put: OpenSegment | None = None, take: tuple[OpenSegment, ...] = (), full: Full | None = None,
                  covered: int | None = None) -> None:
@@ -291,11 +298,17 @@ class Levels:
         sweep([path for s in take for path in s.file.paths(self.directory, self.name)])
 
 
-def plan_merge(segments: list[SegmentFile]) -> int | None:
-    """Return the first of the last segments to merge, or None: the longest run whose first has too few documents."""
+def plan_merge(segments: list[SegmentFile], most: int | None = None) -> int | None:
+    """Return the first of the last segments to merge, or None: the longest run whose first has too few documents.
+
+    most: documents of the run.
+    """
     for first in range(len(segments) - 1):
         run = segments[first:]
-        if run[0].documents < RATIO * sum(s.documents for s in run[1:]) and _span(run) <= _postings.MOST_SPAN:
+        behind = sum(s.documents for s in run[1:])
+        if most is not None and run[0].documents + behind > most:
+            continue
+        if run[0].documents < RATIO * behind and _span(run) <= _postings.MOST_SPAN:
             return first
     return None
 

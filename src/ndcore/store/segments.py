@@ -78,6 +78,11 @@ class Generation:
     next_segment: int
     segments: tuple[SegmentFile, ...]
 
+    @property
+    def hashing(self) -> list[int | str]:
+        """What tells segments of this index from others: the width of values and a digest of the key."""
+        return [self.value_bits, hashlib.blake2b(self.key, digest_size=8).hexdigest()]
+
 
 def write_generation(directory: Path, name: str, state: Generation) -> None:
     """Replace the generation file; its segments are on disk."""
@@ -99,8 +104,9 @@ def read_generation(directory: Path, name: str) -> Generation:
             raise CorruptFile(f"{path}: format {header['format']!r:.20}; this version reads {FORMAT}")
         number, groups, value_bits, covered, next_segment = (
             _number(header[field]) for field in ("number", "groups", "value_bits", "covered", "next_segment"))
-        segments = tuple(map(_segment_file, header["segments"]))
-        state = Generation(number, groups, value_bits, bytes.fromhex(header["key"]), covered, next_segment, segments)
+        segments, key = tuple(map(_segment_file, header["segments"])), bytes.fromhex(header["key"])
+        _postings.Recent(groups, 1, value_bits, key)  # ValueError: there is nothing with such groups, values or key
+        state = Generation(number, groups, value_bits, key, covered, next_segment, segments)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, CorruptFile):
             raise
@@ -131,7 +137,8 @@ def left_over(directory: Path, name: str, state: Generation | None) -> list[Path
     return [path for path in directory.iterdir() if pattern.fullmatch(path.name) and path.name not in used]
 
 
-def write_segment(directory: Path, name: str, planned: SegmentFile, lists: Iterable[Packed]) -> SegmentFile:
+def write_segment(directory: Path, name: str, state: Generation, planned: SegmentFile, lists: Iterable[Packed]
+                  ) -> SegmentFile:
     """Write the lists of all groups, in order; `planned` has all but the parts. Files are on disk when this returns."""
     parts, size = [0], 0
     waiting: list[Packed] = []
@@ -140,10 +147,10 @@ def write_segment(directory: Path, name: str, planned: SegmentFile, lists: Itera
             waiting.append(packed)
             size += packed[0].nbytes + packed[1].nbytes
             if size >= PART_BYTES:
-                _write_part(directory, name, planned, parts, waiting)
+                _write_part(directory, name, state, planned, parts, waiting)
                 waiting, size = [], 0
         if waiting:
-            _write_part(directory, name, planned, parts, waiting)
+            _write_part(directory, name, state, planned, parts, waiting)
     except BaseException:
         for path in replace(planned, parts=tuple(parts)).paths(directory, name):
             with contextlib.suppress(OSError):
@@ -152,48 +159,50 @@ def write_segment(directory: Path, name: str, planned: SegmentFile, lists: Itera
     return replace(planned, parts=tuple(parts))
 
 
-def _write_part(directory: Path, name: str, planned: SegmentFile, parts: list[int], lists: list[Packed]) -> None:
+def _write_part(directory: Path, name: str, state: Generation, planned: SegmentFile, parts: list[int], lists: list[Packed]
+                ) -> None:
     first = parts[-1]
     parts.append(first + len(lists))
     arrays: dict[str, AnyArray] = {}
     for group, (places, words) in enumerate(lists, first):
         arrays |= {f"directory{group}": places, f"words{group}": words}
-    header = {
-        "number": planned.number, "base": planned.base, "span": planned.span, "documents": planned.documents,
-        "block_bits": planned.block_bits, "first": first,
-        "directories": [_digest(places) for places, _ in lists],
-    }
+    header = {**_expected(state, planned, first), "directories": [_digest(places) for places, _ in lists]}
     path = replace(planned, parts=tuple(parts)).paths(directory, name)[-1]
     container.write(path, SEGMENT_KIND, header, arrays, on_page=True)
+
+
+def _expected(state: Generation, segment: SegmentFile, first: int) -> dict[str, Any]:
+    """Return what the file of a segment from a group on must say."""
+    return {"hashing": state.hashing, "number": segment.number, "base": segment.base, "span": segment.span,
+            "documents": segment.documents, "block_bits": segment.block_bits, "first": first}
 
 
 def _digest(places: AnyArray) -> str:
     return hashlib.blake2b(places.data, digest_size=16).hexdigest()
 
 
-def open_segment(directory: Path, name: str, value_bits: int, segment: SegmentFile) -> _postings.Segment:
+def open_segment(directory: Path, name: str, state: Generation, segment: SegmentFile) -> _postings.Segment:
     """Map a segment. CorruptFile: a file is damaged or of another segment; FileNotFoundError: a file is missing."""
     lists: list[Packed] = []
     for path, first, end in zip(segment.paths(directory, name), segment.parts[:-1], segment.parts[1:], strict=True):
-        lists += _open_part(path, segment, first, end)
+        lists += _open_part(path, _expected(state, segment, first), end)
     try:
-        return _postings.Segment(lists, segment.base, segment.span, value_bits, segment.block_bits)
+        return _postings.Segment(lists, segment.base, segment.span, state.value_bits, segment.block_bits)
     except (ValueError, OverflowError) as error:
         raise CorruptFile(f"{segment.paths(directory, name)[0]}: {error}") from None
 
 
-def _open_part(path: Path, segment: SegmentFile, first: int, end: int) -> Iterator[Packed]:
+def _open_part(path: Path, expected: dict[str, Any], end: int) -> Iterator[Packed]:
     try:
         header, arrays = container.read(path, SEGMENT_KIND, mmap=True, verify=False)
     except CorruptFile:
         raise
     except ValueError as error:
         raise CorruptFile(str(error)) from None
-    expected = {"number": segment.number, "base": segment.base, "span": segment.span, "documents": segment.documents,
-                "block_bits": segment.block_bits, "first": first}
     digests = header.pop("directories", None)
+    first = expected["first"]
     if header != expected or not isinstance(digests, list) or len(digests) != end - first:
-        raise CorruptFile(f"{path}: not the file of segment {segment.number} from group {first} to {end - 1}")
+        raise CorruptFile(f"{path}: not the file of segment {expected['number']} from group {first} to {end - 1}")
     for group, digest in enumerate(digests, first):
         places, words = arrays.get(f"directory{group}"), arrays.get(f"words{group}")
         if places is None or words is None or places.dtype != np.uint32 or words.dtype != np.uint64 or \
