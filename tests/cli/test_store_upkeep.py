@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,17 @@ def test_stats(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = told_json(capsys, "stats", store)
     assert (found["store"], found["documents"], found["clusters"]) == (store, 5, 3)
     out = told(capsys, "stats", store)
-    assert out.startswith(store)
-    assert "threshold" in out
+    assert out.startswith(f"{store}\n  documents ")
+    assert re.search(r"^  shingles +of 5 tokens, unit word$", out, re.MULTILINE)
+    assert "secret" not in out
+    assert "secret" not in found["settings"]
+    assert found["settings"]["shingling"]["width"] == "5"
 
 
 def test_check(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "check", store) == "5 pages; everything is sound\n"
     assert told_json(capsys, "check", store)["problems"] == []
-    log = max((path for path in Path(store).rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+    (log,) = Path(store).rglob("*.log")
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 1
     log.write_bytes(data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +20,7 @@ from ndcore.cli.options import (
     add_seed,
     add_tokens,
 )
+from ndcore.cli.store_access import described, print_json
 from ndcore.cli.store_decide import add_decide
 from ndcore.cli.store_lookup import add_history, add_locate, add_query
 from ndcore.cli.store_upkeep import add_check, add_compact, add_expire, add_stats
@@ -109,10 +109,10 @@ def run_create(options: CreateOptions) -> int:
         options.store, threshold=options.threshold, shingling=shingling, num_perm=options.num_perm, seed=options.seed,
         evidence=options.evidence, scope=options.scope, keys=options.keys,
     ) as store:
-        found = store.stats()
+        found = described(store)
     options.outcome.written = True
     if options.json:
-        print(json.dumps({"store": options.store, **found}, indent=2, default=str))
+        print_json({"store": options.store, **found})
     elif not options.quiet:
         print(f"Made the store {printable(options.store)}; ndcore store decide {printable(options.store)} IN adds pages")
     return 0

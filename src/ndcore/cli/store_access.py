@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import importlib.util
+import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -21,8 +22,8 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Key
 from ndcore.text.shingling import Shingling
 
-__all__ = ["add_key", "add_store_argument", "as_json", "check_key", "find_key", "open_store", "print_json", "print_table",
-           "shown_date", "shown_key", "unit_of"]
+__all__ = ["add_key", "add_store_argument", "as_json", "check_key", "described", "find_key", "open_store", "print_json",
+           "print_table", "shown_date", "shown_key", "unit_of"]
 
 
 def add_store_argument(p: Any, what: str = "a directory made by ndcore store create") -> None:
@@ -68,6 +69,13 @@ def check_key(store: Store, key: Key) -> None:
             host_of(key)
     except (TypeError, ValueError) as error:
         raise RecordError(str(error)) from None
+
+
+def described(store: Store) -> dict[str, Any]:
+    """Return the counts and settings of a store for its user: the shingling as an object, without the key of hashes."""
+    found = store.stats()
+    settings = {name: value for name, value in found["settings"].items() if name != "secret"}
+    return {**found, "settings": {**settings, "shingling": json.loads(settings["shingling"])}}
 
 
 def unit_of(store: Store) -> str | None:

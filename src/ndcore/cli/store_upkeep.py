@@ -10,7 +10,7 @@ from typing import Any
 
 from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, RUNNING, add_json
-from ndcore.cli.store_access import add_store_argument, open_store, print_json
+from ndcore.cli.store_access import add_store_argument, described, open_store, print_json
 from ndcore.cli.values import moment
 from ndcore.human import counted, human_bytes, printable
 
@@ -62,11 +62,12 @@ def add_stats(parts: Any) -> None:
 def run_stats(options: StoreOptions) -> int:
     """Run ``ndcore store stats``."""
     with open_store(options.store) as store:
-        found = store.stats()
+        found = described(store)
     if options.json:
         print_json({"store": options.store, **found})
         return 0
-    rows = list(_flat(found))
+    shingling = found["settings"].pop("shingling")
+    rows = [*_flat(found), ("shingles", f"of {shingling['width']} tokens, unit {shingling['unit']}")]
     width = max((len(name) for name, _ in rows), default=0)
     print(f"{printable(options.store)}")
     for name, value in rows:
@@ -79,7 +80,7 @@ def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]
     for name, value in values.items():
         shown = f"{before}{name}".replace("_", " ")
         if isinstance(value, dict):
-            yield from _flat(value, f"{shown} ")
+            yield from _flat(value, "" if name == "settings" else f"{shown} ")
         elif isinstance(value, int) and not isinstance(value, bool):
             yield shown, human_bytes(value) if "bytes" in name else f"{value:,}"
         else:
