@@ -52,7 +52,7 @@ def test_create_replaces_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("words", [
     ("decide", "STORE", "IN"), ("decide", "STORE", "-"), ("query", "STORE", "IN"), ("query", "STORE", "--key", "k"),
     ("locate", "STORE", "k"), ("history", "STORE", "k"), ("stats", "STORE"), ("check", "STORE"), ("compact", "STORE"),
-    ("expire", "STORE", "--before", "2024-05"),
+    ("expire", "STORE", "--before", "2024-05"), ("merge", "STORE", "OTHER"), ("merge", "OTHER", "STORE"),
 ])
 def test_what_is_not_a_store(words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in.txt").write_text("a text")

@@ -1,4 +1,4 @@
-"""``ndcore store stats``, ``check``, ``compact`` and ``expire``."""
+"""``ndcore store stats``, ``check``, ``compact``, ``expire`` and ``merge``."""
 
 from __future__ import annotations
 
@@ -70,6 +70,23 @@ def test_expire_and_compact(store: str, capsys: pytest.CaptureFixture[str]) -> N
     assert "--before" in refused(capsys, 2, "store", "expire", store)
 
 
+def test_merge(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Merge a store with a copy of a page, a new version of a page, and a new page."""
+    pages = [{"key": "copy", "text": text(1), "date": "2024-06-01"},
+             {"key": PAGES[2]["key"], "text": text(6), "date": "2024-06-02"},
+             {"key": "new", "text": text(8), "date": "2024-06-03"}]
+    other = made(tmp_path / "o", pages)
+    capsys.readouterr()
+    assert told(capsys, "merge", store, other) == "5 pages and 3 pages became 7 pages\n"
+    with Store.open(store, read_only=True) as found:
+        assert found.cluster("copy") == [PAGES[0]["key"], PAGES[1]["key"], "copy"]
+        assert [one.change for one in found.history(PAGES[2]["key"])] == [None, "other"]
+    assert told_json(capsys, "merge", store, other) == {"store": store, "before": 7, "other": 3, "live": 7}
+    assert run("store", "create", tmp_path / "char", "-q", "--unit", "char") == 0
+    assert "the same settings" in refused(capsys, 1, "store", "merge", store, tmp_path / "char")
+    assert "is the same store" in refused(capsys, 2, "store", "merge", store, store)
+
+
 def test_a_store_is_not_read_as_documents(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.txt").write_text(text(1))
@@ -82,7 +99,9 @@ def test_a_store_is_not_read_as_documents(store: str, tmp_path: Path, capsys: py
 
 
 def test_quiet(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (("compact", store), ("expire", store, "--before", "2024-05")):
+    other = made(tmp_path / "o", [{"key": "x", "text": text(4), "date": "2024-06"}])
+    capsys.readouterr()
+    for words in (("compact", store), ("expire", store, "--before", "2024-05"), ("merge", store, other)):
         assert told(capsys, *words, "-q") == ""
     (tmp_path / "p.jsonl").write_bytes(jsonl([{"id": "y", "text": text(5)}]))
     assert told(capsys, "decide", store, tmp_path / "p.jsonl", "-q") == ""

@@ -16,7 +16,7 @@ from ndcore.cli import summary
 from ndcore.cli.inputs import select_inputs, text_field
 from ndcore.cli.options import FORMATS, INPUT, OUTPUT, FieldOptions, Group, add_fields, add_json, add_overwrite, add_running
 from ndcore.cli.outputs import standard_output
-from ndcore.cli.store_access import add_store_argument, check_key, open_store, unit_of
+from ndcore.cli.store_access import add_store_argument, as_json, check_key, open_store, unit_of
 from ndcore.cli.store_account import account, print_account
 from ndcore.cli.store_pipe import LineFormat, answer_lines
 from ndcore.cli.values import moment
@@ -144,9 +144,9 @@ def _write(options: DecideOptions, run: Deciding) -> None:
 def _row(found: tuple[Verdict, Place]) -> tuple[Any, ...]:
     """Return the row of a table for a page."""
     verdict, place = found
-    said = verdict.as_dict()
-    return (said["key"], place.file, place.line, verdict.datetime, verdict.verdict, said["of"], said["equal"],
-            verdict.resemblance, verdict.contained, verdict.containing, verdict.version, verdict.exact)
+    key, of, equal = (as_json(name) for name in (verdict.key, verdict.of, verdict.equal))
+    return (key, place.file, place.line, verdict.datetime, verdict.verdict, of, equal, verdict.resemblance,
+            verdict.contained, verdict.containing, verdict.version, verdict.exact)
 
 
 class Deciding:

@@ -1,4 +1,4 @@
-"""``ndcore store stats``, ``check``, ``compact`` and ``expire``: the store as a whole."""
+"""``ndcore store stats``, ``check``, ``compact``, ``expire`` and ``merge``: the store as a whole."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, RUNNING, add_json
 from ndcore.cli.store_access import add_store_argument, described, open_store, print_json
 from ndcore.cli.values import moment
+from ndcore.files.errors import UsageError
 from ndcore.human import counted, human_bytes, printable
 
-__all__ = ["add_check", "add_compact", "add_expire", "add_stats"]
+__all__ = ["add_check", "add_compact", "add_expire", "add_merge", "add_stats"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,13 @@ class ExpireOptions(ChangeOptions):
     """Options of ``ndcore store expire``."""
 
     before: datetime.datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions(ChangeOptions):
+    """Options of ``ndcore store merge``."""
+
+    other: str
 
 
 def _add(parts: Any, name: str, line: str, about: str, run: Any, options: type[StoreOptions], printed: str) -> Any:
@@ -107,7 +115,7 @@ def run_check(options: StoreOptions) -> int:
     return 1 if problems else 0
 
 
-# ---- compact and expire
+# ---- compact, expire, merge
 
 
 def add_compact(parts: Any) -> None:
@@ -154,6 +162,31 @@ def run_expire(options: ExpireOptions) -> int:
         print_json({"store": options.store, "removed": removed, "live": live})
     elif not options.quiet:
         print(f"Removed {counted(removed, 'page')}; the store has {counted(live, 'page')}")
+    return 0
+
+
+def add_merge(parts: Any) -> None:
+    """Add ``ndcore store merge`` to the commands."""
+    p = _add(parts, "merge", "add the pages of another store",
+             "Decide on all pages of another store, in their order, each with its versions and dates. The other store does "
+             "not change. Both must have the same settings, except the threshold.",
+             run_merge, MergeOptions, "print the number of pages before and after")
+    p.add_argument("other", metavar="OTHER", help="store whose pages are added")
+
+
+def run_merge(options: MergeOptions) -> int:
+    """Run ``ndcore store merge``."""
+    if Path(options.store).resolve() == Path(options.other).resolve():
+        raise UsageError(f"{options.other} is the same store; name another one")
+    with open_store(options.other) as other, open_store(options.store, read_only=False) as store:
+        before, theirs = len(store), len(other)
+        store.merge(other)
+        live = len(store)
+    options.outcome.written = True
+    if options.json:
+        print_json({"store": options.store, "before": before, "other": theirs, "live": live})
+    elif not options.quiet:
+        print(f"{counted(before, 'page')} and {counted(theirs, 'page')} became {counted(live, 'page')}")
     return 0
 
 
