@@ -17,8 +17,8 @@ from ndcore.store.engine import Decision
 from ndcore.store.evidence import Measured
 from ndcore.store.labels import Plan
 from ndcore.store.pages import Page
-from ndcore.store.records import LEADER, STR, VALID, VARIANT, Document
-from ndcore.store.state import LEADS, State, value_of
+from ndcore.store.records import DIGESTED, LEADER, VARIANT, Document
+from ndcore.store.state import LEADS, State
 from ndcore.store.verdict import Key, Verdict
 
 __all__ = ["Batch"]
@@ -55,7 +55,7 @@ class Batch:
         """Ask the indexes about all pages."""
         state, pages = self.state, self.pages
         hashed = np.array([page.hashed for page in pages], np.uint64)
-        leads = np.array([value_of(LEADS, page, page.scope) for page in pages], np.uint64)
+        leads = np.array([state.value(LEADS, page, page.scope) for page in pages], np.uint64)
         self._hashed, self._features = hashed, np.stack([page.features for page in pages])
         plain = np.array([not page.past for page in pages])
         for index, values in ((state.indexes.keys, hashed), (state.indexes.digests, leads)):
@@ -77,8 +77,9 @@ class Batch:
         best = self._best(i, page) if page.valid else None
         label, key, measured = (number, None, None) if best is None else best
         verdict = "kept" if measured is None else engine.near(measured)
-        flags = LEADER | VARIANT | (VALID if page.valid else 0) | (STR if isinstance(page.text, str) else 0)
-        record = Document(number, label, flags, verdict, None, page.date, page.whole, page.tokens, page.name,
+        flags = LEADER | VARIANT | engine.flags_of(state, page)
+        whole, tokens = (page.whole, page.tokens) if flags & DIGESTED else (b"", b"")
+        record = Document(number, label, flags, verdict, None, page.date, whole, tokens, page.name,
                           evidence=state.evidence.pack(page))
         resemblance, contained, containing = (None, None, None) if measured is None else measured
         decision = Decision(Verdict(page.key, verdict, key, None, resemblance, contained, containing, None, page.date,
@@ -132,7 +133,7 @@ class Batch:
         records = [decision.record for decision in run if isinstance(decision.record, Document)]
         pages = [decision.page for decision in run]
         self.state.add_many(records, None, np.array([page.hashed for page in pages], np.uint64),
-                            np.stack([page.features for page in pages]))
+                            np.stack([page.features for page in pages]), [page.row_hash for page in pages])
         self._keys.update(page.name for page in pages)
         self._waiting += run
 

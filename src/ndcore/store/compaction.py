@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ndcore.progress import Progress
 from ndcore.store.log import Log
-from ndcore.store.records import Changes, Document, Record, Sighting, encode
+from ndcore.store.records import DIGESTED, STR, Changes, Document, Record, Sighting, encode
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
 from ndcore.store.versions import earlier
@@ -26,7 +26,7 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
     for first in range(0, len(numbers), BATCH):
         chains = [chain_of(state, number) for number in numbers[first : first + BATCH]]
         documents = [replace(document, number=new[document.number], label=new[state.columns.get("label", document.number)],
-                             flags=state.columns.get("flags", document.number) & ~1 | document.flags & 16,
+                             flags=state.columns.get("flags", document.number) & ~1 | document.flags & (STR | DIGESTED),
                              changes=Changes(), history=history, previous=0)
                      for document, history, _ in chains]
         places = log.append([encode(document) for document in documents])

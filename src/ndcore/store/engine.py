@@ -9,11 +9,11 @@ from ndcore.store.evidence import Measured
 from ndcore.store.keys import decoded
 from ndcore.store.labels import Plan
 from ndcore.store.pages import Page
-from ndcore.store.records import LEADER, STR, VALID, VARIANT, Changes, Document, Sighting
+from ndcore.store.records import DIGESTED, LEADER, STR, VALID, VARIANT, Changes, Document, Sighting
 from ndcore.store.state import LEADS, VARIES, State
 from ndcore.store.verdict import Key, Verdict, Version
 
-__all__ = ["Decision", "apply", "decide", "key_of", "look", "near"]
+__all__ = ["Decision", "apply", "decide", "flags_of", "key_of", "look", "near"]
 
 WHOLE = Measured(1.0, 1.0, 1.0)
 
@@ -74,7 +74,7 @@ def place(plan: Plan, page: Page) -> Place:
             return Place(None, LEADER | VARIANT, "kept", None, None)
         return Place(best[0], LEADER | VARIANT, near(best[1]), None, best[1])
     number, record = leader
-    if record.whole == page.whole:
+    if plan.state.is_equal(record, page):
         equal: int | None = number
     else:
         equal = next((each for each, _ in plan.of_class(VARIES, page, page.scope)), None)
@@ -87,6 +87,12 @@ def place(plan: Plan, page: Page) -> Place:
     return Place(label, 0 if equal is not None else VARIANT, verdict, equal, measured)
 
 
+def flags_of(state: State, page: Page) -> int:
+    """Return the flags of the record of a page, without its role. Digests are stored where no text is kept."""
+    digested = state.evidence.kind != "text" or not page.valid
+    return (VALID if page.valid else 0) | (STR if isinstance(page.text, str) else 0) | (DIGESTED if digested else 0)
+
+
 def near(measured: Measured) -> str:
     """Name the class of a page that differs from its representative."""
     return "shingle" if measured.resemblance == 1.0 else "near"
@@ -95,9 +101,10 @@ def near(measured: Measured) -> str:
 def _compare(state: State, last: Document | Sighting, document: Document, page: Page) -> tuple[str, float | None]:
     """Compare a page with the last version of its key: the change, and the resemblance."""
     both = document.valid and page.valid
-    if last.whole == page.whole and document.valid == page.valid:
+    before = last.whole if isinstance(last, Sighting) else state.whole(document)
+    if before == page.whole and document.valid == page.valid:
         return "unchanged", 1.0 if both else None
-    if both and document.tokens == page.tokens:
+    if both and state.is_class(document, page):
         return "lexical", 1.0
     if not both:
         return "other", None
@@ -111,13 +118,13 @@ def _as_document(
     """Decide on a page that becomes a document, at the end of the order."""
     found = place(plan, page)
     number = state.n
-    flags = found.role | (VALID if page.valid else 0) | (STR if isinstance(page.text, str) else 0)
+    flags = found.role | flags_of(state, page)
     changes = plan.changes if plan.removed else Changes()
     last = Version(page.date, change, score) if change or not page.past else page.past[-1]
     record = Document(
-        number, number if found.label is None else found.label, flags, found.verdict, last.change, page.date, page.whole,
-        page.tokens, page.name, previous, last.resemblance, changes, () if change else page.past[:-1],
-        state.evidence.pack(page),
+        number, number if found.label is None else found.label, flags, found.verdict, last.change, page.date,
+        page.whole if flags & DIGESTED else b"", page.tokens if flags & DIGESTED else b"", page.name, previous,
+        last.resemblance, changes, () if change else page.past[:-1], state.evidence.pack(page),
     )
     return Decision(_verdict(state, page, found, change), record, page, plan.features)
 
@@ -140,14 +147,14 @@ def _place_of(state: State, document: Document, page: Page) -> Place:
     equal = None
     if not role & VARIANT:
         plan = Plan(state)
-        holders = [*plan.of_class(LEADS, document, page.scope), *plan.of_class(VARIES, document, page.scope)]
-        equal = next((each for each, record in holders if record.whole == document.whole), None)
+        holders = [*plan.of_class(LEADS, page, page.scope), *plan.of_class(VARIES, document, page.scope)]
+        equal = next((each for each, record in holders if state.is_equal(record, document)), None)
     if label == number:
         return Place(None, role, "kept", equal, None)
     head = state.document(label)
-    if head.valid == document.valid and head.whole == document.whole:
+    if state.is_equal(head, document):
         return Place(label, role, "identical", equal, WHOLE if page.valid else None)
-    if head.valid and document.valid and head.tokens == document.tokens:
+    if head.valid and state.is_class(head, document):
         return Place(label, role, "lexical", equal, WHOLE)
     measured = state.evidence.measure(page, label, head.evidence)
     return Place(label, role, near(measured), equal, measured)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -62,10 +63,21 @@ class Evidence:
             page.packed = self._pack(page)
         return page.packed
 
+    def pack_many(self, pages: Sequence[Page]) -> None:
+        """Make the evidence of pages."""
+        if self.kind != "text":
+            for page in pages:
+                self.pack(page)
+            return
+        for page, packed in zip(pages, self.codec.pack_many([page.text for page in pages]), strict=True):
+            page.packed = packed
+        for page in pages if self.codec.sampling else ():
+            self.codec.sample(page.text)
+
     def _pack(self, page: Page) -> bytes:
         if self.kind == "text":
             data = as_bytes(page.text)
-            self.codec.sample(data)
+            self.codec.sample(page.text)
             return self.codec.pack(data, isinstance(page.text, bytes))
         if self.kind == "shingles":
             return page.shingles.astype("<u8").tobytes() if page.valid else b""

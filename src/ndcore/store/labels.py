@@ -69,8 +69,8 @@ class Plan:
         for number, record in self._promoted.items():
             if kind == COPIES or record.valid != like.valid or self.state.scope(record) != scope:
                 continue
-            by_class = kind in (LEADS, FOLLOWS) and like.valid
-            same = record.tokens == like.tokens if by_class else record.whole == like.whole
+            by_class = kind in (LEADS, FOLLOWS)
+            same = self.state.is_class(record, like) if by_class else self.state.is_equal(record, like)
             if same and (self.roles[number] & LEADER != 0) == (kind == LEADS):
                 found[number] = record
         return sorted(found.items(), key=lambda item: item[0])

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 import ndcore._feature as _feature
+from ndcore._candidates import row_hashes
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Text, UInts
-from ndcore.parallel import map_pieces, thread_count
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
 from ndcore.store.settings import Settings
 from ndcore.store.verdict import Date, Key, Version, microseconds
-from ndcore.text.digests import byte_digests, raw_batch
-from ndcore.text.inputs import digest, pieces
+from ndcore.text.inputs import as_bytes, digest, original_digest
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
 
-__all__ = ["Item", "Page", "Preparer", "shingle_set"]
+__all__ = ["Item", "Page", "Preparer", "shingle_set", "token_digest"]
 
 Item: TypeAlias = tuple[Key | None, Text, Date]
+
+
+def token_digest(shingling: Shingling, text: Text) -> bytes:
+    """Digest the canonical tokens of a text."""
+    return shingling.shingler.canonical(shingling.batch([text]), digest)[0]
 
 
 def shingle_set(shingling: Shingling, text: Text) -> UInts:
@@ -42,26 +45,27 @@ class Page:
     text : str or bytes
     valid : bool
         Whether it has shingles.
-    whole, tokens : bytes
-        Digests of its bytes and of its canonical tokens; `tokens` is empty without shingles.
     features : uint64 (groups,)
         With the scope in them.
     scope : int
         A hash of the host; 0 without scopes.
     row : uint32 (num_perm,)
         The signature.
+    row_hash : int
+        A hash of it: pages with the same tokens have the same.
     """
 
-    __slots__ = ("_shingles", "_size", "date", "features", "hashed", "key", "name", "packed", "past", "row", "scope",
-                 "shingling", "text", "tokens", "valid", "whole")
+    __slots__ = ("_shingles", "_size", "_tokens", "_whole", "date", "features", "hashed", "key", "name", "packed", "past", "row",
+                 "row_hash", "scope", "shingling", "text", "valid")
 
     def __init__(
-        self, key: Key | None, name: bytes, hashed: int, date: int, text: Text, valid: bool, whole: bytes, tokens: bytes,
-        features: UInts, scope: int, row: AnyArray, shingling: Shingling,
+        self, key: Key | None, name: bytes, hashed: int, date: int, text: Text, valid: bool, features: UInts, scope: int,
+        row: AnyArray, row_hash: int, shingling: Shingling,
     ) -> None:
         self.key, self.name, self.hashed, self.date, self.text = key, name, hashed, date, text
-        self.valid, self.whole, self.tokens = valid, whole, tokens
-        self.features, self.scope, self.row, self.shingling = features, scope, row, shingling
+        self.valid, self.features, self.scope = valid, features, scope
+        self.row, self.row_hash, self.shingling = row, row_hash, shingling
+        self._whole = self._tokens = b""
         self._shingles: UInts | None = None
         self._size: int | None = None
         self.packed: bytes | None = None  # its evidence
@@ -79,6 +83,24 @@ class Page:
         """The number of its distinct shingles."""
         return len(self.shingles) if self._size is None else self._size
 
+    @property
+    def whole(self) -> bytes:
+        """The digest of its bytes; without shingles, of its original (`Extracted`)."""
+        if not self._whole:
+            self._whole = digest(as_bytes(self.text)) if self.valid else original_digest(self.text)
+        return self._whole
+
+    @property
+    def tokens(self) -> bytes:
+        """The digest of its canonical tokens; empty without shingles."""
+        if not self._tokens and self.valid:
+            self._tokens = token_digest(self.shingling, self.text)
+        return self._tokens
+
+    def set_digests(self, whole: bytes, tokens: bytes) -> None:
+        """Give it digests that are known."""
+        self._whole, self._tokens = whole, tokens
+
     def set_shingles(self, shingles: UInts) -> None:
         """Give it a set that is known, ascending."""
         self._shingles = shingles
@@ -91,7 +113,7 @@ class Page:
 class Packer(Protocol):
     """What makes evidence of pages."""
 
-    def pack(self, page: Page) -> bytes: ...
+    def pack_many(self, pages: Sequence[Page]) -> None: ...
 
 
 class Preparer:
@@ -109,25 +131,11 @@ class Preparer:
             page.features, page.scope = page.features ^ np.uint64(scope ^ page.scope), scope
         return page
 
-    def _packed_piece(self, evidence: Packer, piece: tuple[int, Sequence[Item]]) -> list[Page]:
-        """Prepare a piece of pages with their evidence, on this thread."""
-        pages = self._piece(piece)
-        for page in pages:
-            evidence.pack(page)
+    def packed_pages(self, evidence: Packer, items: Sequence[Item]) -> list[Page]:
+        """Prepare pages with their evidence. Most of it runs without the GIL, for all of them together."""
+        pages = self._piece((0, items))
+        evidence.pack_many(pages)
         return pages
-
-    def pages(self, items: Sequence[Item], evidence: Packer, threads: int | None = None) -> list[Page]:
-        """Prepare pages with their evidence, on threads.
-
-        The caller waits meanwhile. If it ran Python beside them, the threads, which give the GIL back for each page, would
-        wait for it for milliseconds each time.
-        """
-        done: list[Page] = []
-        texts = [_checked(text) for _, text, _ in items]
-        cuts = ((first, items[first : first + len(part)]) for first, part in pieces(texts, threads=thread_count(threads)))
-        for part in map_pieces(partial(self._packed_piece, evidence), cuts, threads):
-            done += part
-        return done
 
     def scope_of(self, key: Key | None) -> int:
         """Return a hash of the host of a key, in stores with scope="host"; 0 in others."""
@@ -158,16 +166,14 @@ class Preparer:
         named = [(None, b"", 0) if key is None else self.named(key) for key, _, _ in items]
         dates = [microseconds(date) for _, _, date in items]
         batch = self.shingling.batch(texts)
-        done: Any = self.sketcher.sketch_batch(batch, first, digest)
+        done: Any = self.sketcher.sketch_batch(batch, first)
         valid, rows = done.valid, done.rows
-        whole = byte_digests(raw_batch(self.shingling, batch, texts), texts, np.arange(len(texts)), valid)
-        features = self.features(rows)
+        features, hashes = self.features(rows), row_hashes(rows).tolist()
         pages = []
         for i, ((key, name, hashed), has) in enumerate(zip(named, valid.tolist(), strict=True)):
             scope = self.scope_of(key)
             row = features[i] ^ np.uint64(scope) if scope else features[i]
-            pages.append(Page(key, name, hashed, dates[i], texts[i], has, whole[i], done.hashed[i] if has else b"", row,
-                              scope, rows[i], self.shingling))
+            pages.append(Page(key, name, hashed, dates[i], texts[i], has, row, scope, rows[i], hashes[i], self.shingling))
         return pages
 
 

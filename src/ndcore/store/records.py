@@ -5,11 +5,11 @@ All integers are little-endian. A record begins with a byte for its kind.
 ========== ======================================================================================================
 kind       content
 ========== ======================================================================================================
-document   flags u8, class u8, change u8, date i64, number u32, label u32, digest of the bytes (16), digest of the
-           tokens (16, with VALID), key, [previous version: position u64, resemblance f64], [changes], [history],
+document   flags u8, class u8, change u8, date i64, number u32, label u32, [digest of the bytes (16), digest of
+           the tokens (16, with shingles)], key, [previous version: position u64, resemblance f64], [changes], [history],
            evidence
-sighting   as above without label and tokens; number of the document that stays, position u64 of its record, text of a
-           lexical version
+sighting   as above, label 0, digest of the bytes, previous version, position u64 of the record of the document, text
+           of a lexical version
 removal    changes
 dictionary number u32, bytes for zstandard
 ========== ======================================================================================================
@@ -32,15 +32,16 @@ from ndcore.storage.container import CorruptFile
 from ndcore.store.verdict import CHANGES, VERDICTS, Version
 
 __all__ = [
-    "LEADER", "LIVE", "VALID", "VARIANT", "Changes", "Dictionary", "Document", "Record", "Removal", "Sighting", "decode",
-    "encode",
+    "DIGESTED", "LEADER", "LIVE", "STR", "VALID", "VARIANT", "Changes", "Dictionary", "Document", "Record", "Removal",
+    "Sighting", "decode", "encode",
 ]
 
 LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
+DIGESTED = 1  # of the record of a document: it has digests; others are made of its text where they are asked for
 STR, VERSIONED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1
 DOCUMENT, SIGHTING, REMOVAL, DICTIONARY = 1, 2, 3, 4
 
-_HEAD = struct.Struct("<BBBBqII16s")
+_HEAD = struct.Struct("<BBBBqII")
 _PREVIOUS = struct.Struct("<Qd")
 _SIZE = struct.Struct("<I")
 _CHANGED = np.dtype([("number", "<u4"), ("label", "<u4"), ("role", "u1")])
@@ -143,10 +144,10 @@ def encode(record: Record) -> bytes:
     if isinstance(record, Document):
         return _encode_document(record)
     if isinstance(record, Sighting):
-        head = _HEAD.pack(SIGHTING, record.flags, 0, CHANGES.index(record.change), record.date, record.number, 0,
-                          record.whole)
+        head = _HEAD.pack(SIGHTING, record.flags, 0, CHANGES.index(record.change), record.date, record.number, 0)
         score = math.nan if record.resemblance is None else record.resemblance
-        return b"".join([head, _PREVIOUS.pack(record.previous, score), record.origin.to_bytes(8, "little"), record.evidence])
+        return b"".join([head, record.whole, _PREVIOUS.pack(record.previous, score), record.origin.to_bytes(8, "little"),
+                         record.evidence])
     if isinstance(record, Removal):
         return bytes([REMOVAL, EXPIRED if record.expired else 0]) + _changes_as_bytes(record.changes)
     return bytes([DICTIONARY]) + _SIZE.pack(record.number) + record.content
@@ -174,8 +175,8 @@ def _encode_document(record: Document) -> bytes:
     flags |= HISTORIC if record.history else 0
     parts = [
         _HEAD.pack(DOCUMENT, flags, VERDICTS.index(record.verdict), CHANGES.index(record.change), record.date,
-                   record.number, record.label, record.whole),
-        record.tokens if flags & VALID else b"",
+                   record.number, record.label),
+        record.whole + record.tokens if flags & DIGESTED else b"",
         _SIZE.pack(len(record.name)), record.name,
     ]
     if record.change:
@@ -213,22 +214,24 @@ class _Reading:
 
 
 def _decode_document(payload: bytes) -> Document:
-    _, flags, verdict, change, date, number, label, whole = _HEAD.unpack_from(payload)
+    _, flags, verdict, change, date, number, label = _HEAD.unpack_from(payload)
     reading = _Reading(payload, _HEAD.size)
-    tokens = reading.take(16) if flags & VALID else b""
+    whole = reading.take(16) if flags & DIGESTED else b""
+    tokens = reading.take(16) if flags & DIGESTED and flags & VALID else b""
     name = reading.sized()
     previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size)) if flags & VERSIONED else (0, math.nan)
     changes = _changes_of(reading.sized()) if flags & CHANGING else NONE
     history = _history_of(reading.sized()) if flags & HISTORIC else ()
     return Document(
-        number, label, flags & (VALID | LEADER | VARIANT | STR), VERDICTS[verdict], CHANGES[change], date, whole, tokens,
-        name, previous, None if math.isnan(resemblance) else resemblance, changes, history, payload[reading.at :],
+        number, label, flags & (DIGESTED | VALID | LEADER | VARIANT | STR), VERDICTS[verdict], CHANGES[change], date, whole,
+        tokens, name, previous, None if math.isnan(resemblance) else resemblance, changes, history, payload[reading.at :],
     )
 
 
 def _decode_sighting(payload: bytes) -> Sighting:
-    _, flags, _, change, date, number, _, whole = _HEAD.unpack_from(payload)
+    _, flags, _, change, date, number, _ = _HEAD.unpack_from(payload)
     reading = _Reading(payload, _HEAD.size)
+    whole = reading.take(16)
     previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size))
     origin = int.from_bytes(reading.take(8), "little")
     name = CHANGES[change]

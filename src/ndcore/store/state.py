@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ndcore._candidates import row_hashes
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
@@ -17,12 +18,13 @@ from ndcore.store.evidence import Evidence
 from ndcore.store.index import Index
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
-from ndcore.store.pages import Page, Preparer
+from ndcore.store.pages import Page, Preparer, token_digest
 from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting, decode
 from ndcore.store.settings import Settings
 from ndcore.store.tail import TailedIndex
+from ndcore.text.inputs import as_bytes, digest
 
-__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "VARIES", "Indexes", "State", "shared", "value_of"]
+__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "VARIES", "Indexes", "State", "shared"]
 
 # Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
 # its own bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
@@ -133,9 +135,11 @@ class State:
             features, text = self.preparer.features(row[None, :])[0], b""
         scope = self.preparer.scope_of(key)
         features = features ^ np.uint64(scope ^ (self.preparer.scope_of(None) if kind == "text" else 0))
-        page = Page(key, record.name, 0, record.date, text, record.valid, record.whole, record.tokens, features, scope, row,
+        row_hash = int(row_hashes(row[None, :])[0])
+        page = Page(key, record.name, 0, record.date, text, record.valid, features, scope, row, row_hash,
                     self.preparer.shingling)
         page.packed = record.evidence
+        page.set_digests(record.whole, record.tokens)
         if kind == "shingles":
             page.set_shingles(held)
         elif kind == "sketch":
@@ -161,12 +165,43 @@ class State:
 
     def of_class(self, kind: int, like: Page | Document, scope: int) -> Iterator[tuple[int, Document]]:
         """Find live documents of a kind: LEADS and FOLLOWS by class, VARIES and COPIES by bytes; ascending."""
-        value = value_of(kind, like, scope)
+        value = self.value(kind, like, scope)
         for number in self.indexes.digests.search(np.array([value], np.uint64), 1, self.live.bits).tolist():
             record = self.document(number)
-            same = record.whole == like.whole if kind in (VARIES, COPIES) or not like.valid else record.tokens == like.tokens
-            if same and record.valid == like.valid and self.scope(record) == scope:
+            if record.valid != like.valid or self.scope(record) != scope:
+                continue
+            if self.is_class(record, like) if kind in (LEADS, FOLLOWS) else self.is_equal(record, like):
                 yield number, record
+
+    def whole(self, of: Page | Document) -> bytes:
+        """Return the digest of the bytes of a page or document."""
+        if not of.whole and isinstance(of, Document):
+            of.whole = digest(as_bytes(self.evidence.text(of.evidence)))
+        return of.whole
+
+    def is_equal(self, a: Page | Document, b: Page | Document) -> bool:
+        """Tell whether two pages or documents have the same bytes."""
+        return a.valid == b.valid and self.whole(a) == self.whole(b)
+
+    def is_class(self, a: Page | Document, b: Page | Document) -> bool:
+        """Tell whether two pages or documents are of one class, but for their scopes."""
+        if not (a.valid and b.valid):
+            return self.is_equal(a, b)
+        return self._tokens(a) == self._tokens(b)
+
+    def _tokens(self, of: Page | Document) -> bytes:
+        """Return the digest of the canonical tokens of a page or document with shingles."""
+        if not of.tokens and isinstance(of, Document):
+            of.tokens = token_digest(self.preparer.shingling, self.evidence.text(of.evidence))
+        return of.tokens
+
+    def value(self, kind: int, like: Page | Document, scope: int, row_hash: int | None = None) -> int:
+        """Return the value by which documents of a kind are found. row_hash: as of a page; None: made of its evidence."""
+        if not like.valid or kind in (VARIES, COPIES):
+            return _mixed(kind, int.from_bytes(self.whole(like)[:8], "little"), like.valid, scope)
+        if row_hash is None:
+            row_hash = like.row_hash if isinstance(like, Page) else self._page_of(like).row_hash
+        return _mixed(kind, row_hash, True, scope)
 
     def sharing(self, features: UInts, kept: bool) -> list[int]:
         """Find leaders that share `need` features: those that are kept, or those that are not; ascending."""
@@ -211,7 +246,8 @@ class State:
             index.add(np.empty(0, np.int64), np.empty((0, groups), np.uint64), position)
 
     def add_many(
-        self, records: Sequence[Document], positions: Sequence[int] | None, hashed: UInts, features: UInts | None
+        self, records: Sequence[Document], positions: Sequence[int] | None, hashed: UInts, features: UInts | None,
+        hashes: Sequence[int | None],
     ) -> None:
         """Apply the records of documents with consecutive numbers that change no earlier document.
 
@@ -222,6 +258,7 @@ class State:
         hashed : uint64 (n,)
             Hashes of the keys.
         features : uint64 (n, groups), of the leaders with shingles among them, others are ignored; None: they are known
+        hashes : hashes of the signatures, None where they are made of the evidence
         """
         first, n = records[0].number, len(records)
         check_numbered(first + n, "documents", "compact the store, or begin another one")
@@ -246,19 +283,19 @@ class State:
             self.waiting.update((record.number, record) for record in records)
         if self._indexes is not None:
             covered = None if positions is None else positions[-1] + 1
-            self._index_many(records, numbers, labels, flags, hashed, features, covered)
+            self._index_many(records, numbers, labels, flags, hashed, features, covered, hashes)
 
     def _index_many(
         self, records: Sequence[Document], numbers: Ints, labels: Ints, flags: AnyArray, hashed: UInts,
-        features: UInts | None, covered: int | None,
+        features: UInts | None, covered: int | None, hashes: Sequence[int | None],
     ) -> None:
         """Add documents to the indexes. covered: the position behind them, which an index may know already."""
         keys, digests, by_features = self.indexes.keys, self.indexes.digests, self.indexes.features
         if covered is None or covered > keys.covered:
             keys.add(numbers, hashed[:, None], covered)
         if covered is None or covered > digests.covered:
-            entries = [(record.number, value_of(kind, record, self.scope(record)))
-                       for record in records for kind in _kinds(record.flags)]
+            entries = [(record.number, self.value(kind, record, self.scope(record), row_hash))
+                       for record, row_hash in zip(records, hashes, strict=True) for kind in _kinds(record.flags)]
             entries.sort()
             digests.add(np.array([number for number, _ in entries], np.int64),
                         np.array([[value] for _, value in entries], np.uint64), covered)
@@ -286,14 +323,15 @@ class State:
             columns.link(number, label)
         if self._indexes is not None:
             self._put(self.indexes.keys, number, [self.preparer.hashed(record.name) if page is None else page.hashed])
-            self._index_role(record, self.scope(record) if page is None else page.scope)
+            self._index_role(record, self.scope(record) if page is None else page.scope,
+                             None if page is None else page.row_hash)
             if record.flags & LEADER and record.valid:
                 self._put_features(number, None if page is None else page.features)
 
-    def _index_role(self, record: Document, scope: int) -> None:
+    def _index_role(self, record: Document, scope: int, row_hash: int | None = None) -> None:
         """Add the role of a document to the index of digests."""
-        for kind in _kinds(record.flags):
-            self._put(self.indexes.digests, record.number, [value_of(kind, record, scope)])
+        for kind in () if self._known(self.indexes.digests) else _kinds(record.flags):
+            self._put(self.indexes.digests, record.number, [self.value(kind, record, scope, row_hash)])
 
     def _put_features(self, number: int, row: UInts | None) -> None:
         """Add a leader to the index of features. row: its features; None: they are made of its evidence."""
@@ -369,7 +407,6 @@ def _kinds(flags: int) -> tuple[int, ...]:
     return (VARIES, FOLLOWS) if flags & VARIANT else (COPIES,)
 
 
-def value_of(kind: int, like: Page | Document, scope: int) -> int:
-    """Return the value by which documents of a kind are found."""
-    digest = like.tokens if like.valid and kind in (LEADS, FOLLOWS) else like.whole
-    return int.from_bytes(digest[:8], "little") ^ kind ^ scope ^ (0 if like.valid else BARE)
+def _mixed(kind: int, hashed: int, valid: bool, scope: int) -> int:
+    """Return the value by which documents of a kind are found, from a hash of the signature or of the bytes."""
+    return hashed ^ kind ^ scope ^ (0 if valid else BARE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -12,7 +13,7 @@ from typing import Any, Literal, Self
 from ndcore._types import Text
 from ndcore.checks import check_choice
 from ndcore.filters.design import FilterDesign
-from ndcore.parallel import thread_count
+from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
 from ndcore.store.directory import Directory
@@ -27,7 +28,7 @@ from ndcore.text.shingling import Shingling
 
 __all__ = ["Store"]
 
-BATCH, BATCH_CHARACTERS = 1024, 8 << 20  # pages of a batch of `decide_many`, and characters
+BATCH, BATCH_CHARACTERS = 256, 2 << 20  # pages of a batch of `decide_many`, and characters
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
 
 
@@ -168,11 +169,11 @@ class Store(Sharing):
         Raises
         ------
         TypeError, ValueError, OSError
-            As `decide`. Pages before the batch of the one at fault, at most 1024 pages, are kept.
+            As `decide`. Pages before the batch of the one at fault, at most 256 pages, are kept.
         """
         count = self._threads if threads is None else thread_count(threads)
-        for batch in _batches(items):
-            pages = self._directory.preparer.pages(batch, self._state.evidence, count)
+        work = partial(self._directory.preparer.packed_pages, self._state.evidence)
+        for pages in map_pieces(work, _batches(items), count):
             with self._lock:
                 verdicts = self._decide(pages)
             yield from verdicts
@@ -328,7 +329,7 @@ class Store(Sharing):
 
     def _decide_together(self, items: Sequence[Item]) -> list[Verdict]:
         """Decide on the pages of a micro-batch."""
-        pages = self._directory.preparer.pages(items, self._state.evidence, 1)
+        pages = self._directory.preparer.packed_pages(self._state.evidence, items)
         with self._lock:
             verdicts = self._decide(pages)
             if self._each:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 from ndcore._types import Text
 from ndcore.storage.container import CorruptFile
+from ndcore.text.inputs import as_bytes
 
 __all__ = ["TextCodec"]
 
@@ -17,6 +19,7 @@ LEVEL = 3
 SAMPLES, SAMPLE_BYTES = 1000, 4 << 20  # texts that a dictionary is trained on, at most
 DICTIONARY = 16384  # bytes
 LARGEST = 1 << 30  # bytes of a text
+TOGETHER = 64 << 20  # bytes of texts that are compressed together, at most
 SHORT = 64  # bytes that are not worth a compression
 
 
@@ -61,6 +64,18 @@ class TextCodec:
                 codec, packed = RAW, data
         return bytes([codec + (BYTES if as_bytes else 0)]) + packed
 
+    def pack_many(self, texts: Sequence[Text]) -> list[bytes]:
+        """Compress texts; where zstandard is installed, without the GIL for all of them together."""
+        data = [as_bytes(text) for text in texts]
+        long = [each for each in data if len(each) > SHORT]
+        if self._zstandard is None or len(long) < len(data) or sum(map(len, long)) > TOGETHER or not long:
+            return [self.pack(each, isinstance(text, bytes)) for each, text in zip(data, texts, strict=True)]
+        trained = self._trained
+        packed = self._tools(trained)[0].multi_compress_to_buffer(long, threads=1)
+        codec = ZSTANDARD if trained is None else TRAINED
+        heads = [bytes([codec + (BYTES if isinstance(text, bytes) else 0)]) for text in texts]
+        return [head + packed[i].tobytes() for i, head in enumerate(heads)]
+
     def unpack(self, packed: bytes) -> Text:
         """Return a text. CorruptFile where it cannot be read, ImportError where zstandard is missing."""
         try:
@@ -69,10 +84,16 @@ class TextCodec:
         except (ValueError, IndexError, zlib.error, MemoryError) as error:
             raise CorruptFile(f"the text of a document cannot be read: {error}; check the store") from error
 
-    def sample(self, data: bytes) -> None:
+    @property
+    def sampling(self) -> bool:
+        """Whether texts are wanted to train a dictionary on."""
+        return self._zstandard is not None and not self.dictionary and self._training is None
+
+    def sample(self, text: Text) -> None:
         """Take a text to train the dictionary on, until there are enough."""
-        if self._zstandard is None or self.dictionary or self._training is not None or len(data) <= SHORT:
+        if not self.sampling or len(text) <= SHORT:
             return
+        data = as_bytes(text)
         self._samples.append(data[: SAMPLE_BYTES // 64])
         self._size += len(self._samples[-1])
         if len(self._samples) >= SAMPLES or self._size >= SAMPLE_BYTES:
