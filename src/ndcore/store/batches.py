@@ -23,7 +23,7 @@ from ndcore.store.verdict import Key, Verdict
 
 __all__ = ["Batch"]
 
-CROWDED = 1 << 16  # pairs of equal features in a batch; with more, its pages are decided one by one
+CROWDED = 1 << 16  # pairs with a feature in common in a batch; with more, its pages are decided one by one
 
 
 class Batch:

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from ndcore.progress import Progress
 from ndcore.store.log import Log
-from ndcore.store.records import DIGESTED, STR, Changes, Document, Record, Sighting, encode
+from ndcore.store.records import DIGESTED, STR, Changes, Dictionary, Document, Record, Sighting, encode
 from ndcore.store.state import State
+from ndcore.store.text_codec import SAMPLES, TextCodec
 from ndcore.store.verdict import Version
 from ndcore.store.versions import earlier
+from ndcore.text.inputs import as_bytes
 
 __all__ = ["chain_of", "rewrite"]
 
@@ -22,17 +24,44 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
     Earlier versions keep their dates, changes and resemblances, and lose their texts.
     """
     numbers = state.live.numbers().tolist()
+    codec = _new_codec(state, numbers, log)
     new = {number: at for at, number in enumerate(numbers)}  # labels are smaller, so a mapped array would do as well
     for first in range(0, len(numbers), BATCH):
         chains = [chain_of(state, number) for number in numbers[first : first + BATCH]]
         documents = [replace(document, number=new[document.number], label=new[state.columns.get("label", document.number)],
                              flags=state.columns.get("flags", document.number) & ~1 | document.flags & (STR | DIGESTED),
-                             changes=Changes(), history=history, previous=0)
+                             changes=Changes(), history=history, previous=0,
+                             evidence=_repacked(state, codec, document.evidence))
                      for document, history, _ in chains]
         places = log.append([encode(document) for document in documents])
+        for _, _, sightings in chains:
+            for each in sightings:
+                each.evidence = _repacked(state, codec, each.evidence)
         _write_sightings(log, [(document.number, place, sightings)
                                for document, place, (_, _, sightings) in zip(documents, places, chains, strict=True)])
         report("compacting the store", min(first + BATCH, len(numbers)), len(numbers))
+
+
+def _new_codec(state: State, numbers: list[int], log: Log) -> TextCodec | None:
+    """Train a dictionary on live documents, if the store has one: the old one holds parts of removed documents."""
+    if not state.evidence.codec.dictionary:
+        return None
+    codec = TextCodec()
+    for number in numbers[:: max(1, len(numbers) // SAMPLES)]:
+        codec.sample(state.evidence.text(state.document(number).evidence), train=False)
+    trained = codec.trained(wait=True)
+    if trained is not None:
+        codec.learn(trained)
+        log.append([encode(Dictionary(0, trained))] * 2)
+    return codec
+
+
+def _repacked(state: State, codec: TextCodec | None, evidence: bytes) -> bytes:
+    """Compress the text of some evidence anew."""
+    if codec is None or not evidence:
+        return evidence
+    text = state.evidence.text(evidence)
+    return codec.pack(as_bytes(text), isinstance(text, bytes))
 
 
 def _write_sightings(log: Log, chains: list[tuple[int, int, list[Sighting]]]) -> None:
@@ -54,5 +83,5 @@ def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], 
         sightings.append(record)
         record = state.at(record.previous)
     kept = next((i for i, each in enumerate(sightings) if each.evidence), None)
-    sightings = [each if i == kept else replace(each, evidence=b"") for i, each in enumerate(sightings)]
+    sightings = [replace(each, evidence=each.evidence if i == kept else b"") for i, each in enumerate(sightings)]
     return record, tuple(earlier(state, record)), sightings[::-1]

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ndcore._types import UInts
+from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, read, write
 from ndcore.store.columns import Bitmap, Columns
 from ndcore.store.index import Index
 from ndcore.store.log import Log
 from ndcore.store.pages import Preparer
-from ndcore.store.records import Dictionary, decode
+from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
 from ndcore.store.state import Indexes, State
 from ndcore.store.tail import TailedIndex
@@ -24,7 +28,51 @@ __all__ = ["Checkpoints"]
 
 KIND = "store checkpoint"
 NAME = "checkpoint.ndc"
+RUN = 256  # documents that are read again together
 INDEXES = ("features", "digests", "keys")
+
+
+class Run:
+    """Records that are applied together, their positions, and what the indexes need of them."""
+
+    def __init__(self) -> None:
+        self.records: list[Document | Sighting | Removal] = []
+        self.positions: list[int] = []
+        self.features: UInts | None = None
+        self.hashes: list[int] = []
+
+    @property
+    def position(self) -> int:
+        """The position of the last record."""
+        return self.positions[-1] if self.positions else 0
+
+    @property
+    def documents(self) -> list[Document]:
+        """The documents among the records."""
+        return [record for record in self.records if isinstance(record, Document)]
+
+    @property
+    def plain(self) -> bool:
+        """Whether all are documents that change no other."""
+        return len(self.documents) == len(self.records) and not any(record.changes for record in self.documents)
+
+    def takes(self, record: Document | Sighting | Removal) -> bool:
+        """Tell whether a record can be applied together with these."""
+        if not self.records:
+            return True
+        last = self.records[-1]
+        return (len(self.records) < RUN and isinstance(record, Document) and isinstance(last, Document)
+                and not (record.changes or last.changes) and record.number == last.number + 1)
+
+    def apply(self, state: State) -> None:
+        """Apply the records to the state."""
+        if self.features is None or len(self.records) == 1:
+            for record, position in zip(self.records, self.positions, strict=True):
+                state.apply(record, position)
+            return
+        documents = self.documents
+        hashed = np.array([state.preparer.hashed(record.name) for record in documents], np.uint64)
+        state.add_many(documents, self.positions, hashed, self.features, self.hashes)
 
 
 class Checkpoints:
@@ -53,19 +101,45 @@ class Checkpoints:
         return state
 
     def replay(self, state: State, report: Progress) -> None:
-        """Apply what the log has since the position that is covered."""
+        """Apply what the log has since the position that is covered. Texts are sketched again on all CPUs."""
         stage, end = "reading the log of the store", self.log.end
+        for run in map_pieces(partial(self._sketched, state), self._runs(state), None):
+            try:
+                run.apply(state)
+            except CorruptFile as error:
+                self.problems.append(str(error))
+            report(stage, run.position, end)
+        self.covered = end
+
+    def _runs(self, state: State) -> Iterator[Run]:
+        """Yield the records of the log: consecutive documents that change no other together, others alone."""
+        run = Run()
         for position, payload in self.log.scan(self.covered):
             try:
                 record = decode(payload)
-                if isinstance(record, Dictionary):
-                    state.evidence.codec.learn(record.content)
-                else:
-                    state.apply(record, position)
             except CorruptFile as error:
                 self.problems.append(str(error))
-            report(stage, position, end)
-        self.covered = end
+                continue
+            if isinstance(record, Dictionary):
+                state.evidence.codec.learn(record.content)
+                continue
+            if not run.takes(record):
+                yield run
+                run = Run()
+            run.records.append(record)
+            run.positions.append(position)
+        if run.records:
+            yield run
+
+    def _sketched(self, state: State, run: Run) -> Run:
+        """Make what the indexes need of the documents of a run, unless they know it."""
+        if run.plain and state.evidence.kind == "text" and run.position >= state.indexes.features.covered:
+            try:
+                texts = [state.evidence.text(record.evidence) for record in run.documents]
+            except CorruptFile:
+                return run  # each is tried alone
+            run.features, run.hashes = self.preparer.sketched(texts, [state.scope(record) for record in run.documents])
+        return run
 
     def write(self, state: State) -> None:
         """Write what changed. Everything that the state knows is in the log."""

@@ -137,6 +137,11 @@ class Preparer:
         evidence.pack_many(pages)
         return pages
 
+    def sketched(self, texts: Sequence[Text], scopes: Sequence[int]) -> tuple[UInts, list[int]]:
+        """Return the features of texts, with their scopes in them, and the hashes of their signatures."""
+        done: Any = self.sketcher.sketch_batch(self.shingling.batch(texts))
+        return self.features(done.rows) ^ np.array(scopes, np.uint64)[:, None], row_hashes(done.rows).tolist()
+
     def scope_of(self, key: Key | None) -> int:
         """Return a hash of the host of a key, in stores with scope="host"; 0 in others."""
         if self.settings.scope != "host":

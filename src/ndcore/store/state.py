@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
-from ndcore._candidates import row_hashes
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, Columns
-from ndcore.store.evidence import Evidence
 from ndcore.store.index import Index
-from ndcore.store.keys import decoded
 from ndcore.store.log import Log
-from ndcore.store.pages import Page, Preparer, token_digest
-from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting, decode
+from ndcore.store.pages import Page, Preparer
+from ndcore.store.record_reader import RecordReader
+from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting
 from ndcore.store.settings import Settings
 from ndcore.store.tail import TailedIndex
-from ndcore.text.inputs import as_bytes, digest
 
 __all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "VARIES", "Indexes", "State", "shared"]
 
@@ -32,8 +28,6 @@ LEADS, VARIES, FOLLOWS, COPIES = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D04
 BARE = 0xA0761D6478BD642F  # added too where there are no shingles
 COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not kept
 
-
-RECORDS, RECORD = 1024, 16 << 10  # records that wait to be read again, and bytes of one
 
 Searched: TypeAlias = Index | TailedIndex
 
@@ -48,7 +42,7 @@ class Indexes:
         return iter((self.features, self.digests, self.keys))
 
 
-class State:
+class State(RecordReader):
     """What is live.
 
     Documents have the numbers 0, 1, 2 … in the order in which they were acknowledged. Live documents with the same canonical
@@ -60,12 +54,9 @@ class State:
         self, settings: Settings, preparer: Preparer, log: Log, columns: Columns, live: Bitmap, kept: Bitmap,
         indexes: Indexes | None,
     ) -> None:
-        self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
+        super().__init__(settings, preparer, log, columns)
         self.live, self.kept = live, kept
         self._indexes = indexes
-        self.evidence = Evidence(settings, preparer.shingling)
-        self.waiting: dict[int, Document | Sighting] = {}  # last versions whose records are not in the log yet
-        self._read: OrderedDict[int, Document | Sighting] = OrderedDict()  # records that were read last, by position
         self._at = -1  # the position of the record at hand, −1 where it is not in the log yet
         self.count = len(live.numbers())
         self.clusters = len(kept.numbers())
@@ -81,78 +72,9 @@ class State:
         """The number of the next document."""
         return self.columns.n
 
-    # ---- reading
-
-    def last(self, number: int) -> Document | Sighting:
-        """Read the record of the last version of a document."""
-        if number in self.waiting:
-            return self.waiting[number]
-        record = self.at(self.columns.get("last", number))
-        if record.number != number:
-            raise CorruptFile(f"the record of document {number} is of document {record.number}; check the store")
-        return record
-
-    def at(self, position: int) -> Document | Sighting:
-        """Read the record of a version at a position of the log."""
-        record = self._read.get(position)
-        if record is not None:
-            return record
-        payload = self.log.read(position)
-        found = decode(payload)
-        if not isinstance(found, Document | Sighting):
-            raise CorruptFile(f"the record at position {position} is not of a version; check the store")
-        if len(payload) <= RECORD:
-            self._read[position] = found
-            if len(self._read) > RECORDS:
-                self._read.popitem(last=False)
-        return found
-
-    def document(self, number: int) -> Document:
-        """Read the record of a document."""
-        record = self.last(number)
-        if isinstance(record, Sighting):
-            record = self.at(record.origin)
-        if not isinstance(record, Document) or record.number != number:
-            raise CorruptFile(f"the record of document {number} is not there; check the store")
-        return record
-
-    def page(self, number: int) -> Page:
-        """Make the page of a document again, from its evidence."""
-        return self._page_of(self.document(number))
-
-    def _page_of(self, record: Document) -> Page:
-        """Make the page of the record of a document."""
-        key, kind = decoded(record.name), self.settings.evidence
-        if kind == "text":
-            found = self.preparer.page(None, self.evidence.text(record.evidence), 0)
-            row, features, text = found.row, found.features, found.text
-        else:
-            if kind == "sketch":
-                row = self.evidence.row(record.evidence)
-            else:
-                held = self.evidence.shingles(record.evidence)
-                row = self.preparer.sketcher.sketch_hashes(held, [0, len(held)]).values[0]
-            features, text = self.preparer.features(row[None, :])[0], b""
-        scope = self.preparer.scope_of(key)
-        features = features ^ np.uint64(scope ^ (self.preparer.scope_of(None) if kind == "text" else 0))
-        row_hash = int(row_hashes(row[None, :])[0])
-        page = Page(key, record.name, 0, record.date, text, record.valid, features, scope, row, row_hash,
-                    self.preparer.shingling)
-        page.packed = record.evidence
-        page.set_digests(record.whole, record.tokens)
-        if kind == "shingles":
-            page.set_shingles(held)
-        elif kind == "sketch":
-            page.set_size(self.evidence.size(record.evidence))
-        return page
-
     def role(self, number: int) -> int:
         """Return LEADER | VARIANT, VARIANT or 0."""
         return self.columns.get("flags", number) & (LEADER | VARIANT)
-
-    def scope(self, record: Document) -> int:
-        """Return the scope of a document."""
-        return self.preparer.scope_of(decoded(record.name)) if self.settings.scope == "host" else 0
 
     # ---- searching
 
@@ -172,28 +94,6 @@ class State:
                 continue
             if self.is_class(record, like) if kind in (LEADS, FOLLOWS) else self.is_equal(record, like):
                 yield number, record
-
-    def whole(self, of: Page | Document) -> bytes:
-        """Return the digest of the bytes of a page or document."""
-        if not of.whole and isinstance(of, Document):
-            of.whole = digest(as_bytes(self.evidence.text(of.evidence)))
-        return of.whole
-
-    def is_equal(self, a: Page | Document, b: Page | Document) -> bool:
-        """Tell whether two pages or documents have the same bytes."""
-        return a.valid == b.valid and self.whole(a) == self.whole(b)
-
-    def is_class(self, a: Page | Document, b: Page | Document) -> bool:
-        """Tell whether two pages or documents are of one class, but for their scopes."""
-        if not (a.valid and b.valid):
-            return self.is_equal(a, b)
-        return self._tokens(a) == self._tokens(b)
-
-    def _tokens(self, of: Page | Document) -> bytes:
-        """Return the digest of the canonical tokens of a page or document with shingles."""
-        if not of.tokens and isinstance(of, Document):
-            of.tokens = token_digest(self.preparer.shingling, self.evidence.text(of.evidence))
-        return of.tokens
 
     def value(self, kind: int, like: Page | Document, scope: int, row_hash: int | None = None) -> int:
         """Return the value by which documents of a kind are found. row_hash: as of a page; None: made of its evidence."""

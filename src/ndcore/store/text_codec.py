@@ -89,14 +89,14 @@ class TextCodec:
         """Whether texts are wanted to train a dictionary on."""
         return self._zstandard is not None and not self.dictionary and self._training is None
 
-    def sample(self, text: Text) -> None:
-        """Take a text to train the dictionary on, until there are enough."""
+    def sample(self, text: Text, *, train: bool = True) -> None:
+        """Take a text to train the dictionary on. train: begin to train when there are enough."""
         if not self.sampling or len(text) <= SHORT:
             return
         data = as_bytes(text)
         self._samples.append(data[: SAMPLE_BYTES // 64])
         self._size += len(self._samples[-1])
-        if len(self._samples) >= SAMPLES or self._size >= SAMPLE_BYTES:
+        if train and (len(self._samples) >= SAMPLES or self._size >= SAMPLE_BYTES):
             self._training = threading.Thread(target=self._train, name="ndcore dictionary", daemon=True)
             self._training.start()
 
