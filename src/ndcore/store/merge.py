@@ -58,7 +58,8 @@ def _pages(state: State, number: int, preparer: Preparer) -> Iterator[Page]:
     yield page
     for each in sightings:
         again = copy.copy(page)
-        again.past, again.date, again.whole, again.packed = (), each.date, each.whole, b""
+        again.past, again.date, again.packed = (), each.date, b""
+        again.set_digests(each.whole, page.tokens)
         if each.evidence:  # compressed with a dictionary of the other store
             again.text, again.packed = state.evidence.text(each.evidence), None
         yield again

@@ -55,8 +55,8 @@ class Page:
         A hash of it: pages with the same tokens have the same.
     """
 
-    __slots__ = ("_shingles", "_size", "_tokens", "_whole", "date", "features", "hashed", "key", "name", "packed", "past", "row",
-                 "row_hash", "scope", "shingling", "text", "valid")
+    __slots__ = ("_shingles", "_size", "_tokens", "_whole", "date", "features", "hashed", "key", "name", "packed", "past",
+                 "row", "row_hash", "scope", "shingling", "text", "valid")
 
     def __init__(
         self, key: Key | None, name: bytes, hashed: int, date: int, text: Text, valid: bool, features: UInts, scope: int,

@@ -62,8 +62,9 @@ class _Held(Page):
     __slots__ = ("_evidence",)
 
     def __init__(self, page: Page, evidence: Evidence) -> None:
-        super().__init__(page.key, page.name, page.hashed, page.date, type(page.text)(), page.valid, page.whole, page.tokens,
-                         page.features, page.scope, page.row, page.shingling)
+        super().__init__(page.key, page.name, page.hashed, page.date, type(page.text)(), page.valid, page.features,
+                         page.scope, page.row, page.row_hash, page.shingling)
+        self.set_digests(page.whole, page.tokens)
         self.packed = evidence.pack(page)
         self._evidence = evidence
         if evidence.kind == "sketch" and self.valid:
