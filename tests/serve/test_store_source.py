@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,14 @@ from commands import text
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from served import BruteForce
+from served import URL, BruteForce, answered, problem
+from starlette.testclient import TestClient
 
+from ndcore.serve.app import application
 from ndcore.serve.refusal import Refused
+from ndcore.serve.server import opened
 from ndcore.serve.store_source import StoreSource
+from ndcore.store.store import Store
 
 
 def test_what_the_writer_adds_is_seen() -> None:
@@ -59,6 +64,42 @@ def test_a_long_walk_ends() -> None:
     with pytest.raises(Refused, match=r"longer than 0\.05 seconds") as refused:
         StoreSource(Long(), "x", 0.05).clusters({"page": 1, "size": 50, "least": 2})
     assert refused.value.status == 503
+
+
+def test_hosts_and_urls(tmp_path: Path) -> None:
+    """Keys are written as the store writes them, and a text is compared with pages of the host of its URL."""
+    pytest.importorskip("w3lib")
+    with Store.open(tmp_path / "crawl", scope="host", keys="url") as store:
+        store.decide("http://a.example/x?b=1&a=2#part", text(1))
+        store.decide("http://b.example/", text(2))
+        asked = TestClient(application(opened(tmp_path / "crawl", 5)), base_url=URL)
+        told = answered(asked.get("/api/document", params={"key": "http://a.example/x?b=1&a=2"}))
+        assert told["key"] == told["cluster"]["representative"] == "http://a.example/x?a=2&b=1"
+        bodies = [{"text": text(2), "key": f"http://{host}.example/"} for host in "ab"]
+        found = [answered(asked.post("/api/peek", json=body)) for body in bodies]
+        assert [each["judgement"]["verdict"] for each in found] == ["kept", "identical"]
+        assert "URL of the page" in asked.get("/").text
+        page = asked.post("/peek", data={"text": text(2), "key": "http://b.example/\"><b>", "differences": "1"}).text
+        assert "Identical" in page and "value=\"http://b.example/&quot;&gt;&lt;b&gt;\"" in page
+        for key in ("7", "http://[", ""):
+            problem(asked.get("/api/document", params={"key": key}), 404)
+        store.remove("http://b.example/")
+        store.compact()  # the server follows
+        problem(asked.get("/api/document", params={"key": "http://b.example/"}), 404)
+        assert answered(asked.get("/api/about"))["documents"] == 1
+
+
+@pytest.mark.parametrize(("evidence", "exact"), [("shingles", True), ("sketch", False)])
+def test_stores_without_texts(tmp_path: Path, evidence: Any, exact: bool) -> None:
+    with Store.open(tmp_path / "crawl", evidence=evidence) as store:
+        store.decide("a", text(1))
+        store.decide("b", text(1))
+    asked = TestClient(application(opened(tmp_path / "crawl", 5)), base_url=URL)
+    told = answered(asked.post("/api/peek", json={"text": text(1).upper(), "differences": 1}))
+    assert told["judgement"]["of"] == "a" and told["judgement"]["exact"] == exact and told["differences"] is None
+    assert answered(asked.get("/api/document?key=b"))["text"] is None
+    assert "keeps no texts" in problem(asked.get("/api/compare?a=a&b=b"), 404)
+    assert ("estimated from sketches" in asked.post("/peek", data={"text": text(1).upper()}).text) != exact
 
 
 def test_what_a_store_refuses() -> None:

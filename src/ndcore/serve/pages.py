@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,7 +61,7 @@ def show_about(answer: About, asked: Asked) -> str:
     }}
     figures = "".join(f"<div><dd>{human_bytes(value) if name.endswith('bytes') else f'{value:,}'}</dd>"
                       f"<dt>{show_text(_words(name))}</dt></div>" for name, value in list(numbers.items())[:8])
-    main = f'<dl class="figures">{figures}</dl>' + section("ask", "Ask", _asks(answer.kind))
+    main = f'<dl class="figures">{figures}</dl>' + section("ask", "Ask", _asks(answer))
     rest = {**answer.settings, **{name: value for name, value in answer.figures.items() if name not in numbers}}
     lines = "".join(f'<tr><th scope="row">{show_text(_words(name))}</th><td>{show_value(show_setting(value))}</td></tr>'
                     for name, value in rest.items())
@@ -75,10 +76,10 @@ def _words(name: str) -> str:
     return FIGURES.get(name, name.replace("_", " "))
 
 
-def _asks(kind: str) -> str:
+def _asks(answer: About) -> str:
     """Render the forms."""
-    text = _text_form("")
-    if kind == "collection":
+    text = _text_form("", "" if answer.settings.get("scope") == "host" else None)
+    if answer.kind == "collection":
         look = key_form("document", "Look up an id", "Its cluster, and the documents that resemble it.", "Look up",
                         (("key", "Id"),))
         return f'<div class="asks">{text}{look}</div>'
@@ -89,19 +90,26 @@ def _asks(kind: str) -> str:
     return f'<div class="asks">{text}{look}{lost}{pair}</div>{_pair_form()}'
 
 
-def _text_form(text: str) -> str:
-    """Render the form for a text; a line end after the tag is dropped by browsers, so one is added."""
+def _text_form(text: str, host: str | None) -> str:
+    """Render the form for a text, and for its URL where pages of different hosts are not compared.
+
+    A line end after the tag is dropped by browsers, so one is added.
+    """
+    url = "" if host is None else (
+        '<label class="field"><span>URL of the page: it is compared with pages of its host</span><input type="text" '
+        f'name="key" required autocomplete="off" value="{visible_field(host)}"></label>'
+    )
     return (
         '<form class="card tall" action="/peek" method="post"><h3>Paste a text</h3>'
         '<p class="faint small">Its verdict, as if a crawler had fetched it now. Nothing is kept.</p>'
         f'<label class="field"><span>Text</span><textarea name="text" required spellcheck="false">\n{visible_field(text)}'
-        '</textarea></label><input type="hidden" name="differences" value="1"><button>What is it?</button></form>'
+        f'</textarea></label>{url}<input type="hidden" name="differences" value="1"><button>What is it?</button></form>'
     )
 
 
 def visible_field(text: str) -> str:
     """Escape a text for a field of a form."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\x00", "\ufffd")
+    return html.escape(text).replace("\x00", "\ufffd")
 
 
 def _pair_form() -> str:
@@ -258,7 +266,7 @@ def show_peeked(answer: Peeked, asked: Asked) -> str:
         main += section("cluster", "Its cluster", _cluster(answer.cluster, None, False, None))
     text = asked.get("text", "")
     if isinstance(text, str) and len(text) <= PASTED:
-        main += section("again", "Ask again", f'<div class="asks">{_text_form(text)}</div>')
+        main += section("again", "Ask again", f'<div class="asks">{_text_form(text, asked.get("key"))}</div>')
     return framed("A pasted text", main, heading, "The verdict on the pasted text, which is not kept.")
 
 

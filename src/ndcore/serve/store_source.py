@@ -30,6 +30,7 @@ from ndcore.serve.answers import (
 from ndcore.serve.keys import Key, name_of, possible_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.source import Asked, excerpt, one_page
+from ndcore.store.keys import normalised
 from ndcore.store.settings import Settings
 from ndcore.text.shingling import Shingling
 
@@ -197,9 +198,10 @@ def _one(word: Any) -> Key | None:
 
 
 def _find(store: StoreLike, word: Any, kind: str | None) -> Key:
-    """Find the key of the store that a word stands for. Raises Refused without one."""
+    """Find the key of the store that a word stands for, as the store writes it. Raises Refused without one."""
     for key in possible_keys(word, kind):
         try:
+            key = normalised(key) if store.settings.keys == "url" else key
             if key in store:
                 return key
         except (TypeError, ValueError):  # of another kind, or too long
