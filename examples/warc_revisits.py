@@ -14,14 +14,16 @@ from pathlib import Path
 
 import ndcore as nd
 
-RIVER = "the river rose two metres in a night and the old bridge was closed until the engineers had looked at its pillars"
+RIVER = """the river rose two metres in a night and the old bridge was closed until the engineers had looked at every one of
+its pillars; ferries carry passengers but no cars until friday, and the market is held on the other bank"""
+MUSEUM = "a museum of calculating machines opens in the former mill"
 FETCHED = [  # URL, date, payload
-    ("http://news.example/river", "2026-03-01T10:00:00Z", f"<html><body>{RIVER}, every one of them.</body></html>"),
-    ("http://news.example/museum", "2026-03-01T10:00:05Z", "<html><body>a museum of calculating machines opens</body></html>"),
-    ("http://mirror.example/river", "2026-03-01T10:00:09Z", f"<html><body>{RIVER}, every one of them.</body></html>"),
-    ("http://news.example/print/river", "2026-03-01T10:00:12Z", f"<html><body>{RIVER}, all of them.</body></html>"),
-    ("http://news.example/river", "2026-03-08T10:00:00Z", f"<html><body>{RIVER}, every one of them.</body></html>"),
-    ("http://other.example/river", "2026-03-08T10:00:04Z", f"<html><head></head><body>{RIVER}, every one of them.</body></html>"),
+    ("http://news.example/river", "2026-03-01T10:00:00Z", f"<html><body>{RIVER}</body></html>"),
+    ("http://news.example/museum", "2026-03-01T10:00:05Z", f"<html><body>{MUSEUM}</body></html>"),
+    ("http://mirror.example/river", "2026-03-01T10:00:09Z", f"<html><body>{RIVER}</body></html>"),
+    ("http://news.example/river?print", "2026-03-01T10:00:12Z", f"<html><body>Print this: {RIVER}</body></html>"),
+    ("http://news.example/river", "2026-03-08T10:00:00Z", f"<html><body>{RIVER}</body></html>"),
+    ("http://other.example/river", "2026-03-08T10:00:04Z", f"<html><head></head><body>{RIVER}</body></html>"),
 ]
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"

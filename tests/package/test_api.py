@@ -354,8 +354,11 @@ def test_a_c_program_gets_the_same_minima(tmp_path):
     assert list(map(int, done.stdout.split())) == minhash.signature([1, 2, 2**64 - 1], 9, 64, 7)
 
 
-@pytest.mark.parametrize("example", sorted(Path(__file__).parents[2].glob("examples/*.py")), ids=lambda path: path.stem)
-def test_examples_run(example, tmp_path):
+EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*.py"))
+
+
+@pytest.mark.parametrize("example", [path for path in EXAMPLES if path.stem != "crawlee_store"], ids=lambda path: path.stem)
+def test_examples_run(example, tmp_path):  # crawlee_store: tests/crawl/test_examples_of_crawlers.py
     if example.stem == "licenses":
         roses = "a rose is a rose is a rose " * 9
         (tmp_path / "one").write_text(roses)
