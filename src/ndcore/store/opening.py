@@ -18,6 +18,7 @@ from ndcore.storage.container import CorruptFile, read, write
 from ndcore.store.columns import Bitmap, Columns
 from ndcore.store.index import Index
 from ndcore.store.log import Log
+from ndcore.store.mending import watch
 from ndcore.store.pages import Preparer
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
@@ -97,6 +98,7 @@ class Checkpoints:
             if not isinstance(error, FileNotFoundError) or self.place.exists():
                 self.problems.append(f"made again from the log: {error}")
             state = self._empty()
+        watch(state, self._created, self.problems)
         self.replay(state, report)
         return state
 

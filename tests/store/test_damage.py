@@ -1,0 +1,126 @@
+"""A store opens whatever happens to its files, and what it has lost is at most what the damaged record held."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import shutil
+
+import pytest
+from stores import TEXT, settings
+
+import ndcore as nd
+from ndcore.store import log as log_module
+
+WORDS = [f"w{i}" for i in range(40)]
+
+
+def filled(place, **chosen):
+    """Make a store with clusters, versions, a removal, and a tail behind its checkpoint. Returns its pages: {key: text}."""
+    chance, pages = random.Random(5), {}
+    with nd.Store.open(place, **settings(**chosen)) as store:
+        for i in range(12):
+            pages[i] = " ".join(chance.choices(WORDS, k=12)) if i % 3 == 0 else pages[i - 1] + f" more{i}"
+            store.decide(i, pages[i], i)
+        store.decide(3, pages[3].upper(), 20)
+        pages[3] = pages[3].upper()
+        store.decide(6, pages[6] + " again and again", 21)
+        pages[6] += " again and again"
+    with nd.Store.open(place) as store:
+        store.remove(0)
+        del pages[0]
+        store.decide("last", TEXT, 22)
+        pages["last"] = TEXT
+        store.flush()
+        copy = place.with_name("copy")
+        shutil.copytree(place, copy)  # as a crash leaves it
+    shutil.rmtree(place)
+    copy.rename(place)
+    return pages
+
+
+def opened_again(place, pages, lost):
+    """Open a store, and check that at most `lost` pages are not there or not whole, and that it goes on."""
+    with nd.Store.open(place) as store:
+        found = {}
+        for key in pages:
+            if key in store:
+                found[key] = store.text(key)
+                assert key in store.cluster(key) and store.history(key)
+                store.locate(key)
+        missing = [key for key, text in pages.items() if found.get(key) != text]
+        assert len(missing) <= lost, missing
+        clusters = list(store.clusters())
+        assert sorted(map(str, itertools.chain(*clusters))) == sorted(map(str, found))
+        problems = store.check()
+        assert problems or not missing
+        assert store.decide("new", "a page of words that nobody has", 30).kept
+        assert store.decide("new too", "a page of words that nobody has", 31).of == "new"
+        store.remove("new")
+    with nd.Store.open(place, read_only=True) as store:
+        assert "new too" in store and "new" not in store
+    return missing
+
+
+@pytest.fixture
+def no_disk(monkeypatch):
+    monkeypatch.setattr(log_module, "_sync_data", lambda descriptor: None)
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
+def files_of(place):
+    return sorted(path.relative_to(place) for path in place.rglob("*") if path.is_file() and path.name != "lock")
+
+
+@pytest.mark.slow
+def test_a_flipped_byte_in_any_file(tmp_path, no_disk):
+    pages = filled(tmp_path / "store")
+    for name in files_of(tmp_path / "store"):
+        if name.suffix == ".log":
+            continue
+        content = (tmp_path / "store" / name).read_bytes()
+        for i in range(0, len(content), max(1, len(content) // 12)):
+            place = tmp_path / "damaged"
+            shutil.copytree(tmp_path / "store", place)
+            (place / name).write_bytes(content[:i] + bytes([content[i] ^ 0x41]) + content[i + 1 :])
+            try:
+                opened_again(place, pages, 0)
+            except Exception as error:
+                raise AssertionError(f"byte {i} of {name}") from error
+            shutil.rmtree(place)
+
+
+def test_a_file_that_is_missing_or_cut_short(tmp_path, no_disk):
+    pages = filled(tmp_path / "store")
+    for name in files_of(tmp_path / "store"):
+        if name.suffix == ".log":
+            continue
+        for size in (None, 0, 40):
+            place = tmp_path / "damaged"
+            shutil.copytree(tmp_path / "store", place)
+            if size is None:
+                (place / name).unlink()
+            else:
+                (place / name).write_bytes((place / name).read_bytes()[:size])
+            assert opened_again(place, pages, 0) == [], (name, size)
+            shutil.rmtree(place)
+    shutil.rmtree(next((tmp_path / "store").glob("derived-*")))
+    assert opened_again(tmp_path / "store", pages, 0) == []
+
+
+def test_what_a_loss_of_power_leaves(tmp_path, no_disk):
+    """The log ends earlier than what derived files know: these are made again."""
+    pages = filled(tmp_path / "store")
+    log = next((tmp_path / "store").glob("log-*/00000000.log"))
+    size = log.stat().st_size
+    for cut in range(0, size, 97):
+        place = tmp_path / "cut"
+        shutil.copytree(tmp_path / "store", place)
+        (place / log.relative_to(tmp_path / "store")).write_bytes(log.read_bytes()[: size - cut])
+        with nd.Store.open(place) as store:
+            assert store.check() == []
+            for key, text in pages.items():
+                store.decide(key, text, 50)
+        with nd.Store.open(place) as store:
+            assert {key: store.text(key) for key in pages} == pages and store.check() == []
+        shutil.rmtree(place)
