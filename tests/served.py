@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,9 @@ from ndcore.reference.store import Store as Reference
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from starlette.testclient import TestClient
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # newer versions of Starlette prefer another client
+    from starlette.testclient import TestClient
 
 from ndcore.serve.app import Limits, application
 from ndcore.serve.collection_source import CollectionSource
@@ -80,8 +83,8 @@ class BruteForce:
     def peek(self, page: Any, key: Any = None) -> Any:
         return SimpleNamespace(**asdict(self.known.peek(page, key)), exact=True)
 
-    def clusters(self) -> Any:
-        return iter(self.known.clusters().values())
+    def clusters(self, least: int = 1) -> Any:
+        return (members for members in self.known.clusters().values() if len(members) >= least)
 
     def text(self, key: Any) -> Any:
         return self.known._pages[key].last

@@ -67,6 +67,8 @@ class Both:
         """Compare everything that can be asked for."""
         expected = self.reference.clusters()
         assert list(self.store.clusters()) == list(expected.values())
+        for least in (2, 3):
+            assert list(self.store.clusters(least)) == [members for members in expected.values() if len(members) >= least]
         assert len(self.store) == sum(map(len, expected.values()))
         for members in expected.values():
             for key in members:

@@ -14,8 +14,7 @@ from commands import text
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from served import URL, BruteForce, answered, problem
-from starlette.testclient import TestClient
+from served import URL, BruteForce, TestClient, answered, problem
 
 from ndcore.serve.app import application
 from ndcore.serve.refusal import Refused
@@ -57,12 +56,12 @@ def test_one_request_at_a_time() -> None:
 
 def test_a_long_walk_ends() -> None:
     class Long(BruteForce):
-        def clusters(self) -> Iterator[list[Any]]:
+        def clusters(self, least: int = 1) -> Iterator[list[Any]]:
             while True:
                 yield ["alone"]
 
     with pytest.raises(Refused, match=r"longer than 0\.05 seconds") as refused:
-        StoreSource(Long(), "x", 0.05).clusters({"page": 1, "size": 50, "least": 2})
+        StoreSource(Long(), "x", 0.05).clusters({"page": 100_000, "size": 500, "least": 1})
     assert refused.value.status == 503
 
 

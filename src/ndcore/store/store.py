@@ -246,12 +246,12 @@ class Store(Sharing):
         with self._lock:
             return versions.cluster_of(self._state, self._found(key))
 
-    def clusters(self) -> Iterator[list[Key]]:
-        """Yield the clusters, each as a list of keys with the representative first, in the order of representatives.
+    def clusters(self, least: int = 1) -> Iterator[list[Key]]:
+        """Yield the clusters of `least` pages or more: lists of keys, the representative first, in the order of these.
 
         Clusters that change meanwhile may be missed or seen twice.
         """
-        for number in self._state.kept.numbers().tolist():
+        for number in versions.heads(self._state, least):
             with self._lock:
                 members = versions.cluster_of(self._state, number) if number in self._state.kept else None
             if members is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ndcore._types import Text
 from ndcore.store.keys import decoded
 from ndcore.store.records import Document, Sighting
 from ndcore.store.state import State
 from ndcore.store.verdict import Key, Version
 
-__all__ = ["cluster_of", "earlier", "history_of", "key_of", "located", "text_of"]
+__all__ = ["cluster_of", "earlier", "heads", "history_of", "key_of", "located", "text_of"]
 
 
 def key_of(state: State, number: int) -> Key:
@@ -19,6 +21,15 @@ def key_of(state: State, number: int) -> Key:
 def cluster_of(state: State, number: int) -> list[Key]:
     """Return the keys in the cluster of a document, in their order: the representative is the first."""
     return [key_of(state, member) for member in state.columns.members(number)]
+
+
+def heads(state: State, least: int = 1) -> list[int]:
+    """Return the representatives of `least` documents or more, ascending. O(n) without a read."""
+    kept = state.kept.numbers()
+    if least > 1:
+        sizes = np.bincount(state.columns.column("label")[state.live.numbers()], minlength=state.columns.n)
+        kept = kept[sizes[kept] >= least]
+    return kept.tolist()  # type: ignore[no-any-return]
 
 
 def located(state: State, number: int) -> int:
