@@ -41,6 +41,7 @@ from ndcore.stats.collisions import expected_distinct, expected_spurious, finger
 from ndcore.stats.sample_size import probability_within, sample_size
 from ndcore.storage.container import CorruptFile
 from ndcore.store.client import StoreClient
+from ndcore.store.resample import Resampled
 from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict, Version
 from ndcore.text.resemblance import containment, jaccard, resemblance
@@ -74,6 +75,7 @@ __all__ = [
     "Rabin",
     "Recipe",
     "RecipeMismatch",
+    "Resampled",
     "Shingling",
     "SimHasher",
     "Simhashes",

@@ -33,7 +33,7 @@ NAMES = [
     "FilterDesign", "near_duplicates", "NearDuplicates", "variants", "using", "get_include", "Recipe",
     "RecipeMismatch", "CorruptFile", "ModSketcher", "Comparison", "probability_within", "sample_size", "expected_distinct",
     "fingerprint_error", "fingerprint_bits", "SimHasher", "Simhashes", "Idf",
-    "collapse", "Collapsed",
+    "collapse", "Collapsed", "Resampled",
 ]  # fmt: skip
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(nd.__path__, "ndcore.") if not module.name.endswith("__main__")
