@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import refused, run
+from commands import refused, run, text
 from stores import made
 
 from ndcore.store.store import Store
@@ -64,3 +64,22 @@ def test_what_is_not_a_store(words: tuple[str, ...], tmp_path: Path, capsys: pyt
         told = refused(capsys, 1, "store", *(names.get(word, word) for word in words))
         assert told.startswith(f"{place}: {why}; ndcore store create makes one")
     assert not (tmp_path / "none").exists()
+
+
+def test_one_writer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made(tmp_path / "s")
+    (tmp_path / "in.txt").write_text("a text")
+    capsys.readouterr()
+    with Store.open(path):
+        for words in (("decide", path, tmp_path / "in.txt"), ("compact", path), ("expire", path, "--before", "2024-05")):
+            assert "open for writing by this process" in refused(capsys, 1, "store", *words)
+        assert run("store", "history", path, "http://a.example/1") == 0  # reading goes on
+    assert run("store", "decide", path, tmp_path / "in.txt", "-q") == 0
+
+
+def test_estimates_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made(tmp_path / "s", None, "--evidence", "sketch")
+    (tmp_path / "t.txt").write_text(text(2, 1))
+    capsys.readouterr()
+    assert run("store", "query", path, tmp_path / "t.txt") == 0
+    assert "; resemblance about 0." in capsys.readouterr().out
