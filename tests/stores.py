@@ -70,14 +70,15 @@ class Both:
         for least in (2, 3):
             assert list(self.store.clusters(least)) == [members for members in expected.values() if len(members) >= least]
         assert len(self.store) == sum(map(len, expected.values()))
-        for members in expected.values():
-            for key in members:
-                assert self.store.cluster(key) == members
-                assert self.store.locate(key) == self.reference.locate(key)
-                assert ([(v.date / 1e6, v.change, v.resemblance) for v in self.store.history(key)]
-                        == [(v.date, v.change, v.resemblance) for v in self.reference.history(key)])
-                if self.store.settings.evidence == "text":
-                    assert self.store.text(key) == self.reference._pages[key].last
+        for members in list(expected.values())[-4:]:  # the reference takes its time for each
+            key = members[-1]
+            assert self.store.cluster(key) == members
+            assert self.store.locate(key) == self.reference.locate(key)
+        for key in self.reference._pages:
+            assert ([(v.date / 1e6, v.change, v.resemblance) for v in self.store.history(key)]
+                    == [(v.date, v.change, v.resemblance) for v in self.reference.history(key)])
+            if self.store.settings.evidence == "text":
+                assert self.store.text(key) == self.reference._pages[key].last
 
     def _same(self, found: nd.Verdict, expected: Any) -> None:
         assert {name: getattr(found, name) for name in FIELDS} == {name: getattr(expected, name) for name in FIELDS}

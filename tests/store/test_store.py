@@ -34,7 +34,7 @@ STEPS = st.lists(
 )
 
 
-@hypothesis_settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@hypothesis_settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, threshold=st.sampled_from([0.3, 0.5, 0.7]), width=st.sampled_from([1, 2]),
        evidence=st.sampled_from(["text", "shingles"]), hosts=st.booleans())
 def test_every_step_says_what_the_reference_says(steps, threshold, width, evidence, hosts):

@@ -1,0 +1,38 @@
+"""The check of a store names what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+from stores import TEXT, opened, settings
+
+
+@pytest.fixture
+def store(tmp_path):
+    with opened(tmp_path, **settings()) as made:
+        list(made.decide_many([(i, f"{TEXT} {i % 4}", i) for i in range(12)]))
+        made.flush()
+        yield made
+
+
+def test_a_sound_store_has_no_problems(store):
+    assert store.check() == []
+
+
+def test_columns_that_differ_are_named(store):
+    store._directory.state.columns.set("date", 3, 7)
+    assert store.check() == ["the column 'date' is not what the log says"]
+    store._directory.state.kept.discard(0)
+    assert "the documents that are kept differ from the log" in store.check()
+
+
+def test_a_damaged_record_costs_its_page_alone(store, tmp_path):
+    position = store._directory.state.columns.get("last", 5)
+    path = store.path / "log-0" / "00000000.log"
+    with path.open("r+b") as file:
+        file.seek((position & (1 << 32) - 1) + 40)
+        file.write(b"\xaa\xbb")
+    problems = store.check()
+    assert problems and any("damaged" in problem for problem in problems)
+    store._directory._checkpoints.place.joinpath("checkpoint.ndc").unlink(missing_ok=True)
+    store._directory.reload()
+    assert 5 not in store and all(i in store for i in range(12) if i != 5)

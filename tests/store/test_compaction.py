@@ -1,0 +1,58 @@
+"""Compaction: histories, sightings and verdicts stay; removed texts, also in dictionaries, go."""
+
+from __future__ import annotations
+
+import pytest
+from stores import TEXT, Both, opened, settings
+
+import ndcore as nd
+from ndcore.store import text_codec
+
+
+def test_versions_survive(tmp_path):
+    both = Both(tmp_path)
+    for date, text in enumerate([TEXT, TEXT, TEXT.upper(), TEXT + " more", TEXT + "  more", "else", "else"]):
+        both.decide("a", text, date)
+        both.decide("b", text + "!", date)
+        both.compact()
+        both.check()
+    both.reopen()
+    both.compact()
+    both.check()
+    both.decide("a", "else ", 9)
+    both.check()
+    assert both.store.check() == []
+    both.store.close()
+
+
+def test_a_dictionary_is_trained_again(tmp_path, monkeypatch):
+    pytest.importorskip("zstandard")
+    monkeypatch.setattr(text_codec, "SAMPLES", 100)
+    with opened(tmp_path, **settings(threshold=1.0)) as store:
+        for i in range(120):
+            store.decide(i, " ".join(f"zebra{(i * 7 + j * j) % 97}" for j in range(80)))
+        store._directory.state.evidence.codec._training.join()
+        for i in range(120, 240):
+            store.decide(i, " ".join(f"heron{(i * 7 + j * j) % 97}" for j in range(80)))
+        assert b"zebra" in store._directory.state.evidence.codec.dictionary
+        for i in range(120):
+            store.remove(i)
+        store.compact()
+        assert b"zebra" not in b"".join(path.read_bytes() for path in store.path.rglob("*") if path.is_file())
+        assert store.text(200).startswith("heron") and store.check() == []
+    with nd.Store.open(store.path) as store:
+        assert store.text(239).startswith("heron") and store.peek(store.text(150)).equal == 150
+
+
+def test_a_crash_before_the_switch_leaves_the_old_store(tmp_path, monkeypatch):
+    from ndcore.store import compaction
+
+    with opened(tmp_path, **settings()) as store:
+        list(store.decide_many([(i, f"{TEXT} {i}", i) for i in range(20)]))
+        before = list(store.clusters())
+        monkeypatch.setattr(compaction, "rewrite", lambda *arguments: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            store.compact()
+        assert list(store.clusters()) == before and store.decide("more", "else").kept
+    with opened(tmp_path) as store:
+        assert len(store) == 21 and not (store.path / "log-1").exists()

@@ -1,0 +1,41 @@
+"""Keys as bytes, and the keys that are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from ndcore.store.keys import decoded, encoded, hashed, host_of, normalised
+
+
+@pytest.mark.parametrize("key", ["", "a", "\ud800", b"", b"a", 0, -1, (1 << 63) - 1])
+def test_keys_come_back(key):
+    assert decoded(encoded(key)) == key and type(decoded(encoded(key))) is type(key)
+
+
+def test_keys_of_other_types_differ():
+    names = [encoded(key) for key in ("1", b"1", 1)]
+    assert len(set(names)) == len({hashed(name, b"secret") for name in names}) == 3
+    assert hashed(names[0], b"one") != hashed(names[0], b"two")
+
+
+@pytest.mark.parametrize("key", [1.5, None, True, 1 << 63, ("a",), "k" * (1 << 20)])
+def test_other_keys_are_refused(key):
+    with pytest.raises((TypeError, ValueError), match="key"):
+        encoded(key)
+
+
+@pytest.mark.parametrize("name", [b"", b"x1", b"i123"])
+def test_bytes_that_are_no_key_are_refused(name):
+    with pytest.raises(ValueError, match="not a key"):
+        decoded(name)
+
+
+def test_hosts_of_urls():
+    assert [host_of(url) for url in ("http://A.example:80/x", "no url", "http://[::1", "")] == ["a.example", "", "", ""]
+    with pytest.raises(TypeError):
+        host_of(b"http://a.example")
+
+
+def test_urls_in_normal_form():
+    pytest.importorskip("w3lib")
+    assert normalised("HTTP://a.example/%7Ex?b=1&a=2#f") == "http://a.example/~x?a=2&b=1"

@@ -1,0 +1,76 @@
+"""Opening: checkpoints, the tail of the log, and derived files that are damaged, missing or of another time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+from stores import TEXT, opened, settings
+
+import ndcore as nd
+from ndcore.store import opening
+
+PAGES = [(i, f"{TEXT} {'more ' * (i % 4)}{i // 3}", i) for i in range(60)]
+
+
+def crashed(tmp_path, evidence="text"):
+    """Make a store whose writer was killed after a checkpoint and some more pages; return what its clusters were."""
+    store = opened(tmp_path, **settings(evidence=evidence))
+    list(store.decide_many(PAGES[:30]))
+    store._directory.checkpoint()
+    list(store.decide_many(PAGES[30:]))
+    store.remove(0)
+    store.decide(31, "something else", 1)
+    clusters = list(store.clusters())
+    shutil.copytree(tmp_path / "store", tmp_path / "copy" / "store")
+    store.close()
+    return clusters
+
+
+@pytest.mark.parametrize("evidence", ["text", "shingles", "sketch"])
+def test_the_tail_of_the_log_is_read_again(tmp_path, monkeypatch, evidence):
+    clusters = crashed(tmp_path, evidence)
+    monkeypatch.setattr(opening, "RUN", 4)
+    with opened(tmp_path / "copy") as store:
+        assert not store._directory._checkpoints.problems
+        assert list(store.clusters()) == clusters and store.check() == []
+        assert store.decide("new", PAGES[40][1]).of == store.peek(PAGES[40][1]).of
+
+
+def test_any_derived_file_may_be_damaged_or_gone(tmp_path):
+    clusters = crashed(tmp_path)
+    derived = tmp_path / "copy" / "store" / "derived-0"
+    for name in sorted(path.name for path in derived.iterdir()):
+        for damage in ("gone", "cut", "flipped"):
+            place = tmp_path / damage / name
+            shutil.copytree(tmp_path / "copy" / "store", place / "store")
+            path = place / "store" / "derived-0" / name
+            content = bytearray(path.read_bytes())
+            if damage == "gone":
+                path.unlink()
+            else:
+                content[len(content) // 2] ^= 0x55
+                path.write_bytes(content[: len(content) // 3] if damage == "cut" else content)
+            with opened(place) as store:
+                assert list(store.clusters()) == clusters, (name, damage)
+                assert store.peek(PAGES[40][1]).of is not None
+            shutil.rmtree(place)
+
+
+def test_derived_files_ahead_of_the_log_are_made_again(tmp_path):
+    crashed(tmp_path)
+    log = tmp_path / "copy" / "store" / "log-0" / "00000000.log"
+    os.truncate(log, 2000)
+    with opened(tmp_path / "copy") as store:
+        assert store.check() == [] and 0 < len(store) < 30
+
+
+def test_readers_write_nothing(tmp_path):
+    clusters = crashed(tmp_path)
+    place = tmp_path / "copy" / "store"
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    with nd.Store.open(place, read_only=True) as store:
+        assert list(store.clusters()) == clusters
+        assert store.peek(PAGES[40][1]).of is not None
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before

@@ -1,0 +1,59 @@
+"""Pages: sketched alone or together they are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from stores import TEXT
+
+import ndcore as nd
+from ndcore.store.evidence import Evidence
+from ndcore.store.pages import Preparer, shingle_set
+from ndcore.store.settings import Settings
+from ndcore.text.inputs import Extracted, digest
+
+TEXTS = [TEXT, "", "short", b"\xff bytes", TEXT.upper(), "two words " * 300]
+
+
+def preparer(**given) -> Preparer:
+    made = Settings.of(given)
+    return Preparer(made, made.sketcher())
+
+
+def test_one_page_is_as_in_a_batch():
+    made = preparer()
+    many = made.packed_pages(Evidence(made.settings, made.shingling), [(i, text, i) for i, text in enumerate(TEXTS)])
+    for i, (page, text) in enumerate(zip(many, TEXTS, strict=True)):
+        one = made.page(i, text, i)
+        assert (one.key, one.name, one.hashed) == (page.key, page.name, page.hashed)
+        assert (one.date, one.valid) == (page.date, page.valid)
+        assert (one.whole, one.tokens, one.row_hash) == (page.whole, page.tokens, page.row_hash)
+        assert np.array_equal(one.features, page.features) and np.array_equal(one.row, page.row)
+        assert np.array_equal(one.shingles, shingle_set(nd.Shingling(), text))
+        assert one.size == len(set(one.shingles.tolist()))
+    assert many[0].tokens == many[4].tokens and many[0].whole != many[4].whole
+
+
+def test_features_are_those_of_sketches():
+    made = preparer()
+    expected = nd.features(nd.MinHasher(made.settings.num_perm).sketch(TEXT), made.settings.groups, made.settings.group_size)
+    assert np.array_equal(made.page(None, TEXT, 0).features, expected[0])
+    assert np.array_equal(made.sketched([TEXT], [5])[0], expected ^ np.uint64(5))
+
+
+def test_hosts_have_features_of_their_own():
+    made = preparer(scope="host")
+    a, b, again = (made.page(url, TEXT, 0) for url in ("http://a/1", "http://b/1", "http://A/2"))
+    assert not np.intersect1d(a.features, b.features).size and np.array_equal(a.features, again.features)
+    looked = made.page(None, TEXT, 0, like="http://b/9")
+    assert looked.scope == b.scope and np.array_equal(looked.features, b.features)
+
+
+def test_a_text_without_shingles_stands_for_its_original():
+    page = preparer().page("a", Extracted.of("", b"<html>"), 0)
+    assert page.whole == digest(b"<html>") and page.tokens == b""
+
+
+def test_texts_that_are_none_are_refused():
+    with pytest.raises(TypeError, match="texts are str or bytes"):
+        preparer().page("a", 5, 0)

@@ -1,0 +1,58 @@
+"""Records as bytes and back; bytes that are none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ndcore.storage.container import CorruptFile
+from ndcore.store.records import (
+    DIGESTED,
+    LEADER,
+    STR,
+    VALID,
+    VARIANT,
+    Changes,
+    Dictionary,
+    Document,
+    Removal,
+    Sighting,
+    decode,
+    encode,
+)
+from ndcore.store.verdict import Version
+
+CHANGES = Changes((1, 7), ((3, 2, LEADER | VARIANT), (9, 9, 0)))
+RECORDS = [
+    Document(4, 2, VALID | LEADER | STR, "near", None, -5, b"", b"", b"skey", evidence=b"text"),
+    Document(4, 4, DIGESTED | VALID, "kept", "other", 1 << 50, b"w" * 16, b"t" * 16, b"b\xff", 77, 0.25, CHANGES,
+             (Version(1, None, None), Version(2, "near", 0.9)), b"\x00"),
+    Document(0, 0, DIGESTED, "kept", "other", 0, b"w" * 16, b"", b"i" + bytes(8), 1, None),
+    Sighting(4, 100, VALID, "lexical", 5, b"w" * 16, 200, 1.0, b"text"),
+    Sighting(4, 100, 0, "unchanged", 5, b"w" * 16, 200, None),
+    Removal(CHANGES), Removal(Changes((0,)), True), Dictionary(0, b"dictionary"),
+]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+def test_records_come_back(record):
+    assert decode(encode(record)) == record
+
+
+@pytest.mark.parametrize("record", RECORDS[:7], ids=lambda record: type(record).__name__)
+def test_no_prefix_is_a_crash(record):
+    whole = encode(record)
+    for end in range(len(whole)):
+        try:
+            decode(whole[:end])
+        except CorruptFile:
+            continue
+
+
+@given(st.binary(max_size=80))
+def test_no_bytes_are_a_crash(payload):
+    try:
+        decode(payload)
+    except CorruptFile as error:
+        assert "record" in str(error)
