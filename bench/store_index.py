@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ndcore.store.index import Index
 
-GROUPS, NEED, AT_ONCE, SHARED = 19, 2, 1 << 16, 6
+GROUPS, NEED, AT_ONCE, SHARED, SEARCHES = 19, 2, 1 << 16, 6, 200_000
 
 
 def mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -71,20 +71,29 @@ def check(report: Report, index: Index, documents: int, rng: np.random.Generator
         report.require(set(found[offsets[i] : offsets[i + 1]].tolist()) == same, f"document {number}")
 
 
-def searches(index: Index, rows: NDArray[np.uint64], drop: Path | None = None) -> NDArray[np.float64]:
-    """Microseconds of each search; with `drop`, its files are dropped from the page cache before each."""
+def searches(index: Index, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Microseconds of each search."""
     seconds = np.empty(len(rows))
     for i, row in enumerate(rows):
-        if drop is not None:
-            index = Index.open(drop, read_only=True)  # nothing is verified, nothing mapped
-            for file in drop.glob("*.postings"):
-                descriptor = os.open(file, os.O_RDONLY)
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-                os.close(descriptor)
         begin = time.perf_counter()
         index.search(row, NEED)
         seconds[i] = time.perf_counter() - begin
     return seconds * 1e6
+
+
+def cold_searches(folder: Path, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Microseconds of each search by an index that was just opened, with no page of its lists in memory."""
+    taken = np.empty(len(rows))
+    for i, row in enumerate(rows):
+        index = Index.open(folder, read_only=True)
+        for file in folder.glob("*.postings"):
+            descriptor = os.open(file, os.O_RDONLY)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(descriptor)
+        taken[i] = searches(index, row[None])[0]
+        index.close()
+        del index  # pages that are mapped are not dropped
+    return taken
 
 
 def resident() -> float:
@@ -111,24 +120,25 @@ def measure(report: Report, folder: Path, documents: int, cold: int) -> None:
     table.add("segments", len(stats["segments"]))
     table.add("bytes a document", stats["bytes"] / documents)
     check(report, index, documents, rng)
-    known = values_of(rng.integers(0, documents, 5000))
-    strange = mixed(rng.integers(0, 2**63, (5000, GROUPS), dtype=np.uint64))
-    rows = np.concatenate([known, strange])[rng.permutation(10_000)]
-    searches(index, np.concatenate([rows, rows]))
-    after = resident()
-    taken = searches(index, rows)
-    for share in (50, 99, 99.9):
-        table.add(f"µs a search warm, p{share}", float(np.percentile(taken, share)))
-    many = values_of(rng.integers(0, documents, 200_000))
+    many = mixed(rng.integers(0, 2**63, (SEARCHES, GROUPS), dtype=np.uint64))  # half of them unknown
+    many[::2] = values_of(rng.integers(0, documents, SEARCHES // 2))
     index.search_many(many, NEED)
     for threads in (1, 2):
         with pinned(threads):
             begin = time.perf_counter()
             index.search_many(many, NEED, threads=threads)
             table.add(f"searches a second, {threads} threads", round(len(many) / (time.perf_counter() - begin)))
-    table.add("MB of memory, not of files", after - before)
-    taken = searches(index, rows[:cold], folder)
+    rows = many[rng.permutation(SEARCHES)[:20_000]]  # their pages are in memory, and in no cache of the processor
+    taken = searches(index, rows)
+    for share in (50, 99, 99.9):
+        table.add(f"µs a search warm, p{share}", float(np.percentile(taken, share)))
+    table.add("MB of memory, not of files", resident() - before - many.nbytes / 2**20)
+    index.close()
+    del index
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_inblock
+    taken = cold_searches(folder, rows[:cold])
     table.add("µs a search cold, p50", float(np.percentile(taken, 50)))
+    table.add("pages read by it", (resource.getrusage(resource.RUSAGE_SELF).ru_inblock - before) / 8 / cold)
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from ndcore._arrays cimport data_of
-from ndcore._pages cimport ask
+from ndcore._pages cimport ask, nd_microseconds
 from ndcore._postings cimport (Recent, Segment, check_widths, nd_postings, nd_postings_run, nd_recent, nd_table_hash,
                                nd_table_key, table_key)
 from ndcore._signals cimport STRIDE, check_signals, stride
@@ -39,6 +39,8 @@ cdef extern from "lookup.h" nogil:
 cdef enum:
     EVERY = 64  # documents searched for between two checks of signals
     CHAIN = 1024  # documents of a table in memory with one value, between two checks
+    SLOW = 300  # microseconds, from which a search most likely waited for pages that had left memory
+    ASKING = 256  # searches after it that ask for all pages before they read one
     COUNT_FROM = 4  # entries are counted, not sorted, where they are more than a span / 4
 
 
@@ -122,6 +124,7 @@ cdef class Postings:
     cdef size_t list_count, table_count
     cdef nd_table_key key
     cdef unsigned value_bits
+    cdef int asking  # searches that ask for all pages
 
     def __cinit__(self, size_t groups, unsigned value_bits, bytes key not None, tuple segments not None,
                   tuple recents not None):
@@ -225,10 +228,16 @@ cdef class Postings:
     cdef int find_one(self, const uint64_t *values, Work *work, Vector *found) except -1 nogil:
         """Append the documents that share values with one row."""
         cdef size_t n = self.list_count, groups = self.groups, g, at, start = found.n, segment
+        cdef int64_t begin
         for g in range(groups):
             work.values[g] = nd_table_hash(&self.key, values[g]) >> (64 - self.value_bits)
         nd_lookup_ask(self.lists, n, work.values, groups)
         at = nd_lookup_locate(self.lists, n, work.values, groups, work.runs)
+        if at == n and self.asking > 0:
+            self.asking -= 1
+            for g in range(n):
+                ask(self.lists[g].words, sizeof(uint64_t), work.runs[g].begin, work.runs[g].end)
+        begin = nd_microseconds()
         if at == n:
             at = self.verify(work)
         if at == n:
@@ -236,6 +245,8 @@ cdef class Postings:
         if at < n:
             self.damaged(at)
         nd_lookup_match(self.lists, n, work.values, groups, work.runs)
+        if nd_microseconds() - begin > SLOW:
+            self.asking = ASKING
         for segment in range(n // groups):
             self.share(segment, work, found)
         self.share_recent(work, found)
@@ -264,19 +275,13 @@ cdef class Postings:
         """Append the documents of a segment that are in enough of its runs."""
         cdef const nd_postings *p = self.lists + number * self.groups
         cdef nd_postings_run *runs = work.runs + number * self.groups
-        cdef size_t g, total = 0, n = 0, written = 0, groups_found = 0
+        cdef size_t g, n = 0, written = 0, groups_found = 0
         cdef uint16_t *counts = NULL
         for g in range(self.groups):
-            total += runs[g].last - runs[g].first
             groups_found += runs[g].last > runs[g].first
         if groups_found < work.need:
             return 0
         cdef int64_t base = self.bases[number]
-        if total > p.span // COUNT_FROM:
-            counts = <uint16_t *> calloc(p.span, sizeof(uint16_t))
-            if counts == NULL:
-                with gil:
-                    raise MemoryError
         try:
             for g in range(self.groups):
                 while runs[g].first < runs[g].last:
@@ -284,10 +289,15 @@ cdef class Postings:
                     if not nd_lookup_gather(&p[g], &runs[g], STRIDE, work.wanted, work.wanted_bits, base,
                                             work.documents + n, &written):
                         self.damaged(number * self.groups + g)
-                    if counts == NULL:
-                        n += written
-                    else:
-                        nd_lookup_tally(work.documents, written, counts)
+                    n += written
+                    if n > p.span // COUNT_FROM + STRIDE and counts == NULL:
+                        counts = <uint16_t *> calloc(p.span, sizeof(uint16_t))
+                        if counts == NULL:
+                            with gil:
+                                raise MemoryError
+                    if counts != NULL:
+                        nd_lookup_tally(work.documents, n, counts)
+                        n = 0
                     if runs[g].first < runs[g].last:
                         check_signals()
             return self.keep_shared(p, counts, n, base, work, found)

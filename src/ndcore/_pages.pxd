@@ -1,6 +1,6 @@
 """Pages of mapped files, asked for before they are read."""
 
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport int64_t, uintptr_t
 
 
 cdef extern from *:
@@ -9,13 +9,26 @@ cdef extern from *:
     #if defined(__unix__) || defined(__APPLE__)
     #include <sys/mman.h>
     #include <unistd.h>
-    static void nd_will_need(uintptr_t begin, size_t size) { (void)madvise((void *)begin, size, MADV_WILLNEED); }
-    static size_t nd_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+    static inline void nd_will_need(uintptr_t begin, size_t size) { (void)madvise((void *)begin, size, MADV_WILLNEED); }
+    static inline size_t nd_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
     #else
-    static void nd_will_need(uintptr_t begin, size_t size) { (void)begin; (void)size; }
-    static size_t nd_page_size(void) { return 4096; }
+    static inline void nd_will_need(uintptr_t begin, size_t size) { (void)begin; (void)size; }
+    static inline size_t nd_page_size(void) { return 4096; }
     #endif
+    /* Microseconds of a clock. */
+    #include <time.h>
+    static inline int64_t nd_microseconds(void)
+    {
+        struct timespec t = {0, 0};
+    #if defined(CLOCK_MONOTONIC)
+        clock_gettime(CLOCK_MONOTONIC, &t);
+    #else
+        timespec_get(&t, TIME_UTC);
+    #endif
+        return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    }
     """
+    int64_t nd_microseconds() noexcept nogil
     void nd_will_need(uintptr_t begin, size_t size) noexcept nogil
     size_t nd_page_size() noexcept nogil
 

@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from ndcore._arrays cimport data_of
+from ndcore._pages cimport ask
 from ndcore._signals cimport STRIDE, check_signals, stride
 
 
@@ -17,6 +18,7 @@ cdef extern from "sort.h" nogil:
 
 cdef enum:
     MOST_GROUPS = 4096
+    AHEAD = 262144  # words of a list that are asked for before a merge reads them
     EVERY = 256  # documents added between two checks of signals
 
 cdef int64_t MOST_DOCUMENT = <int64_t> 1 << 60
@@ -287,6 +289,15 @@ cdef size_t read_range(Segment source, size_t group, unsigned bits, size_t piece
     return found
 
 
+cdef int ask_ahead(const nd_postings *p, size_t at, size_t *asked) noexcept nogil:
+    """Ask for the words that are read after word `at`, AHEAD of them at a time."""
+    if at + AHEAD > asked[0] and asked[0] < p.size and at < p.size:
+        asked[0] = max(asked[0], at)
+        ask(p.words, sizeof(uint64_t), asked[0], min(p.size, asked[0] + AHEAD))
+        asked[0] += AHEAD
+    return 0
+
+
 def merged(list segments not None, size_t group, int64_t base, uint64_t span, size_t n, const uint8_t[::1] drop):
     """Merge the lists of one group of several segments.
 
@@ -305,16 +316,18 @@ def merged(list segments not None, size_t group, int64_t base, uint64_t span, si
         dropped, drop_bits = &drop[0], 8 * <uint64_t> drop.shape[0]
     for source in segments:
         if (group >= source.groups or source.value_bits != (<Segment> segments[0]).value_bits
-                or not base <= source.base <= source.base + source.span <= base + span):
+                or not base <= source.base <= source.base + <int64_t> source.span <= base + <int64_t> span):
             raise ValueError(f"documents from {source.base} on, {source.span} of them, do not fit with the others")
         bits = min(bits, source.lists[group].form.block_bits)
     cdef Packer packer = Packer((<Segment> segments[0]).value_bits, n, span)
     bits = min(bits, packer.form.block_bits)
     pieces = <size_t> 1 << bits
+    cdef size_t[::1] asked = np.zeros(count, np.uintp)  # words of each list
     for piece in range(pieces):
         most = 0
-        for source in segments:
+        for i, source in enumerate(segments):
             p = &source.lists[group]
+            ask_ahead(p, p.directory[piece << (p.form.block_bits - bits)], &asked[i])
             here = nd_postings_most(p, piece << (p.form.block_bits - bits), (piece + 1) << (p.form.block_bits - bits))
             if here == SIZE_MAX:
                 source.damaged(group)

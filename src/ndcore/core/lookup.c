@@ -96,18 +96,24 @@ int nd_lookup_gather(const nd_postings *p, nd_postings_run *run, size_t most, co
                      uint64_t base, uint32_t *documents, size_t *written)
 {
     const unsigned bits = nd_postings_field_bits(&p->form);
-    const uint64_t *fields = p->words + run->fields;
+    const uint8_t *fields = (const uint8_t *)(p->words + run->fields);
+    const uint64_t mask = nd_postings_lowest(~UINT64_C(0), p->form.document_bits);
     const size_t end = run->last - run->first > most ? run->first + most : run->last;
+    const uint64_t bound = wanted && wanted_bits < base + p->span ? (wanted_bits > base ? wanted_bits - base : 0) : p->span;
+    uint64_t highest = 0;
     size_t n = 0;
-    for (; run->first < end; run->first++) {
-        const uint64_t document = nd_postings_lowest(nd_postings_field(fields, run->first, bits), p->form.document_bits);
-        if (document >= p->span)
-            return 0;
+    for (size_t i = run->first, at = i * bits; i < end; i++, at += bits) {
+        const uint64_t document = nd_load64(fields + at / 8) >> at % 8 & mask;
+        highest = document > highest ? document : highest;
         documents[n] = (uint32_t)document;
-        n += !wanted || nd_postings_bit(wanted, wanted_bits, base + document);
+        if (wanted)
+            n += document < bound && (wanted[(base + document) >> 3] >> ((base + document) & 7) & 1);
+        else
+            n += document < bound;
     }
+    run->first = end;
     *written = n;
-    return 1;
+    return highest < p->span;
 }
 
 size_t nd_lookup_shared(uint32_t *documents, uint32_t *scratch, size_t n, size_t need)

@@ -172,6 +172,7 @@ class Levels:
             self.full = ()
             self._busy.update(s.file.number for s in self.opened)  # no new merges
             self.lock.wait_for(lambda: not self._running)
+            self.changed = lambda: None  # the owner and its mapped files are freed as soon as nobody has them
 
     def _raise_error(self) -> None:
         """Raise what went wrong in the background, once. The lock is held."""
