@@ -17,7 +17,6 @@ def test_results_and_errors() -> None:
     assert asyncio.run(work.run(max, 1, 2)) == 2
     with pytest.raises(KeyError):
         asyncio.run(work.run({}.__getitem__, 1))
-    work.close()
 
 
 def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +36,6 @@ def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
             return [*found, await work.run(max, 1, 2)]
         finally:
             gate.set()
-            work.close()
 
     *refused, last = asyncio.run(ask())
     assert [type(each) for each in refused] == [Refused] * 3 and last == 2

@@ -49,9 +49,5 @@ class Work:
             raise Refused(503, f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server "
                                "with a larger --timeout") from None
 
-    def close(self) -> None:
-        """Drop what waits, and do not wait for what runs."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
     def _finished(self) -> None:
         self._running -= 1
