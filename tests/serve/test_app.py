@@ -6,12 +6,15 @@ import json
 import shlex
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
 from browser import ATTACK, Grids, Tree
 from commands import text
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ndcore as nd
 
@@ -403,6 +406,20 @@ def inert(source: str) -> None:
         assert all(
             (value.startswith("/") and not value.startswith("//")) or value.startswith("#") for value in page.values(name)
         )
+
+
+@given(pages=st.lists(st.tuples(st.text(max_size=12), st.text(max_size=40)), min_size=1, max_size=4))
+@settings(max_examples=8, deadline=None, derandomize=True)
+def test_any_keys_and_texts(pages: list[tuple[str, str]]) -> None:
+    """Pages are well-formed and inert, and JSON is exact."""
+    with TemporaryDirectory() as folder:
+        asked = store_client(Path(folder), [(key, page, 1) for key, page in pages])
+        for key, page in dict(pages).items():
+            escaped = quote(key, safe="", errors="surrogatepass")
+            told = answered(asked.get(f"/api/document?key={escaped}&kind=str"))
+            assert told["key"] == key and told["text"]["text"] == page
+            inert(asked.get(f"/document?key={escaped}&kind=str").text)
+        inert(asked.get("/clusters?least=1").text)
 
 
 def test_links_lead_to_their_keys(hostile: Any) -> None:

@@ -101,6 +101,39 @@ def test_stores_without_texts(tmp_path: Path, evidence: Any, exact: bool) -> Non
     assert ("estimated from sketches" in asked.post("/peek", data={"text": text(1).upper()}).text) != exact
 
 
+def test_readers_beside_a_writer(tmp_path: Path) -> None:
+    """Every answer is of one moment: members of a cluster have versions and dates, whatever is written meanwhile."""
+    with Store.open(tmp_path / "crawl", threshold=0.5) as store:
+        store.decide("first", text(1))
+        source = StoreSource(Store.open(tmp_path / "crawl", read_only=True), "crawl")
+        failed: list[Exception] = []
+        stop = threading.Event()
+
+        def ask() -> None:
+            try:
+                while not stop.is_set():
+                    found = source.document({"key": "first", "page": 1, "versions": 1, "size": 500})
+                    assert found.cluster.members[0].key == "first" and len(found.cluster.members) == found.cluster.documents
+                    source.clusters({"page": 1, "size": 50, "least": 2})
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for number in range(120):
+            store.decide(f"copy {number}", text(1, number % 2))
+            if number % 3 == 2:
+                store.remove(f"copy {number - 1}")
+            if number == 60:
+                store.compact()
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        assert source.about({}).documents == 81
+
+
 def test_what_a_store_refuses() -> None:
     class Strict(BruteForce):
         def peek(self, page: Any, key: Any = None) -> Any:
