@@ -26,12 +26,12 @@ def told(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return capsys.readouterr().out
 
 
-def told_json(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
+def reasonjson(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
     return json.loads(told(capsys, *words, "--json"))
 
 
 def test_stats(store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = told_json(capsys, "stats", store)
+    found = reasonjson(capsys, "stats", store)
     assert (found["store"], found["documents"], found["clusters"]) == (store, 5, 3)
     out = told(capsys, "stats", store)
     assert out.startswith(f"{store}\n  documents ")
@@ -43,7 +43,7 @@ def test_stats(store: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_check(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "check", store) == "5 pages; everything is sound\n"
-    assert told_json(capsys, "check", store)["problems"] == []
+    assert reasonjson(capsys, "check", store)["problems"] == []
     (log,) = Path(store).rglob("*.log")
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 1
@@ -54,14 +54,16 @@ def test_check(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(out.splitlines()) >= 2
     assert run("store", "check", store, "--json") == 1
     assert json.loads(capsys.readouterr().out)["problems"]
+    reason = refused(capsys, 1, "store", "compact", store)
+    assert re.search(r"it is damaged \(\d+ problems?\), and compaction would lose what cannot be read; ", reason)
 
 
 def test_expire_and_compact(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "expire", store, "--before", "2024-05-03") == "Removed 2 pages; the store has 3 pages\n"
-    assert told_json(capsys, "expire", store, "--before", "2024-05-03") == {"store": store, "removed": 0, "live": 3}
+    assert reasonjson(capsys, "expire", store, "--before", "2024-05-03") == {"store": store, "removed": 0, "live": 3}
     with Store.open(store, read_only=True) as found:
         assert [page["key"] in found for page in PAGES] == [False, False, True, True, True]
-    sizes = told_json(capsys, "compact", store)
+    sizes = reasonjson(capsys, "compact", store)
     assert sizes["live"] == 3
     assert sizes["bytes_after"] == sum(path.stat().st_size for path in Path(store).rglob("*") if path.is_file())
     assert " became " in told(capsys, "compact", store)
@@ -81,7 +83,7 @@ def test_merge(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     with Store.open(store, read_only=True) as found:
         assert found.cluster("copy") == [PAGES[0]["key"], PAGES[1]["key"], "copy"]
         assert [one.change for one in found.history(PAGES[2]["key"])] == [None, "other"]
-    assert told_json(capsys, "merge", store, other) == {"store": store, "before": 7, "other": 3, "live": 7}
+    assert reasonjson(capsys, "merge", store, other) == {"store": store, "before": 7, "other": 3, "live": 7}
     assert run("store", "create", tmp_path / "char", "-q", "--unit", "char") == 0
     assert "the same settings" in refused(capsys, 1, "store", "merge", store, tmp_path / "char")
     assert "is the same store" in refused(capsys, 2, "store", "merge", store, store)

@@ -103,7 +103,8 @@ def run_decide(options: DecideOptions) -> int:
     if STDIN in options.inputs:
         return _answer_crawler(options)
     with contextlib.ExitStack() as stack:
-        store = stack.enter_context(open_store(options.store, read_only=False, durability=options.durability))
+        store = stack.enter_context(open_store(
+            options.store, read_only=False, durability=options.durability, progress=not options.quiet))
         (found,) = select_inputs(options, (options.inputs, ()), binary=unit_of(store) == "byte")
         if not found.sources:
             raise summary.nothing_found(options.inputs[0], found.ignored)

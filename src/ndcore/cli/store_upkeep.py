@@ -12,10 +12,12 @@ from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, RUNNING, add_json
 from ndcore.cli.store_access import add_store_argument, described, open_store, print_json
 from ndcore.cli.values import moment
-from ndcore.files.errors import UsageError
+from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import counted, human_bytes, printable
 
 __all__ = ["add_check", "add_compact", "add_expire", "add_merge", "add_stats"]
+
+MOST_PROBLEMS = 20  # in the output for people
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,7 @@ class StoreOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeOptions(StoreOptions):
-    """Options of ``ndcore store compact``."""
+    """Options of the commands that change a store."""
 
     quiet: bool
 
@@ -104,13 +106,15 @@ def add_check(parts: Any) -> None:
 def run_check(options: StoreOptions) -> int:
     """Run ``ndcore store check``."""
     with open_store(options.store) as store:
-        problems = [str(problem) for problem in store.check()]
+        problems = store.check(progress=True)
         live = len(store)
     if options.json:
         print_json({"store": options.store, "live": live, "problems": problems})
     else:
-        for problem in problems:
+        for problem in problems[:MOST_PROBLEMS]:
             print(printable(problem))
+        if len(problems) > MOST_PROBLEMS:
+            print(f"and {len(problems) - MOST_PROBLEMS:,} more; --json lists all")
         print(f"{counted(live, 'page')}; {counted(len(problems), 'problem') if problems else 'everything is sound'}")
     return 1 if problems else 0
 
@@ -122,14 +126,20 @@ def add_compact(parts: Any) -> None:
     """Add ``ndcore store compact`` to the commands."""
     _add(parts, "compact", "write a store anew, without what was removed",
          "Write the files of a store anew, without removed and replaced pages: no byte of them is left. It takes the space "
-         "of the pages that stay until it is done.", run_compact, ChangeOptions, "print the bytes before and after")
+         "of the pages that stay until it is done. A damaged store is refused.",
+         run_compact, ChangeOptions, "print the bytes before and after")
 
 
 def run_compact(options: ChangeOptions) -> int:
     """Run ``ndcore store compact``."""
-    before = _disk_bytes(options.store)
-    with open_store(options.store, read_only=False) as store:
-        store.compact()
+    before, progress = _disk_bytes(options.store), not options.quiet
+    with open_store(options.store, read_only=False, progress=progress) as store:
+        problems = store.check(progress)
+        if problems:
+            reason = (f"it is damaged ({counted(len(problems), 'problem')}), and compaction would lose what cannot be read; "
+                      "ndcore store check lists it: restore these files from a copy")
+            raise DocumentError(options.store, None, reason)
+        store.compact(progress)
         live = len(store)
     after = _disk_bytes(options.store)
     options.outcome.written = True
@@ -153,7 +163,7 @@ def add_expire(parts: Any) -> None:
 
 def run_expire(options: ExpireOptions) -> int:
     """Run ``ndcore store expire``."""
-    with open_store(options.store, read_only=False) as store:
+    with open_store(options.store, read_only=False, progress=not options.quiet) as store:
         removed = store.expire(before=options.before)
         store.flush()
         live = len(store)
