@@ -34,6 +34,10 @@ def test_the_settings_of_a_store_that_exists_are_taken_from_it(tmp_path):
     assert read(NDCORE_STORE=str(tmp_path), NDCORE_OPTIONS={"keys": "plain"}).options == {"keys": "plain"}
 
 
+def test_a_shared_store_has_the_settings_of_its_process():
+    assert read(NDCORE_SHARED="1").shared and read(NDCORE_SHARED="1").options == {}
+
+
 def test_options_of_a_new_store():
     settings = read(NDCORE_THRESHOLD="0.9", NDCORE_OPTIONS='{"keys": "plain", "evidence": "sketch"}')
     assert settings.options == {"keys": "plain", "evidence": "sketch", "threshold": 0.9}
@@ -56,6 +60,7 @@ def test_the_text_may_be_a_function_or_its_path():
     ({"NDCORE_DROP": "identical,kept"}, "NDCORE_DROP has 'kept'"), ({"NDCORE_HELD": "never"}, "NDCORE_HELD"),
     ({"NDCORE_PART": "head"}, "NDCORE_PART"), ({"NDCORE_MIN_CHARS": -1}, "NDCORE_MIN_CHARS is -1"),
     ({"NDCORE_OPTIONS": {"read_only": True}}, "a crawl writes"),
+    ({"NDCORE_SHARED": True, "NDCORE_THRESHOLD": 0.9}, "threshold; the process"),
 ])
 def test_what_is_refused(given, message):
     with pytest.raises(ValueError, match=message):

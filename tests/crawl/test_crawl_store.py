@@ -164,3 +164,22 @@ def test_a_function_of_the_user_gives_the_text(tmp_path):
     assert asyncio.run(store.page(page("http://a.example/", "the text"))).chars == 8
     assert asyncio.run(store.page(page("http://a.example/2", ""))) is None
     asyncio.run(store.close())
+
+
+def test_crawlers_in_several_processes_share_a_store(tmp_path):
+    """Here two crawlers of one process talk to it through its socket."""
+    path = str(tmp_path / "store")
+    settings = {"NDCORE_STORE": path, "NDCORE_SHARED": True}
+    with Store.open(path, keys="url") as opened:
+        with pytest.raises(ConnectionError):
+            CrawlStore(get_crawler(settings_dict=settings))
+        with opened.listen():
+            one, two = (CrawlStore(get_crawler(settings_dict=settings)) for _ in range(2))
+            hint = '<link rel="canonical" href="http://a.example/">'
+            assert asyncio.run(one.page(page("http://a.example/"))).verdict.kept
+            copy = asyncio.run(two.page(page("http://b.example/", TEXT, hint)))
+            assert copy.verdict.of == "http://a.example/" and copy.confirmed
+            assert not two.holds_links(copy, 9)  # this crawler has not followed the links of the other page
+            asyncio.run(one.close())
+            asyncio.run(two.close())
+        assert len(opened) == 2

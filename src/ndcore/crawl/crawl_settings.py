@@ -28,6 +28,8 @@ class CrawlSettings:
     ----------
     store : str
         NDCORE_STORE, the directory of the store.
+    shared : bool
+        NDCORE_SHARED (False). True: another process has the store open and listens (`Store.listen`).
     options : mapping
         NDCORE_THRESHOLD and NDCORE_OPTIONS: arguments of `Store.open`.
     drop : frozenset of str
@@ -51,6 +53,7 @@ class CrawlSettings:
     """
 
     store: str
+    shared: bool
     options: Mapping[str, Any]
     drop: frozenset[str]
     field: str
@@ -85,13 +88,17 @@ class CrawlSettings:
             options["threshold"] = settings.getfloat("NDCORE_THRESHOLD")
         if "read_only" in options:
             raise ValueError("NDCORE_OPTIONS has read_only; a crawl writes to its store")
-        if not _is_there(Path(store)):
+        shared = settings.getbool("NDCORE_SHARED", False)
+        if shared and options:
+            raise ValueError(f"NDCORE_SHARED is set, and so is {', '.join(sorted(options))}; the process that has the store "
+                             "open chose its settings: leave NDCORE_THRESHOLD and NDCORE_OPTIONS out")
+        if not shared and not _is_there(Path(store)):
             options.setdefault("keys", "url")
         held, part = settings.get("NDCORE_HELD", HELD[0]), settings.get("NDCORE_PART", PARTS[0])
         check_choice("NDCORE_HELD", held, HELD)
         check_choice("NDCORE_PART", part, PARTS)
         return cls(
-            store=str(store), options=options, drop=_dropped(settings), held=held, part=part,
+            store=str(store), shared=shared, options=options, drop=_dropped(settings), held=held, part=part,
             field=settings.get("NDCORE_FIELD", "ndcore"), url_field=settings.get("NDCORE_URL_FIELD", "url"),
             text_field=settings.get("NDCORE_TEXT_FIELD", "text"),
             min_depth=checked_int("NDCORE_MIN_DEPTH", settings.getint("NDCORE_MIN_DEPTH", 1), 0),

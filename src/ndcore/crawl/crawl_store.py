@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from ndcore.crawl.crawl_settings import CrawlSettings
 from ndcore.crawl.page_text import canonical_url, page_text
+from ndcore.store.client import StoreClient
 from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
 
@@ -72,7 +73,9 @@ class CrawlStore:
     NotConfigured
         There is no setting NDCORE_STORE.
     BlockingIOError
-        Another process writes to the store.
+        Another process writes to the store, and NDCORE_SHARED is not set.
+    ConnectionError
+        NDCORE_SHARED is set, and no process listens.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -83,12 +86,18 @@ class CrawlStore:
         self.stats = crawler.stats
         self._text = self.settings.text or page_text(self.settings.part)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore crawl")  # one: pages are decided in their order
-        self._store = Store.open(self.settings.store, **self.settings.options)
+        self._store = self._opened()
         self._flushed = time.monotonic()
         self._followed: dict[int, int] = {}  # hash of the key of a cluster -> least depth at which links were followed
         self.has_pipeline = False
         self._items: OrderedDict[int, tuple[Any, Decided]] = OrderedDict()
         crawler.signals.connect(self.close, signals.spider_closed)
+
+    def _opened(self) -> Store | StoreClient:
+        """Open the store, here or through the process that has it open."""
+        if self.settings.shared:
+            return StoreClient(self.settings.store)
+        return Store.open(self.settings.store, **self.settings.options)
 
     # ---- deciding
 
