@@ -6,10 +6,13 @@ import contextlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ndcore.checks import is_int
 from ndcore.progress import Progress, resolve
+from ndcore.storage.container import CorruptFile
 from ndcore.store import engine
 from ndcore.store.batches import Batch
 from ndcore.store.lock import Lock
@@ -74,6 +77,9 @@ class Directory:
                                         read_only=self.read_only)
         self.state = self._checkpoints.load(report)
         if not self.read_only:
+            if self._checkpoints.lost:
+                self._write_anew(report, damaged=True, missing=self._checkpoints.lost)
+                return
             self._sweep()
 
     def _place(self, name: str) -> Path:
@@ -99,7 +105,7 @@ class Directory:
             engine.apply(self.state, decision, position)
             return [decision.verdict]
         try:
-            return Batch(self.state, pages, self._write).decide()
+            return Batch(self.state, pages, partial(_write, self.state)).decide()
         except BaseException:
             self.reload()
             raise
@@ -110,16 +116,6 @@ class Directory:
         if trained is not None:
             self.log.append([encode(Dictionary(0, trained))] * 2)
             self.state.evidence.codec.learn(trained)
-
-    def _write(self, waiting: list[engine.Decision]) -> None:
-        """Write the records that wait, and tell the state where they are."""
-        if not waiting:
-            return
-        positions = self.log.append([encode(decision.record) for decision in waiting])
-        for decision, position in zip(waiting, positions, strict=True):
-            self.state.place(decision.record, position)
-        self.state.cover(positions[-1] + 1)
-        waiting.clear()
 
     def reload(self) -> None:
         """Make the state again, as the log says."""
@@ -154,7 +150,7 @@ class Directory:
             raise ValueError(f"the store {os.fspath(self.path)!r} was opened with read_only=True; open it without to write")
 
     def sizes(self) -> dict[str, Any]:
-        """Return the bytes on disk."""
+        """Return the bytes on disk, and how many pages were lost because their records were damaged."""
         found = {}
         for name in ("log", "derived"):
             total = 0
@@ -163,7 +159,7 @@ class Directory:
                     with contextlib.suppress(OSError):
                         total += Path(root, file).stat().st_size
             found[f"{name}_bytes"] = total
-        return found
+        return {**found, "lost": self.manifest.state.get("lost", 0)}
 
     def check(self, report: Progress) -> list[str]:
         """Read everything and return what is wrong."""
@@ -172,19 +168,42 @@ class Directory:
         return problems_of(self.state, report)
 
     def compact(self, report: Progress) -> None:
-        """Write the store anew with what is live."""
-        from ndcore.store.compaction import rewrite
-
+        """Write the store anew with what is live, and without records that are damaged."""
         self.check_writable()
+        try:
+            self._write_anew(report, damaged=False)
+        except CorruptFile:
+            self._write_anew(report, damaged=True)
+        self.checkpoint()
+
+    def _write_anew(self, report: Progress, *, damaged: bool, missing: int = 0) -> None:
+        """Write the live pages to a new log, and open it.
+
+        damaged: decide on them again, as far as they can be read; missing: records that are known to be lost.
+        """
+        from ndcore.store.compaction import rewrite
+        from ndcore.store.salvage import salvage
+
         number = 1 + max(int(self.manifest.state[name].rpartition("-")[2]) for name in ("log", "derived"))
         names = {"log": f"log-{number}", "derived": f"derived-{number}"}
         for name in names.values():
             shutil.rmtree(self.path / name, ignore_errors=True)
         log = Log.create(self.path / names["log"], self.manifest.tag)
-        rewrite(self.state, log, report)
+        lost: list[str] = []
+        if damaged:
+            made = Checkpoints(self.path / names["derived"], self.settings, self.preparer, log, read_only=False)
+            state = made.load(report)
+            lost = salvage(self.state, state, partial(_write, state), report)
+            made.write(state)
+            for index in state.indexes:
+                index.close()
+        else:
+            rewrite(self.state, log, report)
         log.sync()
         log.close()
-        self.manifest = self.manifest.with_state(self.path, **names)
+        before = self.manifest.state.get("lost", 0)
+        missing += len(lost) + (before if is_int(before) else 0)
+        self.manifest = self.manifest.with_state(self.path, **names, lost=missing)
         self._release()
         self._load(report)
         self.checkpoint()
@@ -209,3 +228,14 @@ class Directory:
         for index in self.state.indexes:
             index.close()
         self.log.close()
+
+
+def _write(state: State, waiting: list[engine.Decision]) -> None:
+    """Write the records that wait to the log of a state, and tell the state where they are."""
+    if not waiting:
+        return
+    positions = state.log.append([encode(decision.record) for decision in waiting])
+    for decision, position in zip(waiting, positions, strict=True):
+        state.place(decision.record, position)
+    state.cover(positions[-1] + 1)
+    waiting.clear()

@@ -126,6 +126,10 @@ class Log:
         """What was found damaged since the log was opened, by position: only the parts that were read are known."""
         return self._files.damage
 
+    def damaged_since(self, position: int) -> int:
+        """Count the damaged parts that are known at a position or behind it."""
+        return self._files.damaged_since(position)
+
     def append(self, payloads: Sequence[bytes]) -> list[int]:
         """Write payloads at the end, all or none, in one write.
 

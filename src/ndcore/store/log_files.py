@@ -34,6 +34,7 @@ __all__ = ["START", "LogFile", "LogFiles", "begin_file", "numbers_in", "read_sta
 MAGIC, FORMAT = b"\x89NDLOG\r\n", 1
 GUESS = 8192  # bytes that a read asks for before it knows the length
 MOST_OPEN = 256  # files open for reading
+REMEDY = "Store.compact goes on without it"
 
 _FIRST = struct.Struct("<8sI4sQI")
 START = _FIRST.size + 4  # where frames begin
@@ -115,6 +116,10 @@ class LogFiles:
         """What was found damaged, by position."""
         return [self._damage[position] for position in sorted(self._damage)]
 
+    def damaged_since(self, position: int) -> int:
+        """Count the damaged parts that are known at a position or behind it."""
+        return sum(each >= position for each in self._damage)
+
     def path(self, number: int) -> Path:
         """Return the path of a file."""
         return self.directory / f"{number:08}.log"
@@ -185,15 +190,15 @@ class LogFiles:
         try:
             descriptor = (file := self.file(number)).descriptor  # `file` keeps it open
         except OSError:
-            raise CorruptFile(f"{self.path(number)}: missing, and a record was stored there; check the store") from None
+            raise CorruptFile(f"{self.path(number)}: missing, and a record was stored there; {REMEDY}") from None
         found = os.pread(descriptor, GUESS, offset)
         known = header_length(found, self.tag, position)
         if known is None:
-            raise CorruptFile(f"{self.path(number)}: damaged, no record begins at byte {offset}; check the store")
+            raise CorruptFile(f"{self.path(number)}: damaged, no record begins at byte {offset}; {REMEDY}")
         length, check = known
         payload = found[HEADER : HEADER + length]
         if len(payload) < length and offset + HEADER + length <= file.size():
             payload += read_fully(descriptor, offset + HEADER + len(payload), length - len(payload))
         if len(payload) != length or crc32(payload) != check:
-            raise CorruptFile(f"{self.path(number)}: the record at byte {offset} is damaged; check the store")
+            raise CorruptFile(f"{self.path(number)}: the record at byte {offset} is damaged; {REMEDY}")
         return payload

@@ -89,6 +89,7 @@ class Checkpoints:
         self.generation, self.names = 0, list[str]()
         self.covered = 0  # position of the log
         self.problems: list[str] = []
+        self.lost = 0  # damaged records among those that were read
 
     def load(self, report: Progress) -> State:
         """Make the state. Damaged or missing files are made again from the log."""
@@ -99,7 +100,9 @@ class Checkpoints:
                 self.problems.append(f"made again from the log: {error}")
             state = self._empty()
         watch(state, self._created, self.problems)
+        start, known = self.covered, len(self.problems)
         self.replay(state, report)
+        self.lost = self.log.damaged_since(start) + len(self.problems) - known
         return state
 
     def replay(self, state: State, report: Progress) -> None:
