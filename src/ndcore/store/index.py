@@ -198,12 +198,12 @@ class Index:
     # ---- adding
 
     def add(self, documents: Ints, values: UInts, covered: int | None = None) -> None:
-        """Add documents that are not in the index.
+        """Add documents. One that is added again, with other values, is found by both; with the same ones it counts twice.
 
         Parameters
         ----------
         documents : int64 (n,)
-            Different numbers from 0 on, usually ascending: a segment has a range of 2^27 at most.
+            Numbers from 0 on, usually ascending: a segment has a range of 2^27 at most.
         values : uint64 (n, groups)
         covered : int, optional
             A mark of the caller for all that was added up to here. Default: one more than the last document.

@@ -112,9 +112,9 @@ class Levels:
             try:
                 for group in () if found else range(groups):
                     _, documents = opened.lists.entries(group)
-                    if not len(documents) == len(np.unique(documents)) == opened.file.documents:
-                        found.append(str(self.corrupt(f"group {group} of segment {opened.file.number} does not have "
-                                                      f"{opened.file.documents} different documents")))
+                    if len(documents) != opened.file.documents:
+                        found.append(str(self.corrupt(f"group {group} of segment {opened.file.number} has {len(documents)} "
+                                                      f"documents and should have {opened.file.documents}")))
             except Damaged as error:
                 found.append(str(self.corrupt(error)))
             problems += found
