@@ -186,3 +186,9 @@ def test_missing_extras_say_what_to_install(monkeypatch):
             call()
     with pytest.raises(ImportError, match="to_pandas needs pandas: pip install 'pandas'"):
         result.to_pandas()
+
+
+def test_a_module_of_a_missing_package_names_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "w3lib.url", None)
+    with pytest.raises(ImportError, match=re.escape("this needs w3lib: pip install 'ndcore[store]'")):
+        checks.imported("w3lib.url", "this")
