@@ -1,0 +1,67 @@
+"""A full disk: what was acknowledged is there, the store goes on, and takes pages again when there is room."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from stores import settings
+
+import ndcore as nd
+
+resource = pytest.importorskip("resource")
+
+PROGRAM = """
+import json, random, resource, sys
+import ndcore as nd
+from ndcore.store import store as module
+module.CHECKPOINT = int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+chance, kept, errors = random.Random(1), [], []
+store = nd.Store.open(sys.argv[1], durability=sys.argv[4])
+for i in range(120):
+    text = " ".join(f"{chance.getrandbits(40):x}" for _ in range(120))
+    try:
+        if i % 3:
+            store.decide(i, text, i)
+            kept.append(i)
+        else:
+            list(store.decide_many([(i, text, i), (-i - 1, text, i)], threads=1))
+            kept += [i, -i - 1]
+    except OSError as error:
+        errors.append(str(error))
+        assert store.peek(text).verdict in ("kept", "identical")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+store.decide("after", "there is room again")
+store.close()
+print(json.dumps([kept, errors]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "limit, every, durability", [(70_000, 1 << 16, "batch"), (70_000, 20, "each"), (40_000, 5, "batch")])
+def test_a_disk_that_is_full(tmp_path, limit, every, durability):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path / "store"), str(limit), str(every), durability],
+                          capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    kept, errors = json.loads(done.stdout)
+    assert errors and all("are free there" in each for each in errors), errors[:3]
+    with nd.Store.open(tmp_path / "store") as store:
+        assert all(key in store for key in [*kept, "after"]) and store.check() == []
+        assert len(store) >= len(kept) + 1
+
+
+def test_a_second_writer_is_refused(tmp_path):
+    with nd.Store.open(tmp_path / "store", **settings()) as store:
+        store.decide("a", "x")
+        store.flush()
+        with pytest.raises(BlockingIOError, match="open for writing by this process"):
+            nd.Store.open(tmp_path / "store")
+        done = subprocess.run([sys.executable, "-c", f"import ndcore as nd; nd.Store.open({str(tmp_path / 'store')!r})"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and "open for writing by process" in done.stderr
+        with nd.Store.open(tmp_path / "store", read_only=True) as reader:
+            assert "a" in reader
