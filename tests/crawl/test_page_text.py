@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("scrapy", reason="the extra scrapy is not installed")
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
-from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
+from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
 from ndcore.crawl.page_text import canonical_url, page_text
 
@@ -30,7 +30,8 @@ def test_plain_text():
 
 
 @pytest.mark.parametrize("response", [
-    html(b"<p>gone", status=404), html(b"", status=301), Response(URL, body=b"\x89PNG"), JsonResponse(URL, body=b"{}"),
+    html(b"<p>gone", status=404), html(b"", status=301), Response(URL, body=b"\x89PNG"),
+    TextResponse(URL, body=b"{}", headers={"Content-Type": "application/json"}),
     XmlResponse(URL, body=b"<urlset/>", headers={"Content-Type": "text/xml"}), TextResponse(URL, body=b"x"),
 ], ids=lambda response: f"{type(response).__name__} {response.status}")
 def test_what_is_not_a_page(response):
