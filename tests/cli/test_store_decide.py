@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import datetime
+import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from stores import PAGES, VERDICTS, answers
 from webarchives import html, http, save, warc
 
 from ndcore.store.store import Store
+from ndcore.store.verdict import Verdict
 
 MAY = datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC)
 
@@ -149,6 +152,23 @@ def test_pages_before_an_error_stay(empty: Path, tmp_path: Path, capsys: pytest.
     assert "rejected   1  could not be read; standard error lists them" in captured.out
     assert [(row["line"], row["version"]) for row in lines(tmp_path / "v.jsonl")] == [
         (1, "unchanged"), (2, "unchanged"), (4, None), (5, None), (6, None)]
+
+
+def test_verdicts_that_were_given_are_written_when_a_signal_ends_it(
+    empty: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide_many = Store.decide_many
+
+    def interrupted(self: Store, items: Any, threads: int | None = None) -> Iterator[Verdict]:
+        yield from itertools.islice(decide_many(self, items, threads), 2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "decide_many", interrupted)
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(jsonl(PAGES))
+    told = refused(capsys, 130, "store", "decide", empty, path, "--id-field", "key", "-o", tmp_path / "v.jsonl")
+    assert told == "interrupted; 2 pages were decided and are in the store"
+    assert [row["verdict"] for row in lines(tmp_path / "v.jsonl")] == VERDICTS[:2]
 
 
 def test_keys_that_a_store_cannot_have(empty: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

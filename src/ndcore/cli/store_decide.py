@@ -166,28 +166,33 @@ class Deciding:
         self.found, self.versions, self.pages = Counter[str](), Counter[str](), pages
         self._options, self._store = options, store
         self._places: deque[Place] = deque()
-        self._problem: DocumentError | None = None
+        self._problem: DocumentError | KeyboardInterrupt | None = None
 
     def verdicts(self) -> Iterator[tuple[Verdict, Place]]:
         """Decide on every page, and yield its verdict and its place.
 
-        A page that cannot be read ends it; `finish` raises its error.
+        A page that cannot be read ends it, and a signal; `finish` raises the error.
         """
         decided, outcome = 0, self._options.outcome
         with reporting(not self._options.quiet) as report:
             progress = by_position(report, "deciding", self.pages.position)
-            for verdict in self._store.decide_many(self._items(), threads=self._options.threads):
-                decided += 1
-                self.found[verdict.verdict] += 1
-                if verdict.version is not None:
-                    self.versions[verdict.version] += 1
-                outcome.message = f"{counted(decided, 'page')} were decided and are in the store"
-                progress("deciding", decided, None)
-                yield verdict, self._places.popleft()
+            try:
+                for verdict in self._store.decide_many(self._items(), threads=self._options.threads):
+                    decided += 1
+                    self.found[verdict.verdict] += 1
+                    if verdict.version is not None:
+                        self.versions[verdict.version] += 1
+                    outcome.message = f"{counted(decided, 'page')} were decided and are in the store"
+                    progress("deciding", decided, None)
+                    yield verdict, self._places.popleft()
+            except KeyboardInterrupt as stopped:  # after the verdicts that were given, which nobody gives again
+                self._problem = stopped
         self._store.flush()
 
     def finish(self) -> None:
-        """Raise the error of the page that ended `verdicts`, if there was one."""
+        """Raise what ended `verdicts` early, if anything did."""
+        if isinstance(self._problem, KeyboardInterrupt):
+            raise self._problem
         if self._problem is not None:
             outcome = self._options.outcome
             hint = "with --on-error skip, what cannot be read is left out and listed"
