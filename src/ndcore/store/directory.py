@@ -18,7 +18,7 @@ from ndcore.store.batches import Batch
 from ndcore.store.lock import Lock
 from ndcore.store.log import Log
 from ndcore.store.manifest import Manifest, is_begun, is_store
-from ndcore.store.opening import Checkpoints
+from ndcore.store.opening import Checkpoints, covered_by
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.records import Dictionary, encode
 from ndcore.store.settings import Settings
@@ -72,7 +72,8 @@ class Directory:
         if not self.read_only and not (place.is_dir() and any(place.iterdir())):
             self.log = Log.create(place, self.manifest.tag)
         else:
-            self.log = Log.open(place, tag=self.manifest.tag, read_only=self.read_only)
+            self.log = Log.open(place, tag=self.manifest.tag, read_only=self.read_only,
+                                start=covered_by(self._place("derived")))
         self._checkpoints = Checkpoints(self._place("derived"), self.settings, self.preparer, self.log,
                                         read_only=self.read_only)
         self.state = self._checkpoints.load(report)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import UInts
+from ndcore.checks import is_int
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
-from ndcore.storage.container import CorruptFile, read, write
+from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, Columns
 from ndcore.store.index import Index
 from ndcore.store.log import Log
@@ -25,7 +26,7 @@ from ndcore.store.settings import Settings
 from ndcore.store.state import Indexes, State
 from ndcore.store.tail import TailedIndex
 
-__all__ = ["Checkpoints"]
+__all__ = ["Checkpoints", "covered_by"]
 
 KIND = "store checkpoint"
 NAME = "checkpoint.ndc"
@@ -217,6 +218,15 @@ class Checkpoints:
     def _shape(self, name: str) -> tuple[int, int]:
         """Return the number of values of a document in an index, and how many of them a search needs."""
         return (self.settings.groups, self.settings.need) if name == "features" else (1, 1)
+
+
+def covered_by(place: Path) -> int:
+    """Return the position of the log up to which the checkpoint in a directory knows everything; 0 without a sound one."""
+    try:
+        end = peek(place / NAME).header["end"]
+    except (OSError, ValueError, KeyError):
+        return 0
+    return end if is_int(end) and end >= 0 else 0
 
 
 def _cut(bitmap: Bitmap, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
