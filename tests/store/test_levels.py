@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 import threading
+import time
+import types
 
 import numpy as np
 import pytest
 
+from ndcore import _postings
+from ndcore._signals import stoppable
 from ndcore.store.index import Index
 from ndcore.store.levels import RATIO, plan_merge
 from ndcore.store.segments import SegmentFile
@@ -72,3 +78,39 @@ def test_searches_go_on_during_all_work(tmp_path):
         for thread in threads:
             thread.join()
     assert wrong == []
+
+
+def test_closing_does_not_wait_for_a_long_merge(tmp_path, monkeypatch):
+    began, values = threading.Event(), np.arange(60, dtype=np.uint64)[:, None]
+
+    def endless(*_):
+        began.set()
+        for _ in stoppable(itertools.repeat(0)):
+            time.sleep(0.001)
+
+    with Index.create(tmp_path, 1, recent=20) as index:
+        with monkeypatch.context() as patch:
+            patch.setattr(_postings, "merged", endless)
+            index.add(np.arange(60), values)
+            index.flush()
+            assert began.wait(60)
+            index.close()
+        assert index.stats()["segments"] == [20, 20, 20]
+    with Index.open(tmp_path) as index:
+        assert index.covered == 60
+        index.merge()
+        assert index.stats()["segments"] == [60] and index.search(values[7], 1).tolist() == [7]
+
+
+def test_merges_leave_room_on_the_disk(tmp_path, monkeypatch):
+    values = np.arange(100, dtype=np.uint64)[:, None]
+    with Index.create(tmp_path, 1, recent=20) as index:
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "disk_usage", lambda _: types.SimpleNamespace(free=10))
+            index.add(np.arange(100), values)
+            index.flush()
+            index._levels.wait()
+            assert index.stats()["segments"] == [20] * 5
+        index.flush()
+        index._levels.wait()
+        assert len(index.stats()["segments"]) < 5 and index.search(values[50], 1).tolist() == [50]

@@ -107,7 +107,7 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Wait for work in the background. Documents that were not flushed are lost."""
+        """Stop work in the background: documents that were not flushed are lost, and merges begin again next time."""
         self._levels.close()
 
     @property

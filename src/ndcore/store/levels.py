@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ndcore import _postings
 from ndcore._postings import Damaged, Recent, Segment
+from ndcore._signals import Stop
 from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile
 from ndcore.store import segments as files
@@ -25,6 +27,7 @@ __all__ = ["Bitmap", "Full", "Levels", "OpenSegment", "plan_merge"]
 WAITING = 4  # full tables, until more of them wait for the disk
 RATIO = 2  # a segment has at least this number of documents for each one in the segments after it, or they are merged
 SMALL = 1 << 20  # documents up to which a merge does not wait for a larger one; more during a merge of 8 times as many
+SPARE = 2  # free bytes of the disk for each that a merge in the background writes
 
 TABLES, SMALL_MERGES, MERGES = range(3)  # what a thread does
 
@@ -74,6 +77,7 @@ class Levels:
         self._running: set[int] = set()  # threads, by what they do
         self._numbers = itertools.count(state.next_segment)
         self._error: BaseException | None = None
+        self._stop = Stop()
 
     def _opened(self, state: Generation) -> tuple[OpenSegment, ...]:
         """Open the segments of a generation that are not open."""
@@ -167,7 +171,8 @@ class Levels:
                 self._wake()
 
     def close(self) -> None:
-        """Forget tables, and wait for the threads."""
+        """Forget tables and unfinished merges, and wait for the threads."""
+        self._stop.set()
         with self.lock:
             self.full = ()
             self._busy.update(s.file.number for s in self.opened)  # no new merges
@@ -202,10 +207,7 @@ class Levels:
                 self._busy.update(merged)
             error = None
             try:
-                if isinstance(job, Full):
-                    self._write_table(job)
-                else:
-                    self._merge(job, None, 1)
+                self._stop.run(self._do, job)
             except BaseException as caught:  # raised in the thread of the owner
                 error = caught
             with self.lock:
@@ -219,6 +221,13 @@ class Levels:
             if error is not None:
                 return
 
+    def _do(self, job: Full | tuple[OpenSegment, ...]) -> None:
+        """Write a table or merge segments."""
+        if isinstance(job, Full):
+            self._write_table(job)
+        else:
+            self._merge(job, None, 1)
+
     def _next_job(self, kind: int) -> Full | tuple[OpenSegment, ...] | None:
         """Choose a table to write or segments to merge, or nothing. The lock is held."""
         if kind == TABLES:
@@ -229,6 +238,9 @@ class Levels:
         first = plan_merge([s.file for s in free], small if kind == SMALL_MERGES else None)
         if first is None or (kind == MERGES and sum(s.file.documents for s in free[first:]) <= small):
             return None
+        need = sum(s.lists.nbytes for s in free[first:])
+        if shutil.disk_usage(self.directory).free < SPARE * need:
+            return None  # a merge would fill the disk, which others write to
         return free[first:]
 
     def _write_table(self, full: Full) -> None:
