@@ -129,6 +129,7 @@ def test_a_flipped_byte_in_the_log(tmp_path, no_disk, derived):
         shutil.rmtree(place)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_missing_or_cut_short(tmp_path, no_disk):
     pages = filled(tmp_path / "store")
     for name in files_of(tmp_path / "store"):
@@ -147,6 +148,7 @@ def test_a_file_that_is_missing_or_cut_short(tmp_path, no_disk):
     assert opened_again(tmp_path / "store", pages, 0) == []
 
 
+@pytest.mark.slow
 def test_what_a_loss_of_power_leaves(tmp_path, no_disk):
     """The log ends earlier than what derived files know: these are made again."""
     pages = filled(tmp_path / "store")

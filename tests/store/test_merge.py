@@ -33,7 +33,7 @@ def by_definition(here, there):
             here._pages[key].versions[:] = page.versions
 
 
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=12)
 @given(here=PAGES, there=PAGES, evidence=st.sampled_from(["text", "shingles"]), hosts=st.booleans(), compact=st.booleans())
 def test_clusters_are_the_references(here, there, evidence, hosts, compact):
     place = Path(tempfile.mkdtemp())

@@ -79,7 +79,7 @@ class Sessions(Both):
         self.pages[name], self.given[name] = [], []
 
 
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=12)
 @given(steps=STEPS, evidence=st.sampled_from(["text", "shingles"]), hosts=st.booleans())
 def test_every_step_says_what_the_reference_says(steps, evidence, hosts):
     place = tempfile.mkdtemp()
