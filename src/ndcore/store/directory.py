@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,17 @@ class Directory:
         self._checkpoints = Checkpoints(self._place("derived"), self.settings, self.preparer, self.log,
                                         read_only=self.read_only)
         self.state = self._checkpoints.load(resolve(None))
+
+    @contextlib.contextmanager
+    def trusting(self) -> Iterator[None]:
+        """Let the next opening make all derived files again, where one turns out to be damaged."""
+        try:
+            yield
+        except CorruptFile as error:
+            if self.read_only:
+                raise
+            self._checkpoints.drop()
+            raise CorruptFile(f"{error}; close the store and open it again: then it is made again from its log") from error
 
     def checkpoint(self) -> None:
         """Write the derived files."""

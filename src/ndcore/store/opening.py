@@ -91,6 +91,7 @@ class Checkpoints:
         self.covered = 0  # position of the log
         self.problems: list[str] = []
         self.lost = 0  # damaged records among those that were read
+        self.dropped = False
 
     def load(self, report: Progress) -> State:
         """Make the state. Damaged or missing files are made again from the log."""
@@ -147,8 +148,15 @@ class Checkpoints:
             run.features, run.hashes = self.preparer.sketched(texts, [state.scope(record) for record in run.documents])
         return run
 
+    def drop(self) -> None:
+        """Forget the last checkpoint, and write no other: the next opening reads the whole log."""
+        (self.place / NAME).unlink(missing_ok=True)
+        self.dropped = True
+
     def write(self, state: State) -> None:
         """Write what changed. Everything that the state knows is in the log."""
+        if self.dropped:
+            return
         assert not state.waiting
         state.cover(self.log.end)
         for index in state.indexes:

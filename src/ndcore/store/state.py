@@ -165,7 +165,7 @@ class State(RecordReader):
         if first >= self.columns.n + (1 << 20) or any(record.label > record.number for record in records):
             raise CorruptFile(f"documents {first} to {first + n - 1} do not follow the others; check the store")
         numbers = np.arange(first, first + n)
-        labels = np.array([record.label for record in records], np.int64)
+        labels = np.array([self._standing(record.number, record.label, first) for record in records], np.int64)
         flags = np.array([record.flags for record in records], np.uint8) & (VALID | LEADER | VARIANT) | LIVE
         self.columns.fill(first, {
             "last": np.zeros(n, np.int64) if positions is None else np.array(positions, np.int64),
@@ -184,6 +184,13 @@ class State(RecordReader):
         if self._indexes is not None:
             covered = None if positions is None else positions[-1] + 1
             self._index_many(records, numbers, labels, flags, hashed, features, covered, hashes)
+
+    def _standing(self, number: int, label: int, first: int) -> int:
+        """Return the label of a document: its own number where the record of its representative was damaged.
+
+        first: representatives from this number on are being added.
+        """
+        return label if label == number or label >= first or label in self.live else number
 
     def _index_many(
         self, records: Sequence[Document], numbers: Ints, labels: Ints, flags: AnyArray, hashed: UInts,
@@ -206,7 +213,8 @@ class State(RecordReader):
 
     def _add(self, record: Document, position: int, page: Page | None) -> None:
         """Add a document; `add_many` for one, which takes a third of its time."""
-        number, label, columns = record.number, record.label, self.columns
+        number, columns = record.number, self.columns
+        label = self._standing(number, record.label, number)
         check_numbered(number + 1, "documents", "compact the store, or begin another one")
         if label > number or number >= columns.n + (1 << 20):
             raise CorruptFile(f"document {number}, of cluster {label}, does not follow the others; check the store")
@@ -264,6 +272,7 @@ class State(RecordReader):
         for number, label, role in changes.changed:
             if number not in self.live:  # its record was damaged
                 continue
+            label = self._standing(number, label, self.n)
             if columns.get("label", number) != label:
                 columns.unlink(number)
                 moved.append((number, label))

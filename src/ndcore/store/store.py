@@ -197,7 +197,7 @@ class Store(Sharing):
         """
         preparer = self._directory.preparer
         page = preparer.page(None, text, None, like=key)
-        with self._lock:
+        with self._lock, self._directory.trusting():
             return engine.look(self._state, page)
 
     # ---- forgetting
@@ -230,7 +230,6 @@ class Store(Sharing):
         """
         with self._lock, reporting(progress) as report:
             self._directory.compact(report)
-            self._since = 0
 
     # ---- asking
 
@@ -339,14 +338,15 @@ class Store(Sharing):
     def _decide(self, pages: Sequence[Page]) -> list[Verdict]:
         """Decide on pages in their order and write what acknowledges them; all or none are kept."""
         self._directory.check_writable()
-        verdicts = self._directory.decide(pages)
         self._count(len(pages))
-        return verdicts
+        with self._directory.trusting():
+            return self._directory.decide(pages)
 
     def _remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""
         self._directory.check_writable()
-        plan = Plan(self._state, numbers)
+        with self._directory.trusting():
+            plan = Plan(self._state, numbers)
         record = Removal(plan.changes, expired)
         position = self._directory.log.append([encode(record)])[0]
         self._state.apply(record, position, features=plan.features)
@@ -364,7 +364,8 @@ class Store(Sharing):
     def _number(self, key: Key) -> int | None:
         """Return the number of the live document of a key."""
         _, name, hashed = self._directory.preparer.named(key)
-        found: int | None = self._state.find(name, hashed)
+        with self._directory.trusting():
+            found: int | None = self._state.find(name, hashed)
         return found
 
     def _found(self, key: Key) -> int:
