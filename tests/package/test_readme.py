@@ -172,7 +172,7 @@ def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
 
 def test_every_block_has_a_language_that_is_run_or_shown() -> None:
     """Accept known languages: blocks of c and cython are files for the blocks of sh, blocks of text show an output."""
-    known = {"python", "pycon", "sh", "c", "cython", "text"}
+    known = {"python", "pycon", "sh", "c", "cython", "text", "json"}
     assert {block.language for page in PAGES for block in blocks(page)} <= known
 
 
