@@ -9,7 +9,9 @@ import pytest
 from stores import TEXT, opened, settings
 
 import ndcore as nd
+from ndcore.storage.container import CorruptFile
 from ndcore.store import opening
+from ndcore.store.log import Log
 
 PAGES = [(i, f"{TEXT} {'more ' * (i % 4)}{i // 3}", i) for i in range(60)]
 
@@ -36,6 +38,27 @@ def test_the_tail_of_the_log_is_read_again(tmp_path, monkeypatch, evidence):
         assert not store._directory._checkpoints.problems
         assert list(store.clusters()) == clusters and store.check() == []
         assert store.decide("new", PAGES[40][1]).of == store.peek(PAGES[40][1]).of
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_record_of_another_version_is_refused_and_nothing_is_changed(tmp_path, read_only):
+    crashed(tmp_path)
+    place = tmp_path / "copy" / "store" / "log-0"
+    with_other = Log.open(place)
+    with_other.append([b"\xfea record of another version"])
+    with_other.close()
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    with pytest.raises(ValueError, match=r"unknown kind 254.*another version"):
+        opened(tmp_path / "copy", read_only=read_only)
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_store_whose_log_is_gone_is_not_taken_for_an_empty_one(tmp_path, read_only):
+    crashed(tmp_path)
+    shutil.rmtree(tmp_path / "copy" / "store" / "log-0")
+    with pytest.raises(FileNotFoundError if read_only else CorruptFile, match="log"):
+        opened(tmp_path / "copy", read_only=read_only)
 
 
 def test_any_derived_file_may_be_damaged_or_gone(tmp_path):

@@ -70,6 +70,9 @@ class Directory:
         """Open the log and the derived files that the description names."""
         place = self._place("log")
         if not self.read_only and not (place.is_dir() and any(place.iterdir())):
+            if self._place("derived").exists():  # made after the log
+                raise CorruptFile(f"{place}: the log of the store is gone, and its pages with it: restore it from a copy, "
+                                  f"or remove {self.path} to begin anew")
             self.log = Log.create(place, self.manifest.tag)
         else:
             self.log = Log.open(place, tag=self.manifest.tag, read_only=self.read_only,

@@ -125,8 +125,8 @@ class Checkpoints:
             try:
                 record = decode(payload)
             except CorruptFile as error:
-                self.problems.append(str(error))
-                continue
+                raise ValueError(f"{self.log.directory}: {error}. Its checksum is right, so another version of ndcore wrote "
+                                 "it: open the store with that version. Nothing was changed") from error
             if isinstance(record, Dictionary):
                 state.evidence.codec.learn(record.content)
                 continue
