@@ -92,7 +92,8 @@ class FakeStream:
     """Fakes one after another, with the schema of the first. `fails` is the call that reports an error."""
 
     def __init__(self, *fakes, fails=None, message=b"the disk is gone"):
-        self.fakes, self.fails, self.message, self.released = list(fakes), fails, message, 0
+        self.fakes, self.fails, self.message, self.released = fakes, fails, message, 0
+        self.taken = 0    # the fakes stay alive until they are released
         self.schema = fakes[0].schema
         self.buffer = ctypes.create_string_buffer(message) if message else None
         self.stream = Stream(
@@ -105,13 +106,14 @@ class FakeStream:
         return 5 if self.fails == "get_schema" else 0
 
     def _get_next(self, stream, out):
-        if not self.fakes:
+        if self.taken == len(self.fakes):
             if self.fails == "get_next":
                 ctypes.memset(out, 0xEE, ctypes.sizeof(Array))
                 return 5
             out.contents.release = release_of(Array)()
             return 0
-        ctypes.memmove(out, ctypes.addressof(self.fakes.pop(0).array), ctypes.sizeof(Array))
+        ctypes.memmove(out, ctypes.addressof(self.fakes[self.taken].array), ctypes.sizeof(Array))
+        self.taken += 1
         return 0
 
     def _error(self, stream):

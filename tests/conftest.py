@@ -31,6 +31,11 @@ settings.load_profile("ndcore")
 VECTORS = Path(__file__).parent / "vectors"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if getattr(config.option, "maxworkerrestart", "") is None:
+        config.option.maxworkerrestart = "0"  # a test that kills its process fails; it is not tried again and again
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "variant" in metafunc.fixturenames:
         kernel = getattr(metafunc.module, "KERNEL", None)
