@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 
@@ -38,5 +39,7 @@ def test_a_verdict_is_json():
     assert Verdict("a", "kept", None, None, None, None, None, None, 0).cluster == "a"
     assert json.loads(json.dumps(verdict.as_dict()))["key"] == "\ufffdk"
     assert verdict.as_dict()["date"] == "1970-01-01T00:00:00+00:00"
+    assert list(verdict.as_dict()) == [field.name for field in dataclasses.fields(Verdict)]
     version = Version(0, "lexical", 1.0)
+    assert list(version.as_dict()) == [field.name for field in dataclasses.fields(Version)]
     assert not version.real and version.as_dict()["change"] == "lexical"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ndcore.checks import is_number
@@ -113,12 +113,11 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON: the date in ISO 8601, keys of bytes as str with replacement characters."""
-        fields = asdict(self)
-        fields["date"] = self.datetime.isoformat()
-        for name in ("key", "of", "equal"):
-            if isinstance(fields[name], bytes):
-                fields[name] = fields[name].decode("utf-8", "replace")
-        return fields
+        return {
+            "key": _printable(self.key), "verdict": self.verdict, "of": _printable(self.of), "equal": _printable(self.equal),
+            "resemblance": self.resemblance, "contained": self.contained, "containing": self.containing,
+            "version": self.version, "date": self.datetime.isoformat(), "exact": self.exact,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,4 +150,9 @@ class Version:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, the date in ISO 8601."""
-        return {**asdict(self), "date": self.datetime.isoformat()}
+        return {"date": self.datetime.isoformat(), "change": self.change, "resemblance": self.resemblance}
+
+
+def _printable(key: Key | None) -> Key | None:
+    """Return a key as JSON can hold it: bytes as str with replacement characters."""
+    return key.decode("utf-8", "replace") if isinstance(key, bytes) else key
