@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from ndcore.store import frames
-from ndcore.store.frames import HEADER, SHIFT, frame_header, header_length, is_mark, walk
+from ndcore.store.frames import HEADER, MOST_HEADER, SHIFT, frame_header, header_of, is_mark, walk
 
 TAG = b"\x01abc"
 
@@ -36,22 +36,31 @@ def test_a_header_by_hand():
     position, payload = 3 << 40 | 77, b"payload"
     check = zlib.crc32(payload)
     sealed = zlib.crc32(TAG + struct.pack("<IIQ", 7, check, position))
-    assert frame_header(TAG, position, payload) == TAG + struct.pack("<III", sealed, 7, check)
-    assert header_length(frame_header(TAG, position, payload), TAG, position) == (7, check)
+    assert frame_header(TAG, position, payload) == TAG[:2] + struct.pack("<IIH", sealed, check, 7)
+    assert header_of(frame_header(TAG, position, payload), TAG, position) == (12, 7, check)
+
+
+@pytest.mark.parametrize(("length", "written"), [(32767, b"\xff\x7f"), (32768, b"\0\x80\1\0"), (100_000, b"\xa0\x86\3\0")])
+def test_long_payloads_have_longer_headers(length, written):
+    payload = bytes(length)
+    header = frame_header(TAG, 5, payload)
+    assert header[10:] == written
+    assert header_of(header + payload, TAG, 5) == (10 + len(written), length, zlib.crc32(payload))
+    assert header_of(header[:-1], TAG, 5) is None
 
 
 def test_a_header_holds_at_its_place_only():
     header = frame_header(TAG, 100, b"x")
-    assert header_length(header, TAG, 101) is None
-    assert header_length(header, b"else", 100) is None
-    assert header_length(header[:-1], TAG, 100) is None
+    assert header_of(header, TAG, 101) is None
+    assert header_of(header, b"else", 100) is None
+    assert header_of(header[:-1], TAG, 100) is None
     assert not is_mark(header, TAG, 100) and is_mark(frame_header(TAG, 100, b""), TAG, 100)
 
 
 @pytest.mark.parametrize("block", [17, 64, 4 << 20])
 def test_frames_come_back(tmp_path, monkeypatch, block):
     monkeypatch.setattr(frames, "BLOCK", block)
-    payloads = [b"a", b"", b"bc" * 50, TAG * 30, os.urandom(1000)]
+    payloads = [b"a", b"", b"bc" * 50, TAG * 30, os.urandom(1000), bytes(40_000), b"z"]
     found = pieces(tmp_path, framed(payloads, 7), 7)
     assert [piece.payload for piece in found] == payloads
     assert found[0].start == 0 and all(a.end == b.start for a, b in itertools.pairwise(found))
@@ -89,10 +98,10 @@ def test_tags_everywhere_cost_linear_time(tmp_path):
 def test_a_length_beyond_the_file_reads_nothing(tmp_path):
     check = zlib.crc32(b"")
     sealed = zlib.crc32(TAG + struct.pack("<IIQ", 1 << 30, check, 0))
-    found = pieces(tmp_path, TAG + struct.pack("<III", sealed, 1 << 30, check) + b"short")
-    assert found == [frames.Piece(0, HEADER + 5, None, False)]
-    sealed = zlib.crc32(TAG + struct.pack("<IIQ", 0xFFFFFFFF, check, 0))
-    assert header_length(TAG + struct.pack("<III", sealed, 0xFFFFFFFF, check), TAG, 0) is None
+    found = pieces(tmp_path, TAG[:2] + struct.pack("<IIHH", sealed, check, 1 << 15, 1 << 15) + b"short")
+    assert found == [frames.Piece(0, MOST_HEADER + 5, None, False)]
+    sealed = zlib.crc32(TAG + struct.pack("<IIQ", 0x7FFFFFFF, check, 0))
+    assert header_of(TAG[:2] + struct.pack("<IIHH", sealed, check, 0xFFFF, 0xFFFF), TAG, 0) is None
 
 
 @pytest.mark.parametrize("size", range(HEADER + 5))

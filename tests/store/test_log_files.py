@@ -53,7 +53,7 @@ def test_open_files_are_bounded_and_stay_open_for_their_readers(tmp_path, monkey
     before = open_files()
     for number in range(20):
         assert files.read(number << SHIFT | START) == b"%d" % number
-    assert held.size() == START + 17
+    assert held.size() == START + 13
     if before:
         assert open_files() <= before + 6
     files.close()

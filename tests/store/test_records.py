@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +33,8 @@ RECORDS = [
     Document(0, 0, DIGESTED, "kept", "other", 0, b"w" * 16, b"", b"i" + bytes(8), 1, None),
     Sighting(4, 100, VALID, "lexical", 5, b"w" * 16, 200, 1.0, b"text"),
     Sighting(4, 100, 0, "unchanged", 5, b"w" * 16, 200, None),
+    Document(4, 2, VALID, "identical", None, 1, b"", b"", b"s" * 254),
+    Document(4, 4, VALID, "kept", None, 1, b"", b"", b"s" * 255),
     Removal(CHANGES), Removal(Changes((0,)), True), Dictionary(0, b"dictionary"),
 ]
 
@@ -56,3 +60,17 @@ def test_no_bytes_are_a_crash(payload):
         decode(payload)
     except CorruptFile as error:
         assert "record" in str(error)
+
+
+def test_a_document_by_hand():
+    record = Document(4, 2, VALID | LEADER | STR, "near", "other", -5, b"", b"", b"skey", 77, 0.25, evidence=b"text")
+    head = bytes([4 << 2 | 4 << 5, VALID | LEADER | STR | 32]) + struct.pack("<qII", -5, 4, 2)
+    assert encode(record) == (head + b"\x04skey" + struct.pack("<Qd", 77, 0.25) + b"text")
+    assert len(encode(Document(9, 9, VALID, "kept", None, 0, b"", b"", b""))) == 15
+
+
+@pytest.mark.parametrize("payload", [b"\x06" + bytes(30), b"\x07" + bytes(30), b"\x18" + bytes(40), b"\xa0" + bytes(40),
+                                     b"\x01" + bytes(60), b"\x25" + bytes(60)])
+def test_kinds_classes_and_changes_that_there_are_not(payload):
+    with pytest.raises(CorruptFile):
+        decode(payload)

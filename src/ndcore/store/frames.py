@@ -5,16 +5,18 @@ A frame, all integers little-endian:
 ====== ===== ==========================================================================
 offset bytes content
 ====== ===== ==========================================================================
-0      4     tag of the store, random, so that no text can hold a frame of its own
-4      4     CRC-32 of the other three fields and of the frame's position
-8      4     length of the payload
-12     4     CRC-32 of the payload
-16     ...   payload
+0      2     first half of the tag of the store: where to look for frames behind damage
+2      4     CRC-32 of the whole tag, length, checksum of the payload and the frame's position
+6      4     CRC-32 of the payload
+10     2     length of the payload; from 32,768 on its lowest 15 bits, and the highest bit set
+(12)   2     only then: the higher bits of the length
+12     ...   payload
 ====== ===== ==========================================================================
 
-A position is ``file number << 40 | offset``. A header that is right tells the length even if the payload is damaged: one
-damaged payload costs one frame, and each byte is read once for any damage. A frame copied to another place is invalid.
-A frame without a payload is a *mark*: its writer closed the file there, and everything before it was on disk.
+The tag has 4 random bytes, so no text can hold a frame of its own. A position is ``file number << 40 | offset``. A header
+that is right tells the length even if the payload is damaged: one damaged payload costs one frame, and each byte is read
+once for any damage. A frame copied to another place is invalid. A frame without a payload is a *mark*: its writer closed
+the file there, and everything before it was on disk.
 """
 
 from __future__ import annotations
@@ -25,14 +27,26 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from zlib import crc32
 
-__all__ = ["HEADER", "MOST_PAYLOAD", "SHIFT", "Piece", "frame_header", "header_length", "is_mark", "walk"]
+__all__ = [
+    "HEADER", "MOST_HEADER", "MOST_PAYLOAD", "SHIFT", "Header", "Piece", "frame_header", "header_of", "is_mark", "walk",
+]
 
 SHIFT = 40  # bits of an offset in a position
 MOST_PAYLOAD = 1 << 30
 BLOCK = 4 << 20  # bytes read at once
 
-_FRAME, _PLACED = struct.Struct("<4sIII"), struct.Struct("<4sIIQ")
-HEADER = _FRAME.size
+LONG = 1 << 15  # from this length on a header has two more bytes
+
+_SHORT, _LONG, _PLACED = struct.Struct("<2sIIH"), struct.Struct("<2sIIHH"), struct.Struct("<4sIIQ")
+HEADER, MOST_HEADER = _SHORT.size, _LONG.size
+
+
+class Header(NamedTuple):
+    """What a header says: its own bytes, the bytes of the payload, and their CRC-32."""
+
+    size: int
+    length: int
+    check: int
 
 
 class Piece(NamedTuple):
@@ -57,22 +71,30 @@ class Piece(NamedTuple):
 def frame_header(tag: bytes, position: int, payload: bytes) -> bytes:
     """Return the header of a frame at a position."""
     length, check = len(payload), crc32(payload)
-    return _FRAME.pack(tag, crc32(_PLACED.pack(tag, length, check, position)), length, check)
+    sealed = crc32(_PLACED.pack(tag, length, check, position))
+    if length < LONG:
+        return _SHORT.pack(tag[:2], sealed, check, length)
+    return _LONG.pack(tag[:2], sealed, check, length % LONG | LONG, length // LONG)
 
 
-def header_length(header: bytes, tag: bytes, position: int) -> tuple[int, int] | None:
-    """Return the length and the CRC of the payload that a header announces; None for other bytes."""
-    if len(header) < HEADER:
+def header_of(found: bytes, tag: bytes, position: int) -> Header | None:
+    """Read the header that some bytes begin with; None for other bytes."""
+    if len(found) < HEADER:
         return None
-    found, sealed, length, check = _FRAME.unpack_from(header)
-    if found != tag or crc32(_PLACED.pack(tag, length, check, position)) != sealed or length > MOST_PAYLOAD:
+    mark, sealed, check, length = _SHORT.unpack_from(found)
+    size = HEADER if length < LONG else MOST_HEADER
+    if mark != tag[:2] or len(found) < size:
         return None
-    return length, check
+    if size == MOST_HEADER:
+        length = length % LONG | int.from_bytes(found[HEADER:MOST_HEADER], "little") * LONG
+    if crc32(_PLACED.pack(tag, length, check, position)) != sealed or length > MOST_PAYLOAD:
+        return None
+    return Header(size, length, check)
 
 
-def is_mark(header: bytes, tag: bytes, position: int) -> bool:
-    """Tell whether 16 bytes are the mark that a writer leaves when it closes a file."""
-    return len(header) == HEADER and header_length(header, tag, position) == (0, 0)
+def is_mark(found: bytes, tag: bytes, position: int) -> bool:
+    """Tell whether 12 bytes are the mark that a writer leaves when it closes a file."""
+    return len(found) == HEADER and header_of(found, tag, position) == (HEADER, 0, 0)
 
 
 class Window:
@@ -134,27 +156,27 @@ def walk(descriptor: int, number: int, tag: bytes, start: int, stop: int) -> Ite
 
 def _piece(window: Window, base: int, tag: bytes, start: int, stop: int) -> Piece:
     """Read the frame at an offset, or find where the damage that is there ends."""
-    known = header_length(window.at(start, min(HEADER, stop - start)), tag, base + start)
+    known = header_of(window.at(start, min(MOST_HEADER, stop - start)), tag, base + start)
     if known is None:
         return Piece(start, _next_header(window, base, tag, start + 1, stop), None, False)
-    length, check = known
-    end = start + HEADER + length
+    begin = start + known.size
+    end = begin + known.length
     if end > stop:
         return Piece(start, stop, None, False)
-    payload = window.at(start + HEADER, length)
-    return Piece(start, end, payload if len(payload) == length and crc32(payload) == check else None, True)
+    payload = window.at(begin, known.length)
+    return Piece(start, end, payload if len(payload) == known.length and crc32(payload) == known.check else None, True)
 
 
 def _next_header(window: Window, base: int, tag: bytes, start: int, stop: int) -> int:
     """Return the offset of the first right header from an offset on; `stop` if there is none."""
     while stop - start >= HEADER:
         block = window.at(start, min(BLOCK, stop - start))
-        i = block.find(tag)
+        i = block.find(tag[:2])
         while 0 <= i <= len(block) - HEADER:
-            if header_length(block[i : i + HEADER], tag, base + start + i) is not None:
+            if header_of(block[i : i + MOST_HEADER], tag, base + start + i) is not None:
                 return start + i
-            i = block.find(tag, i + 1)
-        if len(block) < HEADER:
+            i = block.find(tag[:2], i + 1)
+        if len(block) < MOST_HEADER:
             break
-        start += len(block) - HEADER + 1
+        start += len(block) - MOST_HEADER + 1
     return stop

@@ -16,7 +16,7 @@ from pathlib import Path
 from ndcore._types import AnyPath
 from ndcore.storage.container import CorruptFile, sync
 from ndcore.storage.disk_space import name_place, naming
-from ndcore.store.frames import HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
+from ndcore.store.frames import HEADER, MOST_HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
 from ndcore.store.log_files import START, LogFile, LogFiles, begin_file, numbers_in, read_start
 
 __all__ = ["Log"]
@@ -153,7 +153,7 @@ class Log:
                 raise ValueError(f"a record of a store has 1 byte to 1 GiB, not {len(payload)} bytes; cut the text")
         with self._lock:
             self._check_writable()
-            total = sum(map(len, payloads)) + HEADER * len(payloads)
+            total = sum(map(len, payloads)) + MOST_HEADER * len(payloads)
             if self._offset > START and self._offset + total > ROTATE:
                 self._rotate()
             at = self._numbers[-1] << SHIFT | self._offset
@@ -161,8 +161,9 @@ class Log:
             pieces: list[bytes] = []
             for payload in payloads:
                 positions.append(at)
-                pieces += (frame_header(self.tag, at, payload), payload)
-                at += HEADER + len(payload)
+                header = frame_header(self.tag, at, payload)
+                pieces += (header, payload)
+                at += len(header) + len(payload)
             self._write([b"".join(pieces)] if total <= JOINED else pieces)
             self._marked = self._marked and not positions
         return positions

@@ -27,7 +27,7 @@ from zlib import crc32
 
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming
-from ndcore.store.frames import HEADER, SHIFT, Piece, header_length, read_fully, walk
+from ndcore.store.frames import SHIFT, Piece, header_of, read_fully, walk
 
 __all__ = ["START", "LogFile", "LogFiles", "begin_file", "numbers_in", "read_start"]
 
@@ -192,13 +192,13 @@ class LogFiles:
         except OSError:
             raise CorruptFile(f"{self.path(number)}: missing, and a record was stored there; {REMEDY}") from None
         found = os.pread(descriptor, GUESS, offset)
-        known = header_length(found, self.tag, position)
+        known = header_of(found, self.tag, position)
         if known is None:
             raise CorruptFile(f"{self.path(number)}: damaged, no record begins at byte {offset}; {REMEDY}")
-        length, check = known
-        payload = found[HEADER : HEADER + length]
-        if len(payload) < length and offset + HEADER + length <= file.size():
-            payload += read_fully(descriptor, offset + HEADER + len(payload), length - len(payload))
+        size, length, check = known
+        payload = found[size : size + length]
+        if len(payload) < length and offset + size + length <= file.size():
+            payload += read_fully(descriptor, offset + size + len(payload), length - len(payload))
         if len(payload) != length or crc32(payload) != check:
             raise CorruptFile(f"{self.path(number)}: the record at byte {offset} is damaged; {REMEDY}")
         return payload

@@ -1,21 +1,23 @@
 """Records of the log: documents, sightings, removals and dictionaries, as bytes.
 
-All integers are little-endian. A record begins with a byte for its kind.
+All integers are little-endian. A record begins with a byte: two bits for its kind, three for its class, three for its
+change, from the lowest on.
 
 ========== ======================================================================================================
 kind       content
 ========== ======================================================================================================
-document   flags u8, class u8, change u8, date i64, number u32, label u32, [digest of the bytes (16), digest of
-           the tokens (16, with shingles)], key, [previous version: position u64, resemblance f64], [changes], [history],
-           evidence
-sighting   as above, label 0, digest of the bytes, previous version, position u64 of the record of the document, text
-           of a lexical version
-removal    changes
+document   flags u8, date i64, number u32, [label u32, if it is another number], [digest of the bytes (16), digest
+           of the tokens (16, with shingles)], key, [previous version: position u64, resemblance f64, with a change],
+           [changes], [history], evidence
+sighting   flags u8, date i64, number u32, digest of the bytes, previous version, position u64 of the record of the
+           document, text of a lexical version
+removal    flags u8, changes
 dictionary number u32, bytes for zstandard
 ========== ======================================================================================================
 
-Lengths of keys, changes and history stand before them, as u32. Changes are what a record does to earlier documents: numbers
-of the documents that leave, u32, then (number u32, label u32, role u8) of each document whose label or role is another one.
+The length of a key is a u8 before it, or 255 and a u32; lengths of changes and history are u32. Changes are what a record
+does to earlier documents: numbers of the documents that leave, u32, then (number u32, label u32, role u8) of each document
+whose label or role is another one.
 """
 
 from __future__ import annotations
@@ -38,10 +40,11 @@ __all__ = [
 
 LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
 DIGESTED = 1  # of the record of a document: it has digests; others are made of its text where they are asked for
-STR, VERSIONED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1
-DOCUMENT, SIGHTING, REMOVAL, DICTIONARY = 1, 2, 3, 4
+STR, LABELLED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1
+DOCUMENT, SIGHTING, REMOVAL, DICTIONARY = range(4)
+LONG_KEY = 255  # instead of the length of a key, which follows
 
-_HEAD = struct.Struct("<BBBBqII")
+_HEAD = struct.Struct("<BBqI")
 _PREVIOUS = struct.Struct("<Qd")
 _SIZE = struct.Struct("<I")
 _CHANGED = np.dtype([("number", "<u4"), ("label", "<u4"), ("role", "u1")])
@@ -144,7 +147,7 @@ def encode(record: Record) -> bytes:
     if isinstance(record, Document):
         return _encode_document(record)
     if isinstance(record, Sighting):
-        head = _HEAD.pack(SIGHTING, record.flags, 0, CHANGES.index(record.change), record.date, record.number, 0)
+        head = _HEAD.pack(SIGHTING | CHANGES.index(record.change) << 5, record.flags, record.date, record.number)
         score = math.nan if record.resemblance is None else record.resemblance
         return b"".join([head, record.whole, _PREVIOUS.pack(record.previous, score), record.origin.to_bytes(8, "little"),
                          record.evidence])
@@ -156,14 +159,14 @@ def encode(record: Record) -> bytes:
 def decode(payload: bytes) -> Record:
     """Return the record of some bytes. Raises CorruptFile where they are none."""
     try:
-        kind = payload[0]
-        if kind == DOCUMENT:
+        first = payload[0]
+        if first & 3 == DOCUMENT:
             return _decode_document(payload)
-        if kind == SIGHTING:
+        if first & 3 == SIGHTING:
             return _decode_sighting(payload)
-        if kind == REMOVAL:
+        if first == REMOVAL:
             return Removal(_changes_of(payload[2:]), bool(payload[1] & EXPIRED))
-        if kind == DICTIONARY:
+        if first == DICTIONARY:
             return Dictionary(_SIZE.unpack_from(payload, 1)[0], payload[5:])
     except (struct.error, IndexError, ValueError) as error:
         raise CorruptFile(f"a record of the store cannot be read: {error}") from error
@@ -171,13 +174,15 @@ def decode(payload: bytes) -> Record:
 
 
 def _encode_document(record: Document) -> bytes:
-    flags = record.flags | (VERSIONED if record.change else 0) | (CHANGING if record.changes else 0)
+    flags = record.flags | (LABELLED if record.label != record.number else 0) | (CHANGING if record.changes else 0)
     flags |= HISTORIC if record.history else 0
+    size = len(record.name)
     parts = [
-        _HEAD.pack(DOCUMENT, flags, VERDICTS.index(record.verdict), CHANGES.index(record.change), record.date,
-                   record.number, record.label),
+        _HEAD.pack(DOCUMENT | VERDICTS.index(record.verdict) << 2 | CHANGES.index(record.change) << 5, flags, record.date,
+                   record.number),
+        _SIZE.pack(record.label) if flags & LABELLED else b"",
         record.whole + record.tokens if flags & DIGESTED else b"",
-        _SIZE.pack(len(record.name)), record.name,
+        bytes([size]) if size < LONG_KEY else bytes([LONG_KEY]) + _SIZE.pack(size), record.name,
     ]
     if record.change:
         parts.append(_PREVIOUS.pack(record.previous, math.nan if record.resemblance is None else record.resemblance))
@@ -208,36 +213,47 @@ class _Reading:
             raise ValueError("it is cut short")
         return self.payload[self.at - size : self.at]
 
+    def number(self) -> int:
+        """Return the next u32."""
+        return int.from_bytes(self.take(4), "little")
+
     def sized(self) -> bytes:
         """Return the next bytes, whose number stands before them."""
-        return self.take(_SIZE.unpack(self.take(4))[0])
+        return self.take(self.number())
+
+    def key(self) -> bytes:
+        """Return a key, whose length stands before it."""
+        size = self.take(1)[0]
+        return self.take(self.number() if size == LONG_KEY else size)
 
 
 def _decode_document(payload: bytes) -> Document:
-    _, flags, verdict, change, date, number, label = _HEAD.unpack_from(payload)
+    first, flags, date, number = _HEAD.unpack_from(payload)
+    change = CHANGES[first >> 5]
     reading = _Reading(payload, _HEAD.size)
+    label = reading.number() if flags & LABELLED else number
     whole = reading.take(16) if flags & DIGESTED else b""
     tokens = reading.take(16) if flags & DIGESTED and flags & VALID else b""
-    name = reading.sized()
-    previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size)) if flags & VERSIONED else (0, math.nan)
+    name = reading.key()
+    previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size)) if change else (0, math.nan)
     changes = _changes_of(reading.sized()) if flags & CHANGING else NONE
     history = _history_of(reading.sized()) if flags & HISTORIC else ()
     return Document(
-        number, label, flags & (DIGESTED | VALID | LEADER | VARIANT | STR), VERDICTS[verdict], CHANGES[change], date, whole,
+        number, label, flags & (DIGESTED | VALID | LEADER | VARIANT | STR), VERDICTS[first >> 2 & 7], change, date, whole,
         tokens, name, previous, None if math.isnan(resemblance) else resemblance, changes, history, payload[reading.at :],
     )
 
 
 def _decode_sighting(payload: bytes) -> Sighting:
-    _, flags, _, change, date, number, _ = _HEAD.unpack_from(payload)
+    first, flags, date, number = _HEAD.unpack_from(payload)
     reading = _Reading(payload, _HEAD.size)
     whole = reading.take(16)
     previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size))
     origin = int.from_bytes(reading.take(8), "little")
-    name = CHANGES[change]
-    if name is None:
+    change = CHANGES[first >> 5]
+    if change is None or first >> 2 & 7:
         raise ValueError("a sighting without a change")
-    return Sighting(number, origin, flags, name, date, whole, previous, None if math.isnan(resemblance) else resemblance,
+    return Sighting(number, origin, flags, change, date, whole, previous, None if math.isnan(resemblance) else resemblance,
                     payload[reading.at :])
 
 
