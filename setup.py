@@ -10,7 +10,7 @@ from setuptools.command.build_ext import build_ext
 
 CORE = "src/ndcore/core"
 HEADERS = sorted(path.as_posix() for path in Path(CORE).glob("*.h"))  # any of them may be included by any C file
-FLAGS = [] if sys.platform == "win32" else ["-O3", "-std=c11", "-Wall", "-Werror=ignored-attributes"]
+FLAGS = [] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden", "-Wall", "-Werror=ignored-attributes"]
 if FLAGS and not os.environ.get("CFLAGS"):
     FLAGS.append("-g0")  # Python's flags ask for debugging information: three quarters of the bytes, a quarter of the time
 SHARED = "_cyutility"  # Cython's code for memoryviews, once for all extensions: half of what there is to compile

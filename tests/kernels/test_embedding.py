@@ -71,7 +71,7 @@ def test_the_c_program_sketches_pages_as_python_does(tmp_path):
     make = shutil.which("make")
     if make is None or shutil.which("cc") is None:
         pytest.skip("there is no make or no C compiler here")
-    folder = shutil.copytree(ROOT / "examples" / "embed_c", tmp_path / "embed_c")
+    folder = shutil.copytree(ROOT / "examples" / "c", tmp_path / "c")
     build = [make, f"CORE={nd.get_include()}", "CFLAGS=-O1 -Wall -Wextra -Werror"]
     done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -114,7 +114,7 @@ except ValueError as error:
 @pytest.mark.slow
 def test_the_cython_example_sketches_pages_as_python_does(tmp_path):
     can_build_extensions()
-    folder = shutil.copytree(ROOT / "examples" / "embed_cython", tmp_path / "embed_cython")
+    folder = shutil.copytree(ROOT / "examples" / "cython", tmp_path / "cython")
     build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     flags = {**os.environ, "CFLAGS": "-O1"}
     done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False, env=flags)

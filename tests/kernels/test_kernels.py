@@ -192,6 +192,20 @@ def test_each_c_function_is_in_exactly_one_extension():
         assert owners[name] == [owner]
 
 
+def test_an_extension_exports_its_start_only():
+    """Two packages that compile the core into themselves, or ndcore and a program, never take each other's functions."""
+    if shutil.which("nm") is None:
+        pytest.skip("there is no nm here to read symbol tables with")
+    listing = ["nm", "-gU"] if sys.platform == "darwin" else ["nm", "-D", "--defined-only"]
+    built = sorted(Path(nd.__file__).parent.glob("_*.so"))
+    assert built
+    for path in built:
+        done = subprocess.run([*listing, str(path)], capture_output=True, text=True, check=True)
+        names = [line.split()[-1] for line in done.stdout.splitlines() if line]
+        start = f"PyInit_{path.name.split('.')[0]}"
+        assert names in ([start], [f"_{start}"]), path.name  # with an underscore on macOS
+
+
 def test_forcing_a_form_changes_the_pipeline_too(variant):
     """The bits are the same whatever runs, so the form shows by itself only: the pipeline gives its fingerprints to the
     sink of _minhash (the one copy, see above), whose choice is this one; and the result is the reference's."""
