@@ -15,11 +15,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Recipe", "RecipeMismatch", "callable_name"]
+__all__ = ["Recipe", "RecipeMismatch", "callable_name", "stored_recipe"]
 
 Value: TypeAlias = "bool | int | float | str | Mapping[str, Value] | None"
 
 MAX_DEPTH = 16
+NEWEST = 1  # "version" of the recipes that this ndcore knows, of every kind
 _DECIMAL = re.compile(r"-?[0-9]+")
 _ABSENT = object()
 
@@ -140,6 +141,22 @@ class Recipe:
             return cls(_with_ints(loaded, 0))
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"not the JSON of a recipe: {error}") from error
+
+
+def stored_recipe(text: str) -> Recipe:
+    """Parse the recipe in a file. ValueError where it, or a recipe within it, has a version that is not known."""
+    recipe = Recipe.from_json(text)
+    _check_versions(recipe._parameters, "")
+    return recipe
+
+
+def _check_versions(parameters: dict[str, Any], path: str) -> None:
+    version = parameters.get("version", NEWEST)
+    if type(version) is not int or not 1 <= version <= NEWEST:
+        raise ValueError(f"{path}version of the recipe is {_show(version)}; this ndcore knows {NEWEST}: upgrade ndcore")
+    for name, value in parameters.items():
+        if isinstance(value, dict):
+            _check_versions(value, f"{path}{name}.")
 
 
 def _plain_dict(parameters: Mapping[str, Any], path: str, depth: int) -> dict[str, Any]:

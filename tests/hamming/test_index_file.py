@@ -53,7 +53,7 @@ def test_damaged_and_hostile_files_are_refused(compress, tmp_path):
 
 @pytest.mark.parametrize("change", [
     {"tables": [[16, [[0, 65]]]]}, {"tables": []}, {"tables": [[16, [[0, 32], [0, 32]]]]}, {"tables": [[70, [[0, 64]]]]},
-    {"tables": [[16, [[32, 32], [0, 32]]]]}, {"count": -5}, {"count": 3}, {"bits": 12}, {"version": 2}, {"following": "x"},
+    {"tables": [[16, [[32, 32], [0, 32]]]]}, {"count": -5}, {"count": 3}, {"bits": 12}, {"following": "x"},
     {"tables": 7}, {"max_distance": 99}, {"compress": True}, {"count": 299}, {"count": 301}, {"tables": None},
     {"following": None}, {"following": 299}, {"following": 2**62}, {"tables": [[16, [[0, 64], [200, 0]]]]},
     {"tables": [[16, [[10**15, 64]]]]}, {"bits": 2**70}, {"tables": [[16, [[-64, 64]]]]}, {"following": 0},

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.recipe import MAX_DEPTH, Recipe, RecipeMismatch
+from ndcore.recipe import MAX_DEPTH, Recipe, RecipeMismatch, stored_recipe
 
 EXAMPLE = {"kind": "minhash", "num_perm": 84, "seed": 1, "shingling": {"unit": "word", "width": 5, "labelled": False,
            "normalize": None, "polynomial": 0x1FD845EF300CE2D0B}}
@@ -165,3 +165,12 @@ def test_from_json_restores_types():
     text = json.dumps({"a": "12", "b": "-3", "c": True, "d": 1.5, "e": "x1", "f": None, "g": {"h": "0"}})
     assert Recipe.from_json(text).parameters == {"a": 12, "b": -3, "c": True, "d": 1.5, "e": "x1", "f": None,
                                                  "g": {"h": 0}}
+
+
+@pytest.mark.parametrize("version", [2, 0, True, 1.0, "x"])
+def test_newer_recipes_in_files_are_refused_by_name(version):
+    for recipe, path in ((Recipe({"version": version}), ""),
+                         (Recipe({"version": 1, "sketch": {"shingling": {"version": version}}}), "sketch.shingling.")):
+        with pytest.raises(ValueError, match=rf"^{path}version of the recipe is .*; this ndcore knows 1: upgrade ndcore$"):
+            stored_recipe(recipe.to_json())
+    assert stored_recipe(Recipe({"version": 1, "kind": "k"}).to_json()) == Recipe({"version": 1, "kind": "k"})

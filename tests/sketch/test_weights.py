@@ -179,7 +179,7 @@ def changed(path, name=None, array=None, **recipe):
         ({"min_df": 0}, "between 0 and 2"),
         ({"shingling": "word"}, "a recipe is made of a dict"),
         ({"shingling": {"unit": "word"}}, "the shingling of its recipe is unsound"),
-        ({"version": 2}, "do not fit its recipe"),
+        ({"version": 2}, "version of the recipe is 2; this ndcore knows 1: upgrade ndcore"),
     ],
 )
 def test_hostile_files(tmp_path, change, message):

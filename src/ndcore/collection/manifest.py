@@ -38,14 +38,15 @@ def described(place: Path) -> dict[str, Any]:
     """
     try:
         description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
-        version = description["ndcore.collection"]
-        checked = {"finished": bool(description["finished"]), "parameters": dict(description["parameters"])}
+        newer = description["ndcore.collection"] > FORMAT
+        checked = {} if newer else {"finished": bool(description["finished"]), "parameters": dict(description["parameters"])}
     except FileNotFoundError:
         raise FileNotFoundError(2, "holds no collection: there is no " + DESCRIPTION, str(place)) from None
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptFile(f"{place / DESCRIPTION}: not the description of a collection: {error}") from error
-    if version != FORMAT:
-        raise ValueError(f"{place}: a collection of format {version!r}; this ndcore reads {FORMAT}: upgrade ndcore")
+    if newer:
+        version = description["ndcore.collection"]
+        raise ValueError(f"{place}: a collection of format {version!r:.40}; this ndcore reads {FORMAT}: upgrade ndcore")
     return {**checked, "source": description.get("source")}
 
 

@@ -149,8 +149,9 @@ class DirectoryShelf(Shelf):
         container.write(file, KIND + name.partition("/")[0], header, arrays, durable=False, on_page=True)
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        self._check_kind(name, KIND + name.partition("/")[0])
-        return container.read(self._file(name), mmap=True, verify=False)
+        kind = KIND + name.partition("/")[0]
+        self._check_kind(name, kind)
+        return container.read(self._file(name), kind, mmap=True, verify=False)
 
     def _check_kind(self, name: str, kind: str) -> None:
         """Raise CorruptFile where the file of this name holds something else."""

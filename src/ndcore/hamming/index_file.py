@@ -16,7 +16,7 @@ from ndcore.hamming.sorted_tables import Found, SortedTables
 from ndcore.hamming.table_designs import PermutedTable
 from ndcore.hamming.table_plan import TablePlan, checked_search
 from ndcore.readonly import frozen
-from ndcore.recipe import Recipe
+from ndcore.recipe import Recipe, stored_recipe
 from ndcore.storage import container
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.packed_ids import PackedStrings
@@ -24,7 +24,6 @@ from ndcore.storage.packed_ids import PackedStrings
 __all__ = ["KIND", "SavedFingerprints", "StoredIndex", "read_index", "write_index"]
 
 KIND = "hamming"
-VERSION = 1
 
 
 class StoredIndex(NamedTuple):
@@ -64,7 +63,7 @@ def write_index(path: AnyPath, stored: StoredIndex) -> None:
     elif ids is not None:
         arrays["ids"] = ids
     container.write(path, KIND, {
-        "version": VERSION, "bits": stored.bits, "max_distance": stored.max_distance, "planned": stored.plan != "auto",
+        "bits": stored.bits, "max_distance": stored.max_distance, "planned": stored.plan != "auto",
         "compress": stored.compress, "tables": tables, "count": stored.ids.count, "following": stored.ids.following,
         "str": isinstance(ids, PackedStrings) and ids.text,
         "recipe": None if stored.recipe is None else stored.recipe.to_json(),
@@ -84,9 +83,7 @@ def read_index(path: AnyPath, verify: bool) -> StoredIndex:
 
 
 def _stored_index(header: dict[str, Any], arrays: Arrays, place: str) -> StoredIndex:
-    if header["version"] != VERSION:
-        raise ValueError(f"version {header['version']!r}; this ndcore reads version {VERSION}")
-    recipe = None if header.get("recipe") is None else Recipe.from_json(header["recipe"])
+    recipe = None if header.get("recipe") is None else stored_recipe(header["recipe"])
     count = operator.index(header["count"])
     following = None if header["following"] is None else operator.index(header["following"])
     bits, max_distance = checked_search(header["bits"], header["max_distance"], "auto")

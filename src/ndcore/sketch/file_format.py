@@ -18,10 +18,10 @@ import numpy as np
 
 from ndcore._greedy import first_wrong
 from ndcore._types import AnyArray, Arrays, Ints, UInts
-from ndcore.recipe import Recipe
+from ndcore.recipe import Recipe, stored_recipe
 from ndcore.storage.packed_ids import pack_ids, unpack_ids
 
-__all__ = ["FIELDS", "check_values", "pack_arrays", "recipe_header", "refuse_unnamed", "stored_recipe", "unpack_arrays"]
+__all__ = ["FIELDS", "check_values", "pack_arrays", "recipe_header", "recipe_of", "refuse_unnamed", "unpack_arrays"]
 
 REQUIRED = ("values", "sizes", "sizes_exact", "valid")
 OPTIONAL = ("offsets", "digests", "moduli")
@@ -38,9 +38,9 @@ def recipe_header(recipe: Recipe) -> dict[str, Any]:
     return {"recipe": recipe.to_json(), "recipe_id": recipe.id}
 
 
-def stored_recipe(header: Mapping[str, Any]) -> Recipe:
-    """Read the recipe in a header. KeyError or ValueError where there is none, or its id is another."""
-    recipe = Recipe.from_json(header["recipe"])
+def recipe_of(header: Mapping[str, Any]) -> Recipe:
+    """Read the recipe in a header. KeyError or ValueError where there is none, its id is another, or its version newer."""
+    recipe = stored_recipe(header["recipe"])
     if recipe.id != header["recipe_id"]:
         raise ValueError(f"the recipe has the id {recipe.id}, the header says {header['recipe_id']}")
     return recipe
@@ -64,7 +64,7 @@ def unpack_arrays(header: Mapping[str, Any], arrays: Arrays, verify: bool) -> tu
 
     KeyError, TypeError or ValueError where they do not fit each other. verify: read the values, too.
     """
-    recipe = stored_recipe(header)
+    recipe = recipe_of(header)
     arrays = {**arrays, "values": _unpack_values(recipe, arrays["values"])}
     _check_arrays(recipe, arrays)
     if verify:

@@ -20,7 +20,7 @@ from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.sketch.file_format import recipe_header, refuse_unnamed, stored_recipe
+from ndcore.sketch.file_format import recipe_header, recipe_of, refuse_unnamed
 from ndcore.storage import container
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling, checked_shingling, given_shingling
@@ -264,7 +264,7 @@ class Idf:
         checked_shingling(shingling)
         header, arrays = container.read(path, KIND)
         try:
-            recipe = stored_recipe(header)
+            recipe = recipe_of(header)
             fingerprints, frequencies = arrays["fingerprints"], arrays["frequencies"]
             documents, min_df, stored = recipe["documents"], recipe["min_df"], Recipe(recipe["shingling"])
             if "unit" not in stored:

@@ -7,7 +7,7 @@ offset bytes content
 ====== ===== =====================================================================================
 0      8     magic, ``89 4E 44 43 4F 52 45 0A``
 8      4     format version, 1
-12     4     zero
+12     4     revision of the kind, 0 at first
 16     8     length of the JSON text
 24     8     size of the whole file
 32     32    BLAKE2b-256 of the 32 bytes before and of the JSON text
@@ -18,6 +18,10 @@ The arrays follow in the order of the table, in C order, each aligned to 64 byte
 aligned byte after the JSON text; ``checksum`` is BLAKE2b-128 of the array's bytes. Gaps are zero, nothing follows the
 last array. So every byte of a file is either under a checksum or known.
 
+Versions: the first 64 bytes and the JSON text under its checksum have this form in every format version. A new format
+version changes what follows them; a new revision changes which header and arrays files of one kind have. Newer ones are
+refused by name. `container_header` reads what stands before the arrays.
+
 Every file is treated as damaged or hostile: sizes are checked against the size of the file before anything is
 allocated, only plain types are accepted, nothing is unpickled.
 """
@@ -27,13 +31,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import mmap as _mmap
 import os
-import re
 import secrets
 import stat
-import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -41,45 +42,38 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from ndcore._types import AnyArray, AnyPath, Arrays
+from ndcore.storage.container_header import (
+    DTYPE,
+    MAGIC,
+    MAX_DIMENSIONS,
+    MAX_HEADER,
+    PREAMBLE,
+    START,
+    VERSION,
+    CorruptFile,
+    Entry,
+    aligned,
+    corrupt,
+    read_head,
+)
 from ndcore.storage.disk_space import name_place
 
-__all__ = ["Contents", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
+__all__ = ["MAGIC", "Contents", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
 
-MAGIC = b"\x89NDCORE\n"
-VERSION = 1
-ALIGNMENT, PAGE = 64, 4096
-MAX_HEADER = 16 << 20
-MAX_DIMENSIONS = 8
-
-_START = (_PREAMBLE := struct.Struct("<8sIIQQ")).size + 32
-_DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|\|S[1-9][0-9]{0,8}")
-_CHECKSUM = re.compile(r"[0-9a-f]{32}")
-_FIELDS = {"name", "dtype", "shape", "offset", "checksum"}
-
-
-class CorruptFile(ValueError):
-    """Raised for a file that is damaged, truncated, of a newer format, or not of ndcore; the message gives the reason."""
+PAGE = 4096
 
 
 class Contents(NamedTuple):
-    """The kind and header of a file, and the dtype and shape of each array."""
+    """The kind, header and revision of a file, and the dtype and shape of each array."""
 
     kind: str
     header: dict[str, Any]
     arrays: dict[str, tuple[np.dtype[Any], tuple[int, ...]]]
-
-
-class _Entry(NamedTuple):
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    start: int  # from the beginning of the file
-    nbytes: int
-    checksum: str
+    revision: int
 
 
 def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *, durable: bool = True,
-          on_page: bool = False) -> None:
+          on_page: bool = False, revision: int = 0) -> None:
     """Write or replace a file atomically: readers see the old content or the new, never a part.
 
     Parameters
@@ -97,6 +91,8 @@ def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *
         Wait until the data is on disk. Use False for temporary files.
     on_page : bool
         Put blanks after the JSON text, so that the first array begins on a page of 4096 bytes.
+    revision : int
+        The revision of the kind. It grows by one when header or arrays of such files change.
 
     Raises
     ------
@@ -107,10 +103,10 @@ def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *
         raise ValueError(f"the kind of a file is a non-empty str, not {kind!r}")
     stored = {name: _storable(name, array) for name, array in arrays.items()}
     text = _header_text(kind, header, stored)
-    text += b" " * (-(_START + len(text)) % PAGE if on_page else 0)
-    data_start = _aligned(_START + len(text))
-    size = max([_START + len(text), *(data_start + offset + array.nbytes for offset, array in _placed(stored))])
-    preamble = _PREAMBLE.pack(MAGIC, VERSION, 0, len(text), size)
+    text += b" " * (-(START + len(text)) % PAGE if on_page else 0)
+    data_start = aligned(START + len(text))
+    size = max([START + len(text), *(data_start + offset + array.nbytes for offset, array in _placed(stored))])
+    preamble = PREAMBLE.pack(MAGIC, VERSION, revision, len(text), size)
     with replacing(path, durable, size) as file:
         file.write(preamble + hashlib.blake2b(preamble + text, digest_size=32).digest() + text)
         for offset, array in _placed(stored):
@@ -118,7 +114,7 @@ def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *
             file.write(_bytes_of(array))
 
 
-def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: bool = True
+def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: bool = True, revision: int = 0
          ) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Read the header and the arrays of a file.
 
@@ -133,6 +129,8 @@ def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: 
     verify : bool
         Check the checksums of the arrays, which reads every byte. Use False for mapped files larger than memory that
         were verified before; header, sizes and gaps are always checked.
+    revision : int
+        The newest revision of the kind that the caller understands; `peek` tells which one a file has.
 
     Returns
     -------
@@ -142,16 +140,18 @@ def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: 
     Raises
     ------
     CorruptFile
-        If the file is damaged or has a newer format version.
+        If the file is damaged, or has a newer format version or revision.
     ValueError
         If the file is sound but of another kind.
     OSError
         If the file cannot be opened.
     """
     with _opened(path) as (file, size):
-        found, header, entries = _read_header(file, size, path)
+        found, stored, header, entries = read_head(file, size, path)
         if kind is not None and found != kind:
             raise ValueError(f"{os.fspath(path)}: the file holds {found!r}, not {kind!r}; give a file of {kind!r}")
+        if kind is not None and stored > revision:
+            raise corrupt(path, f"{kind!r} of revision {stored}, this ndcore reads up to {revision}: upgrade ndcore")
         _check_gaps(file, entries, path)
         if mmap:
             mapped = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_READ)
@@ -180,8 +180,8 @@ def kind_of(path: AnyPath) -> str | None:
 def peek(path: AnyPath) -> Contents:
     """Read the kind, the header and the table of arrays, but not the arrays. Raises like `read`."""
     with _opened(path) as (file, size):
-        kind, header, entries = _read_header(file, size, path)
-    return Contents(kind, header, {entry.name: (entry.dtype, entry.shape) for entry in entries})
+        kind, revision, header, entries = read_head(file, size, path)
+    return Contents(kind, header, {entry.name: (entry.dtype, entry.shape) for entry in entries}, revision)
 
 
 # ---- writing
@@ -192,7 +192,7 @@ def _storable(name: str, array: AnyArray) -> AnyArray:
         raise ValueError(f"the name of an array is a non-empty str, not {name!r}")
     array = np.asarray(array, order="C")
     dtype = array.dtype.newbyteorder("<")
-    if not _DTYPE.fullmatch(dtype.str):
+    if not DTYPE.fullmatch(dtype.str):
         raise TypeError(f"array {name!r} has dtype {array.dtype}; accepted are bool, int, uint, float up to 64 bits "
                         "and fixed bytes 'S' (encode str first)")
     if array.ndim > MAX_DIMENSIONS:
@@ -208,11 +208,7 @@ def _placed(arrays: Mapping[str, AnyArray]) -> Iterator[tuple[int, AnyArray]]:
     offset = 0
     for array in arrays.values():
         yield offset, array
-        offset = _aligned(offset + array.nbytes)
-
-
-def _aligned(offset: int) -> int:
-    return -(-offset // ALIGNMENT) * ALIGNMENT
+        offset = aligned(offset + array.nbytes)
 
 
 def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> bytes:
@@ -273,128 +269,45 @@ def sync(place: Path) -> None:
 # ---- reading
 
 
-def _corrupt(path: AnyPath, reason: str) -> CorruptFile:
-    return CorruptFile(f"{os.fspath(path)}: {reason}")
-
-
 @contextlib.contextmanager
 def _opened(path: AnyPath) -> Iterator[tuple[BinaryIO, int]]:
     if not stat.S_ISREG(Path(path).stat().st_mode):  # before opening: a pipe would block
-        raise _corrupt(path, "not a regular file")
+        raise corrupt(path, "not a regular file")
     with Path(path).open("rb") as file:
         yield file, os.fstat(file.fileno()).st_size
 
 
-def _read_header(file: BinaryIO, size: int, path: AnyPath) -> tuple[str, dict[str, Any], list[_Entry]]:
-    start = file.read(_START)
-    if not start.startswith(MAGIC):
-        raise _corrupt(path, f"not a file of ndcore: it begins with {start[:8]!r}")
-    if len(start) < _START:
-        raise _corrupt(path, f"cut short: {size} bytes, less than the {_START} every file has")
-    _, version, zero, length, full = _PREAMBLE.unpack_from(start)
-    if version > VERSION:
-        raise _corrupt(path, f"format version {version}, this ndcore reads up to {VERSION}: upgrade ndcore "
-                             "(or the file is damaged)")
-    if version < 1 or zero:
-        raise _corrupt(path, f"format version {version} (reserved {zero}) does not exist")
-    if full != size:
-        raise _corrupt(path, f"the file has {size} bytes and should have {full}")
-    if length > min(MAX_HEADER, size - _START):
-        raise _corrupt(path, f"a header of {length} bytes does not fit")
-    text = file.read(length)
-    if hashlib.blake2b(start[: _PREAMBLE.size] + text, digest_size=32).digest() != start[_PREAMBLE.size :]:
-        raise _corrupt(path, "the checksum of the header is wrong")
-    return _parsed(text, size, path)
-
-
-def _parsed(text: bytes, size: int, path: AnyPath) -> tuple[str, dict[str, Any], list[_Entry]]:
-    try:
-        top = json.loads(text.decode("ascii"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise _corrupt(path, f"the header is not JSON: {error}") from None
-    if not isinstance(top, dict) or top.keys() != {"kind", "header", "arrays"}:
-        raise _corrupt(path, "the header does not have the fields kind, header and arrays")
-    kind, header, table = top["kind"], top["header"], top["arrays"]
-    if not isinstance(kind, str) or not kind or not isinstance(header, dict) or not isinstance(table, list):
-        raise _corrupt(path, "kind, header or arrays is of a wrong type")
-    data_start = _aligned(_START + len(text))
-    entries: list[_Entry] = []
-    end = _START + len(text)
-    for fields in table:
-        entry = _entry(fields, data_start, path)
-        if entry.start != _aligned(end):
-            raise _corrupt(path, f"array {entry.name!r} is not where the one before it ends")
-        end = entry.start + entry.nbytes
-        if end > size:
-            raise _corrupt(path, f"array {entry.name!r} of {entry.nbytes} bytes goes past the end of the file")
-        entries.append(entry)
-    if len({entry.name for entry in entries}) != len(entries):
-        raise _corrupt(path, "two arrays have the same name")
-    if end != size:
-        raise _corrupt(path, f"{size - end} bytes follow the last array")
-    return kind, header, entries
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _entry(fields: Any, data_start: int, path: AnyPath) -> _Entry:
-    """Check one row of the table of arrays."""
-    if not isinstance(fields, dict) or fields.keys() != _FIELDS:
-        raise _corrupt(path, f"a row of the table of arrays does not have the fields {', '.join(sorted(_FIELDS))}")
-    name, dtype, shape, offset, checksum = (fields[k] for k in ("name", "dtype", "shape", "offset", "checksum"))
-    if not isinstance(name, str) or not name:
-        raise _corrupt(path, f"an array has the name {name!r}")
-    if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
-        raise _corrupt(path, f"array {name!r} has the dtype {dtype!r}, which is not accepted")
-    if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(_is_size(n) for n in shape):
-        raise _corrupt(path, f"array {name!r} has a shape that is not accepted")
-    if not _is_size(offset):
-        raise _corrupt(path, f"array {name!r} has an offset that is not accepted")
-    if not isinstance(checksum, str) or not _CHECKSUM.fullmatch(checksum):
-        raise _corrupt(path, f"array {name!r} has a checksum that is not accepted")
-    kind = np.dtype(dtype)
-    if math.prod(n for n in shape if n) * kind.itemsize >= 1 << 63:
-        raise _corrupt(path, f"array {name!r} is larger than any memory")
-    return _Entry(name, kind, tuple(shape), data_start + offset, math.prod(shape) * kind.itemsize, checksum)
-
-
-def _is_size(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 1 << 62
-
-
-def _check_gaps(file: BinaryIO, entries: list[_Entry], path: AnyPath) -> None:
+def _check_gaps(file: BinaryIO, entries: list[Entry], path: AnyPath) -> None:
     """Check that the bytes between arrays are zero. `file` stands at the end of the JSON text."""
     for entry in entries:
         gap = file.read(entry.start - file.tell())
         if any(gap):
-            raise _corrupt(path, f"the bytes before array {entry.name!r} are not zero")
+            raise corrupt(path, f"the bytes before array {entry.name!r} are not zero")
         file.seek(entry.start + entry.nbytes)
 
 
-def _loaded_array(file: BinaryIO, entry: _Entry, path: AnyPath) -> AnyArray:
+def _loaded_array(file: BinaryIO, entry: Entry, path: AnyPath) -> AnyArray:
     array = np.empty(entry.shape, entry.dtype)
     if entry.nbytes:
         file.seek(entry.start)
         if file.readinto(_bytes_of(array)) != entry.nbytes:  # type: ignore[attr-defined]
-            raise _corrupt(path, f"cut short in array {entry.name!r}")
+            raise corrupt(path, f"cut short in array {entry.name!r}")
     return array
 
 
-def _mapped_array(mapped: _mmap.mmap, entry: _Entry, path: AnyPath) -> AnyArray:
+def _mapped_array(mapped: _mmap.mmap, entry: Entry, path: AnyPath) -> AnyArray:
     if not entry.nbytes:
         return np.empty(entry.shape, entry.dtype)
     if entry.start + entry.nbytes > len(mapped):
-        raise _corrupt(path, f"cut short in array {entry.name!r}")
+        raise corrupt(path, f"cut short in array {entry.name!r}")
     count = entry.nbytes // entry.dtype.itemsize
     return np.frombuffer(mapped, entry.dtype, count, entry.start).reshape(entry.shape)
 
 
-def _check_array(array: AnyArray, entry: _Entry, path: AnyPath, verify: bool) -> None:
+def _check_array(array: AnyArray, entry: Entry, path: AnyPath, verify: bool) -> None:
     if not verify:
         return
     if hashlib.blake2b(_bytes_of(array), digest_size=16).hexdigest() != entry.checksum:
-        raise _corrupt(path, f"the checksum of array {entry.name!r} is wrong")
+        raise corrupt(path, f"the checksum of array {entry.name!r} is wrong")
     if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
-        raise _corrupt(path, f"array {entry.name!r} holds values that are neither true nor false")
+        raise corrupt(path, f"array {entry.name!r} holds values that are neither true nor false")

@@ -1,0 +1,236 @@
+"""Write tests/fixtures, small files of every format and version, and answers.json, what they must answer.
+
+    python tools/fixtures.py            write the files and answers that are missing
+    python tools/fixtures.py --check    write nothing; what this ndcore writes has the bytes of the newest fixtures
+
+A folder has the name of a format and its number: of one file the revision of its kind, of a directory its format. Fixtures
+are kept for good: `tests/package/test_fixtures.py` reads all of them. A format whose bytes change gets a new number, and
+this tool then writes a new folder beside the old one. Answers come from `ndcore.reference` and never from the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ndcore as nd
+from ndcore.collection.manifest import FORMAT as COLLECTION
+from ndcore.reference import fastsketch, features, fourphase, gf2, hamming, minhash, resemblance, shingling, simhash
+
+FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
+ANSWERS = "answers.json"
+
+TEXTS = {
+    "ferry": "The ferry to the island leaves at seven in the morning and at four in the afternoon, except on Mondays.",
+    "ferry, capitals":
+        "THE FERRY TO THE ISLAND leaves at seven in the morning and at four in the afternoon -- EXCEPT ON MONDAYS",
+    "ferry, late": "The ferry to the island leaves at seven in the morning and at five in the afternoon, except on Mondays.",
+    "museum": "Das Museum öffnet um zehn Uhr; am Wochenende führt die Kuratorin durch die Sammlung alter Landkarten.",
+    "museum, again": "Das Museum öffnet um zehn Uhr; am Wochenende führt die Kuratorin durch die Sammlung alter Landkarten.",
+    "short": "Closed.",
+    "empty": "",
+    "market": "市場は毎週土曜日に開かれます fish and bread and honey, from eight until the last loaf of bread is sold",
+    "long": " ".join(f"word{i * i % 211} of row {i % 17}" for i in range(90)),
+}
+SHINGLING = nd.Shingling(width=3)
+THRESHOLD = 0.4
+QUERIES = ("ferry", "museum", "long")
+DISTANCE = 3
+
+
+def fingerprints(seed: int, n: int, bits: int) -> list[int]:
+    """Return fingerprints of which many are close: one of four differs from the one before in at most three bits."""
+    outputs = gf2.splitmix64(seed)
+    found: list[int] = []
+    for i in range(n):
+        drawn = next(outputs)
+        if i % 4 and found:
+            found.append(found[-1] ^ sum({1 << (drawn >> shift) % bits for shift in (0, 8, 16)[:i % 4]}))
+        else:
+            found.append(drawn % (1 << bits))
+    return found
+
+
+PLAIN, COMPRESSED = fingerprints(1, 120, 64), fingerprints(2, 300, 40)
+REMOVED = (3, 50)  # rows of the plain index
+
+Sketchers = dict[str, tuple[Any, Callable[[list[int]], list[int]]]]
+SKETCHERS: Sketchers = {
+    "minhash": (nd.MinHasher(16, shingling=SHINGLING), lambda f: minhash.signature(f, 16)),
+    "minhash-64": (nd.MinHasher(5, bits=64, seed=7, shingling=SHINGLING), lambda f: minhash.signature(f, 5, 64, 7)),
+    "fast": (nd.MinHasher(16, method="fast", shingling=SHINGLING), lambda f: fastsketch.fast_signature(f, 16)),
+    "bottom": (nd.BottomSketcher(12, shingling=SHINGLING), lambda f: minhash.bottom(f, 12)),
+    "bottom-40": (nd.BottomSketcher(12, bits=40, shingling=SHINGLING), lambda f: minhash.bottom(f, 12, 40)),
+    "mod": (nd.ModSketcher(3, shingling=SHINGLING), lambda f: minhash.mod(f, 3)),
+    "adaptive": (nd.ModSketcher("adaptive", shingling=SHINGLING), lambda f: minhash.adaptive(f)[1]),
+    "simhash": (nd.SimHasher(shingling=SHINGLING), lambda f: [simhash.simhash(f)]),
+}
+META_RUN, META_SIZE = 3, 6
+
+
+# ---- what is written
+
+
+def write_sketches(folder: Path) -> None:
+    """Write sketches of every kind: with ids that are str, with ids that are int, and without."""
+    for i, (name, (sketcher, _)) in enumerate(SKETCHERS.items()):
+        made = sketcher.sketch_many(list(TEXTS.values()))
+        made.ids = (list(TEXTS), [10 * row for row in range(len(TEXTS))], None)[i % 3]
+        made.save(folder / f"{name}.nds")
+    bottom = SKETCHERS["bottom"][0].sketch_many(list(TEXTS.values()))
+    nd.meta_sketches(bottom, META_RUN, nd.BottomSketcher(META_SIZE)).save(folder / "meta.nds")
+
+
+def write_weights(folder: Path) -> None:
+    nd.Idf.learn(list(TEXTS.values()), SHINGLING).save(folder / "weights.ndw")
+
+
+def write_indexes(folder: Path) -> None:
+    """Write an index with ids that are str, some of them removed, and a compressed one with positions for ids."""
+    index = nd.HammingIndex(np.array(PLAIN[:100], np.uint64), [f"é{i}" for i in range(100)], DISTANCE)
+    index.add(np.array(PLAIN[100:], np.uint64), [f"é{i}" for i in range(100, len(PLAIN))])
+    index.remove([f"é{i}" for i in REMOVED])
+    index.save(folder / "plain.ndh")
+    nd.HammingIndex(np.array(COMPRESSED, np.uint64), None, DISTANCE, bits=40, compress=True).save(folder / "compressed.ndh")
+
+
+def build(place: Path, **more: Any) -> nd.Collection:
+    """Build the collection of the fixtures, or go on with it."""
+    return nd.Collection.build(place, list(TEXTS.values()), list(TEXTS), threshold=THRESHOLD, threads=1,
+                               sketcher=nd.ModSketcher("adaptive", shingling=SHINGLING), **more)
+
+
+def write_collections(folder: Path) -> None:
+    """Write a finished collection, and one that was interrupted before its pairs were counted."""
+    build(folder / "finished")
+
+    def interrupt(stage: str, done: int, total: int | None) -> None:
+        if stage == "counting pairs":
+            raise KeyboardInterrupt
+
+    try:
+        build(folder / "unfinished", progress=interrupt)
+    except KeyboardInterrupt:
+        return
+    raise AssertionError("the collection was not interrupted: its stages have other names")
+
+
+FORMATS: dict[str, tuple[int, Callable[[Path], None]]] = {  # name: the number that is written, what writes it
+    "sketches": (0, write_sketches),
+    "weights": (0, write_weights),
+    "hamming": (0, write_indexes),
+    "collection": (COLLECTION, write_collections),
+}
+
+
+# ---- what they must answer
+
+
+def sketch_answers(shingles: list[list[int]]) -> dict[str, Any]:
+    answers = {name: [_hex(reference(f)) if f else [] for f in shingles] for name, (_, reference) in SKETCHERS.items()}
+    answers["meta"] = [_hex(features.meta_sketch(minhash.bottom(f, 12), META_RUN, META_SIZE)) for f in shingles]
+    return answers
+
+
+def _hex(values: list[int]) -> list[str]:
+    return [hex(value) for value in values]
+
+
+def weight_answers(shingles: list[list[int]]) -> dict[str, Any]:
+    counted, n = simhash.document_frequencies(shingles), len(shingles)
+    return {"documents": n, "weights": {hex(f): simhash.idf(n, holders) for f, holders in sorted(counted.items())}}
+
+
+def hamming_answers() -> dict[str, Any]:
+    def within(stored: list[int], name: Callable[[int], Any], removed: tuple[int, ...] = ()) -> list[Any]:
+        return [{"fingerprint": hex(asked), "found": [[name(row), distance] for row, distance
+                                                      in hamming.within(stored, asked, DISTANCE) if row not in removed]}
+                for asked in stored[::9]]
+
+    return {"plain": within(PLAIN, lambda row: f"é{row}", REMOVED), "compressed": within(COMPRESSED, lambda row: row)}
+
+
+def collection_answers(shingles: list[list[int]]) -> dict[str, Any]:
+    """Cluster by the four phases in plain Python, and estimate the resemblance of a few documents to all."""
+    names = list(TEXTS)
+    sketches = [fourphase.Sketch(1 << level, members) for level, members in map(minhash.adaptive, shingles)]
+    leaders = fourphase.collapse(sketches)
+    shared = fourphase.counts(fourphase.entries(sketches, leaders))
+    pairs = fourphase.estimates(sketches, shared, THRESHOLD)
+    labels = fourphase.restore(fourphase.cluster_pairs(len(sketches), pairs, THRESHOLD, "star"), leaders)
+    queries: dict[str, dict[str, float]] = {}
+    for asked in QUERIES:
+        given = sketches[names.index(asked)]
+        estimates = {name: estimate(given, sketch) for name, sketch in zip(names, sketches, strict=True)}
+        queries[asked] = {name: value for name, value in estimates.items() if value >= THRESHOLD}
+    return {"clusters": {name: names[label] for name, label in zip(names, labels, strict=True)}, "queries": queries}
+
+
+def estimate(a: fourphase.Sketch, b: fourphase.Sketch) -> float:
+    """Estimate a resemblance from two samples, at the larger modulus."""
+    modulus = max(a.modulus, b.modulus)
+    return resemblance.resemblance(*({z for z in sketch.members if z % modulus == 0} for sketch in (a, b)))
+
+
+def answers() -> str:
+    """Return the content of answers.json."""
+    shingles = [shingling.fingerprints(text, width=SHINGLING.width) for text in TEXTS.values()]
+    found = {
+        "about": "What the files beside this one answer. Written by tools/fixtures.py from ndcore.reference.",
+        "texts": TEXTS, "width": SHINGLING.width, "sketches": sketch_answers(shingles), "weights": weight_answers(shingles),
+        "hamming": hamming_answers(), "collection": collection_answers(shingles),
+    }
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+# ---- comparing
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of all files of a folder by their relative paths."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def differences(fixtures: Path, write: bool) -> list[str]:
+    """Compare what this ndcore writes with the fixtures; with `write`, add what is missing."""
+    found: list[str] = []
+    for name, (number, writer) in FORMATS.items():
+        kept = fixtures / f"{name}-{number}"
+        with tempfile.TemporaryDirectory() as folder:
+            writer(Path(folder))
+            made, there = files_in(Path(folder)), files_in(kept)
+        for path in sorted(made.keys() | there.keys()):
+            if write and path not in there:
+                (kept / path).parent.mkdir(parents=True, exist_ok=True)
+                (kept / path).write_bytes(made[path])
+            elif made.get(path) != there.get(path):
+                found.append(f"{kept.name}/{path}: " + ("not written any more" if path not in made else
+                                                        "missing" if path not in there else "other bytes"))
+    stored, text = fixtures / ANSWERS, answers()
+    if write and not stored.exists():
+        stored.write_text(text, encoding="utf-8")
+    elif not stored.exists() or stored.read_text(encoding="utf-8") != text:
+        found.append(f"{ANSWERS}: other answers")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    found = differences(FIXTURES, write=not parser.parse_args().check)
+    for line in found:
+        print(line, file=sys.stderr)
+    if found:
+        print("a format whose bytes change gets a new number: see 'Formats' in DESIGN.md §6", file=sys.stderr)
+    return bool(found)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
