@@ -5,116 +5,55 @@ MinHash signatures, other sketches, LSH filters, exact Jaccard similarity (resem
 does the main job; its parts are public.
 """
 
-from pathlib import Path
+import functools
+import importlib
+import os
+import sys
 
-from ndcore._rabin import Rabin, is_irreducible, random_irreducible
-from ndcore._version import __version__
-from ndcore.alignment.passages import Passage, Passages, passages
-from ndcore.clusters.greedy import greedy_clusters
-from ndcore.collection.cluster import cluster
-from ndcore.collection.clustering import Clustering
-from ndcore.collection.collection import Collection
-from ndcore.dedup.collapse import Collapsed, collapse
-from ndcore.dedup.near_duplicates import near_duplicates
-from ndcore.dedup.result import NearDuplicates
-from ndcore.filters.design import ALTAVISTA, FilterDesign, pass_probability
-from ndcore.filters.search import design_filter
-from ndcore.hamming.all_pairs import hamming_pairs
-from ndcore.hamming.fingerprints import hamming_distances
-from ndcore.hamming.index import HammingIndex
-from ndcore.hamming.join import hamming_join
-from ndcore.hamming.results import Matches, Pairs
-from ndcore.hamming.table_plan import TablePlan, plan_tables
-from ndcore.kernels import using, variants
-from ndcore.recipe import Recipe, RecipeMismatch
-from ndcore.sketch.bottom import BottomSketcher
-from ndcore.sketch.comparison import Comparison
-from ndcore.sketch.features import features
-from ndcore.sketch.minhash import MinHasher
-from ndcore.sketch.mod import ModSketcher
-from ndcore.sketch.simhash import SimHasher, Simhashes
-from ndcore.sketch.sketches import Sketches, load
-from ndcore.sketch.super_features import super_features
-from ndcore.sketch.super_shingles import meta_sketches, super_shingle_probability, super_shingles
-from ndcore.sketch.weights import Idf
-from ndcore.stats.collisions import expected_distinct, expected_spurious, fingerprint_bits, fingerprint_error
-from ndcore.stats.sample_size import probability_within, sample_size
-from ndcore.storage.container import CorruptFile
-from ndcore.store.client import StoreClient
-from ndcore.store.resample import Resampled
-from ndcore.store.store import Store
-from ndcore.store.verdict import Verdict, Version
-from ndcore.text.resemblance import containment, jaccard, resemblance
-from ndcore.text.shingling import POLYNOMIAL, Shingling
+from ndcore._version import __version__ as __version__
+
+# The public names stand in `__init__.pyi`, for this module as for type checkers. Each is imported where it is first asked
+# for (PEP 562), so a program loads what it uses and not NumPy, sockets and asyncio for `ndcore.__version__`.
 
 
 def get_include() -> str:
     """Return the directory of the C headers, for programs that embed the kernels."""
+    from pathlib import Path  # takes three times as long to import as this module
+
     return str(Path(__file__).parent / "core")
 
 
-__all__ = [
-    "ALTAVISTA",
-    "POLYNOMIAL",
-    "BottomSketcher",
-    "Clustering",
-    "Collapsed",
-    "Collection",
-    "Comparison",
-    "CorruptFile",
-    "FilterDesign",
-    "HammingIndex",
-    "Idf",
-    "Matches",
-    "MinHasher",
-    "ModSketcher",
-    "NearDuplicates",
-    "Pairs",
-    "Passage",
-    "Passages",
-    "Rabin",
-    "Recipe",
-    "RecipeMismatch",
-    "Resampled",
-    "Shingling",
-    "SimHasher",
-    "Simhashes",
-    "Sketches",
-    "Store",
-    "StoreClient",
-    "TablePlan",
-    "Verdict",
-    "Version",
-    "__version__",
-    "cluster",
-    "collapse",
-    "containment",
-    "design_filter",
-    "expected_distinct",
-    "expected_spurious",
-    "features",
-    "fingerprint_bits",
-    "fingerprint_error",
-    "get_include",
-    "greedy_clusters",
-    "hamming_distances",
-    "hamming_join",
-    "hamming_pairs",
-    "is_irreducible",
-    "jaccard",
-    "load",
-    "meta_sketches",
-    "near_duplicates",
-    "pass_probability",
-    "passages",
-    "plan_tables",
-    "probability_within",
-    "random_irreducible",
-    "resemblance",
-    "sample_size",
-    "super_features",
-    "super_shingle_probability",
-    "super_shingles",
-    "using",
-    "variants",
-]
+@functools.cache
+def _homes() -> dict[str, str]:
+    """Read the module of every public name from the stub; "." is the home of public modules."""
+    stub = f"{__path__[0]}{os.sep}__init__.pyi"
+    try:
+        lines = __spec__.loader.get_data(stub).decode().splitlines()
+    except OSError as error:
+        raise ImportError(f"cannot read {stub}, the list of ndcore's names: {error.strerror}; install ndcore again, or let "
+                          "the tool that copied its modules copy its data files, too") from error
+    return {name: home for _, home, _, name, *_ in (line.split() for line in lines if line.startswith("from "))}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name, or make `__all__`, where it is first asked for."""
+    homes = {} if name.startswith("_") and name != "__all__" else _homes()
+    if name == "__all__":
+        value: object = sorted([*(public for public, home in homes.items() if home != "."), "get_include"])
+    elif name not in homes:
+        raise AttributeError(f"module 'ndcore' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    elif homes[name] == ".":
+        value = importlib.import_module(f"ndcore.{name}")
+    else:
+        value = getattr(importlib.import_module(homes[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *_homes()})
+
+
+if os.environ.get("NDCORE_VARIANT"):
+    importlib.import_module("ndcore.kernels")  # a demand that cannot be met stops the import

@@ -15,8 +15,6 @@ import numpy as np
 from ndcore._arrow cimport ArrowTexts
 from ndcore._signals cimport STRIDE, check_signals, stride
 
-from ndcore._text import normalize
-
 
 cdef extern from *:
     """
@@ -159,6 +157,8 @@ cdef class Batch:
 
     cdef _normalize(self, bint remove):
         """Replace all documents by their normal forms. ASCII stays in place: it is normal, except for case."""
+        from ndcore._text import normalize  # `_text` itself starts this extension, through ndcore/__init__.pxd
+
         cdef size_t i
         forms = [None if self._is_ascii(i) else
                  normalize(PyBytes_FromStringAndSize(<const char *> self.texts[i], <Py_ssize_t> self.sizes[i]), remove)

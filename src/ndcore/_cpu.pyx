@@ -53,7 +53,8 @@ cdef class Kernel:
 
 
 cdef Kernel kernel_of(const nd_choice *choice):
-    """Make the Kernel of a choice that the C core exports."""
+    """Make the Kernel of a choice that the C core exports, with the best variant that this CPU runs."""
     cdef Kernel kernel = Kernel.__new__(Kernel)
     kernel.choice = choice
+    kernel.use(None)
     return kernel

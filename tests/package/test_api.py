@@ -8,6 +8,7 @@ import doctest
 import importlib
 import inspect
 import multiprocessing
+import os
 import pickle
 import pkgutil
 import re
@@ -152,13 +153,84 @@ def test_extensions_export_nothing_but_their_start(module):
     assert {name for name in exported if not name.startswith(("nd_", "PyInit_", "_init", "_fini", "__pyx"))} == set()
 
 
-def test_nothing_but_numpy_is_imported():
-    code = "import sys; old = set(sys.modules); import ndcore; print({m.split('.')[0] for m in set(sys.modules) - old})"
+def imported_by(code: str) -> set[str]:
+    """Run a line in a process of its own, and return the names of the packages and modules that it loads."""
+    code = f"import sys; old = set(sys.modules); {code}; print(sorted(set(sys.modules) - old))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    imported = set(ast.literal_eval(done.stdout))
-    foreign = {"pyarrow", "rich", "msgspec", "zstandard", "scipy", "matplotlib", "pandas", "polars", "datasketch",
-               "hypothesis", "pytest"}
-    assert "numpy" in imported and not imported & foreign
+    return set(ast.literal_eval(done.stdout.splitlines()[-1]))
+
+
+def test_an_import_loads_nothing_but_the_package():
+    """A name is loaded where it is first asked for, with what it needs."""
+    loaded = imported_by("import ndcore; ndcore.__version__, ndcore.get_include(), dir(ndcore), ndcore.__all__")
+    assert {name for name in loaded if name.startswith("ndcore")} == {"ndcore", "ndcore._version"}
+    assert not loaded & {"numpy", "asyncio", "socket", "ssl", "ast", "argparse", "dataclasses", "typing"}
+
+
+HEAVY = {"asyncio", "ssl", "multiprocessing", "sqlite3", "http", "xml", "unittest", "argparse"}
+
+
+@pytest.mark.parametrize(
+    ("names", "rooms"),
+    [
+        ("near_duplicates", {"collection", "files", "report", "store"}),
+        ("MinHasher, Sketches, load", {"alignment", "clusters", "collection", "dedup", "files", "store"}),
+        ("jaccard, containment, Shingling", {"clusters", "collection", "dedup", "files", "hamming", "store"}),
+        ("HammingIndex, hamming_pairs", {"clusters", "collection", "dedup", "files", "store"}),
+        ("Collection, cluster", {"files", "store"}),
+    ],
+)
+def test_a_name_loads_its_own_rooms_only(names, rooms):
+    loaded = imported_by(f"from ndcore import {names}")
+    assert "numpy" in loaded
+    assert not loaded & HEAVY
+    assert not {name for name in loaded if name.startswith("ndcore.") and name.split(".")[1] in {*rooms, "cli", "serve"}}
+
+
+def test_all_names_together_load_no_package_but_numpy():
+    loaded = {name.partition(".")[0] for name in imported_by("from ndcore import *")}
+    foreign = {name for name in loaded if name not in sys.stdlib_module_names and not name.startswith(("_", "cython"))}
+    assert foreign == {"ndcore", "numpy"}
+
+
+def test_the_stub_lists_the_public_names():
+    """`import *`, `dir` and the list that type checkers read agree; a name that does not exist is refused."""
+    stub = (Path(nd.__file__).parent / "__init__.pyi").read_text("utf-8")
+    imports = [node for node in ast.parse(stub).body if isinstance(node, ast.ImportFrom)]
+    listed = {alias.asname: node for node in imports for alias in node.names}
+    modules = {name for name, node in listed.items() if node.module is None}
+    assert {*listed, "get_include"} - modules == set(nd.__all__)
+    assert {*listed, "get_include"} <= set(dir(nd))
+    assert all(isinstance(getattr(nd, name), types.ModuleType) == (name in modules) for name in listed)
+    with pytest.raises(AttributeError, match="module 'ndcore' has no attribute 'nearduplicates'"):
+        nd.nearduplicates  # noqa: B018
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_every_extension_can_be_imported_first():
+    """No extension depends on another import before it: each in a fork, after NumPy."""
+    names = sorted(f"ndcore.{path.stem}" for path in Path(nd.__file__).parent.glob("_[a-z]*.pyi"))
+    code = textwrap.dedent("""
+        import importlib, numpy, os, sys
+        for name in sys.argv[1:]:
+            child = os.fork()
+            if not child:
+                importlib.import_module(name)
+                os._exit(0)
+            if os.waitpid(child, 0)[1]:
+                sys.exit(f"{name} cannot be imported first")
+    """)
+    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=False)
+    assert len(names) >= 24 and (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_copy_without_the_stub_says_what_is_missing(tmp_path):
+    (tmp_path / "ndcore").mkdir()
+    for name in ("__init__.py", "_version.py"):
+        shutil.copy(Path(nd.__file__).parent / name, tmp_path / "ndcore")
+    done = subprocess.run([sys.executable, "-c", "import ndcore; ndcore.jaccard"], cwd=tmp_path, capture_output=True,
+                          text=True, check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)})  # fmt: skip
+    assert "ImportError: cannot read " in done.stderr and "the list of ndcore's names" in done.stderr
 
 
 def test_the_reference_imports_nothing_of_the_package():
