@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from commands import refused, run, text
-from stores import made
+from store_commands import made
 
 from ndcore.store.store import Store
 

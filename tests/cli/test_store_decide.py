@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from commands import jsonl, lines, printed, refused, run, text
-from stores import PAGES, VERDICTS, answers
+from store_commands import PAGES, VERDICTS, answers
 from webarchives import html, http, save, warc
 
 from ndcore.store.store import Store

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from commands import jsonl, refused, run, text
-from stores import PAGES, made
+from store_commands import PAGES, made
 
 A1, B1, A2, PRINT = (str(page["key"]) for page in PAGES[:4])
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from commands import RUN, jsonl, refused, run, text
-from stores import PAGES, VERDICTS, answers
+from store_commands import PAGES, VERDICTS, answers
 
 from ndcore.cli.store_pipe import lines_as_they_come
 from ndcore.files.errors import DocumentError

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from commands import jsonl, refused, run, text
-from stores import PAGES, made
+from store_commands import PAGES, made
 
 from ndcore.store.store import Store
 

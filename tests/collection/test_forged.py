@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sys
 from pathlib import Path
 
+import fuzz_files
 import numpy as np
 import pytest
 from agreement import cut_small
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
-
-import fuzz_files
 from forging import with_array, with_header
 
 import ndcore as nd
