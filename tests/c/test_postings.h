@@ -138,7 +138,7 @@ static void test_postings(void)
 {
     for (int round = 0; round < 60; round++) {
         const size_t n = round < 50 ? LENGTHS[random_below(LENGTH_COUNT)] + random_below(2000) * (round > 20) : POSTINGS_MOST;
-        const unsigned value_bits = round % 2 ? 36 : 28 + (unsigned)random_below(9);
+        const unsigned value_bits = round % 2 ? 36 : 20 + (unsigned)random_below(17);
         const uint64_t span = random_below(3) ? 1 + random64() % 300000 : random_below(2) ? 1 : UINT64_C(1) << 27;
         const made_list m = make_list(n, value_bits, span, (uint64_t)random_below(9));
         check_searches(&m);

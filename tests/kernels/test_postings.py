@@ -43,6 +43,28 @@ def test_a_list_has_the_documents_of_its_table(n, bits):
             assert postings.search(np.array([value]), 1, None).tolist() == same
 
 
+def test_short_hashes_only_add_documents():
+    rng = np.random.default_rng(7)
+    values = rng.integers(0, 2**63, (40_000, 1), dtype=np.uint64)
+    key = rng.bytes(KEY_BYTES)
+    made = Recent(1, len(values), 20, key)
+    assert made.add(np.arange(len(values)), values, 0) == len(values)
+    packed = segment(made, 0, len(values), 20)
+    postings = Postings(1, 20, key, (packed,), ())
+    sizes = []
+    for i in range(0, len(values), 40):
+        found = postings.search(values[i], 1, None).tolist()
+        assert i in found and found == Postings(1, 20, key, (), (made,)).search(values[i], 1, None).tolist()
+        sizes.append(len(found) - 1)
+    assert 20 < sum(sizes) < 60  # 1000 searches with 40000 / 2^20 documents too many
+
+
+def test_many_entries_of_one_document():
+    values = np.arange(5000, dtype=np.uint64)[:, None]
+    packed = segment(table(values, np.full(5000, 9), 20), 9, 1, 20)
+    assert Postings(1, 20, KEY, (packed,), ()).search(values[77], 1, None).tolist() == [9]
+
+
 def test_a_table_takes_what_fits():
     made = Recent(2, 3, 32, KEY)
     values = np.zeros((5, 2), np.uint64)
@@ -71,7 +93,7 @@ def test_what_does_not_fit_is_refused():
     made = table(np.zeros((4, 1), np.uint64))
     directory, words = made.packed(0, 0, 4)
     bits = block_bits(32, 4, 4)
-    for arguments in ((0, 4, 32, KEY), (5000, 4, 32, KEY), (1, 4, 27, KEY), (1, 4, 37, KEY), (1, 4, 32, b"1"),
+    for arguments in ((0, 4, 32, KEY), (5000, 4, 32, KEY), (1, 4, 19, KEY), (1, 4, 37, KEY), (1, 4, 32, b"1"),
                       (1, 0, 32, KEY), (1, 2**26, 32, KEY)):
         with pytest.raises(ValueError, match="must"):
             Recent(*arguments)

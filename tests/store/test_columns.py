@@ -57,8 +57,60 @@ def test_blocks_are_written_where_they_changed(tmp_path):
     assert opened.get("label", 3) == 1 and opened.changed == {0}
 
 
+def test_values_are_those_of_plain_arrays(tmp_path):
+    rng = np.random.default_rng(2)
+    n = BLOCK + 700
+    columns, plain = made(n), {name: made(n).column(name).astype(np.int64) for name in FIELDS}
+    assert len(plain) == 6
+    base, first, columns = columns, {name: values.copy() for name, values in plain.items()}, columns.fork()
+    for i in range(900):
+        name, number = FIELDS[rng.integers(6)], int(rng.integers(n) if i % 3 else rng.integers(n - 40, n))
+        value = int(rng.integers(n)) if name != "last" else (int(rng.integers(1 << 16)) << 40) + int(rng.integers(1 << 32))
+        value = value % 200 if name == "flags" else number if i % 7 == 0 and name != "last" else value
+        columns.set(name, number, value)
+        plain[name][number] = value
+        assert columns.get(name, number) == value
+        if i in (300, 600):
+            columns = Columns.open(tmp_path, columns.write(tmp_path, [], i), n)
+    for name in FIELDS:
+        assert np.array_equal(columns.column(name), plain[name])
+        assert np.array_equal(base.column(name), first[name])  # arrays that are mapped or shared are not changed
+
+
+def test_all_documents_of_a_block_in_clusters(tmp_path):
+    columns, numbers = Columns(), np.arange(BLOCK)
+    before = np.roll(numbers, 1)
+    columns.fill(0, {"last": numbers, "date": numbers, "label": numbers * 0, "after": np.roll(numbers, -1), "before": before,
+                     "flags": np.ones(BLOCK)})
+    opened = Columns.open(tmp_path, columns.write(tmp_path, [], 1), BLOCK)
+    assert np.array_equal(opened.column("before"), before) and len(opened.members(9)) == BLOCK
+
+
+def test_written_blocks_leave_memory(tmp_path):
+    columns = made(3 * BLOCK)
+    names = columns.write(tmp_path, [], 1)
+    for number in range(0, 3 * BLOCK, BLOCK // 4):
+        columns.link(number + 1, number)
+    owned = [name for block in columns.blocks for name, values in block.items() if values.flags.owndata]
+    assert sorted(set(owned)) == ["place", "rings"]
+    columns.write(tmp_path, names, 2)
+    assert not any(values.flags.owndata for block in columns.blocks for values in block.values())
+    assert columns.members(1) == [0, 1]
+
+
+@pytest.mark.parametrize("position", [1 << 56, 1 << 32, (1 << 40) + (1 << 33)])
+def test_positions_that_no_log_has(position):
+    columns = made(5)
+    with pytest.raises(CorruptFile, match="of the log"):
+        columns.set("last", 3, position)
+    with pytest.raises(CorruptFile, match="of the log"):
+        columns.fill(5, {"last": np.array([position]), **{name: np.array([5]) for name in FIELDS[1:]}})
+
+
 def test_damaged_columns_are_refused(tmp_path):
-    names = made(100).write(tmp_path, [], 1)
+    columns = made(100)
+    columns.link(99, 1)
+    names = columns.write(tmp_path, [], 1)
     for n in (50, BLOCK + 1):
         with pytest.raises(CorruptFile):
             Columns.open(tmp_path, names, n)

@@ -20,7 +20,7 @@ nd_postings_form nd_postings_plan(unsigned value_bits, size_t n, uint64_t span)
 {
     nd_postings_form f = {.document_bits = nd_bit_length(span - 1)};
     const unsigned most = value_bits - ND_POSTINGS_PART_BITS;
-    while (f.block_bits < most && n >> f.block_bits > ND_POSTINGS_BLOCK)
+    while (f.block_bits < most && f.block_bits + 1 < most + f.document_bits && n >> f.block_bits > ND_POSTINGS_BLOCK)
         f.block_bits++;
     while (f.block_bits < most && value_bits - ND_POSTINGS_PART_BITS - f.block_bits + f.document_bits > 57)
         f.block_bits++;

@@ -4,7 +4,8 @@
  * A value is the leading value_bits of a keyed hash (nd_table_hash), so values are spread evenly whoever chose them. An
  * entry is a word: the value above ND_POSTINGS_DOCUMENT_BITS bits of a document number. Sorted entries become a list:
  *
- *     block b         the entries whose values begin with the block_bits of b: 384 to 768 in most lists
+ *     block b         the entries whose values begin with the block_bits of b: 384 to 768 in most lists; more where the
+ *                     bits of values do not suffice for more blocks
  *     directory       uint32 where each block begins, in words of 8 bytes, and where the last one ends
  *     in a block      1 word: checksum of the others
  *                     64 ends of its parts, by the next 6 bits of the value: uint16, or uint32 where there are more entries
@@ -24,7 +25,7 @@ enum {
     ND_POSTINGS_PARTS = 1 << ND_POSTINGS_PART_BITS,
     ND_POSTINGS_BLOCK = 768,          /* entries of a block on average, at most */
     ND_POSTINGS_NARROW = 65535,       /* entries of a block whose ends are uint16, at most */
-    ND_POSTINGS_LEAST_VALUE_BITS = 28,
+    ND_POSTINGS_LEAST_VALUE_BITS = 20,
     ND_POSTINGS_VALUE_BITS = 64 - ND_POSTINGS_DOCUMENT_BITS,
 };
 

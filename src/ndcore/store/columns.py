@@ -1,4 +1,9 @@
-"""Columns of a store: what is known of each document by its number, in blocks, and the bitmaps of live and kept ones."""
+"""Columns of a store: what is known of each document by its number, in blocks, and the bitmaps of live and kept ones.
+
+A block has an array for each fixed column, and `rings` for the documents that are not alone in their clusters: most are, so
+each document has two bytes instead of three numbers. place[i]: the row of document i in `rings`, plus one; 0 where it is its
+own representative and its own neighbour. A position of the log is stored as the number of its file and the offset there.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +14,16 @@ from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Ints
 from ndcore.storage.container import CorruptFile, read, write
+from ndcore.store.frames import MOST_FILES, SHIFT
 
 __all__ = ["BLOCK", "Bitmap", "Columns"]
 
-BLOCK = 1 << 16  # documents
-FIELDS = {"last": np.int64, "date": np.int64, "label": np.uint32, "after": np.uint32, "before": np.uint32, "flags": np.uint8}
+BLOCK = 1 << 15  # documents
+FIELDS = ("last", "date", "label", "after", "before", "flags")
+RING = ("label", "after", "before")  # the columns of the array `rings`
+STORED = {"offset": np.uint32, "file": np.uint16, "date": np.int64, "flags": np.uint8, "place": np.uint16}
 KIND = "store columns"
+LOWEST = (1 << SHIFT) - 1  # bits of a position that are an offset
 
 Block = dict[str, AnyArray]
 
@@ -57,6 +66,8 @@ class Columns:
 
     Each document has: `last`, the position of the record of its last version; `date` of that version; `label`, the number of
     its representative; `after` and `before`, its neighbours in the ring of its cluster; `flags`.
+
+    Blocks are mapped files; an array is copied to memory when it changes, until the block is written.
     """
 
     def __init__(self) -> None:
@@ -65,7 +76,7 @@ class Columns:
         self.changed: set[int] = set()
 
     def fork(self) -> Columns:
-        """Return columns that go on from these. A block is copied when it changes; these must not change meanwhile."""
+        """Return columns that go on from these. An array is copied when it changes; these must not change meanwhile."""
         made = Columns()
         made.n = self.n
         for block in self.blocks:
@@ -78,48 +89,83 @@ class Columns:
     def grow(self, n: int) -> None:
         """Make room for documents up to a number."""
         while len(self.blocks) * BLOCK < n:
-            self.blocks.append({name: np.zeros(BLOCK, dtype) for name, dtype in FIELDS.items()})
+            made = {name: np.zeros(BLOCK, dtype) for name, dtype in STORED.items()}
+            self.blocks.append({**made, "rings": np.zeros((0, len(RING)), np.uint32)})
         self.n = max(self.n, n)
 
     def get(self, name: str, number: int) -> int:
         """Return a value of a document."""
-        return int(self.blocks[number // BLOCK][name][number % BLOCK])
+        block, inside = self.blocks[number // BLOCK], number % BLOCK
+        if name in RING:
+            place = int(block["place"][inside])
+            return int(block["rings"][place - 1, RING.index(name)]) if place else number
+        if name == "last":
+            return int(block["file"][inside]) << SHIFT | int(block["offset"][inside])
+        return int(block[name][inside])
 
     def set(self, name: str, number: int, value: int) -> None:
         """Set a value of a document."""
-        at = number // BLOCK
-        column = self.blocks[at][name]
-        if not column.flags.writeable:
-            self.blocks[at] = {other: values.copy() for other, values in self.blocks[at].items()}
-            column = self.blocks[at][name]
+        at, inside = divmod(number, BLOCK)
+        if name in RING:
+            place = int(self.blocks[at]["place"][inside]) or self._place(number, value)
+            if place:
+                self._own(at, "rings")[place - 1, RING.index(name)] = value
+        elif name == "last":
+            _check_position(value, value & LOWEST)
+            self._own(at, "file")[inside], self._own(at, "offset")[inside] = value >> SHIFT, value & LOWEST
+        else:
+            self._own(at, name)[inside] = value
+
+    def _own(self, at: int, name: str) -> AnyArray:
+        """Return an array of a block, to change it."""
+        block = self.blocks[at]
         self.changed.add(at)
-        column[number % BLOCK] = value
+        if not block[name].flags.writeable:
+            block[name] = block[name].copy()
+        return block[name]
+
+    def _place(self, number: int, value: int) -> int:
+        """Give a document a row in `rings`, if the value needs one; return its place, or 0."""
+        if value == number:
+            return 0
+        at, inside = divmod(number, BLOCK)
+        places, rings = self._own(at, "place"), self.blocks[at]["rings"]
+        used = int(places.max())
+        if used == len(rings):
+            self.blocks[at]["rings"] = np.concatenate([rings, np.zeros((max(16, used // 2), len(RING)), np.uint32)])
+        self._own(at, "rings")[used] = number
+        places[inside] = used + 1
+        return used + 1
 
     def put(self, number: int, values: tuple[int, ...]) -> None:
         """Set all values of a new document, in the order of `FIELDS`."""
         self.grow(number + 1)
-        self.set("flags", number, 0)  # which makes the block writeable
-        block, inside = self.blocks[number // BLOCK], number % BLOCK
-        for column, value in zip(block.values(), values, strict=True):
-            column[inside] = value
+        for name, value in zip(FIELDS, values, strict=True):
+            self.set(name, number, value)
 
     def fill(self, first: int, values: dict[str, AnyArray]) -> None:
         """Set values of consecutive documents, of which the columns have no others."""
         n = len(next(iter(values.values())))
         self.grow(first + n)
-        done = 0
+        done, numbers = 0, np.arange(first, first + n)
+        last = values["last"]
+        _check_position(int(last.max(initial=0)), int((last & LOWEST).max(initial=0)))
         while done < n:
             at, inside = divmod(first + done, BLOCK)
-            here = min(n - done, BLOCK - inside)
-            self.set("flags", first + done, 0)  # which makes the block writeable
-            for name, column in values.items():
-                self.blocks[at][name][inside : inside + here] = column[done : done + here]
-            done += here
+            here = slice(done, done + min(n - done, BLOCK - inside))
+            there = slice(inside, inside + here.stop - done)
+            self._own(at, "file")[there], self._own(at, "offset")[there] = last[here] >> SHIFT, last[here] & LOWEST
+            for name in ("date", "flags"):
+                self._own(at, name)[there] = values[name][here]
+            done = here.stop
+        for name in RING:
+            for i in np.flatnonzero(values[name] != numbers).tolist():
+                self.set(name, first + i, int(values[name][i]))
 
     def column(self, name: str) -> AnyArray:
         """Return the values of all documents."""
-        parts = [block[name] for block in self.blocks]
-        return np.concatenate(parts)[: self.n] if parts else np.empty(0, FIELDS[name])
+        parts = [_values(block, name, at * BLOCK) for at, block in enumerate(self.blocks)]
+        return np.concatenate(parts)[: self.n] if parts else np.empty(0, np.int64)
 
     def unlink(self, number: int) -> None:
         """Take a document out of the ring of its cluster."""
@@ -149,13 +195,18 @@ class Columns:
     # ---- files
 
     def write(self, place: Path, names: list[str], generation: int) -> list[str]:
-        """Write the blocks that changed; return the names of the files of all blocks. `names`: of those written before."""
+        """Write the blocks that changed, and map them; return the names of the files of all blocks.
+
+        names: of those written before.
+        """
         names = names[: len(self.blocks)]
         for at, block in enumerate(self.blocks):
             if at in self.changed or at >= len(names):
                 name = f"columns-{at:06}-{generation}.ndc"
-                write(place / name, KIND, {"block": at}, block)
+                rings = block["rings"][: int(block["place"].max())]
+                write(place / name, KIND, {"block": at}, {**block, "rings": rings})
                 names[at:at + 1] = [name]
+                self.blocks[at] = dict(read(place / name, KIND, mmap=True, verify=False)[1])
         self.changed.clear()
         return names
 
@@ -168,10 +219,30 @@ class Columns:
             raise CorruptFile(f"{place}: {len(names)} blocks of columns for {n} documents")
         for at, name in enumerate(names):
             header, arrays = read(place / name, KIND, mmap=True)
-            expected = {field: ((BLOCK,), np.dtype(dtype)) for field, dtype in FIELDS.items()}
+            rings = arrays.get("rings", np.empty(0))
+            expected = {field: ((BLOCK,), np.dtype(dtype)) for field, dtype in STORED.items()}
+            expected["rings"] = (len(rings), len(RING)), np.dtype(np.uint32)
             if header != {"block": at} or {f: (a.shape, a.dtype) for f, a in arrays.items()} != expected:
                 raise CorruptFile(f"{place / name}: not the columns of block {at}")
-            if max(int(arrays[field].max()) for field in ("label", "after", "before")) >= max(1, n):
+            if int(arrays["place"].max()) > len(rings) or int(rings.max(initial=0)) >= max(1, n):
                 raise CorruptFile(f"{place / name}: a document number is beyond the last one")
-            columns.blocks.append({field: arrays[field] for field in FIELDS})
+            columns.blocks.append(dict(arrays))
         return columns
+
+
+def _values(block: Block, name: str, first: int) -> AnyArray:
+    """Return the values of all documents of a block."""
+    if name == "last":
+        return block["file"].astype(np.int64) << SHIFT | block["offset"]
+    if name not in RING:
+        return block[name]
+    made, inside = np.arange(first, first + BLOCK), np.flatnonzero(block["place"])
+    made[inside] = block["rings"][block["place"][inside].astype(np.int64) - 1, RING.index(name)]
+    return made
+
+
+def _check_position(position: int, offset: int) -> None:
+    """Raise CorruptFile for a position, or for an offset, that the columns have no room for; no writer gives them."""
+    if position >> SHIFT >= MOST_FILES or offset >> 32:
+        raise CorruptFile(f"a record of the store is said to be at byte {offset} of file {position >> SHIFT} of the log; check "
+                          "the store")

@@ -28,11 +28,12 @@ from typing import NamedTuple
 from zlib import crc32
 
 __all__ = [
-    "HEADER", "MOST_HEADER", "MOST_PAYLOAD", "SHIFT", "Header", "Piece", "frame_header", "header_of", "is_mark", "walk",
+    "HEADER", "MOST_FILES", "MOST_HEADER", "MOST_PAYLOAD", "SHIFT", "Header", "Piece", "frame_header", "header_of", "is_mark",
+    "walk",
 ]
 
 SHIFT = 40  # bits of an offset in a position
-MOST_PAYLOAD = 1 << 30
+MOST_FILES, MOST_PAYLOAD = 1 << 16, 1 << 30
 BLOCK = 4 << 20  # bytes read at once
 
 LONG = 1 << 15  # from this length on a header has two more bytes

@@ -22,6 +22,7 @@ from ndcore.store.segments import Generation
 __all__ = ["Index"]
 
 RECENT = 1 << 16  # documents in memory before they become a segment
+SINGLE_BITS, SHARED_BITS = 32, 20  # of a value, where one is enough for a candidate, and where several must agree
 FIRST = 1 << 10  # for which the first table has room
 ROWS = 1 << 12  # searched for by a thread at a time
 
@@ -30,7 +31,7 @@ class Index:
     """Finds the documents that share at least `need` of their values with a row of values, one value for each group.
 
     Values are compared by the leading bits of a keyed hash. So a search may return a document that does not share as many
-    values, with a probability of about 2^-32 for each pair of values (2^-36 if made with need = 1); it misses none.
+    values, with a probability of about 2^-20 for each pair of values (2^-32 if made with need = 1); it misses none.
 
     Documents that were added last are in memory. They become an immutable segment in the background, and segments are merged
     so that each has at least twice the documents of all after it: some log₃(documents / 65536) + 1 segments.
@@ -47,7 +48,7 @@ class Index:
     """
 
     def __init__(self, directory: AnyPath, name: str, state: Generation, read_only: bool, recent: int) -> None:
-        self._read_only, self._limit = read_only, checked_int("recent", recent, 1, 1 << 24)
+        self._read_only, self._limit = read_only, checked_int("recent", recent, 1, 1 << 17)
         self._covered = state.covered  # of what was added
         self._levels = Levels(Path(directory), name, state, self._look)
         self._recent = Recent(state.groups, min(FIRST, self._limit), state.value_bits, state.key)
@@ -72,7 +73,7 @@ class Index:
         recent : int
             Documents in memory before they become a segment; each takes 20 to 36 bytes for each group.
         """
-        value_bits = 32 if checked_int("need", need, 1) > 1 else 36
+        value_bits = SINGLE_BITS if checked_int("need", need, 1) == 1 else SHARED_BITS
         groups = checked_int("groups", groups, 1, 4096)
         state = Generation(1, groups, value_bits, os.urandom(_postings.KEY_BYTES), 0, 0, ())
         place = Path(directory)

@@ -16,7 +16,7 @@ from pathlib import Path
 from ndcore._types import AnyPath
 from ndcore.storage.container import CorruptFile, sync
 from ndcore.storage.disk_space import name_place, naming
-from ndcore.store.frames import HEADER, MOST_HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
+from ndcore.store.frames import HEADER, MOST_FILES, MOST_HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
 from ndcore.store.log_files import START, LogFile, LogFiles, begin_file, numbers_in, read_start
 
 __all__ = ["Log"]
@@ -256,6 +256,9 @@ class Log:
 
     def _rotate(self) -> None:
         """Put the last file on disk and begin the next one."""
+        if self._numbers[-1] + 1 >= MOST_FILES:
+            raise ValueError(f"{self.directory} has {MOST_FILES:,} files, and a log has no more: compact the store, or begin "
+                             "another one")
         self._put_on_disk(self.end, self._last(), self._new_file)
         self._begin_file(self._numbers[-1] + 1)
 
