@@ -8,6 +8,7 @@ own representative and its own neighbour. A position of the log is stored as the
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,7 +221,8 @@ class Columns:
         for at, name in enumerate(names):
             header, arrays = read(place / name, KIND, mmap=True)
             rings = arrays.get("rings", np.empty(0))
-            expected = {field: ((BLOCK,), np.dtype(dtype)) for field, dtype in STORED.items()}
+            expected: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
+                field: ((BLOCK,), np.dtype(dtype)) for field, dtype in STORED.items()}
             expected["rings"] = (len(rings), len(RING)), np.dtype(np.uint32)
             if header != {"block": at} or {f: (a.shape, a.dtype) for f, a in arrays.items()} != expected:
                 raise CorruptFile(f"{place / name}: not the columns of block {at}")
@@ -244,5 +246,5 @@ def _values(block: Block, name: str, first: int) -> AnyArray:
 def _check_position(position: int, offset: int) -> None:
     """Raise CorruptFile for a position, or for an offset, that the columns have no room for; no writer gives them."""
     if position >> SHIFT >= MOST_FILES or offset >> 32:
-        raise CorruptFile(f"a record of the store is said to be at byte {offset} of file {position >> SHIFT} of the log; check "
-                          "the store")
+        raise CorruptFile(f"a record of the store is said to be at byte {offset} of file {position >> SHIFT} of the log; "
+                          "check the store")

@@ -28,8 +28,8 @@ from typing import NamedTuple
 from zlib import crc32
 
 __all__ = [
-    "HEADER", "MOST_FILES", "MOST_HEADER", "MOST_PAYLOAD", "SHIFT", "Header", "Piece", "frame_header", "header_of", "is_mark",
-    "walk",
+    "HEADER", "MOST_FILES", "MOST_HEADER", "MOST_PAYLOAD", "SHIFT", "Header", "Piece", "frame_header", "header_of",
+    "is_mark", "walk",
 ]
 
 SHIFT = 40  # bits of an offset in a position

@@ -257,8 +257,8 @@ class Log:
     def _rotate(self) -> None:
         """Put the last file on disk and begin the next one."""
         if self._numbers[-1] + 1 >= MOST_FILES:
-            raise ValueError(f"{self.directory} has {MOST_FILES:,} files, and a log has no more: compact the store, or begin "
-                             "another one")
+            raise ValueError(f"{self.directory} has {MOST_FILES:,} files, and a log has no more: compact the store, or "
+                             "begin another one")
         self._put_on_disk(self.end, self._last(), self._new_file)
         self._begin_file(self._numbers[-1] + 1)
 
