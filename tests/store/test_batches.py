@@ -29,12 +29,12 @@ def test_rows_that_share_features():
     for need in (1, 2, 3):
         naive = {b: found for b in range(40) if valid[b] and (found := [
             a for a in range(b) if valid[a] and (rows[a] == rows[b]).sum() >= need])}
-        assert _sharing(rows, valid, need) == naive
+        assert _sharing(rows, np.flatnonzero(valid), need) == naive
 
 
 def test_a_crowd_is_left_to_single_decisions(tmp_path):
     n = int(2 * CROWDED ** 0.5)
-    assert _sharing(np.ones((n, 2), np.uint64), np.ones(n, np.bool_), 1) is None
+    assert _sharing(np.ones((n, 2), np.uint64), np.arange(n), 1) is None
     both = Both(tmp_path, width=1)
     both.decide_many([(i, f"one two three four five six {i}", i) for i in range(40)])
     both.check()

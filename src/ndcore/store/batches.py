@@ -1,157 +1,280 @@
 """Decide on many pages at once: what the indexes say of all of them first, then a short pass in their order.
 
-A page is *plain* where the indexes know neither its key nor its tokens, and no earlier page of the batch has them. Its place
-follows from the kept documents and the earlier pages of the batch that share features with it. Other pages are decided one
-by one (`engine.decide`), and after one that makes an earlier document leave, all are.
+Most pages have a key that the store does not know. Their places follow from the documents that the indexes name, and from
+the earlier pages of the batch that share features with them. So they are decided without a change of the state, which gets
+them together, in a *run*. A version that says what the last one said leaves the run alone too. Any other version, and a page
+with the key of an earlier one of the batch, is decided alone, behind the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from ndcore._types import Bools, Ints, UInts
 from ndcore.store import engine
-from ndcore.store.engine import Decision
+from ndcore.store.engine import Place
 from ndcore.store.evidence import Measured
 from ndcore.store.labels import Plan
-from ndcore.store.pages import Page
-from ndcore.store.records import DIGESTED, LEADER, VARIANT, Document
-from ndcore.store.state import LEADS, State
+from ndcore.store.pages import Page, Pages
+from ndcore.store.records import DIGESTED, LEADER, Document, encode, encode_new
+from ndcore.store.state import LEADS, Added, State, kinds, mixed, shared
 from ndcore.store.verdict import Key, Verdict
 
-__all__ = ["Batch"]
+__all__ = ["Batch", "Write"]
+
+# Writes records of documents (their numbers, the records as bytes) to the log, and tells the state where they are.
+Write: TypeAlias = Callable[[Sequence[int], Sequence[bytes]], None]
 
 CROWDED = 1 << 16  # pairs with a feature in common in a batch; with more, its pages are decided one by one
+PLAIN, KNOWN, ALONE = range(3)  # key and class are new; one may be known; the state must have all pages before
+
+
+class Run:
+    """Documents that were decided on, and that the state does not know yet."""
+
+    def __init__(self) -> None:
+        self.pages: list[int] = []  # positions in the batch
+        self.labels: list[int] = []
+        self.flags: list[int] = []
+        self.payloads: list[bytes] = []
+        self.followers: list[tuple[int, int]] = []  # (number, value to find it by) of documents that lead no class
+        self.classes: dict[int, list[int]] = {}  # positions in the batch, by the value that finds the leader of a class
+
+    def __len__(self) -> int:
+        return len(self.pages)
 
 
 class Batch:
-    """Pages that are decided together.
+    """Pages that are decided on together."""
 
-    write: writes decisions, in their order, to the log, and tells the state where they are.
-    """
-
-    def __init__(self, state: State, pages: Sequence[Page], write: Callable[[list[Decision]], None]) -> None:
-        self.state, self.pages, self.write = state, pages, write
-        self.plan = Plan(state)
-        self._numbers: list[int | None] = [None] * len(pages)  # of pages that are kept
-        self._run: list[Decision] = []  # plain pages that the state does not know yet
-        self._waiting: list[Decision] = []
-        self._keys: set[bytes] = set()  # of pages that wait
+    def __init__(self, state: State, pages: Pages, write: Write) -> None:
+        self.state, self.pages, self._write = state, pages, write
+        self._plan, self._run = Plan(state), Run()
+        self._documents: list[int | None] = [None] * len(pages)  # their numbers
+        self._promoted: dict[int, UInts] = {}  # documents that became kept as others left, and their features
+        self._numbers: list[int] = []  # of documents whose records wait
+        self._payloads: list[bytes] = []  # these records
+        self._flags = [engine.flags_of(state, *each) for each in zip(pages.valid.tolist(), pages.texts, strict=True)]
         self._search()
 
     def decide(self) -> list[Verdict]:
         """Decide on all pages, in their order."""
-        verdicts = []
-        for i, page in enumerate(self.pages):
-            decision = self._decide_plainly(i, page) if self._plain[i] else self._decide_alone(i, page)
-            verdicts.append(decision.verdict)
+        ways = self._decide_plainly, self._decide_known, self._decide_alone
+        verdicts = [ways[self._ways[i]](i) for i in range(len(self.pages))]
         self._apply_run()
-        self.write(self._waiting)
+        self._flush()
         return verdicts
 
     def _search(self) -> None:
         """Ask the indexes about all pages."""
         state, pages = self.state, self.pages
-        hashed = np.array([page.hashed for page in pages], np.uint64)
-        leads = np.array([state.value(LEADS, page, page.scope) for page in pages], np.uint64)
-        self._hashed, self._features = hashed, np.stack([page.features for page in pages])
-        plain = np.array([not page.past for page in pages])
-        for index, values in ((state.indexes.keys, hashed), (state.indexes.digests, leads)):
-            ends, _ = index.search_many(values[:, None], 1, state.live.bits, 1)
-            plain &= np.diff(ends) == 0
-            plain[_repeated(values)] = False
+        self._leads = pages.row_hashes ^ np.uint64(mixed(LEADS, 0, True, 0)) ^ pages.scopes
+        for i in np.flatnonzero(~pages.valid).tolist():
+            self._leads[i] = state.value(LEADS, pages[i], pages[i].scope)
+        self._key_known, class_known = (
+            np.diff(index.search_many(values[:, None], 1, state.live.bits, 1)[0]) > 0
+            for index, values in ((state.indexes.keys, pages.hashed), (state.indexes.digests, self._leads)))
+        self._again = _repeated(pages.hashed)  # pages with the key of an earlier one
+        self._repeated = _repeated(self._leads)  # pages with the signature of an earlier one
+        ways = np.where(self._key_known | class_known | self._repeated, KNOWN, PLAIN)
+        ways[self._again | pages.carried] = ALONE
         self._ends: Ints
         self._found: Ints
         self._ends, self._found = state.indexes.features.search_many(
-            self._features, state.settings.need, state.kept.bits, 1)
-        earlier = _sharing(self._features, np.array([page.valid for page in pages]), state.settings.need)
-        self._plain: list[bool] = plain.tolist() if earlier is not None else [False] * len(pages)
-        self._earlier = earlier or {}
+            pages.features, state.settings.need, state.kept.bits, 1)
+        earlier = _sharing(pages.features, np.flatnonzero(pages.valid & ~self._repeated), state.settings.need)
+        if earlier is None:
+            ways[:], earlier = ALONE, {}
+        self._ways: list[int] = ways.tolist()
+        self._earlier = earlier
+        self._compared = np.diff(self._ends) > 0
+        self._compared[list(earlier)] = True
+        self._compared &= pages.valid & (ways == PLAIN)
+        self._prepare(np.flatnonzero(self._compared).tolist())
 
-    def _decide_plainly(self, i: int, page: Page) -> Decision:
-        """Decide on a plain page."""
-        state = self.state
-        number = state.n + len(self._run)
-        best = self._best(i, page) if page.valid else None
-        label, key, measured = (number, None, None) if best is None else best
-        verdict = "kept" if measured is None else engine.near(measured)
-        flags = LEADER | VARIANT | engine.flags_of(state, page)
-        whole, tokens = (page.whole, page.tokens) if flags & DIGESTED else (b"", b"")
-        record = Document(number, label, flags, verdict, None, page.date, whole, tokens, page.name,
-                          evidence=state.evidence.pack(page))
-        resemblance, contained, containing = (None, None, None) if measured is None else measured
-        decision = Decision(Verdict(page.key, verdict, key, None, resemblance, contained, containing, None, page.date,
-                                    state.evidence.exact), record, page, {})
-        if best is None:
-            self._numbers[i] = number
-        self._run.append(decision)
-        return decision
+    def _prepare(self, compared: list[int]) -> None:
+        """Make the shingle sets that the measures of some pages need."""
+        evidence, pages = self.state.evidence, self.pages
+        wanted = {*compared, *(j for i in compared for j in self._earlier.get(i, ()))}
+        numbers = {number for i in compared for number in self._candidates(i) if not evidence.cached(number)}
+        evidence.prepare((pages[i] for i in sorted(wanted)),
+                         ((number, self.state.document(number).evidence) for number in sorted(numbers)))
 
-    def _best(self, i: int, page: Page) -> tuple[int, Key | None, Measured] | None:
-        """Find the kept document that a page resembles most: before the batch, or in it. (Number, key, measures.)"""
-        best: tuple[int, Key | None, Measured] | None = None
-        threshold = self.state.settings.threshold
-        for number in self._found[self._ends[i] : self._ends[i + 1]].tolist():
-            measured = self.plan.measure(page, number)
-            if measured.resemblance >= threshold and (best is None or measured.resemblance > best[2].resemblance):
-                best = number, None, measured
-        if best is not None:
-            best = best[0], engine.key_of(self.state, best[0]), best[2]
-        for j in self._earlier.get(i, ()):
-            kept = self._numbers[j]
-            if kept is not None:
-                measured = self.state.evidence.measure_pages(page, self.pages[j])
-                if measured.resemblance >= threshold and (best is None or measured.resemblance > best[2].resemblance):
-                    best = kept, self.pages[j].key, measured
+    def _candidates(self, i: int) -> list[int]:
+        """Return the documents before the batch that share features with a page and were kept, ascending."""
+        found: list[int] = self._found[self._ends[i] : self._ends[i + 1]].tolist()
+        return found
+
+    # ---- one page
+
+    def _decide_plainly(self, i: int) -> Verdict:
+        """Decide on a page whose key and class are new."""
+        if self._compared[i] or self._promoted:
+            return self._add(i, engine.among(self._best(i)))
+        return self._add(i, engine.NEW)
+
+    def _decide_known(self, i: int) -> Verdict:
+        """Decide on a page whose key the indexes know, or whose class they or the batch know."""
+        state, page = self.state, self.pages[i]
+        known = state.find(page.name, page.hashed) if self._key_known[i] else None
+        if known is None:
+            found = self._in_class(i, page)
+            if found is not None:
+                return self._add(i, found)
+            return self._decide_alone(i) if self._repeated[i] else self._add(i, engine.among(self._best(i)))
+        decision = engine.sight(state, page, known)
+        if decision is None:
+            return self._decide_alone(i)
+        engine.apply(state, decision, -1)
+        self._note(known, encode(decision.record))
+        return decision.verdict
+
+    def _in_class(self, i: int, page: Page) -> Place | None:
+        """Find the place of a page with a new key in a class that the state or the run knows."""
+        state, plan, lead = self.state, self._plan, int(self._leads[i])
+        members = [j for j in self._run.classes.get(lead, ())
+                   if self.pages[j].scope == page.scope and state.is_class(self.pages[j], page)]
+        leader = engine.leader_of(plan, page)
+        if leader is not None:
+            number, label, equal = leader[0], plan.label(leader[0]), engine.equal_of(plan, page, *leader)
+        elif members:
+            number, equal = self._number_of(members[0]), None
+            label = self._run.labels[number - state.n]
+        else:
+            return None
+        if equal is None:
+            equal = next((self._number_of(j) for j in members if state.is_equal(self.pages[j], page)), None)
+        return engine.in_class(page, number, label, equal, partial(self._measure, page))
+
+    def _number_of(self, i: int) -> int:
+        """Return the number of a page that became a document."""
+        number = self._documents[i]
+        assert number is not None
+        return number
+
+    def _measure(self, page: Page, number: int) -> Measured:
+        """Measure a page against a document, of the state or of the run."""
+        at = number - self.state.n
+        if at < 0:
+            return self._plan.measure(page, number)
+        return self.state.evidence.measure_pages(page, self.pages[self._run.pages[at]])
+
+    def _decide_alone(self, i: int) -> Verdict:
+        """Decide on a page when the state knows all pages before it."""
+        page = self.pages[i]
+        self._apply_run()
+        if self._again[i]:  # its last version must be in the log
+            self._flush()
+        decision = engine.decide(self.state, page)
+        record = decision.record
+        engine.apply(self.state, decision, -1)
+        self._note(record.number, encode(record))
+        if isinstance(record, Document):
+            self._documents[i] = record.number
+            self._promoted.update((number, decision.features[number]) for number, label, _ in record.changes.changed
+                                  if number == label and number in decision.features)
+            if self._repeated[i] and record.label == record.number:  # a kept page that `_earlier` does not have
+                self._ways = [ALONE] * len(self._ways)
+        return decision.verdict
+
+    def _best(self, i: int) -> tuple[int, Measured] | None:
+        """Find the kept document that a page resembles most: before the batch, or in it; of several, the first."""
+        state, page = self.state, self.pages[i]
+        if not page.valid:
+            return None
+        need, best = state.settings.need, None
+        mates = {self._documents[j]: self.pages[j] for j in self._earlier.get(i, ())}
+        promoted = (number for number, row in self._promoted.items() if shared(row, page.features) >= need)
+        for number in sorted(number for number in {*self._candidates(i), *promoted, *mates} if number is not None):
+            if not self._is_kept(number):
+                continue
+            mate = mates.get(number)
+            found = self._plan.measure(page, number) if mate is None else state.evidence.measure_pages(page, mate)
+            if found.resemblance >= state.settings.threshold and (best is None or found.resemblance > best[1].resemblance):
+                best = number, found
         return best
 
-    def _decide_alone(self, i: int, page: Page) -> Decision:
-        """Decide on a page that the indexes may know."""
-        self._apply_run()
-        if page.name in self._keys:  # its last version must be in the log
-            self.write(self._waiting)
-            self._keys.clear()
-        decision = engine.decide(self.state, page)
-        engine.apply(self.state, decision, -1)
-        self._keys.add(page.name)
-        self._waiting.append(decision)
-        record = decision.record
-        if isinstance(record, Document):
-            if record.label == record.number:
-                self._numbers[i] = record.number
-            if record.changes:
-                self._plain = [False] * len(self.pages)
-        return decision
+    def _is_kept(self, number: int) -> bool:
+        """Tell whether a document, of the state or of the run, is kept now."""
+        at = number - self.state.n
+        return self._run.labels[at] == number if at >= 0 else number in self.state.kept
+
+    def _key_of(self, number: int | None) -> Key | None:
+        """Return the key of a document, of the state or of the run."""
+        at = -1 if number is None else number - self.state.n
+        return self.pages.keys[self._run.pages[at]] if at >= 0 else engine.key_of(self.state, number)
+
+    # ---- what the state does not know yet
+
+    def _add(self, i: int, place: Place) -> Verdict:
+        """Add a page that becomes a document to the run."""
+        state, pages, run = self.state, self.pages, self._run
+        number = state.n + len(run)
+        label, flags, packed = number if place.label is None else place.label, place.role | self._flags[i], pages.packed[i]
+        digests = pages[i].whole + pages[i].tokens if flags & DIGESTED else b""
+        payload = encode_new(number, label, flags, place.verdict, pages.dates[i], digests, pages.names[i], b"",
+                             state.evidence.pack(pages[i]) if packed is None else packed)
+        of, equal = (None, None) if place.label is None else (self._key_of(place.label), self._key_of(place.equal))
+        resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured
+        if not place.role & LEADER:
+            run.followers += [(number, state.value(kind, pages[i], pages[i].scope)) for kind in kinds(place.role)]
+        run.classes.setdefault(int(self._leads[i]), []).append(i)
+        run.pages.append(i)
+        run.labels.append(label)
+        run.flags.append(flags)
+        run.payloads.append(payload)
+        self._documents[i] = number
+        self._note(number, payload)
+        return Verdict(pages.keys[i], place.verdict, of, equal, resemblance, contained, containing, None, pages.dates[i],
+                       state.evidence.exact)
+
+    def _note(self, number: int, payload: bytes) -> None:
+        """Note a record that is to be written."""
+        self._numbers.append(number)
+        self._payloads.append(payload)
 
     def _apply_run(self) -> None:
-        """Apply the plain pages that were decided."""
-        run, self._run = self._run, []
+        """Tell the state the documents of the run."""
+        state, pages, run, first = self.state, self.pages, self._run, self.state.n
         if not run:
             return
-        records = [decision.record for decision in run if isinstance(decision.record, Document)]
-        pages = [decision.page for decision in run]
-        self.state.add_many(records, None, np.array([page.hashed for page in pages], np.uint64),
-                            np.stack([page.features for page in pages]), [page.row_hash for page in pages])
-        self._keys.update(page.name for page in pages)
-        self._waiting += run
+        at, flags = np.array(run.pages), np.array(run.flags, np.uint8)
+        leading = np.flatnonzero(flags & LEADER)
+        owners, values = first + leading, self._leads[at[leading]]
+        if run.followers:
+            owners = np.concatenate([owners, np.array([number for number, _ in run.followers], np.int64)])
+            values = np.concatenate([values, np.array([value for _, value in run.followers], np.uint64)])
+            order = np.argsort(owners, kind="stable")
+            owners, values = owners[order], values[order]
+        self._run = Run()
+        state.waiting.update(enumerate(run.payloads, first))
+        state.add_many(Added(first, np.array(run.labels), flags, np.array(pages.dates)[at], pages.hashed[at],
+                             pages.features[at], owners, values), None)
+
+    def _flush(self) -> None:
+        """Write what waits to the log."""
+        if self._payloads:
+            self._write(self._numbers, self._payloads)
+            self._numbers, self._payloads = [], []
 
 
-def _repeated(values: UInts) -> Ints:
-    """Return the positions of values that stand at an earlier position too."""
-    first = np.unique(values, return_index=True)[1]
+def _repeated(values: UInts) -> Bools:
+    """Tell which values stand at an earlier position too."""
     repeated = np.ones(len(values), np.bool_)
-    repeated[first] = False
-    return np.flatnonzero(repeated)
+    repeated[np.unique(values, return_index=True)[1]] = False
+    return repeated
 
 
-def _sharing(features: UInts, valid: Bools, need: int) -> dict[int, list[int]] | None:
-    """Find for each row the earlier rows that share at least `need` features, ascending; None where there are too many."""
+def _sharing(features: UInts, rows: Ints, need: int) -> dict[int, list[int]] | None:
+    """Find for each of some rows the earlier ones that share at least `need` features, ascending; None for too many."""
     n, groups = features.shape
-    values = features.ravel()
+    values = features[rows].ravel()
     order = np.argsort(values, kind="stable")
-    values, owner = values[order], order // groups
+    values, owner = values[order], rows[order // groups]
     codes, size, step = [], 0, 1
     while True:
         same = np.flatnonzero(values[step:] == values[:-step])
@@ -159,8 +282,7 @@ def _sharing(features: UInts, valid: Bools, need: int) -> dict[int, list[int]] |
             break
         a, b = owner[same], owner[same + step]
         a, b = np.minimum(a, b), np.maximum(a, b)
-        chosen = valid[a] & valid[b] & (a != b)
-        codes.append((b * n + a)[chosen])
+        codes.append((b * n + a)[a != b])
         size, step = size + len(same), step + 1
         if size > CROWDED:
             return None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import AnyArray, Ints
+from ndcore._types import AnyArray, Bools, Ints
 from ndcore.storage.container import CorruptFile, read, write
 from ndcore.store.frames import MOST_FILES, SHIFT
 
@@ -38,6 +38,12 @@ class Bitmap:
     def __contains__(self, number: int) -> bool:
         at = number >> 3
         return at < len(self.bits) and bool(self.bits[at] >> (number & 7) & 1)
+
+    def having(self, numbers: Ints) -> Bools:
+        """Tell which of some numbers are there."""
+        at = numbers >> 3
+        inside = at < len(self.bits)
+        return inside & (self.bits[np.where(inside, at, 0)] >> (numbers & 7).astype(np.uint8) & 1).astype(np.bool_)
 
     def add(self, number: int) -> None:
         """Add a number."""
@@ -137,6 +143,14 @@ class Columns:
         self._own(at, "rings")[used] = number
         places[inside] = used + 1
         return used + 1
+
+    def set_many(self, name: str, numbers: Ints, values: Ints) -> None:
+        """Set a value of many documents; of one that stands there twice, the later value."""
+        blocks = numbers // BLOCK
+        for at in np.unique(blocks).tolist():
+            here = blocks == at
+            self.set(name, int(numbers[here][0]), 0)  # which makes the block writeable
+            self.blocks[at][name][numbers[here] % BLOCK] = values[here]
 
     def put(self, number: int, values: tuple[int, ...]) -> None:
         """Set all values of a new document, in the order of `FIELDS`."""

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ndcore.checks import is_int
 from ndcore.progress import Progress, resolve
 from ndcore.storage.container import CorruptFile
@@ -19,7 +21,7 @@ from ndcore.store.lock import Lock
 from ndcore.store.log import Log
 from ndcore.store.manifest import Manifest, is_begun, is_store
 from ndcore.store.opening import Checkpoints, covered_by
-from ndcore.store.pages import Page, Preparer
+from ndcore.store.pages import Page, Pages, Preparer
 from ndcore.store.records import Dictionary, encode
 from ndcore.store.settings import Settings
 from ndcore.store.state import State
@@ -100,7 +102,7 @@ class Directory:
             if entry.name.startswith(("log-", "derived-")) and entry.name not in current:
                 shutil.rmtree(entry, ignore_errors=True)
 
-    def decide(self, pages: Sequence[Page]) -> list[Verdict]:
+    def decide(self, pages: Sequence[Page] | Pages) -> list[Verdict]:
         """Decide on pages, in their order; all or none are kept."""
         self._keep_dictionary()
         if len(pages) == 1:
@@ -108,8 +110,9 @@ class Directory:
             position = self.log.append([encode(decision.record)])[0]
             engine.apply(self.state, decision, position)
             return [decision.verdict]
+        together = pages if isinstance(pages, Pages) else Pages.of(pages)
         try:
-            return Batch(self.state, pages, partial(_write, self.state)).decide()
+            return Batch(self.state, together, partial(_write, self.state)).decide()
         except BaseException:
             self.reload()
             raise
@@ -245,12 +248,8 @@ class Directory:
         self.log.close()
 
 
-def _write(state: State, waiting: list[engine.Decision]) -> None:
-    """Write the records that wait to the log of a state, and tell the state where they are."""
-    if not waiting:
-        return
-    positions = state.log.append([encode(decision.record) for decision in waiting])
-    for decision, position in zip(waiting, positions, strict=True):
-        state.place(decision.record, position)
+def _write(state: State, numbers: Sequence[int], payloads: Sequence[bytes]) -> None:
+    """Write the records that wait to the log of a state, and tell the state where they are: `Write`."""
+    positions = state.log.append(payloads)
+    state.place(np.array(numbers, np.int64), np.array(positions, np.int64))
     state.cover(positions[-1] + 1)
-    waiting.clear()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from ndcore._types import UInts
+from ndcore._types import Text, UInts
 from ndcore.store.evidence import Measured
 from ndcore.store.keys import decoded
 from ndcore.store.labels import Plan
@@ -13,7 +15,10 @@ from ndcore.store.records import DIGESTED, LEADER, STR, VALID, VARIANT, Changes,
 from ndcore.store.state import LEADS, VARIES, State
 from ndcore.store.verdict import Key, Verdict, Version
 
-__all__ = ["Decision", "apply", "decide", "flags_of", "key_of", "look", "near"]
+__all__ = [
+    "NEW", "Decision", "Place", "among", "apply", "decide", "equal_of", "flags_of", "in_class", "key_of", "leader_of",
+    "look", "near", "sight",
+]
 
 WHOLE = Measured(1.0, 1.0, 1.0)
 
@@ -27,6 +32,21 @@ class Decision(NamedTuple):
     features: dict[int, UInts]
 
 
+class Compared(NamedTuple):
+    """A page beside the last version of its key: records, the change, the resemblance, the position of the last version."""
+
+    last: Document | Sighting
+    document: Document
+    change: str
+    score: float | None
+    previous: int
+
+    @property
+    def again(self) -> bool:
+        """Whether the version says what the last one said."""
+        return self.change in ("unchanged", "lexical")
+
+
 class Place(NamedTuple):
     """Where a page belongs: its representative, by number (None: itself), its role, and how it compares."""
 
@@ -35,6 +55,9 @@ class Place(NamedTuple):
     verdict: str
     equal: int | None
     measured: Measured | None
+
+
+NEW = Place(None, LEADER | VARIANT, "kept", None, None)
 
 
 def decide(state: State, page: Page) -> Decision:
@@ -46,12 +69,16 @@ def decide(state: State, page: Page) -> Decision:
     known = state.find(page.name, page.hashed)
     if known is None:
         return _as_document(state, page, Plan(state), None, None, 0)
-    last, document = state.last(known), state.document(known)
-    change, score = _compare(state, last, document, page)
-    previous = state.columns.get("last", known)
-    if change in ("unchanged", "lexical"):
-        return _as_sighting(state, page, last, document, change, score, previous)
-    return _as_document(state, page, Plan(state, [known]), change, score, previous)
+    found = _compare(state, known, page)
+    if found.again:
+        return _as_sighting(state, page, found)
+    return _as_document(state, page, Plan(state, [known]), found.change, found.score, found.previous)
+
+
+def sight(state: State, page: Page, known: int) -> Decision | None:
+    """Decide on a version that leaves the live document of its key, and its place, alone; None for another version."""
+    found = _compare(state, known, page)
+    return _as_sighting(state, page, found) if found.again else None
 
 
 def look(state: State, page: Page) -> Verdict:
@@ -67,30 +94,45 @@ def apply(state: State, decision: Decision, position: int) -> None:
 
 def place(plan: Plan, page: Page) -> Place:
     """Find where a page belongs that comes after all live documents."""
-    leader = next(iter(plan.of_class(LEADS, page, page.scope)), None)
+    leader = leader_of(plan, page)
     if leader is None:
-        best = plan.best(page) if page.valid else None
-        if best is None:
-            return Place(None, LEADER | VARIANT, "kept", None, None)
-        return Place(best[0], LEADER | VARIANT, near(best[1]), None, best[1])
-    number, record = leader
+        return among(plan.best(page) if page.valid else None)
+    number = leader[0]
+    return in_class(page, number, plan.label(number), equal_of(plan, page, *leader), partial(plan.measure, page))
+
+
+def leader_of(plan: Plan, page: Page) -> tuple[int, Document] | None:
+    """Find the leader of the class of a page."""
+    return next(iter(plan.of_class(LEADS, page, page.scope)), None)
+
+
+def among(best: tuple[int, Measured] | None) -> Place:
+    """Return the place of a page that begins a class. best: the kept document that it resembles most."""
+    if best is None:
+        return NEW
+    return Place(best[0], LEADER | VARIANT, near(best[1]), None, best[1])
+
+
+def equal_of(plan: Plan, page: Page, number: int, record: Document) -> int | None:
+    """Find the first document with the bytes of a page, in the class of a leader (its number, its record)."""
     if plan.state.is_equal(record, page):
-        equal: int | None = number
-    else:
-        equal = next((each for each, _ in plan.of_class(VARIES, page, page.scope)), None)
-    label = plan.label(number)
-    if label == number:
-        verdict, measured = "identical" if equal == number else "lexical", WHOLE if page.valid else None
-    else:
-        measured = plan.measure(page, label)
-        verdict = near(measured)
-    return Place(label, 0 if equal is not None else VARIANT, verdict, equal, measured)
+        return number
+    return next((each for each, _ in plan.of_class(VARIES, page, page.scope)), None)
 
 
-def flags_of(state: State, page: Page) -> int:
+def in_class(page: Page, leader: int, label: int, equal: int | None, measure: Callable[[int], Measured]) -> Place:
+    """Return the place of a page in a class. label: of its leader; equal: as `equal_of`; measure: against a document."""
+    role = VARIANT if equal is None else 0
+    if label != leader:
+        measured = measure(label)
+        return Place(label, role, near(measured), equal, measured)
+    return Place(label, role, "identical" if equal == leader else "lexical", equal, WHOLE if page.valid else None)
+
+
+def flags_of(state: State, valid: bool, text: Text) -> int:
     """Return the flags of the record of a page, without its role. Digests are stored where no text is kept."""
-    digested = state.evidence.kind != "text" or not page.valid
-    return (VALID if page.valid else 0) | (STR if isinstance(page.text, str) else 0) | (DIGESTED if digested else 0)
+    digested = state.evidence.kind != "text" or not valid
+    return (VALID if valid else 0) | (STR if isinstance(text, str) else 0) | (DIGESTED if digested else 0)
 
 
 def near(measured: Measured) -> str:
@@ -98,18 +140,20 @@ def near(measured: Measured) -> str:
     return "shingle" if measured.resemblance == 1.0 else "near"
 
 
-def _compare(state: State, last: Document | Sighting, document: Document, page: Page) -> tuple[str, float | None]:
-    """Compare a page with the last version of its key: the change, and the resemblance."""
+def _compare(state: State, known: int, page: Page) -> Compared:
+    """Compare a page with the last version of its key."""
+    last, document = state.last(known), state.document(known)
+    previous = state.columns.get("last", known)
     both = document.valid and page.valid
     before = last.whole if isinstance(last, Sighting) else state.whole(document)
     if before == page.whole and document.valid == page.valid:
-        return "unchanged", 1.0 if both else None
+        return Compared(last, document, "unchanged", 1.0 if both else None, previous)
     if both and state.is_class(document, page):
-        return "lexical", 1.0
+        return Compared(last, document, "lexical", 1.0, previous)
     if not both:
-        return "other", None
+        return Compared(last, document, "other", None, previous)
     score = state.evidence.measure(page, document.number, document.evidence).resemblance
-    return "near" if score >= state.settings.threshold else "other", score
+    return Compared(last, document, "near" if score >= state.settings.threshold else "other", score, previous)
 
 
 def _as_document(
@@ -118,7 +162,7 @@ def _as_document(
     """Decide on a page that becomes a document, at the end of the order."""
     found = place(plan, page)
     number = state.n
-    flags = found.role | flags_of(state, page)
+    flags = found.role | flags_of(state, page.valid, page.text)
     changes = plan.changes if plan.removed else Changes()
     last = Version(page.date, change, score) if change or not page.past else page.past[-1]
     record = Document(
@@ -129,13 +173,13 @@ def _as_document(
     return Decision(_verdict(state, page, found, change), record, page, plan.features)
 
 
-def _as_sighting(
-    state: State, page: Page, last: Document | Sighting, document: Document, change: str, score: float | None, previous: int
-) -> Decision:
+def _as_sighting(state: State, page: Page, found: Compared) -> Decision:
     """Decide on a version that leaves the live document and its place alone."""
-    origin = last.origin if isinstance(last, Sighting) else previous
-    record = Sighting(document.number, origin, VALID if page.valid else 0, change, page.date, page.whole, previous, score,
-                      state.evidence.pack(page) if change == "lexical" and state.evidence.kind == "text" else b"")
+    last, document, change = found.last, found.document, found.change
+    origin = last.origin if isinstance(last, Sighting) else found.previous
+    lexical = change == "lexical" and state.evidence.kind == "text"
+    record = Sighting(document.number, origin, VALID if page.valid else 0, change, page.date, page.whole, found.previous,
+                      found.score, state.evidence.pack(page) if lexical else b"")
     return Decision(_verdict(state, page, _place_of(state, document, page), change), record, page, {})
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ndcore._sets import common
 from ndcore._types import AnyArray, Text, UInts
 from ndcore.storage.container import CorruptFile
-from ndcore.store.pages import Page, shingle_set
+from ndcore.store.pages import Page, Pages, shingle_set, shingle_sets
 from ndcore.store.settings import Settings
 from ndcore.store.text_codec import TextCodec
 from ndcore.text.inputs import as_bytes
@@ -21,6 +22,7 @@ from ndcore.text.shingling import Shingling
 __all__ = ["Evidence", "Measured"]
 
 CACHED = 32 << 20  # bytes of shingle sets that wait to be compared again
+TOGETHER = 4 << 20  # characters of texts whose shingle sets are made together, about
 
 
 class Measured(NamedTuple):
@@ -63,16 +65,15 @@ class Evidence:
             page.packed = self._pack(page)
         return page.packed
 
-    def pack_many(self, pages: Sequence[Page]) -> None:
-        """Make the evidence of pages."""
-        if self.kind != "text":
-            for page in pages:
-                self.pack(page)
+    def pack_many(self, pages: Pages) -> None:
+        """Make the evidence of pages, together."""
+        if self.kind == "text":
+            pages.packed[:] = self.codec.pack_many(pages.texts)
+            for text in pages.texts if self.codec.sampling else ():
+                self.codec.sample(text)
             return
-        for page, packed in zip(pages, self.codec.pack_many([page.text for page in pages]), strict=True):
-            page.packed = packed
-        for page in pages if self.codec.sampling else ():
-            self.codec.sample(page.text)
+        self.prepare(list(pages), [])
+        pages.packed[:] = [self.pack(page) for page in pages]
 
     def _pack(self, page: Page) -> bytes:
         if self.kind == "text":
@@ -133,6 +134,33 @@ class Evidence:
             gone = self._sets.pop(each, None)
             self._cached -= 0 if gone is None else gone.nbytes
 
+    def prepare(self, pages: Iterable[Page], documents: Iterable[tuple[int, bytes]]) -> None:
+        """Make the shingle sets of pages, and of documents (number, evidence), that will be compared.
+
+        They are made together, with the GIL released. What would take too much memory is left out, and made when it is asked
+        for.
+        """
+        if not self.exact:
+            return
+        texts: list[Text] = []
+        takers: list[Callable[[UInts], Any]] = []
+        room = TOGETHER
+        for page in pages:
+            if page.unread and len(page.text) <= room:
+                room -= len(page.text)
+                texts.append(page.text)
+                takers.append(page.set_shingles)
+        for number, packed in documents if self.kind == "text" else ():
+            if room <= 0:
+                break
+            text = self.codec.unpack(packed)
+            room -= len(text)
+            texts.append(text)
+            takers.append(partial(self._hold, number))
+        if texts:
+            for take, found in zip(takers, shingle_sets(self.shingling, texts), strict=True):
+                take(found)
+
     def _compare(self, a: UInts, b: UInts) -> Measured:
         sizes = np.array([0, len(a), len(a) + len(b)], np.int64)
         both = common(np.concatenate([a, b]), sizes, _FIRST, _SECOND)
@@ -145,10 +173,13 @@ class Evidence:
             self._sets.move_to_end(number)
             return found
         assert packed is not None
-        found = self.shingles(packed)
+        return self._hold(number, self.shingles(packed))
+
+    def _hold(self, number: int, found: UInts) -> UInts:
+        """Put the shingle set of a document into the cache."""
         if not len(found):
             raise CorruptFile("the evidence of a document has no shingles, and its record says that it has; check the store")
-        self._sets[number] = found
+        self._sets[number] = found = found.copy()
         self._cached += found.nbytes
         while self._cached > CACHED and len(self._sets) > 1:
             self._cached -= self._sets.popitem(last=False)[1].nbytes

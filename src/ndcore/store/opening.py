@@ -23,7 +23,7 @@ from ndcore.store.mending import watch
 from ndcore.store.pages import Preparer
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
-from ndcore.store.state import Indexes, State
+from ndcore.store.state import Added, Indexes, State, kinds
 from ndcore.store.tail import TailedIndex
 
 __all__ = ["Checkpoints", "covered_by"]
@@ -72,9 +72,17 @@ class Run:
             for record, position in zip(self.records, self.positions, strict=True):
                 state.apply(record, position)
             return
-        documents = self.documents
-        hashed = np.array([state.preparer.hashed(record.name) for record in documents], np.uint64)
-        state.add_many(documents, self.positions, hashed, self.features, self.hashes)
+        documents, values = self.documents, list[tuple[int, int]]()
+        if self.position >= state.indexes.digests.covered:
+            values = [(record.number, state.value(kind, record, state.scope(record), hashed))
+                      for record, hashed in zip(documents, self.hashes, strict=True) for kind in kinds(record.flags)]
+        state.add_many(Added(
+            documents[0].number, np.array([record.label for record in documents], np.int64),
+            np.array([record.flags for record in documents], np.uint8),
+            np.array([record.date for record in documents], np.int64),
+            np.array([state.preparer.hashed(record.name) for record in documents], np.uint64), self.features,
+            np.array([number for number, _ in values], np.int64), np.array([value for _, value in values], np.uint64),
+        ), self.positions)
 
 
 class Checkpoints:

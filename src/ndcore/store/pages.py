@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 import ndcore._feature as _feature
 from ndcore._candidates import row_hashes
 from ndcore._sets import distinct
-from ndcore._types import AnyArray, Text, UInts
+from ndcore._types import AnyArray, Bools, Text, UInts
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
 from ndcore.store.settings import Settings
@@ -18,7 +19,7 @@ from ndcore.store.verdict import Date, Key, Version, microseconds
 from ndcore.text.inputs import as_bytes, digest, original_digest
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
 
-__all__ = ["Item", "Page", "Preparer", "shingle_set", "token_digest"]
+__all__ = ["Item", "Page", "Pages", "Preparer", "shingle_set", "shingle_sets", "token_digest"]
 
 Item: TypeAlias = tuple[Key | None, Text, Date]
 
@@ -30,8 +31,15 @@ def token_digest(shingling: Shingling, text: Text) -> bytes:
 
 def shingle_set(shingling: Shingling, text: Text) -> UInts:
     """Return the distinct shingle fingerprints of a text, ascending."""
-    values, offsets, _ = shingling.shingler.fingerprints(shingling.batch([text]))
-    return distinct(values, offsets)[0]
+    return shingle_sets(shingling, [text])[0]
+
+
+def shingle_sets(shingling: Shingling, texts: Sequence[Text]) -> list[UInts]:
+    """Return the distinct shingle fingerprints of each text, ascending. They share one array."""
+    values, offsets, _ = shingling.shingler.fingerprints(shingling.batch(texts))
+    values, offsets = distinct(values, offsets)
+    ends = offsets.tolist()
+    return [values[a:b] for a, b in itertools.pairwise(ends)]
 
 
 class Page:
@@ -79,6 +87,11 @@ class Page:
         return self._shingles
 
     @property
+    def unread(self) -> bool:
+        """Whether its shingle set is still to be made, of its text."""
+        return self._shingles is None
+
+    @property
     def size(self) -> int:
         """The number of its distinct shingles."""
         return len(self.shingles) if self._size is None else self._size
@@ -110,10 +123,67 @@ class Page:
         self._size = size
 
 
+class Pages:
+    """Pages that are decided on together: an array for what all have, and each as a `Page` where one is asked for.
+
+    Attributes
+    ----------
+    keys, names, texts, packed : list
+        packed: evidence, None where it is not made yet.
+    hashed, row_hashes, scopes : uint64 (n,)
+    dates : int64 (n,)
+    valid : bool (n,)
+    features : uint64 (n, groups)
+    rows : uint32 (n, num_perm)
+        All of them as of `Page`.
+    carried : bool (n,)
+        Whether a page brings earlier versions along.
+    """
+
+    def __init__(
+        self, keys: Sequence[Key | None], names: Sequence[bytes], hashed: UInts, dates: Sequence[int], texts: Sequence[Text],
+        valid: Bools, features: UInts, scopes: UInts, rows: AnyArray, row_hashes: UInts, shingling: Shingling,
+    ) -> None:
+        self.keys, self.names, self.texts, self.dates = keys, names, texts, dates
+        self.hashed, self.valid, self.features, self.scopes = hashed, valid, features, scopes
+        self.rows, self.row_hashes, self.shingling = rows, row_hashes, shingling
+        self.packed: list[bytes | None] = [None] * len(keys)
+        self.carried = np.zeros(len(keys), np.bool_)
+        self._made: list[Page | None] = [None] * len(keys)
+
+    @classmethod
+    def of(cls, pages: Sequence[Page]) -> Pages:
+        """Collect pages that are there already, at least one."""
+        made = cls(
+            [page.key for page in pages], [page.name for page in pages], _as_array([page.hashed for page in pages]),
+            [page.date for page in pages], [page.text for page in pages], np.array([page.valid for page in pages]),
+            np.stack([page.features for page in pages]), _as_array([page.scope for page in pages]),
+            np.stack([page.row for page in pages]), _as_array([page.row_hash for page in pages]), pages[0].shingling,
+        )
+        made.carried = np.array([bool(page.past) for page in pages])
+        made.packed, made._made = [page.packed for page in pages], list(pages)
+        return made
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[Page]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, i: int) -> Page:
+        page = self._made[i]
+        if page is None:
+            page = Page(self.keys[i], self.names[i], int(self.hashed[i]), self.dates[i], self.texts[i], bool(self.valid[i]),
+                        self.features[i], int(self.scopes[i]), self.rows[i], int(self.row_hashes[i]), self.shingling)
+            page.packed = self.packed[i]
+            self._made[i] = page
+        return page
+
+
 class Packer(Protocol):
     """What makes evidence of pages."""
 
-    def pack_many(self, pages: Sequence[Page]) -> None: ...
+    def pack_many(self, pages: Pages) -> None: ...
 
 
 class Preparer:
@@ -125,15 +195,15 @@ class Preparer:
 
     def page(self, key: Key | None, text: Text, date: Date, like: Key | None = None) -> Page:
         """Prepare one page. like: a key in whose scope it is, if it has none."""
-        page = self._piece((0, [(key, text, date)]))[0]
+        page = self._prepared([(key, text, date)])[0]
         if like is not None and self.settings.scope == "host":
             scope = self.scope_of(self.named(like)[0])
             page.features, page.scope = page.features ^ np.uint64(scope ^ page.scope), scope
         return page
 
-    def packed_pages(self, evidence: Packer, items: Sequence[Item]) -> list[Page]:
+    def packed_pages(self, evidence: Packer, items: Sequence[Item]) -> Pages:
         """Prepare pages with their evidence. Most of it runs without the GIL, for all of them together."""
-        pages = self._piece((0, items))
+        pages = self._prepared(items)
         evidence.pack_many(pages)
         return pages
 
@@ -164,22 +234,20 @@ class Preparer:
         """Hash a key, given as bytes."""
         return keys.hashed(name, self.secret)
 
-    def _piece(self, piece: tuple[int, Sequence[Item]]) -> list[Page]:
-        """Prepare a piece of pages (position of the first, items) on this thread."""
-        first, items = piece
+    def _prepared(self, items: Sequence[Item]) -> Pages:
+        """Prepare pages, at least one, on this thread."""
         texts = [_checked(text) for _, text, _ in items]
         named = [(None, b"", 0) if key is None else self.named(key) for key, _, _ in items]
         dates = [microseconds(date) for _, _, date in items]
-        batch = self.shingling.batch(texts)
-        done: Any = self.sketcher.sketch_batch(batch, first)
-        valid, rows = done.valid, done.rows
-        features, hashes = self.features(rows), row_hashes(rows).tolist()
-        pages = []
-        for i, ((key, name, hashed), has) in enumerate(zip(named, valid.tolist(), strict=True)):
-            scope = self.scope_of(key)
-            row = features[i] ^ np.uint64(scope) if scope else features[i]
-            pages.append(Page(key, name, hashed, dates[i], texts[i], has, row, scope, rows[i], hashes[i], self.shingling))
-        return pages
+        keys, names, hashed = zip(*named, strict=True)
+        scopes = _as_array([self.scope_of(key) for key in keys])
+        done: Any = self.sketcher.sketch_batch(self.shingling.batch(texts))
+        return Pages(keys, names, _as_array(hashed), dates, texts, done.valid,
+                     self.features(done.rows) ^ scopes[:, None], scopes, done.rows, row_hashes(done.rows), self.shingling)
+
+
+def _as_array(values: Sequence[int]) -> UInts:
+    return np.array(values, np.uint64)
 
 
 def _checked(text: Text) -> Text:

@@ -28,20 +28,22 @@ class RecordReader:
     Attributes
     ----------
     waiting : dict
-        Last versions whose records are not in the log yet, by number.
+        Records of last versions that are not in the log yet, by number, or their bytes.
     """
 
     def __init__(self, settings: Settings, preparer: Preparer, log: Log, columns: Columns) -> None:
         self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
         self.evidence = Evidence(settings, preparer.shingling)
-        self.waiting: dict[int, Document | Sighting] = {}
+        self.waiting: dict[int, Document | Sighting | bytes] = {}
         self._read: OrderedDict[int, Document | Sighting] = OrderedDict()  # records that were read last, by position
 
     def last(self, number: int) -> Document | Sighting:
         """Read the record of the last version of a document."""
-        if number in self.waiting:
-            return self.waiting[number]
-        record = self.at(self.columns.get("last", number))
+        waiting = self.waiting.get(number)
+        if isinstance(waiting, bytes):
+            record = _version_of(waiting)
+        else:
+            record = self.at(self.columns.get("last", number)) if waiting is None else waiting
         if record.number != number:
             raise CorruptFile(f"the record of document {number} is of document {record.number}; check the store")
         return record
@@ -52,9 +54,7 @@ class RecordReader:
         if record is not None:
             return record
         payload = self.log.read(position)
-        found = decode(payload)
-        if not isinstance(found, Document | Sighting):
-            raise CorruptFile(f"the record at position {position} is not of a version; check the store")
+        found = _version_of(payload)
         if len(payload) <= RECORD:
             self._read[position] = found
             if len(self._read) > RECORDS:
@@ -118,12 +118,18 @@ class RecordReader:
 
     def is_class(self, a: Page | Document, b: Page | Document) -> bool:
         """Tell whether two pages or documents are of one class, but for their scopes."""
-        if not (a.valid and b.valid):
-            return self.is_equal(a, b)
-        return self._tokens(a) == self._tokens(b)
+        return self.is_equal(a, b) or (a.valid and b.valid and self._tokens(a) == self._tokens(b))
 
     def _tokens(self, of: Page | Document) -> bytes:
         """Return the digest of the canonical tokens of a page or document with shingles."""
         if not of.tokens and isinstance(of, Document):
             of.tokens = token_digest(self.preparer.shingling, self.evidence.text(of.evidence))
         return of.tokens
+
+
+def _version_of(payload: bytes) -> Document | Sighting:
+    """Return the record of a version. CorruptFile for another record."""
+    found = decode(payload)
+    if not isinstance(found, Document | Sighting):
+        raise CorruptFile("a record that should be of a version is of another kind; check the store")
+    return found

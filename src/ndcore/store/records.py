@@ -35,7 +35,7 @@ from ndcore.store.verdict import CHANGES, VERDICTS, Version
 
 __all__ = [
     "DIGESTED", "LEADER", "LIVE", "STR", "VALID", "VARIANT", "Changes", "Dictionary", "Document", "Record", "Removal",
-    "Sighting", "decode", "encode",
+    "Sighting", "decode", "encode", "encode_new",
 ]
 
 LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
@@ -43,6 +43,9 @@ DIGESTED = 1  # of the record of a document: it has digests; others are made of 
 STR, LABELLED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1
 DOCUMENT, SIGHTING, REMOVAL, DICTIONARY = range(4)
 LONG_KEY = 255  # instead of the length of a key, which follows
+
+_FIRST = {verdict: DOCUMENT | i << 2 for i, verdict in enumerate(VERDICTS)}
+_LENGTHS = [bytes([size]) for size in range(256)]
 
 _HEAD = struct.Struct("<BBqI")
 _PREVIOUS = struct.Struct("<Qd")
@@ -174,16 +177,8 @@ def decode(payload: bytes) -> Record:
 
 
 def _encode_document(record: Document) -> bytes:
-    flags = record.flags | (LABELLED if record.label != record.number else 0) | (CHANGING if record.changes else 0)
-    flags |= HISTORIC if record.history else 0
-    size = len(record.name)
-    parts = [
-        _HEAD.pack(DOCUMENT | VERDICTS.index(record.verdict) << 2 | CHANGES.index(record.change) << 5, flags, record.date,
-                   record.number),
-        _SIZE.pack(record.label) if flags & LABELLED else b"",
-        record.whole + record.tokens if flags & DIGESTED else b"",
-        bytes([size]) if size < LONG_KEY else bytes([LONG_KEY]) + _SIZE.pack(size), record.name,
-    ]
+    flags = record.flags | (CHANGING if record.changes else 0) | (HISTORIC if record.history else 0)
+    parts = []
     if record.change:
         parts.append(_PREVIOUS.pack(record.previous, math.nan if record.resemblance is None else record.resemblance))
     if record.changes:
@@ -192,8 +187,25 @@ def _encode_document(record: Document) -> bytes:
         rows = [(v.date, CHANGES.index(v.change), math.nan if v.resemblance is None else v.resemblance)
                 for v in record.history]
         parts += _sized(np.array(rows, _VERSION).tobytes())
-    parts.append(record.evidence)
-    return b"".join(parts)
+    return encode_new(record.number, record.label, flags, record.verdict, record.date, record.whole + record.tokens,
+                      record.name, b"".join(parts), record.evidence, record.change)
+
+
+def encode_new(
+    number: int, label: int, flags: int, verdict: str, date: int, digests: bytes, name: bytes, middle: bytes,
+    evidence: bytes, change: str | None = None,
+) -> bytes:
+    """Return the record of a document as bytes, of its fields: for documents of which there is no `Document` yet.
+
+    middle: what is between key and evidence; nothing for a new key.
+    """
+    size, labelled = len(name), label != number
+    return b"".join((
+        _HEAD.pack(_FIRST[verdict] | CHANGES.index(change) << 5, flags | LABELLED if labelled else flags, date, number),
+        _SIZE.pack(label) if labelled else b"",
+        digests if flags & DIGESTED else b"",
+        _LENGTHS[size] if size < LONG_KEY else _LENGTHS[LONG_KEY] + _SIZE.pack(size), name, middle, evidence,
+    ))
 
 
 def _sized(content: bytes) -> list[bytes]:

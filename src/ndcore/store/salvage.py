@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
-from ndcore.store.batches import Batch
+from ndcore.store.batches import Batch, Write
 from ndcore.store.carried import pages_of
 from ndcore.store.compaction import chain_of
-from ndcore.store.engine import Decision
-from ndcore.store.pages import Page
+from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Document, Sighting
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
@@ -20,7 +17,7 @@ __all__ = ["salvage"]
 BATCH = 256  # documents that are decided on at once
 
 
-def salvage(old: State, new: State, write: Callable[[list[Decision]], None], report: Progress) -> list[str]:
+def salvage(old: State, new: State, write: Write, report: Progress) -> list[str]:
     """Decide on the pages of a state, in their order, in another one that is empty. Return what was lost, in words.
 
     The labels of `old` are not looked at, because records are missing that they follow from. write: as in `Batch`.
@@ -34,7 +31,7 @@ def salvage(old: State, new: State, write: Callable[[list[Decision]], None], rep
             except CorruptFile as error:
                 problems.append(f"a page is lost: {error}")
         if pages:
-            Batch(new, pages, write).decide()
+            Batch(new, Pages.of(pages), write).decide()
         report("saving the pages of a damaged store", min(first + BATCH, len(numbers)), len(numbers))
     return problems
 

@@ -78,6 +78,11 @@ class _Held(Page):
             self._shingles = self._evidence.shingles(self.packed)
         return self._shingles
 
+    @property
+    def unread(self) -> bool:
+        """False: the text is gone."""
+        return False
+
     def drop(self) -> None:
         """Drop the shingle set."""
         self._shingles = None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ndcore._types import AnyArray, Ints, UInts
+from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, Columns
@@ -20,7 +21,7 @@ from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictiona
 from ndcore.store.settings import Settings
 from ndcore.store.tail import TailedIndex
 
-__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "VARIES", "Indexes", "State", "shared"]
+__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "VARIES", "Added", "Indexes", "State", "kinds", "mixed", "shared"]
 
 # Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
 # its own bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
@@ -40,6 +41,24 @@ class Indexes:
 
     def __iter__(self) -> Iterator[Searched]:
         return iter((self.features, self.digests, self.keys))
+
+
+class Added(NamedTuple):
+    """Documents with consecutive numbers that are added together, and what the indexes need of them.
+
+    first: the number of the first; labels, dates: int64 (n,); flags: uint8 (n,), of their records; hashed: hashes of their
+    keys; features: of the leaders with shingles, others are ignored, None where the index knows them; owners, digests: the
+    values by which they are found (`State.value`), and whose they are.
+    """
+
+    first: int
+    labels: Ints
+    flags: NDArray[np.uint8]
+    dates: Ints
+    hashed: UInts
+    features: UInts | None
+    owners: Ints
+    digests: UInts
 
 
 class State(RecordReader):
@@ -98,10 +117,10 @@ class State(RecordReader):
     def value(self, kind: int, like: Page | Document, scope: int, row_hash: int | None = None) -> int:
         """Return the value by which documents of a kind are found. row_hash: as of a page; None: made of its evidence."""
         if not like.valid or kind in (VARIES, COPIES):
-            return _mixed(kind, int.from_bytes(self.whole(like)[:8], "little"), like.valid, scope)
+            return mixed(kind, int.from_bytes(self.whole(like)[:8], "little"), like.valid, scope)
         if row_hash is None:
             row_hash = like.row_hash if isinstance(like, Page) else self._page_of(like).row_hash
-        return _mixed(kind, row_hash, True, scope)
+        return mixed(kind, row_hash, True, scope)
 
     def sharing(self, features: UInts, kept: bool) -> list[int]:
         """Find leaders that share `need` features: those that are kept, or those that are not; ascending."""
@@ -134,43 +153,32 @@ class State(RecordReader):
             self._at = position
             self._change(record.changes, features or {})
 
-    def place(self, record: Document | Sighting, position: int) -> None:
-        """Set the position of a record that waited."""
-        self.waiting.pop(record.number, None)
-        if record.number in self.live:
-            self.columns.set("last", record.number, position)
+    def place(self, numbers: Ints, positions: Ints) -> None:
+        """Set the positions of all records that waited: last versions of these documents, in the order of the log."""
+        self.waiting.clear()
+        live = self.live.having(numbers)
+        self.columns.set_many("last", numbers[live], positions[live])
 
     def cover(self, position: int) -> None:
         """Note that the indexes know all records before a position."""
         for index, groups in zip(self.indexes, (self.settings.groups, 1, 1), strict=True):
             index.add(np.empty(0, np.int64), np.empty((0, groups), np.uint64), position)
 
-    def add_many(
-        self, records: Sequence[Document], positions: Sequence[int] | None, hashed: UInts, features: UInts | None,
-        hashes: Sequence[int | None],
-    ) -> None:
+    def add_many(self, added: Added, positions: Sequence[int] | None) -> None:
         """Apply the records of documents with consecutive numbers that change no earlier document.
 
-        Parameters
-        ----------
-        records : sequence of Document
-        positions : of the records in the log; None: they are not there yet
-        hashed : uint64 (n,)
-            Hashes of the keys.
-        features : uint64 (n, groups), of the leaders with shingles among them, others are ignored; None: they are known
-        hashes : hashes of the signatures, None where they are made of the evidence
+        positions: of the records in the log; None: they are among those that wait.
         """
-        first, n = records[0].number, len(records)
+        first, n = added.first, len(added.labels)
+        numbers, labels = np.arange(first, first + n), added.labels
         check_numbered(first + n, "documents", "compact the store, or begin another one")
-        if first >= self.columns.n + (1 << 20) or any(record.label > record.number for record in records):
+        if first >= self.columns.n + (1 << 20) or (labels > numbers).any():
             raise CorruptFile(f"documents {first} to {first + n - 1} do not follow the others; check the store")
-        numbers = np.arange(first, first + n)
-        labels = np.array([self._standing(record.number, record.label, first) for record in records], np.int64)
-        flags = np.array([record.flags for record in records], np.uint8) & (VALID | LEADER | VARIANT) | LIVE
+        if (labels < first).any():
+            labels = np.array([self._standing(*each, first) for each in zip(numbers.tolist(), labels.tolist(), strict=True)])
         self.columns.fill(first, {
-            "last": np.zeros(n, np.int64) if positions is None else np.array(positions, np.int64),
-            "date": np.array([record.date for record in records], np.int64),
-            "label": labels, "after": numbers, "before": numbers, "flags": flags,
+            "last": np.zeros(n, np.int64) if positions is None else np.array(positions, np.int64), "date": added.dates,
+            "label": labels, "after": numbers, "before": numbers, "flags": added.flags & (VALID | LEADER | VARIANT) | LIVE,
         })
         kept = numbers[labels == numbers]
         self.live.add_many(numbers)
@@ -179,11 +187,8 @@ class State(RecordReader):
         self.clusters += len(kept)
         for number, label in zip(numbers[labels != numbers].tolist(), labels[labels != numbers].tolist(), strict=True):
             self.columns.link(number, label)
-        if positions is None:
-            self.waiting.update((record.number, record) for record in records)
         if self._indexes is not None:
-            covered = None if positions is None else positions[-1] + 1
-            self._index_many(records, numbers, labels, flags, hashed, features, covered, hashes)
+            self._index_many(added, numbers, labels == numbers, None if positions is None else positions[-1] + 1)
 
     def _standing(self, number: int, label: int, first: int) -> int:
         """Return the label of a document: its own number where the record of its representative was damaged.
@@ -192,23 +197,16 @@ class State(RecordReader):
         """
         return label if label == number or label >= first or label in self.live else number
 
-    def _index_many(
-        self, records: Sequence[Document], numbers: Ints, labels: Ints, flags: AnyArray, hashed: UInts,
-        features: UInts | None, covered: int | None, hashes: Sequence[int | None],
-    ) -> None:
+    def _index_many(self, added: Added, numbers: Ints, kept: Bools, covered: int | None) -> None:
         """Add documents to the indexes. covered: the position behind them, which an index may know already."""
         keys, digests, by_features = self.indexes.keys, self.indexes.digests, self.indexes.features
         if covered is None or covered > keys.covered:
-            keys.add(numbers, hashed[:, None], covered)
+            keys.add(numbers, added.hashed[:, None], covered)
         if covered is None or covered > digests.covered:
-            entries = [(record.number, self.value(kind, record, self.scope(record), row_hash))
-                       for record, row_hash in zip(records, hashes, strict=True) for kind in _kinds(record.flags)]
-            entries.sort()
-            digests.add(np.array([number for number, _ in entries], np.int64),
-                        np.array([[value] for _, value in entries], np.uint64), covered)
-        if features is not None and (covered is None or covered > by_features.covered):
-            compared = flags & (LEADER | VALID) == LEADER | VALID
-            rows = np.where((labels == numbers)[:, None], features, features ^ COLD)
+            digests.add(added.owners, added.digests[:, None], covered)
+        if added.features is not None and (covered is None or covered > by_features.covered):
+            compared = added.flags & (LEADER | VALID) == LEADER | VALID
+            rows = np.where(kept[:, None], added.features, added.features ^ COLD)
             by_features.add(numbers[compared], rows[compared], covered)
 
     def _add(self, record: Document, position: int, page: Page | None) -> None:
@@ -238,7 +236,7 @@ class State(RecordReader):
 
     def _index_role(self, record: Document, scope: int, row_hash: int | None = None) -> None:
         """Add the role of a document to the index of digests."""
-        for kind in () if self._known(self.indexes.digests) else _kinds(record.flags):
+        for kind in () if self._known(self.indexes.digests) else kinds(record.flags):
             self._put(self.indexes.digests, record.number, [self.value(kind, record, scope, row_hash)])
 
     def _put_features(self, number: int, row: UInts | None) -> None:
@@ -309,13 +307,13 @@ def shared(a: UInts, b: UInts) -> int:
     return int(np.count_nonzero(a == b))
 
 
-def _kinds(flags: int) -> tuple[int, ...]:
+def kinds(flags: int) -> tuple[int, ...]:
     """Return the kinds by which a document with these flags is found."""
     if flags & LEADER:
         return (LEADS,)
     return (VARIES, FOLLOWS) if flags & VARIANT else (COPIES,)
 
 
-def _mixed(kind: int, hashed: int, valid: bool, scope: int) -> int:
+def mixed(kind: int, hashed: int, valid: bool, scope: int) -> int:
     """Return the value by which documents of a kind are found, from a hash of the signature or of the bytes."""
     return hashed ^ kind ^ scope ^ (0 if valid else BARE)

@@ -19,7 +19,7 @@ from ndcore.store import engine, versions
 from ndcore.store.directory import Directory
 from ndcore.store.labels import Plan
 from ndcore.store.microbatches import MicroBatches
-from ndcore.store.pages import Item, Page
+from ndcore.store.pages import Item, Page, Pages
 from ndcore.store.records import Removal, encode
 from ndcore.store.settings import Settings
 from ndcore.store.sharing import Sharing
@@ -335,7 +335,7 @@ class Store(Sharing):
                 self._directory.log.sync()
         return verdicts
 
-    def _decide(self, pages: Sequence[Page]) -> list[Verdict]:
+    def _decide(self, pages: Sequence[Page] | Pages) -> list[Verdict]:
         """Decide on pages in their order and write what acknowledges them; all or none are kept."""
         self._directory.check_writable()
         self._count(len(pages))
