@@ -30,11 +30,6 @@ typedef struct {
     uint64_t lead;              /* for bytes: the state after 0x01 and width zero bytes, which a short document follows */
 } nd_shingling;
 
-/* Counts of one document. */
-typedef struct { size_t tokens, shingles, invalid; } nd_shingled;
-
-typedef void nd_sink(void *to, const uint64_t *fingerprints, size_t n);
-
 /* A document that is being read. */
 typedef struct {
     const nd_shingling *how;

@@ -4,6 +4,7 @@
 #define ND_PROBES_H
 
 #include "hamming.h"
+#include "ndcore.h"
 
 typedef struct {
     const uint64_t *keys;         /* the n permuted fingerprints, ascending by their prefixes */
@@ -19,7 +20,7 @@ typedef struct {
     size_t n;                     /* < 2^32 */
 } nd_probes;
 
-typedef struct { uint64_t query; uint32_t rank, distance; } nd_probes_match;
+typedef nd_hamming_match nd_probes_match;
 
 /* The loops of a search (probes.c) that was interrupted; begin with zeros. */
 typedef struct {

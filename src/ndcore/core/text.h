@@ -2,11 +2,8 @@
 #ifndef ND_TEXT_H
 #define ND_TEXT_H
 
+#include "ndcore.h"
 #include "symbol.h"
-
-/* What a token is. WORD, CHAR and GRAPHEME read UTF-8, LINE and BYTE raw bytes. TOKENS reads tokens that the caller cut:
- * each its length as u64 big-endian, then its bytes. */
-typedef enum { ND_WORD, ND_CHAR, ND_LINE, ND_BYTE, ND_TOKENS, ND_GRAPHEME } nd_unit;
 
 /* Fills the table of Q = x^64 + low. */
 void nd_text_table_init(nd_text_table *table, uint64_t low);

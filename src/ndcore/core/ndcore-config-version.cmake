@@ -1,0 +1,13 @@
+# The version stands in ndcore.h. While the major number is 0, the minor number is what programs must agree with.
+file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/ndcore.h" PACKAGE_VERSION REGEX "^#define ND_VERSION_STRING ")
+string(REGEX REPLACE "^.*\"(.*)\"$" "\\1" PACKAGE_VERSION "${PACKAGE_VERSION}")
+set(PACKAGE_VERSION_COMPATIBLE FALSE)
+set(PACKAGE_VERSION_EXACT FALSE)
+if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+string(REGEX MATCH "^(0\\.[0-9]+|[0-9]+)" ndcore_series "${PACKAGE_VERSION}")
+string(REGEX MATCH "^(0\\.[0-9]+|[0-9]+)" ndcore_wanted "${PACKAGE_FIND_VERSION}")
+if(PACKAGE_FIND_VERSION STREQUAL "" OR (ndcore_series STREQUAL ndcore_wanted AND NOT PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION))
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
