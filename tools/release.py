@@ -37,7 +37,7 @@ STATED = {  # file: what its version, and its date, must look like
     "src/ndcore/_version.py": (r'^__version__ = "(.+)"$', None),
     "CITATION.cff": (r'^version: "?([^"\n]+)"?$', r'^date-released: "?([^"\n]+)"?$'),
     "SECURITY.md": (r"^Read through for ndcore (\S+),", r"^Read through for ndcore \S+, (\S+)\.$"),
-    "packaging/conda/recipe.yaml": (r'^  version: "?([^"\n]+)"?$', None),
+    "packaging/conda/recipe.yaml": (r'^  version: "(.+)"$', None),
 }
 NOT_IN_SDIST = ("bench/results/", ".ci/", ".github/", ".gitignore", "packaging/")
 PATCH, MINOR, MAJOR = range(3)

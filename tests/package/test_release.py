@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+
+import ndcore as nd
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 tool = pytest.importorskip("release", reason="tools is not beside the tests")
@@ -130,6 +133,13 @@ def test_all_files_state_the_same(repository, file, text, message):
     repository.commit()
     [found] = repository.problems("0.1.1")
     assert message in found
+
+
+def test_the_files_of_this_project_state_its_version():
+    root = Path(tool.__file__).parents[1]
+    found = {path: re.findall(version, (root / path).read_text("utf-8"), re.M)
+             for path, (version, _) in tool.STATED.items() if (root / path).exists()}  # an sdist has no recipe
+    assert len(found) >= 3 and set(map(tuple, found.values())) == {(nd.__version__,)}
 
 
 # ---- values
