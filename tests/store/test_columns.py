@@ -32,6 +32,21 @@ def test_a_bitmap_is_a_set():
     assert 9 in bitmap and 10**9 not in bitmap
 
 
+def test_a_bitmap_tells_which_of_many_it_has():
+    bitmap = Bitmap()
+    bitmap.add_many(np.array([0, 7, 8, 9000]))
+    numbers = np.array([9000, 1, 0, 10**9, 8, 7])
+    assert bitmap.having(numbers).tolist() == [True, False, True, False, True, True]
+
+
+def test_positions_of_many_documents():
+    columns = made(BLOCK + 3)
+    columns.set_last(np.array([BLOCK + 1, 2, 2]), np.array([(3 << 40) + 5, 6, 7]))
+    assert [columns.get("last", number) for number in (0, 2, BLOCK + 1, BLOCK + 2)] == [0, 7, (3 << 40) + 5, 10 * BLOCK + 20]
+    with pytest.raises(CorruptFile, match="byte"):
+        columns.set_last(np.array([1]), np.array([1 << 39]))
+
+
 def test_rings_hold_clusters():
     columns = made(10)
     for member in (3, 5, 7):

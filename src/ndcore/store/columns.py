@@ -144,13 +144,14 @@ class Columns:
         places[inside] = used + 1
         return used + 1
 
-    def set_many(self, name: str, numbers: Ints, values: Ints) -> None:
-        """Set a value of many documents; of one that stands there twice, the later value."""
+    def set_last(self, numbers: Ints, positions: Ints) -> None:
+        """Set `last` of many documents; of one that stands there twice, the later position."""
+        _check_position(int(positions.max(initial=0)), int((positions & LOWEST).max(initial=0)))
         blocks = numbers // BLOCK
         for at in np.unique(blocks).tolist():
             here = blocks == at
-            self.set(name, int(numbers[here][0]), 0)  # which makes the block writeable
-            self.blocks[at][name][numbers[here] % BLOCK] = values[here]
+            inside, last = numbers[here] % BLOCK, positions[here]
+            self._own(at, "file")[inside], self._own(at, "offset")[inside] = last >> SHIFT, last & LOWEST
 
     def put(self, number: int, values: tuple[int, ...]) -> None:
         """Set all values of a new document, in the order of `FIELDS`."""

@@ -157,7 +157,7 @@ class State(RecordReader):
         """Set the positions of all records that waited: last versions of these documents, in the order of the log."""
         self.waiting.clear()
         live = self.live.having(numbers)
-        self.columns.set_many("last", numbers[live], positions[live])
+        self.columns.set_last(numbers[live], positions[live])
 
     def cover(self, position: int) -> None:
         """Note that the indexes know all records before a position."""
