@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 sys.path.append(str(Path(__file__).resolve().parent / "tools"))
-from distribution import SHARED, Build, Sdist, Wheel  # noqa: E402
+from distribution import SHARED, Build, Sdist, Wheel
 
 CORE = "src/ndcore/core"
 HEADERS = sorted(path.as_posix() for path in Path(CORE).glob("*.h"))  # any of them may be included by any C file

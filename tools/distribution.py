@@ -30,12 +30,14 @@ CYTHON = {
     "shared_utility_qualified_name": SHARED,
     "compiler_directives": {"freethreading_compatible": True},
 }
+STRIP = {"linux": ["-s"], "darwin": ["-Wl,-x"]}  # names of static functions: a sixteenth of a wheel
 EARLIEST = 315532800  # 1980-01-01, where the dates of zip files begin
-# By the kind of compiler. Visual C++ knows neither `restrict` nor `_Pragma` without /std:c11; /Brepro: no dates in objects.
+# By the kind of compiler: for all files, for the C core, for Cython's code, which calls kernels and is small that way.
+# Visual C++ knows neither `restrict` nor `_Pragma` without /std:c11; /Brepro: no dates in objects.
 FLAGS = {
-    "unix": ["-O3", "-std=c11", "-fvisibility=hidden", "-Wall", "-Werror=ignored-attributes"],
-    "msvc": ["/O2", "/std:c11", "/Brepro"],
-    "clang-cl": ["/clang:-O3", "/std:c11", "/Brepro", "-Werror=ignored-attributes"],
+    "unix": (["-std=c11", "-fvisibility=hidden", "-Wall", "-Werror=ignored-attributes"], "-O3", "-Os"),
+    "msvc": (["/std:c11", "/Brepro"], "/O2", "/O1"),
+    "clang-cl": (["/std:c11", "/Brepro", "-Werror=ignored-attributes"], "/clang:-O3", "/clang:-Os"),
 }
 
 
@@ -102,8 +104,8 @@ def sbom_of_this() -> str:
 class Build(build_ext):
     """Compiles as many extensions at a time as there are CPUs, unless --parallel says otherwise.
 
-    On Windows ``CC=clang-cl`` compiles with clang; Visual C++ has no vector instructions by function, so that every kernel is
-    the portable one.
+    On Windows ``CC=clang-cl`` compiles with clang. Visual C++ cannot enable vector instructions for one function, so each of
+    its kernels is the portable one.
     """
 
     def finalize_options(self) -> None:
@@ -121,17 +123,25 @@ class Build(build_ext):
             if os.environ.get("CC"):
                 self.compiler.cc = os.environ["CC"]
                 kind = "clang-cl"
-        flags = list(FLAGS[kind])
+        flags, core, glue = FLAGS[kind]
         if kind == "unix" and not os.environ.get("CFLAGS"):
-            flags.append("-g0")  # Python's flags ask for debugging information: 3/4 of the bytes, 1/4 of the time
+            flags = [*flags, "-g0"]  # Python's flags ask for debugging information: 3/4 of the bytes, 1/4 of the time
+        compile_all = self.compiler.compile
+
+        def compile_each(sources: list[str], extra_postargs: list[str], **options: object) -> list[str]:
+            return [
+                compile_all([source], extra_postargs=[*extra_postargs, core if "/core/" in source else glue], **options)[0]
+                for source in sources
+            ]
+
+        self.compiler.compile = compile_each
         # Here and not in setup.py, which runs several times for one wheel, and for an sdist too.
         translated = cythonize(list(self.extensions), nthreads=os.cpu_count() or 1, **CYTHON)
         sources = {extension.name: extension.sources for extension in translated}
         for extension in self.extensions:
             extension.sources = sources[extension.name]
             extension.extra_compile_args = flags
-            if "/Brepro" in flags:
-                extension.extra_link_args = ["/Brepro"]
+            extension.extra_link_args = ["/Brepro"] if "/Brepro" in flags else STRIP.get(sys.platform, [])
         super().build_extensions()
 
 
@@ -172,7 +182,7 @@ class Sdist(sdist):
         name = f"{base_name}.tar.gz"
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         with (
-            open(name, "wb") as file,
+            Path(name).open("wb") as file,
             gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
         ):
