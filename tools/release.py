@@ -25,6 +25,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -268,14 +269,14 @@ def check_problems(root: Path) -> Iterator[str]:
 
 def build_sdist(release: Release, output: Path) -> Path:
     """Build the sdist of the commit, from an export of it, and return its path."""
-    export = output / "export"
-    export.mkdir(parents=True)
+    output.mkdir(parents=True, exist_ok=True)
     archive = subprocess.run(["git", "-C", str(release.root), "archive", "HEAD"], check=True, capture_output=True).stdout
-    subprocess.run(["tar", "-x", "-C", str(export)], input=archive, check=True)
     seconds = release.git("log", "-1", "--format=%ct").strip()
     script = "from setuptools import build_meta; import sys; print(build_meta.build_sdist(sys.argv[1]))"
-    done = subprocess.run([sys.executable, "-c", script, str(output)], cwd=export, capture_output=True, text=True,
-                          env={**os.environ, "SOURCE_DATE_EPOCH": seconds})
+    with tempfile.TemporaryDirectory() as export:
+        subprocess.run(["tar", "-x", "-C", export], input=archive, check=True)
+        done = subprocess.run([sys.executable, "-c", script, str(output.resolve())], cwd=export, capture_output=True,
+                              text=True, env={**os.environ, "SOURCE_DATE_EPOCH": seconds})
     if done.returncode:
         raise RuntimeError(f"the sdist was not built: {done.stderr[-2000:]}")
     return output / done.stdout.split()[-1]
@@ -307,7 +308,7 @@ def main(given: list[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("version")
     options.add_argument("--date", default=dt.date.today().isoformat(), help="of the release; default: today")
-    options.add_argument("--output", type=Path, default=ROOT / "dist", help="a new folder for the sdist; default: dist")
+    options.add_argument("--output", type=Path, default=ROOT / "dist", help="folder of the sdist; default: dist")
     found = options.parse_args(given)
     release = asked_for(ROOT, found.version, found.date)
     wrong = [*problems(release), *check_problems(ROOT)]

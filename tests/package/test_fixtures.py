@@ -9,6 +9,7 @@ import hashlib
 import json
 import shutil
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 ANSWERS = json.loads((FIXTURES / "answers.json").read_text("utf-8"))
 TEXTS: dict[str, str] = ANSWERS["texts"]
 NAMES = list(TEXTS)
-FORMATS = ("collection", "hamming", "sketches", "weights")
+FORMATS = ("collection", "hamming", "sketches", "store", "weights")
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 tool = pytest.importorskip("fixtures", reason="tools is not beside the tests")
@@ -72,9 +73,10 @@ def test_a_folder_has_the_revision_of_its_files(name):
         assert {peek(path).revision for path in folder.iterdir()} == {int(folder.name.rpartition("-")[2])}
 
 
-def test_a_folder_has_the_format_of_its_collections():
-    for folder in folders("collection"):
-        formats = {json.loads(path.read_text())["ndcore.collection"] for path in folder.glob("*/collection.json")}
+@pytest.mark.parametrize("name", ["collection", "store"])
+def test_a_folder_has_the_format_of_its_directories(name):
+    for folder in folders(name):
+        formats = {json.loads(path.read_text())[f"ndcore.{name}"] for path in folder.glob(f"*/{name}.json")}
         assert formats == {int(folder.name.rpartition("-")[2])}
 
 
@@ -177,6 +179,68 @@ def test_an_unfinished_collection_is_gone_on_with(tmp_path, path):
     assert {name: built.cluster_of(name) for name in NAMES} == ANSWERS["collection"]["clusters"]
     kept = [file for file in there if file.exists()]
     assert len(kept) >= 5 and all(file.stat().st_mtime_ns == there[file] for file in kept)
+
+
+@each("store")
+def test_stores(tmp_path, path):
+    shutil.copytree(path, tmp_path / "s")
+    expected = ANSWERS["store"]
+    for read_only in (False, True):
+        with nd.Store.open(tmp_path / "s", read_only=read_only) as store:
+            assert {members[0]: members for members in store.clusters()} == expected["clusters"]
+            found = {name: store.peek(text) for name, text in TEXTS.items()}
+            assert {name: [v.verdict, v.of, v.equal] for name, v in found.items()} == expected["peeks"]
+            for name, versions in expected["history"].items():
+                assert [[version.date / 1e6, version.change] for version in store.history(name)] == versions
+                assert store.locate(name) == expected["located"][name]
+            assert tool.GONE not in store
+            if path.name == "text":
+                assert store.text("ferry") == TEXTS["ferry, capitals"]
+    with nd.Store.open(tmp_path / "s") as store:  # and it goes on
+        assert store.decide("new", TEXTS["long"]).of == "long"
+        assert store.check() == []
+
+
+@pytest.mark.parametrize("numbers", [{"version": 2}, {"revision": 1000}])
+def test_derived_files_of_another_version_are_made_again(tmp_path, numbers):
+    shutil.copytree(newest("store") / "text", tmp_path / "s")
+    with nd.Store.open(tmp_path / "s") as store:  # makes them
+        store.decide("later", "a page that resembles none of the others at all", 20)
+        expected = list(store.clusters())
+    derived = [path for path in tmp_path.glob("s/derived-*/*") if path.read_bytes().startswith(MAGIC)]
+    assert {path.suffix for path in derived} == {".ndc", ".index", ".postings"}
+    for path in derived:
+        renumbered(path, **numbers)
+    with nd.Store.open(tmp_path / "s") as store:
+        assert list(store.clusters()) == expected
+        assert store.peek(TEXTS["museum"]).of == "museum, again" and store.check() == []
+
+
+def restated(path: Path, **changes: Any) -> None:
+    """Change fields of the description of a store and make its checksum right again."""
+    body = {**json.loads(path.read_text()), **changes}
+    body.pop("checksum")
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    path.write_text(json.dumps({**body, "checksum": hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}, indent=1))
+
+
+def test_newer_stores_and_newer_logs_are_refused_by_name(tmp_path):
+    shutil.copytree(newest("store") / "text", tmp_path / "s")
+    newer = int(newest("store").name.rpartition("-")[2]) + 1
+    description = (tmp_path / "s" / "store.json").read_bytes()
+    for name in ("store.json", "store.copy.json"):
+        restated(tmp_path / "s" / name, **{"ndcore.store": newer})
+    with pytest.raises(ValueError, match=f"s: a store of format {newer}; this ndcore reads .*: upgrade ndcore"):
+        nd.Store.open(tmp_path / "s")
+    for name in ("store.json", "store.copy.json"):
+        (tmp_path / "s" / name).write_bytes(description)
+    [log] = (tmp_path / "s").glob("log-*/00000000.log")
+    data = bytearray(log.read_bytes())
+    data[8:12] = newer.to_bytes(4, "little")
+    data[28:32] = zlib.crc32(data[:28]).to_bytes(4, "little")
+    log.write_bytes(data)
+    with pytest.raises(ValueError, match=f"00000000.log: a log of format {newer}; this ndcore reads .*: upgrade ndcore"):
+        nd.Store.open(tmp_path / "s")
 
 
 def test_every_single_file_begins_with_the_magic():

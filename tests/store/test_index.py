@@ -320,7 +320,7 @@ def test_forged_generations_are_refused(small, tmp_path, change, value):
 
 
 @pytest.mark.parametrize(("change", "value"), [
-    ("groups", 3), ("groups", 0), ("value_bits", 64), ("value_bits", 30), ("key", "00"), ("key", 7), ("format", 2),
+    ("groups", 3), ("groups", 0), ("value_bits", 64), ("value_bits", 30), ("key", "00"), ("key", 7),
     ("covered", -1), ("segments", None), ("segments", [None]), ("next_segment", 2**62),
 ])
 def test_forged_settings_are_refused(small, tmp_path, change, value):

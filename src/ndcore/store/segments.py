@@ -30,7 +30,6 @@ from ndcore.storage.container import CorruptFile
 __all__ = ["Generation", "Packed", "SegmentFile", "left_over", "open_segment", "read_generation", "verify",
            "write_generation", "write_segment"]
 
-FORMAT = 1
 KIND, SEGMENT_KIND = "store index", "store postings"
 PART_BYTES = 64 << 20  # of groups in one file, and at least one group
 
@@ -87,8 +86,8 @@ class Generation:
 def write_generation(directory: Path, name: str, state: Generation) -> None:
     """Replace the generation file; its segments are on disk."""
     header = {
-        "format": FORMAT, "number": state.number, "groups": state.groups, "value_bits": state.value_bits,
-        "key": state.key.hex(), "covered": state.covered, "next_segment": state.next_segment,
+        "number": state.number, "groups": state.groups, "value_bits": state.value_bits, "key": state.key.hex(),
+        "covered": state.covered, "next_segment": state.next_segment,
         "segments": [{"number": s.number, "base": s.base, "span": s.span, "documents": s.documents,
                       "block_bits": s.block_bits, "parts": list(s.parts)} for s in state.segments],
     }
@@ -100,8 +99,6 @@ def read_generation(directory: Path, name: str) -> Generation:
     path = directory / f"{name}.index"
     try:
         header, _ = container.read(path, KIND)
-        if header["format"] != FORMAT:
-            raise CorruptFile(f"{path}: format {header['format']!r:.20}; this version reads {FORMAT}")
         number, groups, value_bits, covered, next_segment = (
             _number(header[field]) for field in ("number", "groups", "value_bits", "covered", "next_segment"))
         segments, key = tuple(map(_segment_file, header["segments"])), bytes.fromhex(header["key"])
