@@ -315,6 +315,9 @@ def main(given: list[str] | None = None) -> int:
     if not wrong:
         sdist = build_sdist(release, found.output)
         wrong = list(sdist_problems(release, sdist))
+        with tempfile.TemporaryDirectory() as again:
+            if build_sdist(release, Path(again)).read_bytes() != sdist.read_bytes():
+                wrong.append(f"{sdist.name}: a second build has other bytes")
     for line in wrong:
         print(f"refused: {line}", file=sys.stderr)
     if wrong:
