@@ -5,86 +5,41 @@
  *
  *     page_sketch FILE...      UTF-8 texts; prints a sketch of each, and the estimated resemblance to the first one
  */
+#include <ndcore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "minhash.h"
-#include "pipeline.h"
-#include "simhash.h"
-#include "units.h"
-
-enum { NUM_PERM = 84, WIDTH = 5, SEED = 1 };               /* as in ndcore.MinHasher() and ndcore.SimHasher() */
-#define P_LOW UINT64_C(0xFD845EF300CE2D0B)                  /* polynomials of shingles and of long words: DESIGN.md, section 3 */
-#define Q_LOW UINT64_C(0x02FC1EFE0FCCD72D)
-
-/* Tables and coefficients: made once, then read by any number of threads. */
-typedef struct {
-    nd_shingling how;
-    uint64_t key;
-    uint32_t a[NUM_PERM], b[NUM_PERM];
-} page_sketcher;
+enum { NUM_PERM = 84 };        /* of the default recipe, that of ndcore.MinHasher() and ndcore.SimHasher() */
 
 typedef struct {
-    size_t shingles;
+    nd_shingled counts;
     uint32_t minima[NUM_PERM];
     uint64_t simhash;
 } page_sketch;
 
-static void sketcher_init(page_sketcher *s)
+static void *allocate(size_t n)
 {
-    const uint8_t one = 1;
-    uint64_t a[NUM_PERM], b[NUM_PERM];
-    memset(s, 0, sizeof *s);
-    s->how.run = (nd_kernels){nd_text_open, nd_units_read, nd_rabin_symbols, nd_rabin_sliding, nd_rabin_bytes, nd_rabin_words};
-    s->how.unit = ND_WORD;
-    s->how.width = WIDTH;
-    s->how.short_whole = 1;                                 /* a page of fewer words is one shingle */
-    nd_text_table_init(&s->how.token_table, Q_LOW);
-    nd_rabin_init(&s->how.rabin, P_LOW, 64);
-    nd_rabin_symbol_window_init(&s->how.symbol_window, &s->how.rabin, WIDTH);
-    nd_rabin_byte_window_init(&s->how.byte_window, &s->how.rabin, WIDTH);
-    s->how.lead = nd_rabin_shift(&s->how.rabin, nd_rabin_bytes(&s->how.rabin, 0, &one, 1), WIDTH);
-    nd_minhash_coefficients(SEED, NUM_PERM, &s->key, a, b);
-    for (size_t i = 0; i < NUM_PERM; i++) {                 /* minima of 32 bits use the low halves */
-        s->a[i] = (uint32_t)a[i];
-        s->b[i] = (uint32_t)b[i];
+    void *const memory = malloc(n ? n : 1);
+    if (memory == NULL) {
+        fputs("out of memory\n", stderr);
+        exit(1);
     }
+    return memory;
 }
 
-/* A sink of fingerprints that feeds two others. */
-typedef struct {
-    nd_minima32 minima;
-    nd_simhash simhash;
-} both_sinks;
-
-static void take_both(void *to, const uint64_t *fingerprints, size_t n)
+/* The tables of the default recipe: made once, then read by any number of threads. */
+static nd_sketcher *new_sketcher(void)
 {
-    both_sinks *const sinks = to;
-    nd_minima32_take(&sinks->minima, fingerprints, n);
-    nd_simhash_take(&sinks->simhash, fingerprints, n);
-}
-
-/* scratch: nd_shingle_scratch_size(ND_WORD, WIDTH, n) words. O(n · NUM_PERM). */
-static page_sketch sketch(const page_sketcher *s, const uint8_t *text, size_t n, uint64_t *scratch)
-{
-    page_sketch made;
-    size_t taped;
-    both_sinks sinks = {.minima = {NUM_PERM, s->key, s->a, s->b, made.minima}, .simhash = {.mix = nd_minhash_mix, .key = s->key}};
-    memset(made.minima, 0xFF, sizeof made.minima);
-    nd_simhash_open(&sinks.simhash);
-    made.shingles = nd_shingle(&s->how, text, n, take_both, &sinks, scratch, NULL, &taped).shingles;
-    made.simhash = nd_simhash_value(&sinks.simhash);
-    return made;
-}
-
-/* The share of equal minima estimates the resemblance without bias (Broder 2000, section 2). */
-static double resemblance(const page_sketch *x, const page_sketch *y)
-{
-    size_t equal = 0;
-    for (size_t i = 0; i < NUM_PERM; i++)
-        equal += x->minima[i] == y->minima[i];
-    return (double)equal / NUM_PERM;
+    nd_recipe recipe;
+    nd_recipe_init(&recipe, sizeof recipe);
+    const size_t size = nd_sketcher_size(&recipe);
+    nd_sketcher *const sketcher = allocate(size);
+    const char *const error = nd_sketcher_init(sketcher, size, &recipe);
+    if (error) {
+        fprintf(stderr, "%s\n", error);
+        exit(1);
+    }
+    return sketcher;
 }
 
 static uint8_t *contents(const char *path, size_t *n)
@@ -110,29 +65,25 @@ static uint8_t *contents(const char *path, size_t *n)
 
 int main(int count, char **paths)
 {
-    static page_sketcher sketcher;
     page_sketch first = {0};
-    /* The best variant of each kernel for this processor; without these calls the portable ones run. */
-    nd_rabin_choice.use(NULL, nd_cpu_features());
-    nd_text_choice.use(NULL, nd_cpu_features());
-    nd_minhash_choice.use(NULL, nd_cpu_features());
-    nd_simhash_choice.use(NULL, nd_cpu_features());
-    sketcher_init(&sketcher);
+    nd_use(NULL);              /* the best form of each kernel for this processor; without this call, plain C */
+    nd_sketcher *const sketcher = new_sketcher();
     for (int i = 1; i < count; i++) {
         size_t n = 0;
         uint8_t *const text = contents(paths[i], &n);
-        uint64_t *const scratch = malloc(nd_shingle_scratch_size(ND_WORD, WIDTH, n) * sizeof *scratch);
-        if (scratch == NULL)
-            return 1;
-        const page_sketch page = sketch(&sketcher, text, n, scratch);
+        void *const scratch = allocate(nd_sketcher_scratch(sketcher, n));
+        page_sketch page;
+        nd_sketch(sketcher, text, n, scratch, page.minima, &page.simhash, &page.counts);
         if (i == 1)
             first = page;
-        printf("%zu %016llx %.6f", page.shingles, (unsigned long long)page.simhash, resemblance(&first, &page));
+        printf("%zu %016llx %.6f", page.counts.shingles, (unsigned long long)page.simhash,
+               nd_signature_resemblance(sketcher, first.minima, page.minima));
         for (size_t j = 0; j < NUM_PERM; j++)
             printf(" %08x", page.minima[j]);
         printf("\n");
         free(scratch);
         free(text);
     }
+    free(sketcher);
     return 0;
 }

@@ -6,8 +6,10 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from ndcore cimport (
-    ND_WORD, minhash_coefficients, minima32_take, nd_minima32, nd_shingling, nd_simhash, shingle, shingle_scratch_size,
-    shingling_init, simhash_open, simhash_take, simhash_value)
+    ND_WORD, import_ndcore, minhash_coefficients, minima32_take, nd_minima32, nd_shingling, nd_simhash, shingle,
+    shingle_scratch_size, shingling_init, simhash_open, simhash_take, simhash_value)
+
+import_ndcore()  # ImportError if the installed ndcore has other structs than the one that this was compiled with
 
 cdef enum:
     NUM_PERM = 84  # this, WIDTH and SEED as in ndcore.MinHasher() and ndcore.SimHasher()

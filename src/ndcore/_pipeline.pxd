@@ -1,6 +1,8 @@
 from libc.stdint cimport uint8_t, uint64_t
 
+from ndcore._minhash cimport nd_minima32, nd_minima64
 from ndcore._rabin cimport nd_rabin, nd_rabin_byte_window, nd_rabin_symbol_window
+from ndcore._simhash cimport nd_simhash
 from ndcore._table cimport nd_table_key
 from ndcore._text cimport nd_text, nd_text_table, nd_unit
 
@@ -70,3 +72,14 @@ cdef void shingling_init(
 cdef size_t shingle_scratch_size(nd_unit unit, size_t width, size_t n) noexcept nogil
 cdef nd_shingled shingle(
     const nd_shingling *how, const uint8_t *text, size_t n, nd_sink take, void *to, uint64_t *scratch) noexcept nogil
+
+cdef inline uint64_t struct_sizes() noexcept nogil:
+    """Mix the sizes of the structs that other packages share with ndcore, as the including module was compiled with."""
+    cdef uint64_t mixed = sizeof(nd_shingling)
+    mixed = mixed * 1000003 + sizeof(nd_rabin) + sizeof(nd_rabin_byte_window)
+    mixed = mixed * 1000003 + sizeof(nd_rabin_symbol_window) + sizeof(nd_text_table)
+    mixed = mixed * 1000003 + sizeof(nd_text) + sizeof(nd_shingled)
+    return mixed * 1000003 + sizeof(nd_simhash) + sizeof(nd_minima32) + sizeof(nd_minima64)
+
+
+cdef uint64_t built_struct_sizes() noexcept nogil

@@ -65,6 +65,11 @@ cdef nd_shingled shingle(
     return nd_shingle(how, text, n, take, to, scratch, NULL, &taped)
 
 
+cdef uint64_t built_struct_sizes() noexcept nogil:
+    """Export struct_sizes of this extension, for import_ndcore in other packages."""
+    return struct_sizes()
+
+
 cdef class Shingler:
     """The tables of a shingling. The caller checks arguments and documents (str or bytes).
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs the tests of the C core with every compiler that is here: optimised, then under AddressSanitizer and
-# UndefinedBehaviorSanitizer. Checks that the core compiles by one plain command and exports nd_* only.
+# UndefinedBehaviorSanitizer. Checks that the core compiles by one plain command and exports nd_* only, that a shared library
+# exports the symbols of ndcore.h (symbols.txt), and that C++ reads that header.
 #
 #     tests/c/run.sh [compiler ...]        default: those of cc, gcc and clang that are installed
 set -euo pipefail
@@ -47,6 +48,17 @@ for compiler in "${compilers[@]}"; do
     (cd "$work" && "$compiler" -O3 -c "$root/$core"/*.c)
     nm -g "$work"/*.o | awk 'NF == 3 && $2 ~ /^[A-TV-Z]$/ { sub(/^_/, "", $3); if ($3 !~ /^nd_/) { print "exported without nd_: " $3; bad = 1 } else n++ }
         END { if (bad || !n) exit 1; print n " exported symbols, all nd_*" }'
+    (cd "$work" && "$compiler" -O0 -fPIC -shared -fvisibility=hidden -DND_SHARED "$root/$core"/*.c -o libndcore.so)
+    nm -g "$work/libndcore.so" | awk '$2 ~ /^[A-TV-Z]$/ { sub(/^_/, "", $3); print $3 }' | LC_ALL=C sort > "$work/exported"
+    diff tests/c/symbols.txt "$work/exported" || { echo "the shared library exports other symbols than tests/c/symbols.txt"; exit 1; }
+    echo "a shared library exports the symbols of tests/c/symbols.txt"
+    if "$compiler" -x c++ -E - < /dev/null > /dev/null 2>&1; then
+        printf '#include "ndcore.h"\n#include "ndcore.h"\nuint32_t f() { return nd_version(); }\n' | "$compiler" -x c++ -std=c++11 \
+            -Wall -Wextra -Wpedantic -Werror "-I$core" -fsyntax-only -
+        echo "ndcore.h is a header of C++ too"
+    else
+        echo "skipped: $compiler has no C++"
+    fi
     rm -f "$work"/*.o
     refused "$compiler" "big-endian" -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ <<< '#include "nd.h"'
     refused "$compiler" "64-bit system" <<< $'#include <stdint.h>\n#undef SIZE_MAX\n#define SIZE_MAX 0xFFFFFFFF\n#include "nd.h"'

@@ -11,6 +11,7 @@
 #include "minhash.h"
 #include "modsketch.h"
 #include "naive.h"
+#include "ndcore.h"
 #include "jsonl.h"
 #include "nfkc.h"
 #include "nfkc_tables.h"
@@ -60,6 +61,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_hamming.h"
 #include "test_pipeline.h"
 #include "test_feature.h"
+#include "test_ndcore.h"
 
 static void test_simhash_variant(const char *variant)
 {
@@ -73,6 +75,12 @@ static void test_rabin_variant(const char *variant)
     test_rabin();
     test_symbol_windows(variant);
     test_super_shingles();
+}
+
+static void test_hamming_variant(const char *variant)
+{
+    test_tables(variant);
+    test_hamming_index(variant);
 }
 
 int main(void)
@@ -112,7 +120,7 @@ int main(void)
     test_greedy();
     test_codes();
     test_coding();
-    each_variant("hamming", &nd_hamming_choice, test_tables);
+    each_variant("hamming", &nd_hamming_choice, test_hamming_variant);
     test_hostile_blocks();
     test_changing_blocks();
     test_changing_tables();
@@ -125,5 +133,7 @@ int main(void)
     test_super_features();
     test_equal();
     test_common_of_large_sets();
+    test_sketchers();
+    test_comparison_of_sets();
     return report();
 }

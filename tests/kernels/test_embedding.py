@@ -1,4 +1,7 @@
-"""Other packages' Cython reaches the kernels by `cimport ndcore`; programs in C are linked with the C files."""
+"""Other packages' Cython reaches the kernels by `cimport ndcore`; programs in C are linked with the C files.
+
+Both are built against the ndcore that these tests run on: an installed wheel in CI, a source tree elsewhere.
+"""
 
 import os
 import shutil
@@ -23,8 +26,10 @@ MODULE = """
 # cython: language_level=3
 from libc.stdint cimport uint8_t, uint64_t
 from ndcore cimport (
-    ND_WORD, nd_rabin, nd_rabin_byte_window, nd_text, nd_text_table, rabin_byte_window_init, rabin_init, rabin_sliding,
-    text_open, text_symbols, text_table_init)
+    ND_WORD, import_ndcore, nd_rabin, nd_rabin_byte_window, nd_text, nd_text_table,
+    rabin_byte_window_init, rabin_init, rabin_sliding, text_open, text_symbols, text_table_init)
+
+import_ndcore()
 
 def sliding(bytes text, size_t window, uint64_t low):
     cdef nd_rabin rabin
@@ -72,7 +77,7 @@ def test_the_c_program_sketches_pages_as_python_does(tmp_path):
     if make is None or shutil.which("cc") is None:
         pytest.skip("there is no make or no C compiler here")
     folder = shutil.copytree(ROOT / "examples" / "c", tmp_path / "c")
-    build = [make, f"CORE={nd.get_include()}", "CFLAGS=-O1 -Wall -Wextra -Werror"]
+    build = [make, f"PYTHON={sys.executable}", "CFLAGS=-O0 -Wall -Wextra -Werror"]
     done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for number, page in enumerate(PAGES):
@@ -90,6 +95,33 @@ def test_the_c_program_sketches_pages_as_python_does(tmp_path):
     assert len(lines.splitlines()) == 1 + len(PAGES)
     done = subprocess.run(["./page_sketch", "no-such-page"], cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "") and "no-such-page" in done.stderr
+
+
+def test_pkg_config_and_cmake_find_the_package(tmp_path):
+    """CMake configures the example; the C files that it would compile are those of the test above."""
+    tried = 0
+    folder = shutil.copytree(ROOT / "examples" / "c", tmp_path / "c")
+    if shutil.which("pkg-config"):
+        tried += 1
+        place = {**os.environ, "PKG_CONFIG_PATH": nd.get_include()}
+
+        def asked(question: str) -> str:
+            return subprocess.run(["pkg-config", question, "ndcore"], env=place, capture_output=True, text=True,
+                                  check=True).stdout.strip()
+
+        assert asked("--modversion") == nd.__version__
+        assert Path(asked("--cflags").removeprefix("-I")).samefile(nd.get_include())
+        assert asked("--variable=sources") == asked("--cflags").removeprefix("-I") + "/*.c"
+    if shutil.which("cmake"):
+        tried += 1
+        for wanted, found in (("0.1", True), ("0.0", False), ("0.2", False), ("1.0", False), ("", True)):
+            lists = (ROOT / "examples" / "c" / "CMakeLists.txt").read_text("utf-8")
+            (folder / "CMakeLists.txt").write_text(lists.replace("ndcore 0.1 CONFIG", f"ndcore {wanted} CONFIG"))
+            build = ["cmake", "-S", ".", "-B", f"build{wanted}", f"-Dndcore_DIR={nd.get_include()}"]
+            done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)
+            assert (done.returncode == 0) is found, done.stderr
+    if not tried:
+        pytest.skip("neither pkg-config nor cmake is here")
 
 
 THREADED = """
@@ -116,7 +148,7 @@ def test_the_cython_example_sketches_pages_as_python_does(tmp_path):
     can_build_extensions()
     folder = shutil.copytree(ROOT / "examples" / "cython", tmp_path / "cython")
     build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    flags = {**os.environ, "CFLAGS": "-O1"}
+    flags = {**os.environ, "CFLAGS": "-O0"}
     done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False, env=flags)
     assert done.returncode == 0, done.stdout + done.stderr
     for variant in ("", "portable"):
@@ -131,10 +163,34 @@ def test_kernels_from_another_package(tmp_path):
     (tmp_path / "guest.pyx").write_text(MODULE)
     (tmp_path / "build.py").write_text(BUILD)
     build = [sys.executable, "build.py", "-q", "build_ext", "--inplace"]
-    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "CFLAGS": "-O0"})
     text = b"A rose is a rose"
     code = f"import guest; print([guest.sliding({text!r}, 4, {nd.POLYNOMIAL & (1 << 64) - 1}), guest.symbols({text!r}, 27)])"
     told = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     fingerprints, symbols = eval(told)
     assert fingerprints == [nd.Rabin().fingerprint(text[i:i + 4]) for i in range(len(text) - 3)]
     assert symbols == [int.from_bytes(word, "big") for word in (b"a", b"rose", b"is", b"a", b"rose")]
+
+
+OLDER = """
+# cython: language_level=3
+cdef extern from *:
+    \"\"\"
+    #include "pipeline.h"
+    typedef struct { nd_shingling now; uint64_t once; } older_shingling;
+    #define nd_shingling older_shingling
+    \"\"\"
+from ndcore cimport import_ndcore
+import_ndcore()
+"""
+
+
+def test_a_module_with_other_structs_is_refused_at_import(tmp_path):
+    can_build_extensions()
+    (tmp_path / "guest.pyx").write_text(OLDER)
+    (tmp_path / "build.py").write_text(BUILD)
+    build = [sys.executable, "build.py", "-q", "build_ext", "--inplace"]
+    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "CFLAGS": "-O0"})
+    done = subprocess.run([sys.executable, "-c", "import guest"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ImportError: this module was compiled with the headers of another version of ndcore" in done.stderr

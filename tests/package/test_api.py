@@ -373,8 +373,8 @@ def test_ctrl_c(call):
 
 
 HEADERS = [
-    "candidates.h", "cluster.h", "gf2.h", "keys.h", "minhash.h", "nd.h", "nfkc.h", "pipeline.h", "rabin.h", "sets.h",
-    "sort.h", "text.h", "units.h",
+    "candidates.h", "cluster.h", "gf2.h", "keys.h", "minhash.h", "nd.h", "ndcore.h", "nfkc.h", "pipeline.h", "rabin.h",
+    "sets.h", "sort.h", "text.h", "units.h",
 ]
 
 
@@ -391,39 +391,12 @@ def test_a_c_program_that_includes_the_headers_compiles(header, tmp_path):
     if compiler is None:
         pytest.skip("there is no C compiler here")
     source = "".join(f'#include "{name}"\n#include "{name}"\n' for name in header.split())  # each alone, and twice
-    (tmp_path / "embeds.c").write_text(source + "int main(void) { return (int)(nd_cpu_features() & 0); }\n")
+    (tmp_path / "embeds.c").write_text(source + "int main(void) { return 0; }\n")
     done = subprocess.run(
         [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", nd.get_include(), "-c", "embeds.c", "-o", "embeds.o"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.slow
-def test_a_c_program_gets_the_same_minima(tmp_path):
-    """The core alone, compiled by one line, against the reference."""
-    compiler, folder = shutil.which("cc"), Path(nd.get_include())
-    if compiler is None or not (folder / "minhash.c").exists():
-        pytest.skip("no C compiler, or the package was installed without the C files")
-    (tmp_path / "program.c").write_text(textwrap.dedent("""
-        #include <stdio.h>
-        #include "minhash.h"
-        int main(void)
-        {
-            uint64_t key, a[9], b[9], f[3] = {1, 2, UINT64_C(0xFFFFFFFFFFFFFFFF)}, minima[9];
-            nd_minhash_coefficients(7, 9, &key, a, b);
-            memset(minima, 0xFF, sizeof minima);
-            nd_minima64_take(&(nd_minima64){.k = 9, .key = key, .a = a, .b = b, .minima = minima}, f, 3);
-            for (int i = 0; i < 9; i++)
-                printf("%llu ", (unsigned long long)minima[i]);
-            return 0;
-        }
-    """))
-    sources = [str(folder / name) for name in ("minhash.c", "cpu.c")]
-    command = [compiler, "-O2", "-std=c11", "-I", str(folder), "program.c", *sources, "-o", "program"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    done = subprocess.run([str(tmp_path / "program")], capture_output=True, text=True, check=True)
-    assert list(map(int, done.stdout.split())) == minhash.signature([1, 2, 2**64 - 1], 9, 64, 7)
 
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*.py"))

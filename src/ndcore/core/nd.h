@@ -5,13 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sums of sizes are not checked for overflow of 32 bits, and mapped files are read in the byte order they have: DESIGN.md
- * §6. */
+/* Elsewhere ndcore would give wrong numbers, not errors: DESIGN.md §6. */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#  error "ndcore runs on little-endian processors: this one is big-endian, and nothing of ndcore was tested on one"
+#  error "ndcore needs a little-endian processor, and this one is big-endian: text is read eight bytes at a time, and files are mapped as they lie"
 #endif
 #if SIZE_MAX < UINT64_MAX
-#  error "ndcore needs a 64-bit system: on this one sizes have fewer bits"
+#  error "ndcore needs a 64-bit system: on this one sizes have fewer bits, and their sums would overflow"
 #endif
 
 #include <string.h>
