@@ -3,9 +3,11 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 _Hashed = TypeVar("_Hashed")
 
+@disjoint_base
 class Batch:
     def __new__(cls, documents: Sequence[str | bytes], normal: bool = False, remove: bool = False) -> Self: ...
     @property

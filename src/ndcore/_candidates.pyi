@@ -1,21 +1,26 @@
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 def row_hashes(rows: NDArray[np.uint32] | NDArray[np.uint64]) -> NDArray[np.uint64]: ...
 
+@disjoint_base
 class FeatureTables:
-    def __init__(self, polynomial: int) -> None: ...
+    def __new__(cls, polynomial: int) -> Self: ...
 
+@disjoint_base
 class Judge:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         rows: NDArray[np.uint32] | NDArray[np.uint64],
         groups: int,
         group_size: int,
         need: int,
         need_items: int,
         first_fixed: int,
-    ) -> None: ...
+    ) -> Self: ...
     def set_cut(self, cut: NDArray[np.uint8]) -> None: ...
     def entries(
         self,

@@ -1,7 +1,10 @@
+from typing import Self, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
-Counted = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
+_Counted: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 
 def sort_entries(entries: NDArray[np.uint64]) -> None: ...
 def histogram(
@@ -22,16 +25,17 @@ def runs(
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
 def volume(holders: NDArray[np.uint32], ends: NDArray[np.uint32], out: NDArray[np.int64]) -> None: ...
 
+@disjoint_base
 class Counts:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         all_runs: list[tuple[NDArray[np.uint32], NDArray[np.uint32]]],
         first: int,
         last: int,
         volume: NDArray[np.int64],
         n: int,
-    ) -> None: ...
-    def next(self, room: int) -> Counted | None: ...
+    ) -> Self: ...
+    def next(self, room: int) -> _Counted | None: ...
 
 def members_under(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], documents: NDArray[np.int64], masks: NDArray[np.uint64]

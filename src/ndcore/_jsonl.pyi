@@ -1,9 +1,14 @@
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 from ndcore._arrow import ArrowTexts
+
+@disjoint_base
+class Strings:
+    def __new__(cls, size: int) -> Self: ...
 
 class Lines:
     texts: ArrowTexts
@@ -18,8 +23,9 @@ class Lines:
     number: int
     unusual: bool
 
+@disjoint_base
 class LineReader:
-    def __init__(self, text: str, id: str, refused: str | None = None, required: bool = False) -> None: ...
+    def __new__(cls, text: str, id: str, refused: str | None = None, required: bool = False) -> Self: ...
     def read(
         self, buffer: Any, start: int, stop: int, number: int, wanted: NDArray[np.int64] | None = None
     ) -> Lines: ...

@@ -2,7 +2,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
+@disjoint_base
 class Level:
     def __init__(
         self, searcher: Any, rows: NDArray[Any], starts: NDArray[Any] | None, limit: int | None,

@@ -1,8 +1,9 @@
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Literal, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 from ndcore._batch import Batch
 from ndcore._minhash import Sink
@@ -12,18 +13,32 @@ _Sink = TypeVar("_Sink", bound=Sink)
 
 UNITS: dict[str, int]
 
+@disjoint_base
 class Shingler:
-    def __init__(
-        self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, token_polynomial: int,
+    def __new__(
+        cls, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, token_polynomial: int,
         normal: bool | None, stop_words: bytes = b"", refuse_short: bool = False,
-    ) -> None: ...
+    ) -> Self: ...
     def batch(self, documents: Sequence[str | bytes]) -> Batch: ...
     def fingerprints(self, batch: Batch, first: int = 0) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]: ...
     def overlap(self, batch: Batch) -> tuple[int, int, int]: ...
     def sketch(
         self, batch: Batch, sink: _Sink, hashing: Callable[[memoryview | bytes], bytes] | None = None, first: int = 0
     ) -> _Sink: ...
-    def tokens(self, batch: Batch, decode: bool) -> list[Any]: ...
+    @overload
+    def tokens(self, batch: Batch, decode: Literal[True]) -> list[str]: ...
+    @overload
+    def tokens(self, batch: Batch, decode: Literal[False]) -> list[bytes]: ...
+    @overload
+    def tokens(self, batch: Batch, decode: bool) -> list[str] | list[bytes]: ...
     def canonical(
         self, batch: Batch, hashing: Callable[[memoryview | bytes], _Hashed], positions: Iterable[int] | None = None
     ) -> list[_Hashed]: ...
+
+@disjoint_base
+class Prints:
+    def __new__(cls, n: int, room: int) -> Self: ...
+
+@disjoint_base
+class Work:
+    def __new__(cls, shingler: Shingler, batch: Batch) -> Self: ...

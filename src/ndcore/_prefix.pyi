@@ -1,8 +1,12 @@
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
+@disjoint_base
 class Counts:
-    def __init__(self, cells: int) -> None: ...
+    def __new__(cls, cells: int) -> Self: ...
     def add(
         self,
         values: NDArray[np.uint64],
@@ -12,8 +16,9 @@ class Counts:
     ) -> None: ...
     def at(self, values: NDArray[np.uint64]) -> NDArray[np.uint16]: ...
 
+@disjoint_base
 class Marks:
-    def __init__(self, cells: int) -> None: ...
+    def __new__(cls, cells: int) -> Self: ...
     def add(self, entries: NDArray[np.uint64]) -> None: ...
 
 def entries(
@@ -29,9 +34,10 @@ def runs(
     entries: NDArray[np.uint64], most: int, first_fixed: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]: ...
 
+@disjoint_base
 class Pairs:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         holders: NDArray[np.uint64],
         ends: NDArray[np.int64],
         probing: NDArray[np.uint32],
@@ -40,7 +46,7 @@ class Pairs:
         threshold: float,
         contained: bool,
         first_fixed: int,
-    ) -> None: ...
+    ) -> Self: ...
     def volume(self) -> NDArray[np.int64]: ...
     def begin(self, first: int, last: int, volume: NDArray[np.int64]) -> None: ...
     def next(self, room: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None: ...

@@ -1,11 +1,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from typing_extensions import disjoint_base
 
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+@disjoint_base
 class Stop:
     def set(self) -> None: ...
-    def run(self, work: Callable[[Item], Result], item: Item) -> Result: ...
+    def run(self, work: Callable[[_Item], _Result], item: _Item) -> _Result: ...
 
-def stoppable(items: Iterable[Item]) -> Iterator[Item]: ...
+def stoppable(items: Iterable[_Item]) -> Iterator[_Item]: ...

@@ -1,5 +1,8 @@
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 from ndcore._cpu import Kernel
 from ndcore._minhash import Permutations, Sink
@@ -13,24 +16,32 @@ def merge(
     a: NDArray[np.uint64], in_a: NDArray[np.uint32], b: NDArray[np.uint64], in_b: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]: ...
 
+@disjoint_base
 class WeightTable:
-    def __init__(
-        self, fingerprints: NDArray[np.uint64], weights: NDArray[np.int32], missing: int, seed: int
-    ) -> None: ...
+    def __new__(
+        cls, fingerprints: NDArray[np.uint64], weights: NDArray[np.int32], missing: int, seed: int
+    ) -> Self: ...
 
+@disjoint_base
 class Sums(Sink):
-    rows: NDArray[np.uint64]
-    weights: bytes
+    @property
+    def rows(self) -> NDArray[np.uint64]: ...
+    @property
+    def weights(self) -> bytes: ...
 
+@disjoint_base
 class EqualSums(Sums):
-    def __init__(self, n: int, drawn: Permutations) -> None: ...
+    def __new__(cls, n: int, drawn: Permutations) -> Self: ...
 
+@disjoint_base
 class DistinctSums(Sums):
-    counted: bytes
-    def __init__(self, n: int, drawn: Permutations) -> None: ...
+    @property
+    def counted(self) -> bytes: ...
+    def __new__(cls, n: int, drawn: Permutations) -> Self: ...
 
+@disjoint_base
 class WeightedSums(Sums):
-    def __init__(self, n: int, table: WeightTable, drawn: Permutations) -> None: ...
+    def __new__(cls, n: int, table: WeightTable, drawn: Permutations) -> Self: ...
     def take_weighted_sets(
         self, values: NDArray[np.uint64], offsets: NDArray[np.int64], weights: NDArray[np.int32]
     ) -> None: ...

@@ -26,6 +26,8 @@ SETTLED = 1.0  # seconds after which the remaining time is estimated
 class Bytes(int):
     """A number of bytes, where other reports count items."""
 
+    __slots__ = ()
+
 
 def resolve(progress: bool | Progress | None) -> Progress:
     """Return the callable to report to.

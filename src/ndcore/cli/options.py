@@ -28,7 +28,7 @@ VERDICTS = "which pairs count, and what a drop costs"
 
 SIZES = "G is 1024^3 bytes"  # what --memory takes
 
-Group: TypeAlias = "argparse._ArgumentGroup"
+Group: TypeAlias = argparse._ArgumentGroup
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 

@@ -82,8 +82,8 @@ class Clustering(Assignments):
     leaders: Ints
     same: NDArray[np.uint8]
     threshold: float
-    policy: str
-    cluster: str
+    policy: Policy
+    cluster: ClusterBy
     guard: float | None
     least: int
     floor: float

@@ -12,7 +12,7 @@ from ndcore._types import Ints
 from ndcore.checks import checked_memory_limit
 from ndcore.collection.classes import IDENTICAL, LEXICAL
 from ndcore.collection.segments import Segments
-from ndcore.collection.settings import Grouping, Settings
+from ndcore.collection.settings import ClusterBy, Grouping, Policy, Settings
 from ndcore.filters.design import FilterDesign
 from ndcore.parallel import thread_count
 from ndcore.sketch.sketcher import Sketcher
@@ -80,7 +80,7 @@ class Job:
     @classmethod
     def of(
         cls, given: Given, earlier: EarlierDocuments | None = None, *, threshold: float, sketcher: Sketcher | None,
-        method: str, policy: str, cluster: str, guard: float | None, least: int, max_holders: int, run: int,
+        method: str, policy: Policy, cluster: ClusterBy, guard: float | None, least: int, max_holders: int, run: int,
         filter: FilterDesign | None, tell_apart: bool, memory_limit: int | str | None, threads: int | None,
     ) -> Job:
         """Check the parameters of `cluster`, and fill in its defaults. TypeError or ValueError as of `cluster`."""

@@ -131,8 +131,8 @@ class Grouping:
     """The settings of phase four, which make clusters of the pairs that were counted; parameters of `cluster`."""
 
     threshold: float
-    policy: str
-    cluster: str
+    policy: Policy
+    cluster: ClusterBy
     guard: float | None
     least: int
 

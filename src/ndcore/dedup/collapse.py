@@ -42,7 +42,7 @@ class Collapsed(Frozen):
     labels: Ints
     score: Floats
     threshold: float
-    drop: str
+    drop: Literal["resembling", "contained"]
     kept: Ints = field(init=False)
 
     def __post_init__(self) -> None:

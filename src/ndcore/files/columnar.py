@@ -90,6 +90,8 @@ def _text(texts: Sequence[Any], fields: Sequence[str]) -> str | bytes:
 class _NotUtf8(bytes):
     """Bytes of a string column that are not UTF-8."""
 
+    __slots__ = ()
+
 
 def _valid(value: Any) -> Any:
     """Pass a value on; RecordError where it is a string that is not UTF-8."""

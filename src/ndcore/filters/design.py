@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -152,6 +153,10 @@ class FilterDesign:
         """The filter of ``near_duplicates(filter="complete")`` at the same threshold, which misses no pair."""
         return PrefixFilter(self.threshold)
 
+    @overload
+    def pass_probability(self, rho: float) -> float: ...
+    @overload
+    def pass_probability(self, rho: ArrayLike) -> float | Floats: ...
     def pass_probability(self, rho: ArrayLike) -> float | Floats:
         """Compute the probability that a pair of resemblance `rho` becomes a candidate."""
         return pass_probability(rho, self.groups, self.group_size, self.need)

@@ -15,7 +15,7 @@ from ndcore.stats.binomial import log_coefficient
 
 __all__ = ["Errors", "Given", "Prior"]
 
-Given: TypeAlias = "ArrayLike | Callable[[float], float]"
+Given: TypeAlias = ArrayLike | Callable[[float], float]
 
 PANELS = 25  # of a density, on either side of the threshold
 NODES = 24  # in a panel: exact up to degree 47 in it

@@ -17,7 +17,7 @@ from ndcore.stats.hypergeometric import finite_intervals
 
 __all__ = ["Comparison", "Method", "Positions", "Quantity", "positions_among"]
 
-Positions: TypeAlias = "int | Sequence[int] | NDArray[np.integer[Any]]"
+Positions: TypeAlias = int | Sequence[int] | NDArray[np.integer[Any]]
 Method = Literal["midp", "exact"]
 Quantity = Literal["resemblance", "containment"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from ndcore._minhash import Permutations, Sink
 from ndcore._signals import stoppable
 from ndcore._simhash import DistinctSums, EqualSums, Sums, WeightedSums
 from ndcore._types import AnyArray, Bools, Floats, Text
+from ndcore.progress import Progress
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
 from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
@@ -24,7 +25,7 @@ from ndcore.text.shingling import Shingling, given_shingling
 __all__ = ["SimHasher", "Simhashes"]
 
 Weighing: TypeAlias = Callable[[tuple[Any, ...]], float]
-Weights: TypeAlias = "Literal['distinct'] | Mapping[int, float] | Idf | FeatureWeights | Weighing | None"
+Weights: TypeAlias = Literal['distinct'] | Mapping[int, float] | Idf | FeatureWeights | Weighing | None
 
 NO_WEIGHTS = FeatureWeights(np.empty(0, np.uint64), np.empty(0, np.int32))  # for weights given with the hashes
 
@@ -46,6 +47,16 @@ class Simhashes(Sketches, kind="simhash"):
     values, ids, digests, recipe
         As in `Sketches`.
     """
+
+    if TYPE_CHECKING:  # the value of a document is a number here
+
+        @overload  # type: ignore[override]
+        def __getitem__(self, which: int | np.integer[Any]) -> np.uint64: ...
+        @overload
+        def __getitem__(self, which: slice | Sequence[int] | Sequence[bool] | NDArray[Any]) -> Self: ...
+        def __getitem__(self, which: Any) -> Any: ...
+
+        def __iter__(self) -> Iterator[np.uint64]: ...  # type: ignore[override]
 
     def distance(self, i: int, j: int) -> float:
         """Count the bits in which documents i and j differ; nan where either is not valid."""
@@ -208,6 +219,14 @@ class SimHasher(Sketcher):
         """Return the tokens of the shingles in order, without labels of occurrences."""
         runs = self.shingling.shingles(text)
         return [run[:-1] for run in runs] if self.shingling.labelled else runs
+
+    if TYPE_CHECKING:  # what `_gather` makes of the sinks
+
+        def sketch(self, text: Text) -> Simhashes: ...
+
+        def sketch_many(
+            self, texts: Iterable[Text], threads: int | None = None, progress: bool | Progress | None = None
+        ) -> Simhashes: ...
 
     def _gather(self, done: Sequence[Any]) -> Simhashes:
         return self._simhashes(done, self.recipe)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ __all__ = ["Sketches", "load"]
 KIND = "sketches"
 LATER = ("valid", "sizes_exact", "_sizes")  # fields that `Sketches.trusted` computes at the first access
 PIECE = 1 << 14  # pairs that are one piece of work for a thread
-Fields: TypeAlias = "tuple[Bools, Bools, Floats | Callable[[], Floats]]"  # valid, sizes_exact, sizes
+Fields: TypeAlias = tuple[Bools, Bools, Floats | Callable[[], Floats]]  # valid, sizes_exact, sizes
 
 
 class Sketches:
@@ -174,7 +174,11 @@ class Sketches:
         i %= len(self)
         return self.values[i] if self.offsets is None else self.values[self.offsets[i] : self.offsets[i + 1]]
 
-    def __getitem__(self, which: Any) -> Any:
+    @overload
+    def __getitem__(self, which: int | np.integer[Any]) -> AnyArray: ...
+    @overload
+    def __getitem__(self, which: slice | Sequence[int] | Sequence[bool] | NDArray[Any]) -> Self: ...
+    def __getitem__(self, which: Any) -> AnyArray | Self:
         if isinstance(which, (int, np.integer)):
             return self._row(int(which))
         rows = np.arange(*which.indices(len(self))) if isinstance(which, slice) else np.arange(len(self))[which]
@@ -300,7 +304,7 @@ class Sketches:
         low, high = self.compare(i, j).interval(confidence, method, quantity)
         return float(low), float(high)
 
-    def concat(self, other: Sketches) -> Sketches:
+    def concat(self, other: Sketches) -> Self:
         """Concatenate these sketches and others. RecipeMismatch where the recipes differ."""
         self.recipe.check(other.recipe)
         joined: dict[str, Any] = {

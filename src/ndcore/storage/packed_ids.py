@@ -66,7 +66,7 @@ class PackedStrings:
             raise ValueError("it has ids that end before they begin")
         for at in range(0, self.count if self.text else 0, ROWS_AT_ONCE):
             some = ends[at:at + ROWS_AT_ONCE + 1]
-            str(memoryview(self.data)[some[0]:some[-1]], "utf-8", "surrogatepass")
+            str(self.data.data[some[0]:some[-1]], "utf-8", "surrogatepass")
             begins = some[:-1][some[1:] > some[:-1]]
             if (self.data[begins] & 0xC0 == 0x80).any():
                 raise ValueError("it has ids that begin inside of a character")
@@ -78,7 +78,7 @@ class PackedStrings:
 
     def __getitem__(self, rows: Ints) -> AnyArray:
         """Return an array of the strings in these rows, as wide as the longest."""
-        view, ends = memoryview(self.data), zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
+        view, ends = self.data.data, zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         if self.text:
             try:
                 return np.array([str(view[a:b], "utf-8", "surrogatepass") for a, b in ends], np.str_)
@@ -88,7 +88,7 @@ class PackedStrings:
 
     def encoded(self, begin: int = 0) -> Iterator[bytes]:
         """Iterate over the bytes of the strings from row `begin` on."""
-        view = memoryview(self.data)
+        view = self.data.data
         return (bytes(view[a:b]) for a, b in itertools.pairwise(self.ends[begin:self.count + 1].tolist()))
 
     def bytes_at(self, row: int) -> bytes:

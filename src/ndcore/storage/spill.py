@@ -77,7 +77,7 @@ class SpooledArray:
             self._file = temporary_file(self)
         with writing_temporary():
             for chunk in self._chunks:
-                self._file.write(memoryview(chunk).cast("B") if chunk.size else b"")
+                self._file.write(chunk.data.cast("B") if chunk.size else b"")
         self._chunks.clear()
 
     def array(self) -> AnyArray:

@@ -13,7 +13,7 @@ from ndcore.store.labels import Plan
 from ndcore.store.pages import Page
 from ndcore.store.records import DIGESTED, LEADER, STR, VALID, VARIANT, Changes, Document, Sighting
 from ndcore.store.state import LEADS, VARIES, State
-from ndcore.store.verdict import Key, Verdict, Version
+from ndcore.store.verdict import Change, Judged, Key, Verdict, Version
 
 __all__ = [
     "NEW", "Decision", "Place", "among", "apply", "decide", "equal_of", "flags_of", "in_class", "key_of", "leader_of",
@@ -37,7 +37,7 @@ class Compared(NamedTuple):
 
     last: Document | Sighting
     document: Document
-    change: str
+    change: Change
     score: float | None
     previous: int
 
@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
     label: int | None
     role: int
-    verdict: str
+    verdict: Judged
     equal: int | None
     measured: Measured | None
 
@@ -135,7 +135,7 @@ def flags_of(state: State, valid: bool, text: Text) -> int:
     return (VALID if valid else 0) | (STR if isinstance(text, str) else 0) | (DIGESTED if digested else 0)
 
 
-def near(measured: Measured) -> str:
+def near(measured: Measured) -> Judged:
     """Name the class of a page that differs from its representative."""
     return "shingle" if measured.resemblance == 1.0 else "near"
 
@@ -157,7 +157,7 @@ def _compare(state: State, known: int, page: Page) -> Compared:
 
 
 def _as_document(
-    state: State, page: Page, plan: Plan, change: str | None, score: float | None, previous: int
+    state: State, page: Page, plan: Plan, change: Change | None, score: float | None, previous: int
 ) -> Decision:
     """Decide on a page that becomes a document, at the end of the order."""
     found = place(plan, page)
@@ -204,7 +204,7 @@ def _place_of(state: State, document: Document, page: Page) -> Place:
     return Place(label, role, near(measured), equal, measured)
 
 
-def _verdict(state: State, page: Page, found: Place, change: str | None) -> Verdict:
+def _verdict(state: State, page: Page, found: Place, change: Change | None) -> Verdict:
     """Make the verdict of a place."""
     resemblance, contained, containing = (None, None, None) if found.measured is None else found.measured
     return Verdict(

@@ -31,7 +31,7 @@ import numpy as np
 
 from ndcore._types import AnyArray
 from ndcore.storage.container import CorruptFile
-from ndcore.store.verdict import CHANGES, VERDICTS, Version
+from ndcore.store.verdict import CHANGES, VERDICTS, Change, Judged, Version
 
 __all__ = [
     "DIGESTED", "LEADER", "LIVE", "STR", "VALID", "VARIANT", "Changes", "Dictionary", "Document", "Record", "Removal",
@@ -83,8 +83,8 @@ class Document:
     number: int
     label: int
     flags: int
-    verdict: str
-    change: str | None
+    verdict: Judged
+    change: Change | None
     date: int
     whole: bytes
     tokens: bytes
@@ -113,7 +113,7 @@ class Sighting:
     number: int
     origin: int
     flags: int
-    change: str
+    change: Change
     date: int
     whole: bytes
     previous: int
@@ -192,8 +192,8 @@ def _encode_document(record: Document) -> bytes:
 
 
 def encode_new(
-    number: int, label: int, flags: int, verdict: str, date: int, digests: bytes, name: bytes, middle: bytes,
-    evidence: bytes, change: str | None = None,
+    number: int, label: int, flags: int, verdict: Judged, date: int, digests: bytes, name: bytes, middle: bytes,
+    evidence: bytes, change: Change | None = None,
 ) -> bytes:
     """Return the record of a document as bytes, of its fields: for documents of which there is no `Document` yet.
 

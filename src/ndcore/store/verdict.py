@@ -6,17 +6,20 @@ import datetime as dt
 import math
 import time
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ndcore.checks import is_number
 
-__all__ = ["CHANGES", "VERDICTS", "Date", "Key", "Verdict", "Version", "microseconds"]
+__all__ = ["CHANGES", "VERDICTS", "Change", "Date", "Judged", "Key", "Verdict", "Version", "microseconds"]
 
 Key: TypeAlias = str | bytes | int
 Date: TypeAlias = dt.date | str | float | None  # a datetime is a date
 
-VERDICTS = ("kept", "identical", "lexical", "shingle", "near")  # their numbers stand in files: append only
-CHANGES = (None, "unchanged", "lexical", "near", "other")
+Judged: TypeAlias = Literal["kept", "identical", "lexical", "shingle", "near"]
+Change: TypeAlias = Literal["unchanged", "lexical", "near", "other"]
+
+VERDICTS: tuple[Judged, ...] = ("kept", "identical", "lexical", "shingle", "near")  # numbered in files: append only
+CHANGES: tuple[Change | None, ...] = (None, "unchanged", "lexical", "near", "other")
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -86,13 +89,13 @@ class Verdict:
     """
 
     key: Key | None
-    verdict: str
+    verdict: Judged
     of: Key | None
     equal: Key | None
     resemblance: float | None
     contained: float | None
     containing: float | None
-    version: str | None
+    version: Change | None
     date: int
     exact: bool = True
 
@@ -135,7 +138,7 @@ class Version:
     """
 
     date: int
-    change: str | None
+    change: Change | None
     resemblance: float | None
 
     @property

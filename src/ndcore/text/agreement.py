@@ -37,9 +37,9 @@ _POINTS = """
 """
 ZEROS = tuple(int(point, 16) for point in _POINTS.split())
 
-Key: TypeAlias = "bool | int | float | str | bytes | tuple[bool | int | float | str | bytes | None, ...] | None"
-Named: TypeAlias = "str | Callable[[Any], Key]"
-MustAgree: TypeAlias = "Named | Sequence[Named] | None"
+Key: TypeAlias = bool | int | float | str | bytes | tuple[bool | int | float | str | bytes | None, ...] | None
+Named: TypeAlias = str | Callable[[Any], Key]
+MustAgree: TypeAlias = Named | Sequence[Named] | None
 
 _WORDS: Final = Shingling(width=1).shingler
 _LISTED = [token.encode() for words in LANGUAGES.values() for token in words.split()]

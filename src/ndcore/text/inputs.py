@@ -24,6 +24,8 @@ PIECES = 8  # per thread, at least: the last pieces then leave few threads idle
 class Digested(bytes):
     """The digest of an original, where the original itself is not kept."""
 
+    __slots__ = ()
+
 
 class Extracted(str):
     """A text with its original: the page of HTML, or the bytes in another encoding, that it was extracted from.

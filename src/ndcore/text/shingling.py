@@ -38,7 +38,7 @@ TEXT_UNITS = ("word", "char", "grapheme")  # whose tokens are decoded and folded
 MAX_WIDTH = 1 << 16
 
 Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]
-Unit: TypeAlias = 'Literal["word", "char", "grapheme", "line", "byte"] | Tokenizer'
+Unit: TypeAlias = Literal["word", "char", "grapheme", "line", "byte"] | Tokenizer
 
 
 class Shingling:
