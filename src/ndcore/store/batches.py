@@ -75,12 +75,12 @@ class Batch:
         self._leads = pages.row_hashes ^ np.uint64(mixed(LEADS, 0, True, 0)) ^ pages.scopes
         for i in np.flatnonzero(~pages.valid).tolist():
             self._leads[i] = state.value(LEADS, pages[i], pages[i].scope)
-        self._key_known, class_known = (
+        self._key_known, self._class_known = (
             np.diff(index.search_many(values[:, None], 1, state.live.bits, 1)[0]) > 0
             for index, values in ((state.indexes.keys, pages.hashed), (state.indexes.digests, self._leads)))
         self._again = _repeated(pages.hashed)  # pages with the key of an earlier one
         self._repeated = _repeated(self._leads)  # pages with the signature of an earlier one
-        ways = np.where(self._key_known | class_known | self._repeated, KNOWN, PLAIN)
+        ways = np.where(self._key_known | self._class_known | self._repeated, KNOWN, PLAIN)
         ways[self._again | pages.carried] = ALONE
         self._ends: Ints
         self._found: Ints
@@ -138,7 +138,7 @@ class Batch:
         state, plan, lead = self.state, self._plan, int(self._leads[i])
         members = [j for j in self._run.classes.get(lead, ())
                    if self.pages[j].scope == page.scope and state.is_class(self.pages[j], page)]
-        leader = engine.leader_of(plan, page)
+        leader = engine.leader_of(plan, page) if self._class_known[i] else None
         if leader is not None:
             number, label, equal = leader[0], plan.label(leader[0]), engine.equal_of(plan, page, *leader)
         elif members:
@@ -250,6 +250,7 @@ class Batch:
             values = np.concatenate([values, np.array([value for _, value in run.followers], np.uint64)])
             order = np.argsort(owners, kind="stable")
             owners, values = owners[order], values[order]
+        self._class_known |= self._repeated  # the state may have the classes of the run from now on
         self._run = Run()
         state.waiting.update(enumerate(run.payloads, first))
         state.add_many(Added(first, np.array(run.labels), flags, np.array(pages.dates)[at], pages.hashed[at],

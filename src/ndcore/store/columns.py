@@ -114,9 +114,10 @@ class Columns:
         """Set a value of a document."""
         at, inside = divmod(number, BLOCK)
         if name in RING:
-            place = int(self.blocks[at]["place"][inside]) or self._place(number, value)
-            if place:
-                self._own(at, "rings")[place - 1, RING.index(name)] = value
+            if value != number:
+                self._make_row(number)
+            if self.blocks[at]["place"][inside]:
+                self._row(number)[RING.index(name)] = value
         elif name == "last":
             _check_position(value, value & LOWEST)
             self._own(at, "file")[inside], self._own(at, "offset")[inside] = value >> SHIFT, value & LOWEST
@@ -131,18 +132,23 @@ class Columns:
             block[name] = block[name].copy()
         return block[name]
 
-    def _place(self, number: int, value: int) -> int:
-        """Give a document a row in `rings`, if the value needs one; return its place, or 0."""
-        if value == number:
-            return 0
+    def _make_row(self, number: int) -> None:
+        """Give a document a row in `rings`, unless it has one."""
         at, inside = divmod(number, BLOCK)
+        if self.blocks[at]["place"][inside]:
+            return
         places, rings = self._own(at, "place"), self.blocks[at]["rings"]
         used = int(places.max())
         if used == len(rings):
             self.blocks[at]["rings"] = np.concatenate([rings, np.zeros((max(16, used // 2), len(RING)), np.uint32)])
         self._own(at, "rings")[used] = number
         places[inside] = used + 1
-        return used + 1
+
+    def _row(self, number: int) -> AnyArray:
+        """Return the row of a document that has one, to change it: a view, until another row is made."""
+        at, inside = divmod(number, BLOCK)
+        row: AnyArray = self._own(at, "rings")[int(self.blocks[at]["place"][inside]) - 1]
+        return row
 
     def set_last(self, numbers: Ints, positions: Ints) -> None:
         """Set `last` of many documents; of one that stands there twice, the later position."""
@@ -192,11 +198,12 @@ class Columns:
         self.set("before", number, number)
 
     def link(self, number: int, label: int) -> None:
-        """Put a document that is alone into the ring of a representative."""
+        """Put a document that is alone into the ring of a representative, which becomes its label."""
         after = self.get("after", label)
-        for one, other in ((label, number), (number, after)):
-            self.set("after", one, other)
-            self.set("before", other, one)
+        for each in (label, number, after):
+            self._make_row(each)
+        self._row(number)[:] = label, after, label
+        self._row(label)[1] = self._row(after)[2] = number
 
     def members(self, number: int) -> list[int]:
         """Return the documents of the cluster of a document, ascending."""

@@ -178,7 +178,7 @@ class State(RecordReader):
             labels = np.array([self._standing(*each, first) for each in zip(numbers.tolist(), labels.tolist(), strict=True)])
         self.columns.fill(first, {
             "last": np.zeros(n, np.int64) if positions is None else np.array(positions, np.int64), "date": added.dates,
-            "label": labels, "after": numbers, "before": numbers, "flags": added.flags & (VALID | LEADER | VARIANT) | LIVE,
+            "label": numbers, "after": numbers, "before": numbers, "flags": added.flags & (VALID | LEADER | VARIANT) | LIVE,
         })
         kept = numbers[labels == numbers]
         self.live.add_many(numbers)

@@ -390,8 +390,8 @@ def _batches(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
     for item in items:
         if not isinstance(item, (tuple, list)) or not 2 <= len(item) <= 3:
             raise TypeError(f"an item is {item!r:.80}; give tuples of (key, text) or (key, text, date)")
-        key, text, *rest = item
-        batch.append((_given(key), text, rest[0] if rest else None))
+        key, text = item[0], item[1]
+        batch.append((_given(key), text, item[2] if len(item) == 3 else None))
         size += len(text) if isinstance(text, (str, bytes)) else 0
         if len(batch) >= BATCH or size >= BATCH_CHARACTERS:
             yield batch

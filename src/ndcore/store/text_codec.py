@@ -119,7 +119,7 @@ class TextCodec:
     def _train(self) -> None:
         """Train a dictionary on the samples."""
         try:
-            self._ready = self._zstandard.train_dictionary(DICTIONARY, self._samples, level=LEVEL).as_bytes()
+            self._ready = self._zstandard.train_dictionary(DICTIONARY, self._samples, k=50, d=8, level=LEVEL).as_bytes()
         except (self._zstandard.ZstdError, MemoryError):  # too few or too short texts: go on without
             self._samples = []
 
