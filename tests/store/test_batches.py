@@ -22,6 +22,56 @@ def test_a_batch_says_what_single_pages_say(tmp_path, seed):
     both.store.close()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_copies_versions_and_hosts_in_a_batch(tmp_path, seed):
+    rng = np.random.default_rng(seed + 10)
+    threshold, evidence = ((0.3, "text"), (0.5, "text"), (0.8, "shingles"))[seed]
+    both = Both(tmp_path, hosts=seed == 1, threshold=threshold, width=1, evidence=evidence)
+
+    def url(i: int) -> str:
+        return f"http://h{i % 3}/{i}"
+
+    for _ in range(3):
+        items = []
+        for i in range(40):
+            text = " ".join(rng.choice(LETTERS, rng.integers(0, 6)))
+            items.append((url(int(rng.integers(0, 200))), text.upper() if i % 5 == 0 else text, float(i)))
+        both.decide_many(items)
+        both.remove(items[0][0])
+    both.check()
+    both.reopen()
+    both.check()
+    both.store.close()
+
+
+A, NEAR_A = "a b c d e f g h", "a b c d e f g h i"
+
+
+@pytest.mark.parametrize("items", [
+    # the representative is another text now, the page that it represented is kept, and a later page resembles that one
+    [("x", "other words", 0), ("new", A + " j", 1)],
+    [("x", "other words", 0), ("same", NEAR_A, 1), ("upper", NEAR_A.upper(), 2)],
+    # a page of the batch represents others of it, and gets another text
+    [("p", "m n o p q r s t", 0), ("q", "m n o p q r s t u", 1), ("p", "gone", 2), ("r", "m n o p q r s t v", 3)],
+    [("p", "m n o p", 0), ("q", "M n o p", 1), ("q2", "M n o p", 2), ("p", "gone", 3), ("r", "m n o p", 4),
+     ("s", "m n o p q", 5)],
+    # texts that differ in their order only have the same signature, and other tokens
+    [("p", "m n o p", 0), ("q", "p o n m", 1), ("r", "n m o p", 2), ("s", "p o n m", 3), ("t", "m n o p q", 4)],
+    # the same page twice: the second one is compared with the first
+    [("y", NEAR_A, 0), ("y", NEAR_A.upper(), 1), ("y", "other words", 2), ("y", NEAR_A, 3), ("z", NEAR_A, 4)],
+    # pages without shingles, with equal bytes
+    [("p", "", 0), ("q", "", 1), ("r", " ", 2), ("p", " ", 3), ("s", "", 4)],
+])
+def test_what_pages_of_one_batch_do_to_each_other(tmp_path, items):
+    both = Both(tmp_path, threshold=0.7, width=1)
+    both.decide_many([("x", A, 0.0), ("y", NEAR_A, 0.0)])
+    both.decide_many([(key, text, float(date)) for key, text, date in items])
+    both.check()
+    both.reopen()
+    both.check()
+    both.store.close()
+
+
 def test_rows_that_share_features():
     rng = np.random.default_rng(5)
     rows = rng.integers(0, 6, (40, 4)).astype(np.uint64) * np.uint64(4) + np.arange(4, dtype=np.uint64)

@@ -46,6 +46,24 @@ def test_sketches_estimate():
         evidence.text(b"")
 
 
+@pytest.mark.parametrize("kind", ["text", "shingles", "sketch"])
+def test_sets_that_were_prepared_measure_the_same(kind):
+    preparer, evidence = made(kind)
+    pages = [preparer.page(None, text, 0) for text in (A, B, "")]
+    expected = evidence.measure(pages[0], 1, evidence.pack(pages[1]))
+    again, other = preparer.page(None, A, 0), made(kind)[1]
+    other.prepare([again, pages[2]], [(1, evidence.pack(pages[1]))])
+    assert again.unread == (kind == "sketch") and other.cached(1) == (kind == "text")
+    assert other.measure(again, 1, evidence.pack(pages[1])) == expected
+
+
+def test_evidence_of_many_pages_is_that_of_each():
+    for kind in ("text", "shingles", "sketch"):
+        preparer, evidence = made(kind)
+        pages = preparer.packed_pages(evidence, [(None, text, 0) for text in (A, "", B)])
+        assert pages.packed == [evidence.pack(preparer.page(None, text, 0)) for text in (A, "", B)]
+
+
 def test_the_cache_is_bounded():
     preparer, evidence = made("shingles")
     page = preparer.page(None, A, 0)

@@ -8,7 +8,7 @@ from stores import TEXT
 
 import ndcore as nd
 from ndcore.store.evidence import Evidence
-from ndcore.store.pages import Preparer, shingle_set
+from ndcore.store.pages import Pages, Preparer, shingle_set
 from ndcore.store.settings import Settings
 from ndcore.text.inputs import Extracted, digest
 
@@ -32,6 +32,16 @@ def test_one_page_is_as_in_a_batch():
         assert np.array_equal(one.shingles, shingle_set(nd.Shingling(), text))
         assert one.size == len(set(one.shingles.tolist()))
     assert many[0].tokens == many[4].tokens and many[0].whole != many[4].whole
+
+
+def test_pages_that_are_there_already_are_collected():
+    made = preparer()
+    pages = [made.page(i, text, i) for i, text in enumerate(TEXTS)]
+    together, many = Pages.of(pages), made.packed_pages(Evidence(made.settings, made.shingling), [
+        (i, text, i) for i, text in enumerate(TEXTS)])
+    assert list(together) == pages and len(together) == len(TEXTS)
+    for name in ("hashed", "row_hashes", "scopes", "valid", "features", "rows"):
+        assert np.array_equal(getattr(together, name), getattr(many, name))
 
 
 def test_features_are_those_of_sketches():

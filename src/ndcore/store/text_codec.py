@@ -18,6 +18,7 @@ BYTES = 16  # added to the codec of a text that was given as bytes
 LEVEL = 3
 SAMPLES, SAMPLE_BYTES = 1000, 4 << 20  # texts that a dictionary is trained on, at most
 DICTIONARY = 65536  # bytes
+TRAINING = {"k": 200, "d": 8}  # lengths of segments and substrings: to look for better ones takes five times as long
 LARGEST = 1 << 30  # bytes of a text
 TOGETHER = 64 << 20  # bytes of texts that are compressed together, at most
 SHORT = 64  # bytes that are not worth a compression
@@ -119,7 +120,7 @@ class TextCodec:
     def _train(self) -> None:
         """Train a dictionary on the samples."""
         try:
-            self._ready = self._zstandard.train_dictionary(DICTIONARY, self._samples, k=50, d=8, level=LEVEL).as_bytes()
+            self._ready = self._zstandard.train_dictionary(DICTIONARY, self._samples, level=LEVEL, **TRAINING).as_bytes()
         except (self._zstandard.ZstdError, MemoryError):  # too few or too short texts: go on without
             self._samples = []
 
@@ -128,7 +129,8 @@ class TextCodec:
         held = getattr(self._local, "tools", None)
         if held is None or held[0] is not trained:
             made = {} if trained is None else {"dict_data": trained}
-            held = (trained, (self._zstandard.ZstdCompressor(level=LEVEL, **made), self._zstandard.ZstdDecompressor(**made)))
+            held = (trained, (self._zstandard.ZstdCompressor(level=LEVEL, write_dict_id=False, **made),
+                              self._zstandard.ZstdDecompressor(**made)))
             if trained is None or self._trained is trained:
                 self._local.tools = held
         tools: tuple[Any, Any] = held[1]
