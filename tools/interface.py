@@ -1,4 +1,5 @@
-"""Write tests/package/interface.txt: every public name with its parameters and defaults, and every option of the command.
+"""Write tests/package/interface.txt: every public name with its parameters and defaults, every option of the command, and
+the functions, members and enumerators of ndcore.h.
 
     python tools/interface.py [--check]
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 INTERFACE = ROOT / "tests" / "package" / "interface.txt"
+HEADER = SOURCE / "ndcore" / "core" / "ndcore.h"
 MODULES = (  # DESIGN.md §2, "Public modules"
     "ndcore", "ndcore.chains", "ndcore.clusterreport", "ndcore.clustering", "ndcore.crawl.scrapy", "ndcore.nearreport",
     "ndcore.plots", "ndcore.progress", "ndcore.reportpage", "ndcore.stemming",
@@ -192,13 +195,29 @@ def command_lines(parser: argparse.ArgumentParser, words: str) -> Iterator[str]:
             yield f"$ {words} {names}{takes}{many}{chosen}{default}" + (" required" if action.required and takes else "")
 
 
+def header_lines(header: str) -> Iterator[str]:
+    """Describe a header of C: functions, members of structs with their places, enumerators with their values."""
+    text = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", header, flags=re.S))
+    for result, name, parameters in re.findall(r"(?:ND_API|typedef) ((?:const )?\w+ \*?)(nd_\w+)\(([^)]*)\);", text):
+        yield f"{name}({parameters}) -> {result.strip()}"
+    for body, name in re.findall(r"typedef struct \{([^}]*)\} (nd_\w+);", text):
+        declared = [declaration.strip().partition(" ") for declaration in body.split(";") if declaration.strip()]
+        members = [(kind, member.strip()) for kind, _, listed in declared for member in listed.split(",")]
+        for place, (kind, member) in enumerate(members):
+            yield f"{name}.{member}: {kind} = member {place}"
+    for body, name in re.findall(r"typedef enum \{([^}]*)\} (nd_\w+);", text):
+        for value, enumerator in enumerate(body.split(",")):
+            yield f"{name}.{enumerator.strip()} = {value}"
+
+
 def interface() -> str:
     """Return the content of interface.txt."""
     sys.path.insert(0, str(SOURCE))
     from ndcore.cli.parser import parser
 
     lines = [line for module in MODULES for line in module_lines(module)]
-    return "\n".join([*lines, *sorted(command_lines(parser(), "ndcore"))]) + "\n"
+    lines += sorted(command_lines(parser(), "ndcore"))
+    return "\n".join([*lines, *sorted(header_lines(HEADER.read_text(encoding="utf-8")))]) + "\n"
 
 
 def main() -> int:

@@ -10,7 +10,8 @@ The last release is the newest tag ``vX.Y.Z`` that this commit descends from. Wh
 - Golden values (tests/vectors) and fixtures (tests/fixtures) hold what they held.
 - CHANGELOG.md has a section ``## VERSION (date)`` that names, in backticks, every public name or option that changed; other
   golden values stand under "Results changed", new numbers of formats under "Formats".
-- Version and date are the same in `_version.py`, CHANGELOG.md, CITATION.cff, SECURITY.md and the conda recipe.
+- Version and date are the same in `_version.py`, CHANGELOG.md, CITATION.cff, SECURITY.md, the conda recipe, ndcore.h and
+  ndcore.pc.
 - The generated files are what their tools write, and the sdist holds every file of the commit that belongs in it.
 """
 
@@ -39,6 +40,8 @@ STATED = {  # file: what its version, and its date, must look like
     "CITATION.cff": (r'^version: "?([^"\n]+)"?$', r'^date-released: "?([^"\n]+)"?$'),
     "SECURITY.md": (r"^Read through for ndcore (\S+),", r"^Read through for ndcore \S+, (\S+)\.$"),
     "packaging/conda/recipe.yaml": (r'^  version: "(.+)"$', None),
+    "src/ndcore/core/ndcore.h": (r'^#define ND_VERSION_STRING "(.+)"$', None),
+    "src/ndcore/core/ndcore.pc": (r"^Version: (.+)$", None),
 }
 NOT_IN_SDIST = ("bench/results/", ".ci/", ".github/", ".gitignore", "packaging/")
 PATCH, MINOR, MAJOR = range(3)

@@ -44,3 +44,21 @@ def test_lines(tmp_path, monkeypatch, source, lines):
     name = lines[0].removeprefix("m.").partition("(")[0].partition(" ")[0]
     (tmp_path / "m.py").write_text(f"__all__ = [{name!r}]\n{source}\n")
     assert list(tool.module_lines("m")) == lines
+
+
+def test_lines_of_a_header():
+    header = """
+        ND_API void nd_f(void);
+        /* Returns g(x); of a string. */
+        ND_API const char *nd_g(const nd_s *x,
+                                size_t n);
+        typedef struct { uint64_t a[4]; uint32_t b, c; } nd_s;   /* members */
+        typedef struct nd_opaque nd_opaque;
+        typedef enum { ND_A, ND_B } nd_e;
+        typedef void nd_sink(void *to);
+    """
+    assert list(tool.header_lines(header)) == [
+        "nd_f(void) -> void", "nd_g(const nd_s *x, size_t n) -> const char *", "nd_sink(void *to) -> void",
+        "nd_s.a[4]: uint64_t = member 0", "nd_s.b: uint32_t = member 1", "nd_s.c: uint32_t = member 2",
+        "nd_e.ND_A = 0", "nd_e.ND_B = 1",
+    ]

@@ -35,6 +35,8 @@ FILES = {
     "CITATION.cff": "version: 0.1.0\ndate-released: 2027-01-01\n",
     "SECURITY.md": "Read through for ndcore 0.1.0, 2027-01-01.\n",
     "packaging/conda/recipe.yaml": 'context:\n  version: "0.1.0"\n',
+    "src/ndcore/core/ndcore.h": '#define ND_VERSION_STRING "0.1.0"\n',
+    "src/ndcore/core/ndcore.pc": "Version: 0.1.0\n",
     "tests/vectors/rabin.json": json.dumps({"cases": [{"in": "a", "out": 1}, {"in": "b", "out": 2}]}),
     "tests/fixtures/answers.json": json.dumps({"texts": {"a": "text"}}),
     "tests/fixtures/sketches-0/minhash.nds": "bytes",
@@ -75,6 +77,8 @@ class Repository:
             "CITATION.cff": f"version: {version}\ndate-released: {DATE}\n",
             "SECURITY.md": f"Read through for ndcore {version}, {DATE}.\n",
             "packaging/conda/recipe.yaml": f'context:\n  version: "{version}"\n',
+            "src/ndcore/core/ndcore.h": f'#define ND_VERSION_STRING "{version}"\n',
+            "src/ndcore/core/ndcore.pc": f"Version: {version}\n",
         })
         self.commit()
 
@@ -126,6 +130,8 @@ def test_a_version_follows_the_last(repository, version):
     ("CITATION.cff", "version: 0.1.1\n", "CITATION.cff states nothing"),
     ("SECURITY.md", "Read through for ndcore 0.1.1, 2027-01-01.\n", "SECURITY.md states"),
     ("packaging/conda/recipe.yaml", 'context:\n  version: "0.1.0"\n', "recipe.yaml states"),
+    ("src/ndcore/core/ndcore.h", '#define ND_VERSION_STRING "0.1.0"\n', "ndcore.h states"),
+    ("src/ndcore/core/ndcore.pc", "Version: 0.1.0\n", "ndcore.pc states"),
 ])
 def test_all_files_state_the_same(repository, file, text, message):
     repository.state("0.1.1")

@@ -32,7 +32,7 @@
  * VERSIONS. Within a major version programs compile, link and run without change: functions stay, with their arguments and
  * meaning; enumerators keep their numbers; nd_recipe and nd_hamming_options begin with their size, so that members may be
  * added at the end; objects may grow, so ask for their sizes when the program runs. While the major number is 0, the minor
- * number takes its place. CHANGELOG.md lists additions and removals under "C interface".
+ * number takes its place. CHANGELOG.md names every addition and removal.
  *
  * WIDTH OF KEYS. Fingerprints, features and simhashes are keys of key_bits bits: key_bits / 64 words of an array of
  * uint64_t, the lowest first. Counts and positions are of keys, not of words. Today key_bits is 64; up to 256 may come, with
