@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Wheels for other systems from this one, with zig as the C compiler (the package ziglang): Linux with glibc 2.17 or musl
+# 1.2, x86-64 and ARM64, checked with auditwheel, and macOS 11. For Windows the C core is compiled, no more: extensions
+# need Windows' pyconfig.h and pythonXY.lib, which are in no package. Some minutes per target. Releases are built by
+# .github/workflows/wheels.yml on the systems themselves.
+#
+#     tools/cross_wheels.sh PYTHON FOLDER [TARGET ...]      PYTHON: a Linux Python of the version wanted
+#
+# Targets: manylinux-x86_64 manylinux-aarch64 musllinux-x86_64 musllinux-aarch64 macos-x86_64 macos-arm64 windows
+set -euo pipefail
+usage() { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || usage
+all=(manylinux-x86_64 manylinux-aarch64 musllinux-x86_64 musllinux-aarch64 macos-x86_64 macos-arm64 windows)
+python=$(command -v "$1") || { echo "$1 is no program: name a Python executable" >&2; exit 2; }
+mkdir -p "$2"
+out=$(cd "$2" && pwd -P)
+shift 2
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
+for target in "${targets[@]}"; do
+    [[ " ${all[*]} " == *" $target "* ]] || { echo "no target is called $target: ${all[*]}" >&2; exit 2; }
+done
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
+
+"$python" -m venv "$work/tools"
+logged "$work/tools/bin/pip" install build ziglang auditwheel 'setuptools>=77' 'cython>=3.1'
+zig="$work/tools/bin/python -m ziglang cc"
+$work/tools/bin/python -m ziglang version
+mkdir "$work/project"
+git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$work/project"
+logged "$work/tools/bin/python" -m build --sdist --outdir "$work" "$work/project"
+
+suffix() { "$python" -c 'import sys; print("cpython-%d%d%s" % (*sys.version_info[:2], sys.abiflags))'; }
+
+wheel() {    # wheel ZIG-TARGET PLATFORM SUFFIX LINK-OPTION ...: a wheel in $work/wheels
+    local compiler="$zig -target $1" platform=$2 ending=$3
+    shift 3
+    rm -rf "$work/wheels"
+    logged env CC="$compiler" LDSHARED="$compiler $*" CFLAGS=-g0 _PYTHON_HOST_PLATFORM="$platform" \
+        SETUPTOOLS_EXT_SUFFIX=".$(suffix)$ending.so" "$work/tools/bin/pip" wheel --no-deps --no-build-isolation \
+        --wheel-dir "$work/wheels" "$work"/ndcore-*.tar.gz
+}
+
+repaired() {    # repaired POLICY: auditwheel refuses what needs newer symbols than the policy has
+    "$work/tools/bin/auditwheel" repair --plat "$1" --wheel-dir "$out" "$work"/wheels/*.whl
+}
+
+for target in "${targets[@]}"; do
+    echo "== $target"
+    start=$SECONDS machine=${target#*-}
+    case $target in
+        manylinux-*) wheel "$machine-linux-gnu.2.17" "linux-$machine" "-$machine-linux-gnu" -shared
+            repaired "manylinux_2_17_$machine" ;;
+        musllinux-*) wheel "$machine-linux-musl" "linux-$machine" "-$machine-linux-musl" -shared
+            repaired "musllinux_1_2_$machine" ;;
+        macos-*) wheel "${machine/arm64/aarch64}-macos.11.0" "macosx-11.0-$machine" -darwin -bundle -undefined dynamic_lookup
+            cp "$work"/wheels/*.whl "$out" ;;
+        windows)
+            for machine in x86_64 aarch64; do
+                for file in src/ndcore/core/*.c; do
+                    $zig -target $machine-windows-gnu -O3 -std=c11 -Wall -Wextra -Wpedantic -Werror -c "$file" -o "$work/object"
+                done
+                echo "the C core compiles for Windows on $machine"
+            done ;;
+    esac
+    echo "$((SECONDS - start)) s"
+done
+ls -l "$out" | awk 'NR > 1 { print $5, $9 }'
