@@ -11,7 +11,9 @@ this tool then writes a new folder beside the old one. Answers come from `ndcore
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -22,6 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 import ndcore as nd
+from ndcore.cli.main import main as ndcore_main
 from ndcore.collection.manifest import FORMAT as COLLECTION
 from ndcore.reference import fastsketch, features, fourphase, gf2, hamming, minhash, resemblance, shingling, simhash
 from ndcore.reference.store import Store as ReferenceStore
@@ -46,6 +49,7 @@ SHINGLING = nd.Shingling(width=3)
 THRESHOLD = 0.4
 QUERIES = ("ferry", "museum", "long")
 DISTANCE = 3
+CAPTURED = 1_795_392_000  # seconds since 1970
 
 
 def fingerprints(seed: int, n: int, bits: int) -> list[int]:
@@ -116,8 +120,14 @@ def build(place: Path, **more: Any) -> nd.Collection:
 
 
 def write_collections(folder: Path) -> None:
-    """Write a finished collection, and one that was interrupted before its pairs were counted."""
-    build(folder / "finished")
+    """Write a collection by the command, with places of documents, and one that was interrupted in phase three."""
+    with tempfile.TemporaryDirectory() as inputs, contextlib.chdir(inputs):
+        lines = [json.dumps({"id": name, "text": text}) for name, text in TEXTS.items()]
+        Path("pages.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        os.utime("pages.jsonl", (CAPTURED, CAPTURED))  # the description of the source has it
+        options = ["--quiet", "--threads", "1", "--threshold", str(THRESHOLD), "--width", str(SHINGLING.width)]
+        if ndcore_main(["cluster", "pages.jsonl", *options, "-o", str(folder / "finished")]):
+            raise AssertionError("ndcore cluster failed")
 
     def interrupt(stage: str, done: int, total: int | None) -> None:
         if stage == "counting pairs":

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
+from ndcore.cli.main import main as ndcore_main
 from ndcore.storage.container import MAGIC, peek
 from ndcore.storage.container_header import PREAMBLE, START
 
@@ -169,6 +170,14 @@ def test_collections(path):
         assert {name: one.cluster_of(name) for name in NAMES} == ANSWERS["collection"]["clusters"]
     for asked, expected in ANSWERS["collection"]["queries"].items():
         assert {match.id: match.resemblance for match in with_all.query(TEXTS[asked])} == expected
+
+
+@each("collection", "finished")
+def test_places_in_collections(tmp_path, path):
+    assert ndcore_main(["clusters", str(path), "-o", str(tmp_path / "found.jsonl"), "-q"]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text("utf-8").splitlines()]
+    assert [(row["id"], row["file"], row["line"]) for row in rows] == [
+        (name, "pages.jsonl", line) for line, name in enumerate(NAMES, 1)]
 
 
 @each("collection", "unfinished")
