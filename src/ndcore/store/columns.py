@@ -162,8 +162,10 @@ class Columns:
     def put(self, number: int, values: tuple[int, ...]) -> None:
         """Set all values of a new document, in the order of `FIELDS`."""
         self.grow(number + 1)
+        alone = not self.blocks[number // BLOCK]["place"][number % BLOCK]
         for name, value in zip(FIELDS, values, strict=True):
-            self.set(name, number, value)
+            if not alone or name not in RING or value != number:
+                self.set(name, number, value)
 
     def fill(self, first: int, values: dict[str, AnyArray]) -> None:
         """Set values of consecutive documents, of which the columns have no others."""
