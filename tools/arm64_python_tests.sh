@@ -121,7 +121,7 @@ logged inside CFLAGS=-g0 sh -euc '
     cd /ndcore
     python3 -m venv venv
     given=$(ls ndcore-*.whl 2> /dev/null || ls sdist/*.tar.gz)
-    venv/bin/pip install --no-compile --no-index --find-links wheels "$given" -r requirements
+    venv/bin/pip install --no-index --find-links wheels "$given" -r requirements
     mv ndcore-*/ project
     cd project
     ../venv/bin/python -c "import ndcore, sys
