@@ -44,6 +44,9 @@ def stemmed(language: str, words: Shingling | None = None) -> Stems:
 class Stems:
     """A callable that returns the stems of the words of a document. Made by `stemmed`."""
 
+    language: str
+    words: Shingling
+
     def __init__(self, language: str, words: Shingling) -> None:
         try:
             import Stemmer

@@ -31,6 +31,8 @@ class Names:
         Their file, for messages.
     """
 
+    n: int
+
     def __init__(self, arrays: dict[str, AnyArray], n: int, place: str = "ids") -> None:
         self.n, self._place = n, place
         self._numbers, self._order = arrays.get("ids"), arrays.get("order")

@@ -23,6 +23,10 @@ class Overlaps:
     Each is int64 (pairs,). Where two moduli differ, both samples are taken at the larger one (Broder 1997, §3).
     """
 
+    common: Ints
+    in_a: Ints
+    in_b: Ints
+
     def __init__(self, common: Ints, in_a: Ints, in_b: Ints) -> None:
         self.common, self.in_a, self.in_b = common, in_a, in_b
 
@@ -65,6 +69,9 @@ class Segments:
     parts : sequence of Sketches
         At least one. RecipeMismatch where their recipes differ.
     """
+
+    parts: list[Sketches]
+    starts: Ints
 
     def __init__(self, parts: Sequence[Sketches]) -> None:
         self.parts = list(parts)

@@ -133,6 +133,8 @@ class DirectoryShelf(Shelf):
     and by `mend`, which read all files.
     """
 
+    path: Path
+
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 

@@ -29,6 +29,9 @@ __all__ = ["Documents", "Side", "read_documents"]
 class Side:
     """What was given as `texts` or as `against`: texts that can be read again, or sketches in their place."""
 
+    sketches: Sketches | None
+    corpus: Corpus | None
+
     def __init__(self, given: Any, name: str) -> None:
         check_documents(given, name)
         self.sketches = given if isinstance(given, Sketches) else None

@@ -79,6 +79,11 @@ class Verifier:
     `counted`: the sets without common shingles; None: all shingles count.
     """
 
+    documents: Documents
+    sets: ShingleSets
+    rules: Rules
+    counted: ShingleSets | None
+
     def __init__(
         self, documents: Documents, sets: ShingleSets, rules: Rules, counted: ShingleSets | None, common_shingles: int
     ) -> None:

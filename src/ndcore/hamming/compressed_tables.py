@@ -79,6 +79,10 @@ class CompressedTables:
     searcher : _hamming.CompressedSearcher
     """
 
+    tables: list[CompressedTable]
+    searcher: _hamming.CompressedSearcher
+    plan: TablePlan
+
     def __init__(self, plan: TablePlan, tables: list[CompressedTable]) -> None:
         self.plan, self.tables = plan, tables
         self._decoding = [_hamming.decoding(table.lengths) for table in tables]

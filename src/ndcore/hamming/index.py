@@ -79,6 +79,11 @@ class HammingIndex:
     (array([1]), array([1]))
     """
 
+    bits: int
+    max_distance: int
+    compress: bool
+    recipe: Recipe | None
+
     def __init__(
         self,
         fingerprints: ArrayLike = (),

@@ -105,6 +105,8 @@ def _stored_index(header: dict[str, Any], arrays: Arrays, place: str) -> StoredI
 class SavedFingerprints:
     """The different fingerprints of a saved index, ascending, with their ids. Checksums are not compared."""
 
+    bits: int
+
     def __init__(self, path: AnyPath) -> None:
         stored = read_index(path, verify=False)
         self.bits, self._ids, self._tables, self._place = stored.bits, stored.ids, stored.tables, os.fspath(path)

@@ -42,6 +42,12 @@ class PlainTables:
     searcher : _hamming.Searcher
     """
 
+    searcher: _hamming.Searcher
+    plan: TablePlan
+    keys: list[UInts]
+    directories: list[NDArray[np.uint32]]
+    presence: list[NDArray[np.uint8]]
+
     def __init__(
         self, plan: TablePlan, keys: list[UInts], directories: list[NDArray[np.uint32]], presence: list[NDArray[np.uint8]]
     ) -> None:

@@ -74,6 +74,12 @@ class SortedTables:
         The search for one query.
     """
 
+    plan: TablePlan
+    rows: AnyArray
+    starts: Ints | None
+    keys: PlainTables | CompressedTables
+    level: Level
+
     def __init__(self, plan: TablePlan, rows: AnyArray, starts: Ints | None, keys: PlainTables | CompressedTables,
                  place: str | None = None) -> None:
         self.plan, self.rows, self.starts, self.keys = plan, rows, starts, keys

@@ -45,6 +45,11 @@ class BottomSketcher(Sketcher):
     Broder (1997), On the resemblance and containment of documents, §3, DOI 10.1109/SEQUEN.1997.666900.
     """
 
+    size: int
+    bits: int
+    seed: int
+    shingling: Shingling
+
     def __init__(
         self,
         size: int = 200,

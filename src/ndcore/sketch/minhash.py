@@ -68,6 +68,11 @@ class MinHasher(Sketcher):
     ((2, 128), dtype('uint32'))
     """
 
+    num_perm: int
+    bits: int
+    seed: int
+    shingling: Shingling
+
     def __init__(
         self,
         num_perm: int = 84,

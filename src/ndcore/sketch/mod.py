@@ -64,6 +64,10 @@ class ModSketcher(Sketcher):
     1.0
     """
 
+    size: int | None
+    seed: int
+    shingling: Shingling
+
     def __init__(
         self,
         modulus: int | Literal["adaptive"] = 25,

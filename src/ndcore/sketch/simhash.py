@@ -141,6 +141,10 @@ class SimHasher(Sketcher):
     """
 
     exact_sizes = False  # repeats count, so the number of distinct shingles is not used
+    bits: int
+    seed: int
+    shingling: Shingling
+    weights: Idf | FeatureWeights | Weighing | Literal["distinct"] | None
 
     def __init__(
         self, bits: Literal[64] = 64, weights: Weights = None, seed: int = 1, shingling: Shingling | None = None

@@ -75,6 +75,10 @@ class FeatureWeights:
     Features with the weight of missing ones are left out, so that equal functions have equal digests.
     """
 
+    fingerprints: UInts
+    units: NDArray[np.int32]
+    missing: int
+
     def __init__(self, fingerprints: UInts, units: NDArray[np.int32], missing: int = 0) -> None:
         kept = units != missing
         self.fingerprints, self.units, self.missing = fingerprints[kept], units[kept], missing
@@ -128,6 +132,13 @@ class Idf:
     Spärck Jones (1972), A statistical interpretation of term specificity and its application in retrieval,
     DOI 10.1108/eb026526.
     """
+
+    documents: int
+    min_df: int
+    shingling: Shingling
+    fingerprints: UInts
+    frequencies: NDArray[np.uint32]
+    recipe: Recipe
 
     def __init__(
         self, documents: int, fingerprints: UInts, frequencies: NDArray[np.uint32], min_df: int, shingling: Shingling

@@ -35,6 +35,11 @@ class PackedStrings:
     count : int
     """
 
+    text: bool
+    data: NDArray[np.uint8]
+    ends: Ints
+    count: int
+
     def __init__(self, text: bool, data: NDArray[np.uint8], ends: Ints, count: int, place: str = "strings") -> None:
         self.text, self.data, self.ends, self.count, self._place = text, data, ends, count, place
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import weakref
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -45,6 +45,9 @@ class SpooledArray:
     shape : tuple of int
         Of a row.
     """
+
+    dtype: np.dtype[Any]
+    nbytes: int
 
     def __init__(self, dtype: DTypeLike, limit: int | None = None, shape: tuple[int, ...] = ()) -> None:
         self.dtype = np.dtype(dtype)

@@ -51,6 +51,9 @@ class Run:
 class Batch:
     """Pages that are decided on together."""
 
+    state: State
+    pages: Pages
+
     def __init__(self, state: State, pages: Pages, write: Write) -> None:
         self.state, self.pages, self._write = state, pages, write
         self._plan, self._run = Plan(state), Run()

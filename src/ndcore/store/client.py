@@ -235,6 +235,8 @@ class StoreClient:
 class ClientSession:
     """A session of a store in another process; the methods of `Session`."""
 
+    name: str
+
     def __init__(self, client: StoreClient, name: str) -> None:
         self._client, self.name = client, name
 

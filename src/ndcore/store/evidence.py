@@ -47,6 +47,12 @@ class Evidence:
         False where measures are estimates.
     """
 
+    kind: str
+    shingling: Shingling
+    num_perm: int
+    exact: bool
+    codec: TextCodec
+
     def __init__(self, settings: Settings, shingling: Shingling) -> None:
         self.kind, self.shingling = settings.evidence, shingling
         self.num_perm = settings.num_perm

@@ -38,6 +38,11 @@ class Log:
         Bytes that a crash had left after the last complete frame, and that were cut off when the log was opened.
     """
 
+    directory: Path
+    tag: bytes
+    read_only: bool
+    cut: int
+
     def __init__(self, directory: Path, tag: bytes, *, read_only: bool) -> None:
         self.directory, self.tag, self.read_only, self.cut = directory, tag, read_only, 0
         self._files = LogFiles(directory, tag)

@@ -45,6 +45,7 @@ class LogFile:
     """An open file, closed when nobody reads it any more."""
 
     __slots__ = ("descriptor",)
+    descriptor: int
 
     def __init__(self, path: Path, flags: int) -> None:
         self.descriptor = -1
@@ -104,6 +105,10 @@ def begin_file(path: Path, number: int, tag: bytes) -> LogFile:
 
 class LogFiles:
     """The files of a log in a directory, opened as they are needed, and what was found damaged in them."""
+
+    directory: Path
+    tag: bytes
+    closed: bool
 
     def __init__(self, directory: Path, tag: bytes) -> None:
         self.directory, self.tag, self.closed = directory, tag, False

@@ -65,6 +65,17 @@ class Page:
 
     __slots__ = ("_shingles", "_size", "_tokens", "_whole", "date", "features", "hashed", "key", "name", "packed", "past",
                  "row", "row_hash", "scope", "shingling", "text", "valid")
+    date: int
+    features: UInts
+    hashed: int
+    key: str | bytes | int | None
+    name: bytes
+    row: AnyArray
+    row_hash: int
+    scope: int
+    shingling: Shingling
+    text: Text
+    valid: bool
 
     def __init__(
         self, key: Key | None, name: bytes, hashed: int, date: int, text: Text, valid: bool, features: UInts, scope: int,
@@ -140,6 +151,19 @@ class Pages:
         Whether a page brings earlier versions along.
     """
 
+    keys: Sequence[str | bytes | int | None]
+    names: Sequence[bytes]
+    texts: Sequence[Text]
+    dates: Sequence[int]
+    hashed: UInts
+    valid: Bools
+    features: UInts
+    scopes: UInts
+    rows: AnyArray
+    row_hashes: UInts
+    shingling: Shingling
+    carried: Bools
+
     def __init__(
         self, keys: Sequence[Key | None], names: Sequence[bytes], hashed: UInts, dates: Sequence[int], texts: Sequence[Text],
         valid: Bools, features: UInts, scopes: UInts, rows: AnyArray, row_hashes: UInts, shingling: Shingling,
@@ -188,6 +212,11 @@ class Packer(Protocol):
 
 class Preparer:
     """Makes pages, by the settings of a store."""
+
+    settings: Settings
+    sketcher: MinHasher
+    shingling: Shingling
+    secret: bytes
 
     def __init__(self, settings: Settings, sketcher: MinHasher) -> None:
         self.settings, self.sketcher, self.shingling = settings, sketcher, sketcher.shingling

@@ -31,6 +31,12 @@ class RecordReader:
         Records of last versions that are not in the log yet, by number, or their bytes.
     """
 
+    settings: Settings
+    preparer: Preparer
+    log: Log
+    columns: Columns
+    evidence: Evidence
+
     def __init__(self, settings: Settings, preparer: Preparer, log: Log, columns: Columns) -> None:
         self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
         self.evidence = Evidence(settings, preparer.shingling)

@@ -106,6 +106,8 @@ class Session:
     their texts.
     """
 
+    name: str
+
     def __init__(self, store: Deciding, name: str, forget: Callable[[str], None]) -> None:
         self.name, self._store, self._forget = name, store, forget
         self._pages: list[_Held] = []

@@ -36,6 +36,10 @@ Searched: TypeAlias = Index | TailedIndex
 class Indexes:
     """The indexes of a store: features of leaders, digests of classes, and hashes of keys."""
 
+    features: Index | TailedIndex
+    digests: Index | TailedIndex
+    keys: Index | TailedIndex
+
     def __init__(self, features: Searched, digests: Searched, keys: Searched) -> None:
         self.features, self.digests, self.keys = features, digests, keys
 
@@ -68,6 +72,11 @@ class State(RecordReader):
     tokens (without shingles: the same bytes) and scope are a class. The first of a class is its *leader*; the first with its
     bytes is a *variant*, as leaders are too; others are copies. Only leaders are compared, and a class has one label.
     """
+
+    live: Bitmap
+    kept: Bitmap
+    count: int
+    clusters: int
 
     def __init__(
         self, settings: Settings, preparer: Preparer, log: Log, columns: Columns, live: Bitmap, kept: Bitmap,

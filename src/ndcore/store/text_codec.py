@@ -36,6 +36,8 @@ class TextCodec:
         Empty until there is one.
     """
 
+    dictionary: bytes
+
     def __init__(self) -> None:
         try:
             import zstandard

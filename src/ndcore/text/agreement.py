@@ -59,6 +59,8 @@ class Agreement:
         Names of the keys, for recipes and reports; a callable by `ndcore.recipe.callable_name`.
     """
 
+    names: tuple[str, ...]
+
     def __init__(self, rules: Sequence[Named]) -> None:
         self._choices = [_CHOICES[rule] for rule in rules if isinstance(rule, str) and rule in _CHOICES]
         self._readers = [_title_key if isinstance(rule, str) else partial(_callable_key, rule) for rule in rules

@@ -99,6 +99,9 @@ class Shingling:
     3
     """
 
+    width: int
+    stop_words: tuple[str, ...]
+
     def __init__(
         self,
         unit: Unit = "word",
