@@ -32,7 +32,7 @@ zig="$work/tools/bin/python -m ziglang cc"
 $work/tools/bin/python -m ziglang version
 mkdir "$work/project"
 git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$work/project"
-logged "$work/tools/bin/python" -m build --sdist --outdir "$work" "$work/project"
+logged "$work/tools/bin/python" -m build --sdist --no-isolation --outdir "$work" "$work/project"
 
 suffix() { "$python" -c 'import sys; print("cpython-%d%d%s" % (*sys.version_info[:2], sys.abiflags))'; }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A wheel as a user gets it: sdist, a wheel from the sdist per Python, a fresh environment with that wheel, and the tests
-# of the sdist there against the installed package. Minutes per Python.
+# A wheel as a user gets it: sdist, a wheel from the sdist per Python, built twice with the same bytes, a fresh environment
+# with that wheel, the time to its first result, and the tests of the sdist there against the installed package. Minutes per
+# Python.
 #
 #     tools/wheel_check.sh PYTHON ... [-- argument of pytest ...]      for example: python3.11 python3.13 -- -m "not slow"
 set -euo pipefail
@@ -48,6 +49,14 @@ for python in "${pythons[@]}"; do
     logged "$environment/bin/pip" wheel --no-deps --wheel-dir "$work/wheels-$version" "$sdist"
     wheel=$(echo "$work/wheels-$version"/*.whl)
     echo "$(basename "$wheel"), $(stat -c %s "$wheel") bytes, $((SECONDS - start)) s"
+    TMPDIR="$work/unpacked" logged "$environment/bin/pip" wheel --no-deps --wheel-dir "$work/again-$version" "$sdist"
+    cmp "$wheel" "$work/again-$version/$(basename "$wheel")"
+    "$python" -m venv "$environment-first"
+    start=$SECONDS
+    logged "$environment-first/bin/pip" install "$wheel"
+    (cd "$work" && "$environment-first/bin/python" -c 'import ndcore
+print("first result", ndcore.near_duplicates(["a rose is a rose", "A rose is a rose!"]).labels)')
+    echo "$((SECONDS - start)) s from the wheel to the first result"
     logged "$environment/bin/pip" install "$wheel[test]"
     "$environment/bin/python" -m pip check
     (
