@@ -1,50 +1,46 @@
 """A crawler's store: deciding, asking, opening, disk and memory, and beside it what a crawler would write itself.
 
-Pages are generated, about 5 KB each, three in ten of them edited copies of earlier ones. First the labels of some thousand
-pages are compared with those of near_duplicates; the exit code is 1 where they differ. Cold means that the system was asked
-to drop all files of the store from its page cache before each page, which needs a disk. One fdatasync is measured in the
-same folder, between the pages.
+Pages are made up, about 5 KB each, three in ten of them edited copies of earlier ones (`store_pages`). First the labels of
+some thousand pages are compared with those of near_duplicates; the exit code is 1 where they differ. Warm means that the
+derived files were read before, as by a crawl that has been running. Cold means that the system was asked to drop all files
+of the store from its page cache before each page, which needs a disk. One fdatasync is measured in the same folder, between
+the pages.
 
-Beside it: signatures by ndcore, LSH bands in a table of SQLite, texts by zlib, resemblances by ndcore. It does the same
-comparisons, without clusters, versions, removal or a second process.
+Memory is what is not in mapped files (RssAnon), of a process that does nothing else, over the same process before it opens
+the store: pages of mapped files are page cache, which the system takes back when it needs it.
+
+Beside it: what a crawler would write itself (`store_peers`), as far as it is installed.
 
 With --work FOLDER the store is kept there, and a later run with as many documents only opens it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import mmap
+import multiprocessing
 import os
-import sqlite3
 import sys
 import tempfile
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
-from generating import base_words, generated
-from measure import Report, memory_now, options, own_memory
+from measure import Report, options, own_memory
+from store_pages import AT_ONCE, Page, pages
+from store_peers import OwnStore, available
 
 import ndcore as nd
 
-SIZE, AT_ONCE, CHECKED, SEED = 5000, 20_000, 3000, 11
-Page = tuple[str, str]
-
-
-def pages(start: int, count: int) -> list[Page]:
-    """Pages `start` … of an endless crawl. Copies are of pages of the same 20,000."""
-    made: list[Page] = []
-    base = base_words(np.random.default_rng(SEED))
-    for block in range(start // AT_ONCE, (start + count - 1) // AT_ONCE + 1):
-        texts = generated(SEED + block, AT_ONCE, SIZE * AT_ONCE, base)
-        made += [(f"https://site{i % 997}.example/{block}/{i}", text) for i, text in enumerate(texts)]
-    first = start % AT_ONCE
-    return made[first : first + count]
+CHECKED, COLD = 3000, 200
+Decide = Callable[[Page], object]
 
 
 def percentiles(
-    run: Callable[[Page], object], some: Sequence[Page], before: Callable[[], object] | None = None
+    run: Decide, some: Sequence[Page], before: Callable[[], object] | None = None
 ) -> tuple[float, float]:
     """Milliseconds of the median page, and of the slowest but one in a hundred."""
     seconds = []
@@ -58,12 +54,24 @@ def percentiles(
 
 
 def drop_pages(folder: Path) -> None:
-    """Ask the system to forget the files of a store, as far as nobody has mapped their pages."""
+    """Ask the system to forget the files of a store: what is mapped first, then what is cached."""
+    for held in gc.get_objects():
+        if isinstance(held, mmap.mmap) and not held.closed:
+            held.madvise(mmap.MADV_DONTNEED)
     for file in folder.rglob("*"):
         if file.is_file():
             descriptor = os.open(file, os.O_RDONLY)
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             os.close(descriptor)
+
+
+def read_pages(folder: Path) -> None:
+    """Let the system read the files of a folder, so that they are in its page cache."""
+    for file in folder.rglob("*"):
+        if file.is_file():
+            with file.open("rb") as content:
+                while content.read(1 << 24):
+                    pass
 
 
 class Syncs:
@@ -77,51 +85,15 @@ class Syncs:
         os.fdatasync(self._file)
 
 
-class OwnStore:
-    """What a crawler would write: bands of signatures in SQLite, candidates verified by their texts."""
-
-    def __init__(self, path: Path, durable: bool) -> None:
-        self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
-        self._db.execute("CREATE TABLE pages (n INTEGER PRIMARY KEY, key TEXT UNIQUE, kept INTEGER, text BLOB)")
-        self._db.execute("CREATE TABLE bands (value INTEGER, n INTEGER, PRIMARY KEY (value, n)) WITHOUT ROWID")
-        self._design = nd.design_filter(0.8, num_perm=84)
-        self._sketcher = nd.MinHasher(84)
-
-    def decide(self, page: Page) -> int:
-        """Return the page's representative."""
-        key, text = page
-        design = self._design
-        row = self._sketcher.sketch(text).values[0]
-        bands = [hash((i, *row[i * design.group_size : (i + 1) * design.group_size].tolist())) for i in range(design.groups)]
-        marks = ",".join("?" * len(bands))
-        self._db.execute("BEGIN IMMEDIATE")
-        found = self._db.execute(
-            f"SELECT pages.n, text FROM (SELECT n FROM bands WHERE value IN ({marks}) GROUP BY n HAVING count(*) >= ?) AS f "
-            "JOIN pages ON pages.n = f.n WHERE kept = 1 ORDER BY pages.n", (*bands, design.need)).fetchall()
-        best, label = 0.8, None
-        for number, packed in found:
-            score = nd.resemblance(text, zlib.decompress(packed).decode())
-            if score > best or (score == best and label is None):
-                best, label = score, number
-        number = self._db.execute("INSERT INTO pages (key, kept, text) VALUES (?, ?, ?)",
-                                  (key, label is None, zlib.compress(text.encode(), 1))).lastrowid
-        self._db.executemany("INSERT INTO bands VALUES (?, ?)", [(band, number) for band in bands])
-        self._db.execute("COMMIT")
-        assert number is not None
-        return (number if label is None else label) - 1
-
-
 def check(report: Report, folder: Path, some: list[Page]) -> None:
-    """Compare the labels of the store, and of what stands beside it, with those of near_duplicates."""
+    """Compare the labels of the store, and of bands in SQLite, which have its filter, with those of near_duplicates."""
     labels = nd.near_duplicates([text for _, text in some]).labels.tolist()
     expected = [some[label][0] for label in labels]
     with nd.Store.open(folder / "checked") as store:
         found = [verdict.cluster for verdict in store.decide_many(some)]
         report.require(found == expected, "labels of decide_many and near_duplicates differ")
-    own = OwnStore(folder / "checked.db", durable=False)
-    report.require([own.decide(page) for page in some] == labels, "labels of the store in SQLite differ")
+    own = available()[0][0](folder, False)
+    report.require([own.decide(page) for page in some] == labels, f"labels of {own.name} differ")
 
 
 def filled(store: nd.Store, documents: int) -> tuple[float, int]:
@@ -139,62 +111,130 @@ def filled(store: nd.Store, documents: int) -> tuple[float, int]:
     return documents / seconds if seconds else 0.0, size
 
 
-def measure(report: Report, folder: Path, documents: int, count: int) -> None:
+def hold(connection: Connection, place: Path) -> None:
+    """Open a store in a process of its own and decide on the pages that come; answer with bytes of memory of our own.
+
+    First of the process without a store, then with it, then the most that was seen after a part of the pages.
+    """
+    before = own_memory()
+    with nd.Store.open(place) as store:
+        connection.send(before)
+        connection.send(own_memory() - before)
+        most = 0
+        while some := connection.recv():
+            for _ in store.decide_many(some):
+                pass
+            del some
+            most = max(most, own_memory() - before)
+            connection.send(most)
+
+
+def held(place: Path, later: list[Page]) -> tuple[int, int]:
+    """Bytes of memory of a process that opens a store, and after it decided on pages."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=hold, args=(there, place))
+    process.start()
+    here.recv()
+    opened = most = here.recv()
+    for i in range(0, len(later), 1000):
+        here.send(later[i : i + 1000])
+        most = here.recv()
+    here.send([])
+    process.join()
+    return opened, most
+
+
+def measure(report: Report, folder: Path, documents: int, count: int, cold: int, grown: int) -> None:
     """Fill a store, open it again, ask it and add to it."""
     place = folder / f"store-{documents}"
-    resident = own_memory()
     with nd.Store.open(place) as store:
         speed, size = filled(store, documents)
-        if size:
-            store.flush()
     begin = time.perf_counter()
     store = nd.Store.open(place)
     opened = time.perf_counter() - begin
-    held = own_memory() - resident
-    stats = store.stats()
+    store.close()
+    drop_pages(place)
+    begin = time.perf_counter()
+    store = nd.Store.open(place)
+    opened_cold = time.perf_counter() - begin
     table = report.table("store", f"A store of {documents:,} pages of about 5 KB", ["what", "figure"])
     if size:
         table.add("decide_many, pages/s", round(speed))
-        table.add("log (evidence, digests, keys), bytes / bytes of text", stats["log_bytes"] / size)
-    table.add("derived files, bytes a document", stats["derived_bytes"] / documents)
+    stats = store.stats()
+    table.add("bytes of the log a page", stats["log_bytes"] / len(store))
+    table.add("bytes of derived files a page", stats["derived_bytes"] / len(store))
     table.add("opening, ms", opened * 1e3)
-    table.add("memory of our own after opening, bytes a document", held / documents)
-    fresh = iter(pages(documents // AT_ONCE * AT_ONCE + AT_ONCE, 6 * count))
+    table.add("opening, no file in memory, ms", opened_cold * 1e3)
+    read_pages(place / "derived-0")
+    fresh = iter(pages(documents // AT_ONCE * AT_ONCE + AT_ONCE, AT_ONCE))
     times = report.table("store-calls", "One page of about 5 KB, sketching included; ms",
                          ["call", "durability", "cache", "p50", "p99"])
-    times.add("peek", "", "warm", *percentiles(lambda page: store.peek(page[1]), taken(fresh, count)))
-    times.add("decide", "batch", "warm", *percentiles(lambda page: store.decide(*page), taken(fresh, count)))
-    times.add("peek", "", "cold", *percentiles(lambda page: store.peek(page[1]), taken(fresh, count // 5),
-                                              lambda: drop_pages(place)))
+    drop = lambda: drop_pages(place)  # noqa: E731
+
+    def peek(page: Page) -> object:
+        return store.peek(page[1])
+
+    def decide(page: Page) -> object:
+        return store.decide(*page)
+
+    times.add("peek", "", "warm", *percentiles(peek, taken(fresh, count)))
+    times.add("decide", "batch", "warm", *percentiles(decide, taken(fresh, count)))
+    times.add("peek", "", "cold", *percentiles(peek, taken(fresh, cold), drop))
+    times.add("decide", "batch", "cold", *percentiles(decide, taken(fresh, cold), drop))
     store.close()
+    read_pages(place / "derived-0")
     with nd.Store.open(place, durability="each") as each:
         times.add("decide", "each", "warm", *percentiles(lambda page: each.decide(*page), taken(fresh, count)))
-        report.details["memory"] = memory_now()
+        times.add("decide", "each", "cold", *percentiles(lambda page: each.decide(*page), taken(fresh, cold), drop))
     times.add("one write and one fdatasync", "", "", *percentiles(Syncs(folder), taken(fresh, count)))
+    memory = held(place, pages(documents // AT_ONCE * AT_ONCE + 2 * AT_ONCE, grown))
+    table.add("memory of our own after opening, bytes a page", memory[0] / documents)
+    table.add(f"memory of our own after {grown:,} more pages, at most, MB", memory[1] / 1e6)
+    table.add("memory of our own after these, at most, bytes a page", memory[1] / (documents + grown))
+
+
+class OurStore(OwnStore):
+    """`nd.Store`, beside the others."""
+
+    name = "nd.Store"
+
+    def __init__(self, folder: Path, durable: bool) -> None:
+        self._store = nd.Store.open(folder / "store", durability="each" if durable else "batch")
+        self._numbers: dict[object, int] = {}
+
+    def decide(self, page: Page) -> int:
+        number = self._numbers.setdefault(page[0], len(self._numbers))
+        of = self._store.decide(*page).of
+        return number if of is None else self._numbers[of]
+
+    def close(self) -> None:
+        self._store.close()
 
 
 def beside(report: Report, folder: Path, documents: int, count: int) -> None:
     """Fill and ask what a crawler would write itself, and a store of as many pages."""
+    kinds, missing = available()
     table = report.table("store-beside", f"The first {documents:,} pages one by one", [
-        "store", "durability", "pages/s", "decide p50, ms", "decide p99, ms", "MB on disk"])
+        "store", "durability", "pages/s", "decide p50, ms", "decide p99, ms", "other labels", "MB on disk", "MB in memory"],
+        f"Left out: {'; '.join(missing)}." if missing else "")
     some, later = pages(0, documents), pages(documents // AT_ONCE * AT_ONCE + AT_ONCE, count)
+    labels = nd.near_duplicates([text for _, text in some]).labels
     for durable in (False, True):
-        own = OwnStore(folder / f"own-{durable}.db", durable)
-        store = nd.Store.open(folder / f"ours-{durable}", durability="each" if durable else "batch")
-        cases: dict[str, tuple[Callable[[Page], object], Path]] = {
-            "nd.Store": (lambda page, store=store: store.decide(*page), folder / f"ours-{durable}"),
-            "bands in SQLite": (own.decide, folder / f"own-{durable}.db"),
-        }
-        for name, (decide, path) in cases.items():
-            begin = time.perf_counter()
-            for page in some:
-                decide(page)
-            seconds = time.perf_counter() - begin
-            p50, p99 = percentiles(decide, later)
-            files = [path, *path.parent.glob(path.name + "-*")] if path.is_file() else [*path.rglob("*")]
-            table.add(name, "each" if durable else "batch", round(documents / seconds), p50, p99,
-                      sum(file.stat().st_size for file in files if file.is_file()) / 1e6)
-        store.close()
+        for kind in (OurStore, *kinds):
+            if durable not in kind.durable:
+                continue
+            place = folder / f"{kind.__name__}-{durable}"
+            place.mkdir()
+            with contextlib.closing(kind(place, durable)) as store:
+                begin = time.perf_counter()
+                found = np.array([store.decide(page) for page in some])
+                seconds = time.perf_counter() - begin
+                p50, p99 = percentiles(store.decide, later)
+                memory = store.memory()
+            size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+            table.add(kind.name, "each" if durable else "batch", round(documents / seconds), p50, p99,
+                      int(np.count_nonzero(found != labels)), size / 1e6, memory)
 
 
 def taken(source: Iterator[Page], count: int) -> list[Page]:
@@ -204,17 +244,21 @@ def taken(source: Iterator[Page], count: int) -> list[Page]:
 
 def main() -> int:
     parser = options(__doc__, repeats=1)
-    parser.add_argument("--documents", type=int, default=200_000, help="pages of the large store (default 200,000)")
-    parser.add_argument("--beside", type=int, default=20_000, help="pages of the comparison (default 20,000)")
+    parser.add_argument("--documents", type=int, default=200_000,
+                        help="pages of the large store, 0 for none (default 200,000)")
+    parser.add_argument("--beside", type=int, default=20_000, help="pages of the comparison, 0 for none (default 20,000)")
     parser.add_argument("--work", metavar="FOLDER", help="where to put the stores (default: the temporary folder)")
     arguments = parser.parse_args()
-    documents, others, count = (3000, 500, 50) if arguments.quick else (arguments.documents, arguments.beside, 2000)
+    documents, others, count, cold, grown = (3000, 500, 50, 5, 500) if arguments.quick else (
+        arguments.documents, arguments.beside, 2000, COLD, AT_ONCE)
     report = Report("store", arguments)
     with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
         kept = Path(arguments.work or folder)
         check(report, Path(folder), pages(0, 300 if arguments.quick else CHECKED))
-        measure(report, kept, documents, count)
-        beside(report, Path(folder), others, count)
+        if documents:
+            measure(report, kept, documents, count, cold, grown)
+        if others:
+            beside(report, Path(folder), others, count)
     return report.finish()
 
 
