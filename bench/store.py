@@ -2,9 +2,9 @@
 
 Pages are made up, about 5 KB each, three in ten of them edited copies of earlier ones (`store_pages`). First the labels of
 some thousand pages are compared with those of near_duplicates; the exit code is 1 where they differ. Warm means that the
-derived files were read before, as by a crawl that has been running. Cold means that the system was asked to drop all files
-of the store from its page cache before each page, which needs a disk. One fdatasync is measured in the same folder, between
-the pages.
+derived files were read before, as by a crawl that has been running. Cold means the first page after opening, when the system
+was asked to drop all files of the store from its page cache before, which needs a disk. One fdatasync is measured in the
+same folder, between the pages.
 
 Memory is what is not in mapped files (RssAnon), of a process that does nothing else, over the same process before it opens
 the store: pages of mapped files are page cache, which the system takes back when it needs it.
@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from measure import Report, options, own_memory
@@ -35,18 +36,16 @@ from store_peers import OwnStore, available
 
 import ndcore as nd
 
-CHECKED, COLD = 3000, 200
+CHECKED, COLD, LATER = 3000, 40, 10**6
+DURABILITIES: tuple[Literal["batch", "each"], ...] = ("batch", "each")
 Decide = Callable[[Page], object]
+Durability = Literal["batch", "each"]
 
 
-def percentiles(
-    run: Decide, some: Sequence[Page], before: Callable[[], object] | None = None
-) -> tuple[float, float]:
+def percentiles(run: Decide, some: Sequence[Page]) -> tuple[float, float]:
     """Milliseconds of the median page, and of the slowest but one in a hundred."""
     seconds = []
     for page in some:
-        if before is not None:
-            before()
         begin = time.perf_counter()
         run(page)
         seconds.append(time.perf_counter() - begin)
@@ -63,6 +62,19 @@ def drop_pages(folder: Path) -> None:
             descriptor = os.open(file, os.O_RDONLY)
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             os.close(descriptor)
+
+
+def cold_percentiles(place: Path, run: Callable[[nd.Store, Page], object], some: Sequence[Page], durability: Durability
+                     ) -> tuple[float, float]:
+    """Milliseconds of the first page after opening, with no file of the store in memory."""
+    seconds = []
+    for page in some:
+        drop_pages(place)
+        with nd.Store.open(place, durability=durability) as store:
+            begin = time.perf_counter()
+            run(store, page)
+            seconds.append(time.perf_counter() - begin)
+    return float(np.median(seconds)) * 1e3, float(np.quantile(seconds, 0.99)) * 1e3
 
 
 def read_pages(folder: Path) -> None:
@@ -167,28 +179,21 @@ def measure(report: Report, folder: Path, documents: int, count: int, cold: int,
     table.add("opening, ms", opened * 1e3)
     table.add("opening, no file in memory, ms", opened_cold * 1e3)
     read_pages(place / "derived-0")
-    fresh = iter(pages(documents // AT_ONCE * AT_ONCE + AT_ONCE, AT_ONCE))
+    later = AT_ONCE * (LATER + len(store))  # pages that no earlier run has given to the store
+    fresh = iter(pages(later, AT_ONCE))
     times = report.table("store-calls", "One page of about 5 KB, sketching included; ms",
                          ["call", "durability", "cache", "p50", "p99"])
-    drop = lambda: drop_pages(place)  # noqa: E731
-
-    def peek(page: Page) -> object:
-        return store.peek(page[1])
-
-    def decide(page: Page) -> object:
-        return store.decide(*page)
-
-    times.add("peek", "", "warm", *percentiles(peek, taken(fresh, count)))
-    times.add("decide", "batch", "warm", *percentiles(decide, taken(fresh, count)))
-    times.add("peek", "", "cold", *percentiles(peek, taken(fresh, cold), drop))
-    times.add("decide", "batch", "cold", *percentiles(decide, taken(fresh, cold), drop))
+    times.add("peek", "", "warm", *percentiles(lambda page: store.peek(page[1]), taken(fresh, count)))
+    times.add("decide", "batch", "warm", *percentiles(lambda page: store.decide(*page), taken(fresh, count)))
     store.close()
-    read_pages(place / "derived-0")
     with nd.Store.open(place, durability="each") as each:
         times.add("decide", "each", "warm", *percentiles(lambda page: each.decide(*page), taken(fresh, count)))
-        times.add("decide", "each", "cold", *percentiles(lambda page: each.decide(*page), taken(fresh, cold), drop))
     times.add("one write and one fdatasync", "", "", *percentiles(Syncs(folder), taken(fresh, count)))
-    memory = held(place, pages(documents // AT_ONCE * AT_ONCE + 2 * AT_ONCE, grown))
+    times.add("peek", "", "cold", *cold_percentiles(place, lambda s, page: s.peek(page[1]), taken(fresh, cold), "batch"))
+    for durability in DURABILITIES:
+        times.add("decide", durability, "cold",
+                  *cold_percentiles(place, lambda s, page: s.decide(*page), taken(fresh, cold), durability))
+    memory = held(place, pages(later + AT_ONCE, grown))
     table.add("memory of our own after opening, bytes a page", memory[0] / documents)
     table.add(f"memory of our own after {grown:,} more pages, at most, MB", memory[1] / 1e6)
     table.add("memory of our own after these, at most, bytes a page", memory[1] / (documents + grown))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Bools, Ints
+from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile, read, write
 from ndcore.store.frames import MOST_FILES, SHIFT
 
@@ -244,8 +245,8 @@ class Columns:
         columns.n = n
         if len(names) != -(-n // BLOCK):
             raise CorruptFile(f"{place}: {len(names)} blocks of columns for {n} documents")
-        for at, name in enumerate(names):
-            header, arrays = read(place / name, KIND, mmap=True)
+        blocks = map_pieces(lambda name: read(place / name, KIND, mmap=True), names, None)  # which verifies them, on threads
+        for at, (name, (header, arrays)) in enumerate(zip(names, blocks, strict=True)):
             rings = arrays.get("rings", np.empty(0))
             expected: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
                 field: ((BLOCK,), np.dtype(dtype)) for field, dtype in STORED.items()}
