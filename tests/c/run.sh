@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs the tests of the C core with every compiler that is here: optimised, then under AddressSanitizer and
-# UndefinedBehaviorSanitizer. Checks that the core compiles by one plain command and exports nd_* only, that a shared library
+# Builds and runs the tests of the C core with every compiler that is here, and with the last of them under AddressSanitizer
+# and UndefinedBehaviorSanitizer. Checks that the core compiles by one plain command and exports nd_* only, that a shared library
 # exports the functions of ndcore.h as tests/package/interface.txt lists them, and that C++ reads that header.
 #
 #     tests/c/run.sh [compiler ...]        default: those of cc, gcc and clang that are installed
@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 core=src/ndcore/core
-strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror -pthread -DND_COUNT_STEPS "-I$core")
+strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror -pthread -DND_COUNT_STEPS "-I$PWD/$core")
 sanitizers=(-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -45,7 +45,7 @@ refused() {
 for compiler in "${compilers[@]}"; do
     echo "== $compiler: $("$compiler" --version | head -n 1)"
     root=$PWD
-    (cd "$work" && "$compiler" -O3 -c "$root/$core"/*.c)
+    (cd "$work" && "$compiler" -O3 "${strict[@]}" -c "$root/$core"/*.c)
     nm -g "$work"/*.o | awk 'NF == 3 && $2 ~ /^[A-TV-Z]$/ { sub(/^_/, "", $3); if ($3 !~ /^nd_/) { print "exported without nd_: " $3; bad = 1 } else n++ }
         END { if (bad || !n) exit 1; print n " exported symbols, all nd_*" }'
     (cd "$work" && "$compiler" -O0 -fPIC -shared -fvisibility=hidden -DND_SHARED "$root/$core"/*.c -o libndcore.so)
@@ -60,12 +60,13 @@ for compiler in "${compilers[@]}"; do
     else
         echo "skipped: $compiler has no C++"
     fi
-    rm -f "$work"/*.o
     refused "$compiler" "big-endian" -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ <<< '#include "nd.h"'
     refused "$compiler" "64-bit system" <<< $'#include <stdint.h>\n#undef SIZE_MAX\n#define SIZE_MAX 0xFFFFFFFF\n#include "nd.h"'
     echo "-- -O3"
-    "$compiler" -O3 "${strict[@]}" tests/c/test_core.c "$core"/*.c -o "$work/optimised"
+    "$compiler" -O3 "${strict[@]}" tests/c/test_core.c "$work"/*.o -o "$work/optimised"
+    rm -f "$work"/*.o
     "$work/optimised"
+    [ "$compiler" = "${compilers[-1]}" ] || continue
     echo "-- address and undefined-behaviour sanitizers"
     "$compiler" "${sanitizers[@]}" "${strict[@]}" tests/c/test_core.c "$core"/*.c -o "$work/sanitized"
     UBSAN_OPTIONS=print_stacktrace=1 "$work/sanitized"

@@ -83,10 +83,15 @@ static void test_hamming_variant(const char *variant)
     test_hamming_index(variant);
 }
 
-int main(void)
+/* test_core [rabin]: all tests, or those of the variants of Rabin fingerprints */
+int main(int argc, char **argv)
 {
     fill_pattern(input[0], sizeof input[0]);
     fill_random(input[1], sizeof input[1]);
+    if (argc > 1 && strcmp(argv[1], "rabin") == 0) {
+        each_variant("rabin", &nd_rabin_choice, test_rabin_variant);
+        return report();
+    }
     test_mixers();
     test_table();
     test_crowded_tables();
