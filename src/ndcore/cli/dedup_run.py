@@ -25,7 +25,8 @@ from ndcore.files.provenance import Place
 from ndcore.files.sources import Inputs, Source
 from ndcore.filters.search import design_filter
 from ndcore.progress import by_position, reporting
-from ndcore.sketch.sketches import Sketches, load
+from ndcore.sketch.loading import load
+from ndcore.sketch.sketches import Sketches
 
 __all__ = ["Run", "Side"]
 

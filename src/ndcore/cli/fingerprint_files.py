@@ -19,8 +19,8 @@ from ndcore.hamming.fingerprints import mapped_array, mapped_fingerprints, mappe
 from ndcore.hamming.ids import as_ids
 from ndcore.hamming.index_file import KIND as INDEX
 from ndcore.recipe import Recipe
+from ndcore.sketch.loading import load as load_sketches
 from ndcore.sketch.sketches import KIND as SKETCHES
-from ndcore.sketch.sketches import load as load_sketches
 from ndcore.storage.container import kind_of
 
 __all__ = ["FORMATS", "Column", "Loaded", "holds_sketches", "is_index", "load", "parse_fingerprint", "read_pieces"]

@@ -18,7 +18,8 @@ from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Inputs, Source
 from ndcore.human import counted, printable
 from ndcore.recipe import Recipe
-from ndcore.sketch.sketches import Sketches, load
+from ndcore.sketch.loading import load
+from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import Shingling
 
 __all__ = [

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from ndcore._types import AnyArray, Arrays
 from ndcore.human import human_bytes
+from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import KIND as SKETCHES
-from ndcore.sketch.sketches import Sketches, load
+from ndcore.sketch.sketches import Sketches
 from ndcore.storage import container
 
 __all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "part_name"]

@@ -19,8 +19,9 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.search import design_filter
 from ndcore.progress import Progress, reporting
+from ndcore.sketch.loading import load
 from ndcore.sketch.minhash import MinHasher
-from ndcore.sketch.sketches import Sketches, load
+from ndcore.sketch.sketches import Sketches
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling

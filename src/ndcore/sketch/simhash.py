@@ -30,7 +30,7 @@ Weights: TypeAlias = Literal['distinct'] | Mapping[int, float] | Idf | FeatureWe
 NO_WEIGHTS = FeatureWeights(np.empty(0, np.uint64), np.empty(0, np.int32))  # for weights given with the hashes
 
 
-class Simhashes(Sketches, kind="simhash"):
+class Simhashes(Sketches):
     """Simhashes of n documents: `values` are uint64 (n,), as `HammingIndex` takes them.
 
     A bit of two simhashes differs with probability θ/π, where θ is the angle between the documents as vectors of feature

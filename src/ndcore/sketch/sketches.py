@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +18,10 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.arrow_table import arrow_table
 from ndcore.sketch.cardinality import sample_sizes, signature_sizes
 from ndcore.sketch.comparison import Comparison, Method, Positions, Quantity, positions_among
-from ndcore.sketch.file_format import FIELDS, pack_arrays, recipe_header, refuse_unnamed, unpack_arrays
+from ndcore.sketch.file_format import FIELDS, pack_arrays, recipe_header, refuse_unnamed
 from ndcore.storage import container
 
-__all__ = ["Sketches", "load"]
+__all__ = ["KIND", "Sketches"]
 
 KIND = "sketches"
 LATER = ("valid", "sizes_exact", "_sizes")  # fields that `Sketches.trusted` computes at the first access
@@ -64,10 +63,6 @@ class Sketches:
     digests: NDArray[np.uint8] | None = None
     moduli: UInts | None = None
     _sizes: Floats | Callable[[], Floats]
-    _kinds: ClassVar[dict[str, type[Sketches]]] = {}  # recipes whose sketches are of a class of their own
-
-    def __init_subclass__(cls, kind: str) -> None:
-        Sketches._kinds[kind] = cls
 
     def __init__(
         self,
@@ -362,39 +357,3 @@ class Sketches:
         The metadata has the recipe. ImportError without pyarrow.
         """
         return arrow_table(self)
-
-
-def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
-    """Load sketches from a file that `Sketches.save` wrote.
-
-    Parameters
-    ----------
-    path : str or path
-    mmap : bool
-        Map the arrays into memory instead of reading them, except values of 32 or 40 bits.
-    verify : bool
-        Read every byte: compare the checksums of the arrays, and check that samples ascend. False is for mapped files that
-        were verified before.
-
-    Returns
-    -------
-    Sketches
-
-    Raises
-    ------
-    CorruptFile
-        The file is damaged, or was not written by ndcore; the message names it and the reason.
-    ValueError, OSError
-        The file is of another kind, or cannot be opened.
-
-    Notes
-    -----
-    Nobody may truncate a file while it is mapped: reading past its end ends the process (SIGBUS). `Sketches.save` replaces
-    files, which is safe.
-    """
-    header, arrays = container.read(path, KIND, mmap, verify=verify)
-    try:
-        recipe, fields = unpack_arrays(header, arrays, verify)
-        return Sketches._kinds.get(recipe["kind"], Sketches)(recipe=recipe, **fields)
-    except (KeyError, ValueError, TypeError, IndexError, UnicodeDecodeError) as error:
-        raise container.CorruptFile(f"{os.fspath(path)}: the sketches in it do not fit together: {error}") from error
