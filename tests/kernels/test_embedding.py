@@ -158,12 +158,17 @@ def test_the_cython_example_sketches_pages_as_python_does(tmp_path):
         assert told[1] == "room for 84 minima is needed, got 5"
 
 
-def test_kernels_from_another_package(tmp_path):
+def build_guest(source, folder):
+    """Build the Cython module `guest` in a folder."""
     can_build_extensions()
-    (tmp_path / "guest.pyx").write_text(MODULE)
-    (tmp_path / "build.py").write_text(BUILD)
+    (folder / "guest.pyx").write_text(source)
+    (folder / "build.py").write_text(BUILD)
     build = [sys.executable, "build.py", "-q", "build_ext", "--inplace"]
-    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "CFLAGS": "-O0"})
+    subprocess.run(build, cwd=folder, check=True, capture_output=True, env={**os.environ, "CFLAGS": "-O0"})
+
+
+def test_kernels_from_another_package(tmp_path):
+    build_guest(MODULE, tmp_path)
     text = b"A rose is a rose"
     code = f"import guest; print([guest.sliding({text!r}, 4, {nd.POLYNOMIAL & (1 << 64) - 1}), guest.symbols({text!r}, 27)])"
     told = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
@@ -186,11 +191,7 @@ import_ndcore()
 
 
 def test_a_module_with_other_structs_is_refused_at_import(tmp_path):
-    can_build_extensions()
-    (tmp_path / "guest.pyx").write_text(OLDER)
-    (tmp_path / "build.py").write_text(BUILD)
-    build = [sys.executable, "build.py", "-q", "build_ext", "--inplace"]
-    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "CFLAGS": "-O0"})
+    build_guest(OLDER, tmp_path)
     done = subprocess.run([sys.executable, "-c", "import guest"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "ImportError: this module was compiled with the headers of another version of ndcore" in done.stderr
