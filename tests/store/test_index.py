@@ -48,16 +48,27 @@ def made_up(rng, n, groups):
     return values
 
 
+TOO_MANY = 12
+
+
 def compare(index, naive, rows, rng, need=2):
+    """An index has the answers of the dict of sets, and few more: values are compared by 20 or 32 bits of a keyed hash.
+
+    With 19 values and a need of 2, a document too many has one equal value and another that agrees by chance. The 65 rows
+    and 4000 documents below have 23,000 pairs with one equal value: 23,000 · 18 / 2^20 = 0.4 answers too many are expected,
+    and 13 have a probability of 10^-15. In the other tests fewer are.
+    """
     wanted = rng.random(int(rng.integers(1, 4000))) < 0.5
     bitmap, wanted = np.packbits(wanted, bitorder="little"), np.concatenate([wanted, np.zeros(10**5, bool)])
     offsets, documents = index.search_many(rows, need, threads=2)
+    more = 0
     for i, row in enumerate(rows):
-        expected = naive.search(row, need)
-        assert index.search(row, need).tolist() == expected
-        assert documents[offsets[i] : offsets[i + 1]].tolist() == expected
-        assert index.search(row, need, bitmap).tolist() == naive.search(row, need, wanted)
-    assert index.search(rows[0], 1).tolist() == naive.search(rows[0], 1)
+        expected, found = naive.search(row, need), index.search(row, need).tolist()
+        assert documents[offsets[i] : offsets[i + 1]].tolist() == found == sorted({*found, *expected})
+        assert index.search(row, need, bitmap).tolist() == [document for document in found if wanted[document]]
+        more += len(found) - len(expected)
+    assert more <= TOO_MANY
+    assert {*naive.search(rows[0], 1)} <= {*index.search(rows[0], 1).tolist()}
 
 
 @pytest.mark.parametrize("groups", [1, 2, 19])
