@@ -212,7 +212,6 @@ def header_lines(header: str) -> Iterator[str]:
 
 def interface() -> str:
     """Return the content of interface.txt."""
-    sys.path.insert(0, str(SOURCE))
     from ndcore.cli.parser import parser
 
     lines = [line for module in MODULES for line in module_lines(module)]
@@ -223,6 +222,7 @@ def interface() -> str:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--check", action="store_true", help="write nothing")
+    sys.path.insert(0, str(SOURCE))  # what stands here, not what is installed
     found = interface()
     if not options.parse_args().check:
         INTERFACE.write_text(found, encoding="utf-8")
