@@ -43,7 +43,7 @@ class CrawlSettings:
     min_chars : int
         NDCORE_MIN_CHARS (300). Links of pages with shorter texts are never held back.
     held : "drop" or "last"
-        NDCORE_HELD ("drop"), what becomes of links that are held back. "last": requested after all others.
+        NDCORE_HELD ("drop"), what becomes of links that are held back. "last": requested after all others of their host.
     part : "page" or "main"
         NDCORE_PART ("page"), which text of HTML is compared: all of it, or its main content.
     text : callable or None
