@@ -40,6 +40,19 @@ def test_the_tail_of_the_log_is_read_again(tmp_path, monkeypatch, evidence):
         assert store.decide("new", PAGES[40][1]).of == store.peek(PAGES[40][1]).of
 
 
+def test_the_tail_of_the_log_is_read_by_one_opening_only(tmp_path, monkeypatch):
+    crashed(tmp_path)
+    read = []
+    apply = opening.Run.apply
+    monkeypatch.setattr(opening.Run, "apply", lambda run, state: (read.append(run), apply(run, state)))
+    tails, ages = [], []
+    for _ in range(3):
+        opened(tmp_path / "copy").close()
+        tails.append(len(read))
+        ages.append((tmp_path / "copy" / "store" / "derived-0" / opening.NAME).stat().st_mtime_ns)
+    assert 0 < tails[0] == tails[1] == tails[2] and ages[0] == ages[1] == ages[2]  # nor is a checkpoint written for nothing
+
+
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_record_of_another_version_is_refused_and_nothing_is_changed(tmp_path, read_only):
     crashed(tmp_path)

@@ -239,7 +239,7 @@ class Directory:
         try:
             if not self.read_only:
                 self.log.sync()
-                if self.log.end > self._checkpoints.covered:
+                if self._checkpoints.behind:
                     self._checkpoints.write(self.state)
         finally:
             self._closed = True

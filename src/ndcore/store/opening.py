@@ -100,6 +100,7 @@ class Checkpoints:
     names: list[str]
     covered: int
     lost: int
+    read_again: bool
     dropped: bool
 
     def __init__(self, place: Path, settings: Settings, preparer: Preparer, log: Log, *, read_only: bool) -> None:
@@ -109,6 +110,7 @@ class Checkpoints:
         self.covered = 0  # position of the log
         self.problems: list[str] = []
         self.lost = 0  # damaged records among those that were read
+        self.read_again = False  # records that the checkpoint on disk does not cover
         self.dropped = False
 
     def load(self, report: Progress) -> State:
@@ -133,8 +135,14 @@ class Checkpoints:
                 run.apply(state)
             except CorruptFile as error:
                 self.problems.append(str(error))
+            self.read_again = True
             report(stage, run.position, end)
         self.covered = end
+
+    @property
+    def behind(self) -> bool:
+        """Whether the next opening would read records again."""
+        return self.read_again or self.log.end > self.covered
 
     def _runs(self, state: State) -> Iterator[Run]:
         """Yield the records of the log: consecutive documents that change no other together, others alone."""
@@ -188,7 +196,7 @@ class Checkpoints:
             "live": _cut(state.live, bits), "kept": _cut(state.kept, bits),
             "dictionary": np.frombuffer(state.evidence.codec.dictionary, np.uint8),
         })
-        self.covered = self.log.end
+        self.covered, self.read_again = self.log.end, False
         for name in set(before) - set(self.names):
             (self.place / name).unlink(missing_ok=True)
 
