@@ -46,3 +46,10 @@ def test_sizes_of_files(tmp_path):
         sizes = store._directory.sizes()
         assert sizes["log_bytes"] > len(TEXT) / 2 and sizes["derived_bytes"] > 0
     assert repr(store).startswith("<Store") and nd.Store.open(store.path, read_only=True).stats()["documents"] == 1
+
+
+def test_a_system_without_pread_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.delattr("os.pread")
+    with pytest.raises(OSError, match="on Windows use WSL"):
+        opened(tmp_path)
+    assert list(tmp_path.iterdir()) == []

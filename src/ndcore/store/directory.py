@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,6 +50,8 @@ class Directory:
     @classmethod
     def open(cls, path: Path, given: Mapping[str, Any], *, read_only: bool, report: Progress) -> Directory:
         """Open the directory of a store; create it if there is none and it may be written."""
+        if not hasattr(os, "pread"):
+            raise OSError(errno.ENOTSUP, "stores need pread and flock: on Windows use WSL, or a Collection", str(path))
         if not is_store(path):
             if read_only:
                 raise FileNotFoundError(2, "there is no store; open it without read_only=True to create one", str(path))
