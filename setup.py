@@ -20,6 +20,7 @@ C_FILES = {
     "_minhash": ["minhash", "fastsketch"],
     "_feature": ["feature"],
     "_modsketch": ["modsketch"],
+    "_winnow": ["winnow"],
     "_sets": ["sets"],
     "_candidates": ["candidates"],
     "_cluster": ["cluster"],

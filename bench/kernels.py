@@ -28,6 +28,7 @@ from ndcore.reference import features as reference_features
 from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
+from ndcore.reference import winnow as reference_winnow
 from ndcore.reference.fastsketch import fast_signature
 from ndcore.reference.simhash import simhash as reference_simhash
 
@@ -170,6 +171,27 @@ class Bench(TextBench):
 
         return Kernel("modsketch", f"mod {modulus}" if modulus else "mod, adaptive", "shingle", n, 8 * n, run, expected)
 
+    def winnow(self, n: int, window: int) -> Kernel:
+        """Winnow n fingerprints."""
+        key, _, _ = native.coefficients(self.c, 1, 1)
+        fingerprints, values, positions = self.words64(n), np.empty(n, np.uint64), np.empty(n, np.int64)
+        scratch = np.empty(self.c.nd_winnow_scratch_size(window), np.uint64)
+        mix = ctypes.cast(self.c.nd_minhash_mix, ctypes.c_void_p).value
+        state = native.Winnow(mix=mix, key=key, window=window, robust=1, scratch=self.at(scratch), values=self.at(values),
+                              positions=self.at(positions))
+        to, at = self.of(state), self.at(fingerprints)
+
+        def run() -> NDArray[np.uint64]:
+            self.c.nd_winnow_open(to)
+            self.c.nd_winnow_take(to, at, n)
+            self.c.nd_winnow_close(to)
+            return values[: state.count]
+
+        def expected() -> list[int]:
+            return [z for z, _ in reference_winnow.winnow(fingerprints.tolist(), window)]
+
+        return Kernel("", f"winnow {window}", "shingle", n, 8 * n, run, expected)
+
     def overlap(self, n: int) -> Kernel:
         """Two samples of n values, half of them common, compared."""
         words = np.sort(self.words64(n + n // 2))
@@ -296,6 +318,7 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
         yield bench.bottom(n)
         yield bench.mod(n, 25)
         yield bench.mod(n, 0)
+        yield bench.winnow(n, 16)
         yield bench.fast(n, 128)
         for weights in ("equal", "given", "looked up"):
             yield bench.simhash(n, weights)

@@ -99,6 +99,17 @@ class Mod(Structure):
     )
 
 
+class Winnow(Structure):
+    """nd_winnow of winnow.h."""
+
+    _fields_ = (
+        ("mix", c_void_p), ("key", c_uint64), ("window", c_size_t), ("robust", c_int), ("scratch", c_void_p),
+        ("values", c_void_p), ("positions", c_void_p), ("count", c_size_t), ("taken", c_size_t), ("base", c_size_t),
+        ("at", c_size_t), ("front_at", c_size_t), ("least", c_uint64), ("front", c_uint64), ("back_begin", c_size_t),
+        ("back_end", c_size_t), ("front_end", c_size_t),
+    )
+
+
 class Choice(ctypes.Structure):
     """nd_choice of nd.h."""
 
@@ -131,6 +142,10 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_mod_open": (None, [c_void_p]),
     "nd_mod_take": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_mod_close": (None, [c_void_p]),
+    "nd_winnow_scratch_size": (c_size_t, [c_size_t]),
+    "nd_winnow_open": (None, [c_void_p]),
+    "nd_winnow_take": (None, [c_void_p, c_void_p, c_size_t]),
+    "nd_winnow_close": (None, [c_void_p]),
     "nd_sets_overlap": (None, [c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_uint64, c_void_p]),
     "nd_simhash_open": (None, [c_void_p]),
     "nd_simhash_take": (None, [c_void_p, c_void_p, c_size_t]),

@@ -27,8 +27,9 @@ from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import shingling as reference_shingling
 from ndcore.reference.fastsketch import fast_signature
 from ndcore.reference.simhash import simhash as reference_simhash
+from ndcore.reference.winnow import winnow as reference_winnow
 
-Sketcher = nd.MinHasher | nd.BottomSketcher | nd.ModSketcher | nd.SimHasher
+Sketcher = nd.MinHasher | nd.BottomSketcher | nd.ModSketcher | nd.Winnower | nd.SimHasher
 TASKS: dict[str, Sketcher] = {
     "84 minima": nd.MinHasher(84),
     "128 minima": nd.MinHasher(128),
@@ -37,6 +38,7 @@ TASKS: dict[str, Sketcher] = {
     "bottom 200": nd.BottomSketcher(200),
     "mod 25": nd.ModSketcher(25),
     "mod, adaptive": nd.ModSketcher("adaptive"),
+    "winnow 16": nd.Winnower(16),
     "simhash": nd.SimHasher(),
     "simhash, distinct": nd.SimHasher(weights="distinct"),
 }
@@ -83,6 +85,8 @@ def expected(sketcher: Sketcher, text: str) -> list[int]:
         if sketcher.modulus == "adaptive":
             return reference_minhash.adaptive(members)[1]
         return reference_minhash.mod(members, sketcher.modulus)
+    if isinstance(sketcher, nd.Winnower):
+        return [z for z, _ in reference_winnow(members, sketcher.window)]
     by = fast_signature if sketcher.method == "fast" else reference_minhash.signature
     return list(by(members, sketcher.num_perm))
 

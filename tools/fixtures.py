@@ -3,9 +3,10 @@
     python tools/fixtures.py            write the files and answers that are missing
     python tools/fixtures.py --check    write nothing; what this ndcore writes has the bytes of the newest fixtures
 
-A folder has the name of a format and its number: of one file the revision of its kind, of a directory its format. Fixtures
-are kept for good: `tests/package/test_fixtures.py` reads all of them. A format whose bytes change gets a new number, and
-this tool then writes a new folder beside the old one. Answers come from `ndcore.reference` and never from the files.
+A folder has the name of a format and its number: of one file the revision of its kind, of a directory its format. Winnowed
+fingerprints are sketches of revision 1, all other sketches have revision 0. Fixtures are kept for good:
+`tests/package/test_fixtures.py` reads all of them. A format whose bytes change gets a new number, and this tool then writes
+a new folder beside the old one. Answers come from `ndcore.reference` and never from the files.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
 from ndcore.collection.manifest import FORMAT as COLLECTION
-from ndcore.reference import fastsketch, features, fourphase, gf2, hamming, minhash, resemblance, shingling, simhash
+from ndcore.reference import fastsketch, features, fourphase, gf2, hamming, minhash, resemblance, shingling, simhash, winnow
 from ndcore.reference.store import Store as ReferenceStore
 from ndcore.store.manifest import FORMAT as STORE
 
@@ -79,6 +80,10 @@ SKETCHERS: Sketchers = {
     "adaptive": (nd.ModSketcher("adaptive", shingling=SHINGLING), lambda f: minhash.adaptive(f)[1]),
     "simhash": (nd.SimHasher(shingling=SHINGLING), lambda f: [simhash.simhash(f)]),
 }
+WINNOWERS = {
+    "winnow": (nd.Winnower(4, SHINGLING), lambda f: winnow.winnow(f, 4)),
+    "winnow-rightmost": (nd.Winnower(3, SHINGLING, robust=False, seed=7), lambda f: winnow.winnow(f, 3, 7, False)),
+}
 META_RUN, META_SIZE = 3, 6
 
 
@@ -98,6 +103,14 @@ def write_sketches(folder: Path) -> None:
         made.save(folder / f"{name}.nds")
     bottom = SKETCHERS["bottom"][0].sketch_many(list(TEXTS.values()))
     nd.meta_sketches(bottom, META_RUN, nd.BottomSketcher(META_SIZE)).save(folder / "meta.nds")
+
+
+def write_winnowed(folder: Path) -> None:
+    """Write winnowed fingerprints, with ids and without."""
+    for name, (sketcher, _) in WINNOWERS.items():
+        made = sketcher.sketch_many(list(TEXTS.values()))
+        made.ids = list(TEXTS) if name == "winnow" else None
+        made.save(folder / f"{name}.nds")
 
 
 def write_weights(folder: Path) -> None:
@@ -152,13 +165,14 @@ def write_stores(folder: Path) -> None:
         (folder / evidence / "lock").unlink(missing_ok=True)
 
 
-FORMATS: dict[str, tuple[int, Callable[[Path], None]]] = {  # name: the number that is written, what writes it
-    "sketches": (0, write_sketches),
-    "weights": (0, write_weights),
-    "hamming": (0, write_indexes),
-    "collection": (COLLECTION, write_collections),
-    "store": (STORE, write_stores),
-}
+FORMATS: tuple[tuple[str, int, Callable[[Path], None]], ...] = (  # name, the number that is written, what writes it
+    ("sketches", 0, write_sketches),
+    ("sketches", 1, write_winnowed),
+    ("weights", 0, write_weights),
+    ("hamming", 0, write_indexes),
+    ("collection", COLLECTION, write_collections),
+    ("store", STORE, write_stores),
+)
 RANDOM = ("store",)  # formats with random tags: their bytes differ every time
 
 
@@ -167,6 +181,8 @@ RANDOM = ("store",)  # formats with random tags: their bytes differ every time
 
 def sketch_answers(shingles: list[list[int]]) -> dict[str, Any]:
     answers = {name: [_hex(reference(f)) if f else [] for f in shingles] for name, (_, reference) in SKETCHERS.items()}
+    for name, (_, winnowed) in WINNOWERS.items():
+        answers[name] = [[[hex(z), position] for z, position in winnowed(f)] for f in shingles]
     answers["meta"] = [_hex(features.meta_sketch(minhash.bottom(f, 12), META_RUN, META_SIZE)) for f in shingles]
     return answers
 
@@ -249,7 +265,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
 def differences(fixtures: Path, write: bool) -> list[str]:
     """Compare what this ndcore writes with the fixtures; with `write`, add what is missing."""
     found: list[str] = []
-    for name, (number, writer) in FORMATS.items():
+    for name, number, writer in FORMATS:
         kept = fixtures / f"{name}-{number}"
         with tempfile.TemporaryDirectory() as folder:
             writer(Path(folder))

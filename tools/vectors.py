@@ -28,6 +28,7 @@ from ndcore.reference import (
     resemblance,
     shingling,
     simhash,
+    winnow,
 )
 
 LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
@@ -453,6 +454,44 @@ def signature_case(name: str, found: list[int], bits: int, seed: int) -> dict[st
     return case
 
 
+# ---------------------------------------------------------------------------------------------- winnow
+
+
+def sequences() -> dict[str, list[int]]:
+    few = [drawn % 4 for drawn in random_values(300, 9100)]
+    ascending = [inverse_permutation(z, 1) for z in range(300)]
+    return {
+        **{f"random_{n}": random_values(n, 9000 + n) for n in (0, 1, 2, 15, 16, 17, 63, 64, 65, 1500)},
+        "few": few, "equal": [5] * 200, "ascending": ascending, "descending": ascending[::-1],
+        "rows": random_values(7, 9200) * 60,
+    }
+
+
+def winnow_vectors() -> dict[str, Any]:
+    paper = [77, 74, 42, 17, 98, 50, 17, 98, 8, 88, 67, 39, 77, 74, 42, 17, 98]
+    return {
+        "header": header(
+            "Winnowed fingerprints with their positions",
+            "DESIGN.md section 3; Schleimer, Wilkerson, Aiken 2003, sections 4 and 5",
+            paper="the hashes of Figure 2, windows of 4, without a permutation: [value, position]",
+            sequences="name: fingerprints in order. random_n: the first n outputs of SplitMix64(9000 + n); ascending, "
+            "descending: their permuted values under seed 1 are",
+            winnowed="the permuted values that are selected, in order, and their positions",
+        ),
+        "paper": [{"values": paper, "window": 4, "selected": [[hex(z), at] for z, at in winnow.select(paper, 4)]}],
+        "sequences": {name: [hex(f) for f in found] for name, found in sequences().items()},
+        "winnowed": [
+            {"sequence": name, "window": window, "robust": robust, "seed": hex(seed),
+             "values": values([z for z, _ in found]), "positions": values([at for _, at in found])}
+            for name, given in sequences().items()
+            for window in (1, 2, 3, 16, 64, 600)
+            for robust in (True, False)
+            for seed in ((1, 2**64 - 1) if name == "random_1500" else (1,))
+            for found in (winnow.winnow(given, window, seed, robust),)
+        ],
+    }
+
+
 # ---------------------------------------------------------------------------------------------- simhash
 
 
@@ -789,6 +828,7 @@ WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
     "rabin": rabin_vectors,
     "shingling": shingling_vectors,
     "minhash": minhash_vectors,
+    "winnow": winnow_vectors,
     "simhash": simhash_vectors,
     "features": feature_vectors,
     "clustering": clustering_vectors,

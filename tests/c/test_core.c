@@ -32,6 +32,7 @@
 #include "simhash.h"
 #include "table.h"
 #include "utf8.h"
+#include "winnow.h"
 
 #include <pthread.h>
 
@@ -49,6 +50,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_jsonl.h"
 #include "test_nfkc.h"
 #include "test_minhash.h"
+#include "test_winnow.h"
 #include "test_simhash.h"
 #include "test_sets.h"
 #include "test_entries.h"
@@ -105,6 +107,7 @@ int main(int argc, char **argv)
     test_lines_of_json();
     each_variant("minhash", &nd_minhash_choice, test_minhash_variant);
     test_bottom();
+    test_winnow();
     each_variant("modsketch", &nd_modsketch_choice, test_modsketch);
     each_variant("simhash", &nd_simhash_choice, test_simhash_variant);
     test_weight_table();

@@ -32,6 +32,11 @@ def aligned(offset: int) -> int:
     return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
+def revision_of(data: bytes) -> int:
+    """Revision of the kind of a sound file."""
+    return int(PREAMBLE.unpack_from(data)[2])
+
+
 def opened(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     """JSON header and arrays of a sound file."""
     length = PREAMBLE.unpack_from(data)[3]
@@ -44,7 +49,7 @@ def opened(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     return top, arrays
 
 
-def closed(top: dict[str, Any], arrays: list[bytes], *, place: bool = True) -> bytes:
+def closed(top: dict[str, Any], arrays: list[bytes], *, place: bool = True, revision: int = 0) -> bytes:
     """A file of this header and these arrays with right checksums; `place`: with right offsets too."""
     offset = 0
     for row, array in zip(top["arrays"], arrays, strict=False):
@@ -58,26 +63,28 @@ def closed(top: dict[str, Any], arrays: list[bytes], *, place: bool = True) -> b
     for array in arrays:
         body += bytes(aligned(len(body)) - len(body)) + array
     gap = bytes(aligned(START + len(text)) - START - len(text)) if arrays else b""
-    preamble = PREAMBLE.pack(b"\x89NDCORE\n", 1, 0, len(text), START + len(text) + len(gap) + len(body))
+    preamble = PREAMBLE.pack(b"\x89NDCORE\n", 1, revision, len(text), START + len(text) + len(gap) + len(body))
     return preamble + hashlib.blake2b(preamble + text, digest_size=32).digest() + text + gap + body
 
 
 def with_array(path: Path, name: str, change: Any) -> None:
     """Change one array of a file, given a copy of it, and make the checksums right again."""
-    top, arrays = opened(path.read_bytes())
+    data = path.read_bytes()
+    top, arrays = opened(data)
     [i] = [i for i, row in enumerate(top["arrays"]) if row["name"] == name]
     row = top["arrays"][i]
     array = np.frombuffer(arrays[i], row["dtype"]).reshape(row["shape"]).copy()
     made = np.ascontiguousarray(change(array))
     row["dtype"], row["shape"], arrays[i] = made.dtype.str, list(made.shape), made.tobytes()
-    path.write_bytes(closed(top, arrays))
+    path.write_bytes(closed(top, arrays, revision=revision_of(data)))
 
 
 def with_header(path: Path, change: Any) -> None:
     """Change the JSON of a file, in place, and make the checksums right again."""
-    top, arrays = opened(path.read_bytes())
+    data = path.read_bytes()
+    top, arrays = opened(data)
     change(top["header"])
-    path.write_bytes(closed(top, arrays))
+    path.write_bytes(closed(top, arrays, revision=revision_of(data)))
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
@@ -189,7 +196,7 @@ def forged(data: bytes, rng: random.Random) -> bytes:
                     continue
     if not isinstance(top.get("arrays"), list):
         top["arrays"] = []
-    return closed(top, arrays, place=rng.randrange(12) > 0)
+    return closed(top, arrays, place=rng.randrange(12) > 0, revision=revision_of(data))
 
 
 def with_recipe_id(header: dict[str, Any], text: str) -> None:

@@ -59,7 +59,7 @@ CALLS = {
     "width": lambda v: nd.Shingling(width=v).fingerprints("a b c"), "polynomial": lambda v: nd.Shingling(polynomial=v),
     "seed": lambda v: nd.MinHasher(seed=v).sketch("a"), "num_perm": lambda v: nd.MinHasher(num_perm=v),
     "size": lambda v: nd.BottomSketcher(size=v), "modulus": lambda v: nd.ModSketcher(v),
-    "bits": lambda v: nd.MinHasher(bits=v),
+    "bits": lambda v: nd.MinHasher(bits=v), "shingles of a window": lambda v: nd.Winnower(v),
     "offsets": lambda v: nd.MinHasher().sketch_hashes([1], [0, v]), "position": lambda v: SKETCHES.union(0, v),
     "max_holders": lambda v: nd.near_duplicates(TEXTS, max_holders=v),
     "greedy max_holders": lambda v: nd.greedy_clusters([1], [0, 1], threshold=0.5, max_holders=v),

@@ -19,7 +19,8 @@ def sketches(kind):
     if kind == "adaptive":
         made = nd.ModSketcher("adaptive").sketch_many(TEXTS)
     else:
-        made = {"bottom": nd.BottomSketcher, "minhash": nd.MinHasher, "simhash": nd.SimHasher}[kind]().sketch_many(TEXTS)
+        made = {"bottom": nd.BottomSketcher, "minhash": nd.MinHasher, "simhash": nd.SimHasher,
+                "winnow": nd.Winnower}[kind]().sketch_many(TEXTS)
     made.ids, made.digests = list(range(len(TEXTS))), np.zeros((len(TEXTS), 32), np.uint8)
     return made
 
@@ -27,7 +28,7 @@ def sketches(kind):
 def arrays(result):
     """All arrays that a result holds, by name."""
     if isinstance(result, nd.Sketches):
-        names = ("values", "offsets", "moduli", "sizes", "sizes_exact", "valid", "digests")
+        names = ("values", "offsets", "moduli", "positions", "sizes", "sizes_exact", "valid", "digests")
     elif dataclasses.is_dataclass(result):
         names = [field.name for field in dataclasses.fields(result) if field.name not in ("sources", "segments", "shelf")]
         names += ["classes"] if hasattr(result, "classes") else []
@@ -43,7 +44,7 @@ def arrays(result):
 
 RESULTS = {
     "bottom": lambda: sketches("bottom"), "minhash": lambda: sketches("minhash"), "simhash": lambda: sketches("simhash"),
-    "adaptive": lambda: sketches("adaptive"), "part": lambda: sketches("bottom")[1:3],
+    "adaptive": lambda: sketches("adaptive"), "winnow": lambda: sketches("winnow"), "part": lambda: sketches("bottom")[1:3],
     "joined": lambda: sketches("bottom").concat(sketches("bottom")), "union": lambda: sketches("bottom").union(0, 3),
     "hashes": lambda: nd.BottomSketcher().sketch_hashes(np.arange(6, dtype=np.uint64), [0, 2, 6]),
     "exact": lambda: nd.MinHasher(exact_sizes=True).sketch_many(TEXTS),

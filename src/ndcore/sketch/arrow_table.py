@@ -24,6 +24,8 @@ def arrow_table(sk: Any) -> Any:
     columns = {"sketch": column, "size": sk.sizes, "size_exact": sk.sizes_exact, "valid": sk.valid}
     if sk.moduli is not None:
         columns["modulus"] = sk.moduli
+    if sk.positions is not None:
+        columns["positions"] = pa.LargeListArray.from_arrays(pa.array(sk.offsets), pa.array(sk.positions))
     if sk.ids is not None:
         columns = {"id": pa.array(sk.ids), **columns}
     metadata = {"ndcore.recipe": sk.recipe.to_json(), "ndcore.recipe_id": sk.recipe.id}

@@ -4,7 +4,8 @@ The container (`storage.container`) holds a header with the recipe and its id, a
 
 - values: uint32 or uint64 (n, num_perm) of signatures; uint64 (n,) of simhashes; otherwise the values of all samples, end
   to end: uint64, or for bottom sketches of 32 or 40 bits uint8 (count, 4) or (count, 5), lowest byte first.
-- offsets: int64 (n + 1,), of bottom and mod sketches; moduli: uint64 (n,), of adaptive mod sketches.
+- offsets: int64 (n + 1,), of all but signatures and simhashes; moduli: uint64 (n,), of adaptive mod sketches.
+- positions: int64, of winnowed fingerprints: as many as values, which are in the order of the text.
 - sizes: float64 (n,); sizes_exact, valid: bool (n,); digests: uint8 (n, 32), optional.
 - ids, or id_bytes and id_offsets: see `storage.packed_ids`; optional.
 """
@@ -21,15 +22,20 @@ from ndcore._types import AnyArray, Arrays, Ints, UInts
 from ndcore.recipe import Recipe, stored_recipe
 from ndcore.storage.packed_ids import pack_ids, unpack_ids
 
-__all__ = ["FIELDS", "check_values", "pack_arrays", "recipe_header", "recipe_of", "refuse_unnamed", "unpack_arrays"]
+__all__ = [
+    "FIELDS", "NEWEST", "REVISIONS", "check_values", "pack_arrays", "recipe_header", "recipe_of", "refuse_unnamed",
+    "unpack_arrays",
+]
 
 REQUIRED = ("values", "sizes", "sizes_exact", "valid")
-OPTIONAL = ("offsets", "digests", "moduli")
+OPTIONAL = ("offsets", "digests", "moduli", "positions")
 FIELDS = (*REQUIRED, *OPTIONAL, "ids")  # of Sketches, in the order of the file
 PARAMETERS = {
     "minhash": ("num_perm", "bits", "method"), "bottom": ("size", "bits"), "mod": ("modulus", "size"),
-    "simhash": ("bits", "weights"),
+    "simhash": ("bits", "weights"), "winnow": ("window", "robust"),
 }  # of recipes of each kind
+REVISIONS = {"winnow": 1}  # of files of each kind of recipe; all others 0
+NEWEST = max(REVISIONS.values())
 PIECE = 1 << 20  # values checked at a time
 
 
@@ -67,7 +73,9 @@ def unpack_arrays(header: Mapping[str, Any], arrays: Arrays, verify: bool) -> tu
     recipe = recipe_of(header)
     arrays = {**arrays, "values": _unpack_values(recipe, arrays["values"])}
     _check_arrays(recipe, arrays)
-    if verify:
+    if verify and recipe["kind"] == "winnow":
+        _check_positions(recipe["window"], arrays["positions"], arrays["offsets"])
+    elif verify:
         check_values(recipe, arrays["values"], arrays.get("offsets"), arrays.get("moduli"))
     fields = {name: arrays[name] for name in REQUIRED} | {name: arrays.get(name) for name in OPTIONAL}
     return recipe, {**fields, "ids": unpack_ids(arrays)}
@@ -80,7 +88,7 @@ def _check_arrays(recipe: Recipe, arrays: Arrays) -> None:
     n = len(values) if offsets is None else len(offsets) - 1
     wanted = {
         "sizes": ("float64", (n,)), "sizes_exact": ("bool", (n,)), "valid": ("bool", (n,)), "digests": ("uint8", (n, 32)),
-        "moduli": ("uint64", (n,)),
+        "moduli": ("uint64", (n,)), "positions": ("int64", (len(values),)),
     }
     for name, (dtype, shape) in wanted.items():
         if name in arrays and (arrays[name].dtype.name, arrays[name].shape) != (dtype, shape):
@@ -94,9 +102,13 @@ def _check_arrays(recipe: Recipe, arrays: Arrays) -> None:
             raise ValueError(f"simhashes are uint64 of one dimension, without offsets; got {values.dtype} {values.shape}")
     elif recipe["kind"] in ("bottom", "mod"):
         _check_samples(recipe["kind"], values, offsets, recipe["size"])
+    elif recipe["kind"] == "winnow":
+        _check_samples("winnow", values, offsets, None)
     else:
         raise ValueError(f"no sketches are called {recipe['kind']!r}")
     _check_moduli(recipe, arrays)
+    if ("positions" in arrays) != (recipe["kind"] == "winnow"):
+        raise ValueError("positions belong to winnowed fingerprints, and only to them")
     sizes, exact = arrays["sizes"], arrays["sizes_exact"]
     if (sizes < 0).any() or not np.isfinite(sizes[exact]).all():
         raise ValueError("a document has no number of shingles")
@@ -117,11 +129,24 @@ def check_values(recipe: Recipe, values: AnyArray, offsets: Ints | None, moduli:
                 raise ValueError(f"a value is not a multiple of the modulus {modulus}")
 
 
+def _check_positions(window: int, positions: Ints, offsets: Ints) -> None:
+    """Raise ValueError where positions do not ascend by 1 to `window` in every document, from 0 to window − 1. O(values)."""
+    begins = offsets[:-1][np.diff(offsets) > 0]
+    if ((positions[begins] < 0) | (positions[begins] >= window)).any():
+        raise ValueError(f"a document has no fingerprint in its first window of {window}")
+    for at in range(0, len(positions) - 1, PIECE):
+        steps = np.diff(positions[at : at + PIECE + 1])
+        first = begins[(begins > at) & (begins <= at + len(steps))] - at - 1  # a step into another document
+        steps[first] = 1
+        if ((steps < 1) | (steps > window)).any():
+            raise ValueError(f"the positions of a document do not ascend by 1 to {window}")
+
+
 def _check_parameters(recipe: Recipe) -> None:
     for name in ("kind", "seed", *PARAMETERS.get(recipe["kind"], ()), "shingling"):
         if name not in recipe:
             raise ValueError(f"the recipe has no {name}")
-    for name in ("num_perm", "size", "bits", "seed"):
+    for name in ("num_perm", "size", "bits", "window", "seed"):
         missing = name not in recipe or (name == "size" and recipe[name] is None and recipe["kind"] == "mod")
         if not missing and (isinstance(recipe[name], bool) or not isinstance(recipe[name], int) or recipe[name] < 0):
             raise ValueError(f"the recipe's {name} is {recipe[name]!r}")

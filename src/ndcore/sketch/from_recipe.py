@@ -8,6 +8,7 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.simhash import SimHasher
 from ndcore.sketch.sketcher import Sketcher
+from ndcore.sketch.winnow import Winnower
 from ndcore.text.shingling import Shingling
 
 __all__ = ["sketcher_of"]
@@ -25,4 +26,6 @@ def sketcher_of(recipe: Recipe) -> Sketcher:
         return ModSketcher(recipe["modulus"], recipe["seed"], shingling, recipe["size"])
     if kind == "bottom":
         return BottomSketcher(recipe["size"], recipe["bits"], recipe["seed"], shingling)
-    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod and simhash")
+    if kind == "winnow":
+        return Winnower(recipe["window"], shingling, recipe["robust"], recipe["seed"])
+    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod, simhash and winnow")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 
 from ndcore._types import AnyPath
-from ndcore.sketch.file_format import unpack_arrays
+from ndcore.sketch.file_format import NEWEST, unpack_arrays
 from ndcore.sketch.simhash import Simhashes
 from ndcore.sketch.sketches import KIND, Sketches
+from ndcore.sketch.winnow import Winnowed
 from ndcore.storage import container
 
 __all__ = ["load"]
 
-CLASSES = {"simhash": Simhashes}  # kinds of recipes whose sketches are of a class of their own
+# kinds of recipes whose sketches are of a class of their own
+CLASSES: dict[str, type[Sketches]] = {"simhash": Simhashes, "winnow": Winnowed}
 
 
 def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
@@ -43,7 +45,7 @@ def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
     Nobody may truncate a file while it is mapped: reading past its end ends the process (SIGBUS). `Sketches.save` replaces
     files, which is safe.
     """
-    header, arrays = container.read(path, KIND, mmap, verify=verify)
+    header, arrays = container.read(path, KIND, mmap, verify=verify, revision=NEWEST)
     try:
         recipe, fields = unpack_arrays(header, arrays, verify)
         return CLASSES.get(recipe["kind"], Sketches)(recipe=recipe, **fields)

@@ -18,7 +18,7 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.arrow_table import arrow_table
 from ndcore.sketch.cardinality import sample_sizes, signature_sizes
 from ndcore.sketch.comparison import Comparison, Method, Positions, Quantity, positions_among
-from ndcore.sketch.file_format import FIELDS, pack_arrays, recipe_header, refuse_unnamed
+from ndcore.sketch.file_format import FIELDS, REVISIONS, pack_arrays, recipe_header, refuse_unnamed
 from ndcore.storage import container
 
 __all__ = ["KIND", "Sketches"]
@@ -33,7 +33,7 @@ class Sketches:
     """Sketches of n documents, made by one recipe.
 
     ``len``, iteration and ``sk[i]`` give the values of documents; slices, masks and index arrays give Sketches. Arrays are
-    read-only. All but offsets and moduli may be replaced by others of the same length.
+    read-only. All but offsets, moduli and positions may be replaced by others of the same length.
 
     Attributes
     ----------
@@ -43,6 +43,8 @@ class Sketches:
     offsets : ndarray of int64 (n + 1,), or None for signatures
     moduli : ndarray of uint64 (n,), or None
         Adaptive mod sketches: the modulus 2^i of each document.
+    positions : ndarray of int64, or None
+        Winnowed fingerprints: the positions of `values` in the documents.
     sizes : ndarray of float64 (n,)
         Numbers of distinct shingles: exact where `sizes_exact`, else estimated from the sketch.
     sizes_exact, valid : ndarray of bool (n,)
@@ -62,6 +64,8 @@ class Sketches:
     ids: list[Any] | None = None
     digests: NDArray[np.uint8] | None = None
     moduli: UInts | None = None
+    positions: Ints | None = None
+    _compared: type[Comparison] = Comparison  # what `compare` makes
     _sizes: Floats | Callable[[], Floats]
 
     def __init__(
@@ -76,12 +80,13 @@ class Sketches:
         ids: Sequence[str] | Sequence[int] | None = None,
         digests: NDArray[np.uint8] | None = None,
         moduli: UInts | None = None,
+        positions: Ints | None = None,
     ) -> None:
         offsets = None if offsets is None else private(offsets)
         vars(self).update(  # not by `__setattr__`, which checks replacements
             values=frozen(values), recipe=recipe, moduli=frozen(moduli), offsets=offsets, _sizes=frozen(sizes),
             sizes_exact=frozen(sizes_exact), valid=frozen(valid), ids=None if ids is None else list(ids),
-            digests=frozen(digests),
+            digests=frozen(digests), positions=frozen(positions),
         )
         numbered: dict[str, Any] = {
             "sizes_exact": sizes_exact, "valid": valid, "ids": self.ids, "digests": digests, "moduli": moduli,
@@ -92,11 +97,13 @@ class Sketches:
             self._check_number(name, given)
         if offsets is not None and (offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any()):
             raise ValueError(f"offsets do not ascend from 0 to {len(values)}, the number of values")
+        if positions is not None and len(positions) != len(values):
+            raise ValueError(f"there are {len(positions)} positions of {len(values)} values")
 
     @classmethod
     def trusted(
         cls, values: AnyArray, recipe: Recipe, later: tuple[Any, ...], offsets: Ints | None = None,
-        moduli: UInts | None = None,
+        moduli: UInts | None = None, positions: Ints | None = None,
     ) -> Self:
         """Make sketches of arrays that a sketcher wrote: they fit together, and nobody else can write to them.
 
@@ -109,6 +116,8 @@ class Sketches:
             fields["offsets"] = frozen(offsets)
         if moduli is not None:
             fields["moduli"] = frozen(moduli)
+        if positions is not None:
+            fields["positions"] = frozen(positions)
         return made
 
     def _check_number(self, name: str, given: Any) -> None:
@@ -116,7 +125,7 @@ class Sketches:
             raise ValueError(f"{name} has {len(given)} elements; there are {len(self)} sketches")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("offsets", "moduli"):
+        if name in ("offsets", "moduli", "positions"):
             raise AttributeError(f"{name} cannot be replaced: make other Sketches")
         if name == "values" and len(value) != len(self.values):
             raise ValueError(f"values has {len(value)} elements; there are {len(self.values)}")
@@ -177,18 +186,20 @@ class Sketches:
         if isinstance(which, (int, np.integer)):
             return self._row(int(which))
         rows = np.arange(*which.indices(len(self))) if isinstance(which, slice) else np.arange(len(self))[which]
-        values, offsets = self.values, self.offsets
+        values, offsets, positions = self.values, self.offsets, self.positions
         if offsets is None:
             values = values[rows]
         else:
             values = np.concatenate([values[:0], *(self._row(int(i)) for i in rows)])
+            if positions is not None:
+                positions = np.concatenate([positions[:0], *(positions[offsets[i] : offsets[i + 1]] for i in rows)])
             offsets = np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])]).astype(np.int64)
         return type(self)(
             values, self.recipe, offsets=offsets,
             sizes=self.sizes[rows], sizes_exact=self.sizes_exact[rows], valid=self.valid[rows],
             ids=None if self.ids is None else [self.ids[i] for i in rows],
             digests=None if self.digests is None else self.digests[rows],
-            moduli=None if self.moduli is None else self.moduli[rows],
+            moduli=None if self.moduli is None else self.moduli[rows], positions=positions,
         )
 
     def compare(
@@ -241,7 +252,7 @@ class Sketches:
         counts = np.empty((rows.size, 3), np.int64)
         self.count_common(theirs, rows.ravel(), columns.ravel(), counts, threads)
         common, total, in_a = (counts[:, k].reshape(rows.shape) for k in range(3))
-        return Comparison(
+        return self._compared(
             common, total, in_a, self.sizes[rows], theirs.sizes[columns], self.sizes_exact[rows],
             theirs.sizes_exact[columns], self._whole(rows) & theirs._whole(columns),
             self.valid[rows] & theirs.valid[columns], self.offsets is None,
@@ -259,13 +270,19 @@ class Sketches:
             masks = None
             if self.moduli is not None and theirs.moduli is not None:
                 masks = np.maximum(self.moduli[a[part]], theirs.moduli[b[part]]) - np.uint64(1)
-            size = self.recipe["size"] or 2**63
+            size = self._most
             overlaps(ours, self.offsets, a[part], others, theirs.offsets, b[part], size, masks, out[part])
 
         if len(a) > PIECE or threads is not None:
             deque(map_pieces(work, range(0, len(a), PIECE), threads), maxlen=0)
         else:
             work(0)
+
+    @property
+    def _most(self) -> int:
+        """The number of values that a sketch of the recipe has at most."""
+        limited = "size" in self.recipe and self.recipe["size"] is not None
+        return int(self.recipe["size"]) if limited else 2**63
 
     def _whole(self, rows: Ints) -> Bools:
         """Find the rows whose sketches hold the whole sets."""
@@ -309,7 +326,7 @@ class Sketches:
             joined["offsets"] = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
         if self.ids is not None and other.ids is not None:
             joined["ids"] = self.ids + other.ids
-        for name in ("digests", "moduli"):
+        for name in ("digests", "moduli", "positions"):
             ours, theirs = getattr(self, name), getattr(other, name)
             if ours is not None and theirs is not None:
                 joined[name] = np.concatenate([ours, theirs])
@@ -349,7 +366,8 @@ class Sketches:
         """
         refuse_unnamed("unit", self.recipe["shingling"]["unit"])
         arrays = pack_arrays(self.recipe, {name: getattr(self, name) for name in FIELDS})
-        container.write(path, KIND, recipe_header(self.recipe), arrays, durable=durable)
+        revision = REVISIONS.get(self.recipe["kind"], 0)
+        container.write(path, KIND, recipe_header(self.recipe), arrays, durable=durable, revision=revision)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow Table: id (where there are), sketch, size, size_exact, valid, modulus (of adaptive mod sketches).

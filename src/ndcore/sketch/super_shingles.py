@@ -78,6 +78,9 @@ def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
             f"super-shingles are made of ascending sketches, these are {sk.recipe['kind']!r}, whose minima have no order; "
             "use a BottomSketcher, or features for signatures"
         )
+    if sk.positions is not None:
+        raise ValueError("super-shingles are made of ascending sketches, winnowed fingerprints are in the order of the "
+                         "text; use a BottomSketcher")
     if sk.moduli is not None:
         raise ValueError("super-shingles need samples of one modulus, these are adaptive; use ModSketcher(modulus=25)")
     members, offsets = np.ascontiguousarray(sk.values, np.uint64), np.ascontiguousarray(sk.offsets)

@@ -1,0 +1,15 @@
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import disjoint_base
+
+from ndcore._minhash import Permutations, Samples
+
+@disjoint_base
+class Winnows(Samples):
+    @property
+    def positions(self) -> NDArray[np.int64]: ...
+    @property
+    def counted(self) -> bytes: ...
+    def __new__(cls, n: int, window: int, robust: bool, drawn: Permutations) -> Self: ...
