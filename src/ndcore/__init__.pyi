@@ -47,6 +47,8 @@ from ndcore.sketch.super_shingles import super_shingles as super_shingles
 from ndcore.sketch.weights import Idf as Idf
 from ndcore.sketch.winnow import Winnowed as Winnowed
 from ndcore.sketch.winnow import Winnower as Winnower
+from ndcore.spans.repeats import repeats as repeats
+from ndcore.spans.repeats_result import Repeats as Repeats
 from ndcore.stats.collisions import expected_distinct as expected_distinct
 from ndcore.stats.collisions import expected_spurious as expected_spurious
 from ndcore.stats.collisions import fingerprint_bits as fingerprint_bits

@@ -3,7 +3,7 @@
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
@@ -31,6 +31,14 @@ cdef extern from "text.h" nogil:
 
 cdef extern from "units.h" nogil:
     size_t nd_units_read(nd_text *t, uint64_t *out, size_t cap)
+
+cdef extern from "places.h" nogil:
+    ctypedef struct nd_places:
+        size_t at
+    void nd_places_open(
+        nd_places *p, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t size, const int64_t *tokens,
+        size_t n)
+    int nd_places_next(nd_places *p, const uint8_t *text, int64_t *begins_at, int64_t *ends_at)
 
 cdef extern from "nfkc.h" nogil:
     size_t nd_nfkc_scratch_size(size_t n)
@@ -81,6 +89,56 @@ def kinds(const uint32_t[::1] points):
     with nogil:
         for i in range(points.shape[0]):
             out[i] = <uint8_t> nd_text_kind(points[i])
+    return np.asarray(out)
+
+
+def places(bytes data not None, str unit not None, const int64_t[::1] tokens not None):
+    """Find where tokens begin and end in UTF-8, in bytes: (begins, ends), int64.
+
+    unit: word, char, grapheme or line. tokens: numbers of tokens, strictly ascending. IndexError if there are fewer tokens.
+    """
+    cdef nd_text_table table
+    cdef nd_places found
+    cdef Py_ssize_t i, n = tokens.shape[0]
+    cdef const uint8_t *text = data
+    cdef size_t size = len(data)
+    cdef int64_t[::1] begins = np.empty(n, np.int64), ends = np.empty(n, np.int64)
+    cdef nd_unit kind = {"word": ND_WORD, "char": ND_CHAR, "grapheme": ND_GRAPHEME, "line": ND_LINE}[unit]
+    for i in range(n):
+        if tokens[i] <= (tokens[i - 1] if i else -1):
+            raise ValueError(f"tokens are numbers that ascend, got {tokens[i]} at {i}")
+    if n:
+        nd_text_table_init(&table, 0)  # the values of the symbols are of no interest
+        nd_places_open(&found, kind, &table, text, size, &tokens[0], <size_t> n)
+        with nogil:
+            while nd_places_next(&found, text, &begins[0], &ends[0]):
+                check_signals()
+        if found.at < <size_t> n:
+            raise IndexError(f"token {tokens[<Py_ssize_t> found.at]} is not in a text of {size} bytes")
+    return np.asarray(begins), np.asarray(ends)
+
+
+def characters(bytes data not None, const int64_t[::1] offsets not None, bint surrogates):
+    """Count the characters that begin before each offset, ascending, of UTF-8; int64.
+
+    surrogates: the bytes are those of a str, with surrogates in three bytes each. Otherwise each byte that is in no
+    well-formed sequence counts as a character.
+    """
+    cdef const uint8_t *text = data
+    cdef size_t size = len(data), at = 0, i
+    cdef int64_t count = 0
+    cdef uint32_t point
+    cdef int64_t[::1] out = np.empty(offsets.shape[0], np.int64)
+    for i in range(<size_t> offsets.shape[0]):
+        if not (offsets[i - 1] if i else 0) <= offsets[i] <= <int64_t> size:
+            raise IndexError(f"offset {offsets[i]} does not ascend, or is beyond {size} bytes")
+        with nogil:
+            while at < <size_t> offsets[i]:
+                at += 1 if surrogates else max(1, nd_utf8_decode(text + at, text + size, &point))
+                while surrogates and at < size and text[at] & 0xC0 == 0x80:
+                    at += 1
+                count += 1
+        out[i] = count
     return np.asarray(out)
 
 

@@ -28,10 +28,12 @@
 #include "postings.h"
 #include "prefix.h"
 #include "recent.h"
+#include "repeats.h"
 #include "probes.h"
 #include "simhash.h"
 #include "table.h"
 #include "utf8.h"
+#include "vocabulary.h"
 #include "winnow.h"
 
 #include <pthread.h>
@@ -55,6 +57,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_sets.h"
 #include "test_entries.h"
 #include "test_holders.h"
+#include "test_repeats.h"
 #include "test_postings.h"
 #include "test_candidates.h"
 #include "test_prefix.h"
@@ -118,6 +121,9 @@ int main(int argc, char **argv)
     test_overlaps();
     test_entries();
     test_holders();
+    test_repeated_entries();
+    test_repeated_rows();
+    test_vocabulary();
     test_counted_documents();
     test_postings();
     test_recent();

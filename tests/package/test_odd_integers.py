@@ -71,6 +71,8 @@ CALLS = {
     "documents": lambda v: nd.expected_spurious(v, 64, 6, 2), "spurious bits": lambda v: nd.expected_spurious(10, v, 6, 2),
     "super-shingle size": lambda v: nd.super_shingle_probability(0.9, v, 3),
     "shingling": lambda v: nd.resemblance("a", "b", v), "passages": lambda v: nd.passages("a", "b", v),
+    "min_tokens": lambda v: nd.repeats(TEXTS, v), "min_copies": lambda v: nd.repeats(TEXTS, min_copies=v),
+    "max_copies": lambda v: nd.repeats(TEXTS, max_copies=v),
     "rethreshold": lambda v: nd.near_duplicates(TEXTS).rethreshold(v),
     "confidence": lambda v: SKETCHES.interval(0, 1, v),
 }
@@ -80,6 +82,7 @@ ACCEPTED = {  # what is an answer all the same
     "query": {1 << 63, (1 << 64) - 1, True},
     "greedy max_holders": {1 << 70, 1 << 63, (1 << 64) - 1}, "tables": {1 << 70, 1 << 63, (1 << 64) - 1},
     "documents": {1 << 70, 1 << 63, (1 << 64) - 1}, "position": {-1}, "offsets": {True},
+    "min_copies": {1 << 70, 1 << 63, (1 << 64) - 1}, "max_copies": {1 << 70, 1 << 63, (1 << 64) - 1},
     "spurious bits": {1 << 70, 1 << 63, (1 << 64) - 1},
 }
 

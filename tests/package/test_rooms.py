@@ -19,7 +19,7 @@ FLOORS = (
     ("sketch", "alignment", "plots", "stemming"),
     ("clusters",),
     ("dedup", "collection", "store"),
-    ("files", "report"),
+    ("files", "report", "spans"),
     ("ndcore", "chains", "clustering", "clusterreport", "nearreport", "reportpage",  # the public names
      "crawl", "serve"),
     ("cli",),

@@ -29,6 +29,16 @@ def report(stage: str, done: int, total: int | None) -> None:
     """Report progress, as a user's callable."""
 
 
+def repeated_passages() -> None:
+    """Passages of a whole collection."""
+    found = nd.repeats(TEXTS, 20, keep="longest", memory_limit="1G")
+    assert_type(found, nd.Repeats)
+    assert_type(found.starts, Ints)
+    assert_type(found.tokens, int)
+    assert_type(found.cleaned("none"), Iterator[str | bytes])
+    assert_type(found.kept(), tuple[Bools, Ints])
+
+
 def main_job() -> None:
     """One call, its options and its result."""
     found = nd.near_duplicates(TEXTS, ["a", "b"], threshold=0.9, filter="complete", keep="longest", progress=report)

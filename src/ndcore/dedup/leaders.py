@@ -19,7 +19,7 @@ from ndcore.dedup.verify import Scored
 from ndcore.progress import Progress
 from ndcore.text.digests import first_equal
 
-__all__ = ["Leaders", "find_leaders", "keep_order", "number_labels"]
+__all__ = ["Leaders", "find_leaders", "keep_order", "number_labels", "ordered"]
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,11 @@ def find_leaders(
 def keep_order(keep: Any, documents: Documents, lengths: Ints | None) -> Ints:
     """Return all positions in keep order: `against`, then the documents as `keep` says, ties by position."""
     n = documents.n
-    return np.concatenate([np.arange(n, len(documents)), _order(keep, n, lengths)])
+    return np.concatenate([np.arange(n, len(documents)), ordered(keep, n, lengths)])
 
 
-def _order(keep: Any, n: int, lengths: Ints | None) -> Ints:
-    """Return the positions 0 … n − 1 in keep order."""
+def ordered(keep: Any, n: int, lengths: Ints | None) -> Ints:
+    """Return the positions 0 … n − 1 in keep order: "first", "longest", or priorities."""
     if isinstance(keep, str):
         if keep == "first":
             return np.arange(n)

@@ -1,0 +1,55 @@
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import disjoint_base
+
+RANGE_BITS: int
+MAX_WINDOW: int
+
+@disjoint_base
+class Windows:
+    def __new__(cls, width: int, polynomial: int) -> Self: ...
+    def anchors(
+        self,
+        values: NDArray[np.uint64],
+        offsets: NDArray[np.int64],
+        labels: NDArray[np.uint64],
+        places: NDArray[np.uint64],
+        window: int,
+        key: int,
+    ) -> NDArray[np.uint64]: ...
+    def taken(
+        self,
+        values: NDArray[np.uint64],
+        offsets: NDArray[np.int64],
+        labels: NDArray[np.uint64],
+        places: NDArray[np.uint64],
+        ranges: NDArray[np.uint64],
+        ends: NDArray[np.int64],
+    ) -> NDArray[np.uint64]: ...
+
+def part(entries: NDArray[np.uint64], shift: int, parts: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
+def shared(entries: NDArray[np.uint64]) -> NDArray[np.uint64]: ...
+def firsts(entries: NDArray[np.uint64], fewest: int, most: int, exempt: int) -> NDArray[np.uint64]: ...
+def join(entries: NDArray[np.uint64], last: NDArray[np.uint64]) -> NDArray[np.uint64]: ...
+def units(runs: NDArray[np.uint64], places: int) -> NDArray[np.uint64]: ...
+def differing(
+    numbers: NDArray[np.uint8], size: int, a: NDArray[np.int64], b: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> int: ...
+
+@disjoint_base
+class Rows:
+    def __new__(
+        cls,
+        units: NDArray[np.uint64],
+        ends: NDArray[np.uint64],
+        order: NDArray[np.uint64],
+        rank: NDArray[np.uint64],
+        bases: NDArray[np.uint64],
+        tokens: int,
+        fewest: int,
+        sources: int,
+        within: bool,
+    ) -> Self: ...
+    def next(self, room: int) -> NDArray[np.uint64]: ...

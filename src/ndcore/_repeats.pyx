@@ -1,0 +1,354 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Repeated passages: anchors and fingerprints of windows, runs of places, rows. Arrays are checked here, at linear cost."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp
+
+import numpy as np
+
+from ndcore cimport _bounds, _rabin
+from ndcore._entries cimport nd_entry
+from ndcore._rabin cimport nd_rabin, nd_rabin_symbol_window
+from ndcore._signals cimport STRIDE, check_signals, stride
+
+
+cdef extern from "repeats.h" nogil:
+    enum:
+        ND_RANGE_BITS
+    ctypedef struct nd_repeat_run:
+        uint64_t place
+        uint64_t first
+        uint64_t windows
+    ctypedef struct nd_repeat_node:
+        pass
+    ctypedef struct nd_repeat_row:
+        pass
+    ctypedef struct nd_repeat_rows:
+        const nd_repeat_run *units
+        const nd_repeat_node *nodes
+        const uint64_t *leaf
+        const uint64_t *bases
+        size_t n
+        size_t documents
+        uint64_t tokens
+        uint64_t fewest
+        uint64_t sources
+        int within
+        size_t unit
+        size_t document
+        uint64_t done
+    size_t nd_repeats_anchors(
+        const uint64_t *f, size_t n, size_t window, uint64_t key, uint64_t label, uint64_t place, uint64_t *mixed,
+        nd_entry *out)
+    void nd_repeats_part(const nd_entry *e, size_t n, unsigned shift, size_t parts, size_t *starts, nd_entry *out)
+    size_t nd_repeats_shared(const nd_entry *e, size_t n, uint64_t *ids)
+    size_t nd_repeats_firsts(
+        const nd_entry *e, size_t n, uint64_t fewest, uint64_t most, uint64_t exempt, nd_entry *out)
+    size_t nd_repeats_join(const nd_entry *e, size_t n, nd_repeat_run *open, nd_repeat_run *out)
+    void nd_repeats_breaks(const nd_repeat_run *runs, size_t n, uint64_t *bits)
+    size_t nd_repeats_units(
+        const nd_repeat_run *runs, size_t n, const uint64_t *bits, size_t *at, uint64_t *done, nd_repeat_run *out,
+        size_t room)
+    void nd_repeats_depths(
+        const nd_repeat_run *units, const uint64_t *ends, const uint64_t *order, const uint64_t *rank, size_t n,
+        uint64_t *depths)
+    size_t nd_repeats_nodes(
+        const nd_repeat_run *units, const uint64_t *order, const uint64_t *depths, size_t n, nd_repeat_node *nodes,
+        uint64_t *leaf, uint64_t *stack)
+    size_t nd_repeats_rows(nd_repeat_rows *r, nd_repeat_row *out, size_t room)
+
+
+cdef enum:
+    PARTS = 256     # groups that entries are parted into, at most
+    MANY = 4096     # rows made between two checks of signals
+    WINDOW = 65536  # fingerprints that an anchor represents, at most: 2^ND_RANGE_BITS
+
+RANGE_BITS = ND_RANGE_BITS
+MAX_WINDOW = WINDOW
+
+
+cdef class Windows:
+    """Fingerprints of windows of consecutive values, of several widths, by one irreducible polynomial of degree 64."""
+    cdef nd_rabin rabin
+    cdef nd_rabin_symbol_window slide
+    cdef size_t width
+
+    def __cinit__(self, size_t width, polynomial: int):
+        if not 1 <= width <= MAX_WINDOW:
+            raise ValueError(f"a window has 1 to {MAX_WINDOW} values, got {width}")
+        _rabin.rabin_init(&self.rabin, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF), 64)
+        _rabin.rabin_symbol_window_init(&self.slide, &self.rabin, width)
+        self.width = width
+
+    cdef size_t _windows(self, const int64_t[::1] offsets, size_t i) noexcept nogil:
+        """Count the windows of document i."""
+        cdef size_t tokens = <size_t> (offsets[i + 1] - offsets[i])
+        return tokens - self.width + 1 if tokens >= self.width else 0
+
+    cdef _check(self, const uint64_t[::1] values, const int64_t[::1] offsets, size_t labels, size_t places):
+        """Check the documents of a call."""
+        cdef size_t n = labels
+        _bounds.check_lengths("labels and places", (labels, places))
+        if not _bounds.cut(offsets, n, values.shape[0]):
+            raise ValueError(f"{offsets.shape[0]} offsets do not cut {values.shape[0]} values into {n} documents")
+
+    def anchors(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+                const uint64_t[::1] labels not None, const uint64_t[::1] places not None, size_t window, uint64_t key):
+        """Return the anchors of windows of `window` fingerprints, as entries (mixed fingerprint, range), uint64 (n, 2).
+
+        Document i has values[offsets[i] : offsets[i + 1]], the first of them at places[i]. See nd_repeats_anchors.
+        """
+        cdef size_t i, n, at, here, found = 0, room = 0, longest = 1
+        self._check(values, offsets, labels.shape[0], places.shape[0])
+        if not 1 <= window <= MAX_WINDOW:
+            raise ValueError(f"an anchor represents windows of 1 to {MAX_WINDOW} fingerprints, got {window}")
+        for i in range(<size_t> labels.shape[0]):
+            n = self._windows(offsets, i)
+            longest, room = max(longest, n), room + (n - window + 1 if n >= window else 0)
+        cdef uint64_t[:, ::1] out = np.empty((room + 1, 2), np.uint64)
+        cdef uint64_t[::1] f = np.empty(longest, np.uint64), mixed = np.empty(longest, np.uint64)
+        with nogil:
+            for i in range(<size_t> labels.shape[0]):
+                n = self._windows(offsets, i)
+                if n < window:
+                    continue
+                self._slide(&values[offsets[i]], n, &f[0])
+                at = 0
+                while at + window <= n:
+                    check_signals()
+                    here = stride(at, n - window + 1, STRIDE)
+                    found += nd_repeats_anchors(
+                        &f[at], here + window - 1, window, key, labels[i], places[i] + at, &mixed[0],
+                        <nd_entry *> &out[found, 0])
+                    at += here
+        return np.asarray(out)[:found].copy()
+
+    cdef int _slide(self, const uint64_t *values, size_t n, uint64_t *f) except -1 nogil:
+        """Compute the fingerprints of n windows."""
+        cdef size_t at = 0, here
+        while at < n:
+            check_signals()
+            here = stride(at, n, STRIDE + 16 * self.width)
+            _rabin.rabin_symbols(&self.rabin, &self.slide, self.width, values + at, here + self.width - 1, f + at)
+            at += here
+        return 0
+
+    def taken(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+              const uint64_t[::1] labels not None, const uint64_t[::1] places not None,
+              const uint64_t[::1] ranges not None, const int64_t[::1] ends not None):
+        """Return the windows in ranges as entries (fingerprint ^ label, place), uint64 (n, 2).
+
+        ranges[ends[i] : ends[i + 1]] are of document i, (first window << RANGE_BITS | number - 1) each.
+        """
+        cdef size_t i, n, k, j, first, many, found = 0, room = 0, longest = 1
+        self._check(values, offsets, labels.shape[0], places.shape[0])
+        if not _bounds.cut(ends, labels.shape[0], ranges.shape[0]):
+            raise ValueError(f"{ends.shape[0]} ends do not cut {ranges.shape[0]} ranges")
+        for i in range(<size_t> labels.shape[0]):
+            n = self._windows(offsets, i)
+            longest = max(longest, n)
+            for k in range(<size_t> ends[i], <size_t> ends[i + 1]):
+                many = (ranges[k] & (WINDOW - 1)) + 1
+                if (ranges[k] >> ND_RANGE_BITS) + many > n:
+                    raise IndexError(f"a range of windows ends behind window {n - 1}, the last of its document")
+                room += many
+        cdef uint64_t[:, ::1] out = np.empty((room, 2), np.uint64)
+        cdef uint64_t[::1] f = np.empty(longest, np.uint64)
+        with nogil:
+            for i in range(<size_t> labels.shape[0]):
+                if ends[i] == ends[i + 1]:
+                    continue
+                self._slide(&values[offsets[i]], self._windows(offsets, i), &f[0])
+                for k in range(<size_t> ends[i], <size_t> ends[i + 1]):
+                    first = ranges[k] >> ND_RANGE_BITS
+                    many = (ranges[k] & (WINDOW - 1)) + 1
+                    for j in range(first, first + many):
+                        out[found, 0] = f[j] ^ labels[i]
+                        out[found, 1] = places[i] + j
+                        found += 1
+        return np.asarray(out)
+
+
+def part(const uint64_t[:, ::1] entries not None, unsigned shift, size_t parts):
+    """Group entries by key >> shift, which is below `parts`; return (entries, starts int64 (parts + 1,))."""
+    cdef size_t i, n = entries.shape[0]
+    cdef uint64_t most = 0
+    _bounds.check_entries(entries)
+    for i in range(n):
+        most = max(most, entries[i, 0])
+    if not 1 <= parts <= PARTS or shift > 63 or most >> shift >= parts:
+        raise ValueError(f"a key of {most} shifted by {shift} is not among {parts} parts, at most {PARTS}")
+    cdef uint64_t[:, ::1] out = np.empty((n, 2), np.uint64)
+    cdef size_t[::1] starts = np.empty(parts + 1, np.uintp)
+    cdef const nd_entry *e = <const nd_entry *> &entries[0, 0] if n else NULL
+    with nogil:
+        nd_repeats_part(e, n, shift, parts, &starts[0], <nd_entry *> &out[0, 0] if n else NULL)
+    return np.asarray(out), np.asarray(starts).astype(np.int64)
+
+
+def shared(const uint64_t[:, ::1] entries not None):
+    """Return the ids of sorted entries whose key occurs twice or more, uint64."""
+    cdef size_t found, n = entries.shape[0]
+    _bounds.check_entries(entries)
+    cdef uint64_t[::1] ids = np.empty(n + 1, np.uint64)
+    cdef const nd_entry *e = <const nd_entry *> &entries[0, 0] if n else NULL
+    with nogil:
+        found = nd_repeats_shared(e, n, &ids[0])
+    return np.asarray(ids)[:found].copy()
+
+
+def firsts(uint64_t[:, ::1] entries not None, uint64_t fewest, uint64_t most, uint64_t exempt):
+    """Return (place, first place) of sorted entries (fingerprint, place), uint64 (n, 2); the entries are overwritten.
+
+    Only fingerprints count that occur `fewest` to `most` times, and not at a place below `exempt`.
+    """
+    cdef size_t found, n = entries.shape[0]
+    _bounds.check_entries(entries)
+    cdef nd_entry *e = <nd_entry *> &entries[0, 0] if n else NULL
+    with nogil:
+        found = nd_repeats_firsts(e, n, fewest, most, exempt, e)
+    return np.asarray(entries)[:found].copy()
+
+
+def join(const uint64_t[:, ::1] entries not None, uint64_t[::1] last not None):
+    """Join entries (place, first place), ascending by place, to runs (place, first place, windows), uint64 (n, 3).
+
+    last, uint64 (3,): the run that the entries before ended with, windows = 0 for none; set to the one that these end with.
+    """
+    cdef size_t found, n = entries.shape[0]
+    _bounds.check_entries(entries)
+    if last.shape[0] != 3:
+        raise ValueError(f"a run has three numbers, got {last.shape[0]}")
+    cdef uint64_t[:, ::1] out = np.empty((n, 3), np.uint64)
+    if n:
+        with nogil:
+            found = nd_repeats_join(
+                <const nd_entry *> &entries[0, 0], n, <nd_repeat_run *> &last[0], <nd_repeat_run *> &out[0, 0])
+        return np.asarray(out)[:found].copy()
+    return np.asarray(out)
+
+
+cdef const nd_repeat_run *_runs(const uint64_t[:, ::1] runs) except? NULL:
+    """Return the first of runs; ValueError if they do not have three columns."""
+    if runs.shape[1] != 3:
+        raise ValueError(f"runs are rows of a place, a first place and a number of windows, got {runs.shape[1]} columns")
+    return <const nd_repeat_run *> &runs[0, 0] if runs.shape[0] else NULL
+
+
+def units(const uint64_t[:, ::1] runs not None, uint64_t places):
+    """Cut runs of windows, all below `places`, into units: windows that always stand together; uint64 (n, 3)."""
+    cdef const nd_repeat_run *given = _runs(runs)
+    cdef size_t i, n = runs.shape[0], at = 0, found, room = max(n, <size_t> 1024)
+    cdef uint64_t done = 0, wrong = 0
+    for i in range(n):
+        wrong |= runs[i, 1] > runs[i, 0] or runs[i, 0] >= places or runs[i, 2] == 0 or runs[i, 2] > places - runs[i, 0]
+    if wrong:
+        raise IndexError(f"a run is not within {places} places, or begins before its first place")
+    cdef uint64_t[::1] bits = np.zeros(places // 64 + 1, np.uint64)
+    cdef uint64_t[:, ::1] out
+    parts = []
+    with nogil:
+        while at < n:
+            check_signals()
+            nd_repeats_breaks(given + at, stride(at, n, STRIDE), &bits[0])
+            at += stride(at, n, STRIDE)
+    at = 0
+    while at < n:
+        check_signals()
+        out = np.empty((room, 3), np.uint64)
+        with nogil:
+            found = nd_repeats_units(given, n, &bits[0], &at, &done, <nd_repeat_run *> &out[0, 0], room)
+        parts.append(np.asarray(out)[:found])
+    return np.concatenate(parts) if parts else np.empty((0, 3), np.uint64)
+
+
+def differing(const uint8_t[::1] numbers not None, size_t size, const int64_t[::1] a not None,
+              const int64_t[::1] b not None, const int64_t[::1] lengths not None):
+    """Compare numbers of `size` bytes: return the first i whose `lengths[i]` numbers from a[i] and b[i] on differ, or -1."""
+    cdef size_t i, n = a.shape[0], count, here, done
+    cdef int64_t length, found = -1
+    _bounds.check_lengths("a, b and lengths", (n, b.shape[0], lengths.shape[0]))
+    if size == 0:
+        raise ValueError("a number has at least one byte")
+    count = numbers.shape[0] // size
+    for i in range(n):
+        length = lengths[i]
+        if length < 0 or not 0 <= a[i] <= <int64_t> count - length or not 0 <= b[i] <= <int64_t> count - length:
+            raise IndexError(f"{length} numbers from {a[i]} and {b[i]} on are not among {count}")
+    with nogil:
+        for i in range(n):
+            done = 0
+            while found < 0 and done < <size_t> lengths[i] * size:
+                check_signals()
+                here = stride(done, <size_t> lengths[i] * size, STRIDE)
+                if memcmp(&numbers[a[i] * size + done], &numbers[b[i] * size + done], here):
+                    found = <int64_t> i
+                done += here
+            if found >= 0:
+                break
+    return found
+
+
+cdef class Rows:
+    """Rows of units, in keep order.
+
+    Parameters
+    ----------
+    units : ndarray of uint64, shape (n, 3)
+        Of `units`, ascending by place.
+    ends : ndarray of uint64, shape (n,)
+        The first unit behind each whose place does not follow.
+    order, rank : ndarray of uint64, shape (n,)
+        The suffixes of units, ascending, equal ones by position; and the inverse.
+    bases : ndarray of uint64
+        The place of the first token of each document, ascending; the first is 0.
+    tokens, fewest, sources, within
+        See nd_repeat_rows in repeats.h.
+    """
+    cdef nd_repeat_rows how
+    cdef object alive
+
+    def __cinit__(self, const uint64_t[:, ::1] units not None, const uint64_t[::1] ends not None,
+                  const uint64_t[::1] order not None, const uint64_t[::1] rank not None,
+                  const uint64_t[::1] bases not None, uint64_t tokens, uint64_t fewest, uint64_t sources, bint within):
+        cdef size_t n = units.shape[0]
+        cdef const nd_repeat_run *given = _runs(units)
+        _bounds.check_lengths("units, ends, order and rank", (n, ends.shape[0], order.shape[0], rank.shape[0]))
+        if bases.shape[0] == 0 or bases[0] != 0 or tokens == 0:
+            raise ValueError("rows need a document that begins at place 0, and windows of at least one token")
+        self._check_order(ends, order, rank)
+        cdef uint64_t[::1] depths = np.zeros(n + 1, np.uint64), leaf = np.zeros(n + 1, np.uint64)
+        cdef uint64_t[::1] stack = np.empty(n + 1, np.uint64)
+        cdef uint64_t[:, ::1] nodes = np.empty((n + 1, 4), np.uint64)
+        if n:
+            with nogil:
+                nd_repeats_depths(given, &ends[0], &order[0], &rank[0], n, &depths[0])
+                check_signals()
+                nd_repeats_nodes(given, &order[0], &depths[0], n, <nd_repeat_node *> &nodes[0, 0], &leaf[0], &stack[0])
+        self.alive = units, nodes, leaf, bases
+        self.how.units, self.how.nodes, self.how.leaf = given, <const nd_repeat_node *> &nodes[0, 0], &leaf[0]
+        self.how.bases, self.how.documents, self.how.n = &bases[0], bases.shape[0], n
+        self.how.tokens, self.how.fewest, self.how.sources, self.how.within = tokens, fewest, sources, within
+
+    cdef _check_order(self, const uint64_t[::1] ends, const uint64_t[::1] order, const uint64_t[::1] rank):
+        """Raise IndexError unless rank is the inverse of order, and ends lie behind their units."""
+        cdef size_t i, n = ends.shape[0]
+        cdef uint64_t wrong = 0
+        for i in range(n):
+            if order[i] >= n:
+                raise IndexError(f"suffix {order[i]} is not among {n} units")
+            wrong |= rank[order[i]] != i or ends[i] <= i or ends[i] > n
+        if wrong:
+            raise IndexError(f"the order of {n} suffixes is not the inverse of their ranks, or a unit ends before it begins")
+
+    def next(self, size_t room):
+        """Return the next rows, at most `room`: (document, start, end, place of the source, copies), uint64 (n, 5)."""
+        cdef uint64_t[:, ::1] out = np.empty((max(room, <size_t> 1), 5), np.uint64)
+        cdef size_t found = 0, got = 1
+        with nogil:
+            while got and found < room:
+                check_signals()
+                got = nd_repeats_rows(
+                    &self.how, <nd_repeat_row *> &out[found, 0], room - found if room - found < MANY else MANY)
+                found += got
+        return np.asarray(out)[:found].copy()

@@ -1,0 +1,11 @@
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer, disjoint_base
+
+@disjoint_base
+class Vocabulary:
+    def __new__(cls) -> Self: ...
+    def __len__(self) -> int: ...
+    def number(self, tape: Buffer, firsts: NDArray[np.int64], lasts: NDArray[np.int64]) -> NDArray[np.uint32]: ...

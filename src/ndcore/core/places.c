@@ -1,0 +1,71 @@
+/* The kernels read several tokens at once and keep no places. The naive way reads every token alone. Here tokens that
+ * nobody asked for are read in blocks; one that is asked for is read alone, so it lies between the two ends of reading. Its
+ * own bounds follow from the glyphs there. */
+#include "places.h"
+#include "unicode_tables.h"
+#include "utf8.h"
+
+enum { BLOCK = 1024 };
+
+void nd_places_open(nd_places *p, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t size,
+                    const int64_t *tokens, size_t n)
+{
+    *p = (nd_places){.tokens = tokens, .n = n};
+    nd_text_open(&p->text, unit, table, text, size, NULL);
+}
+
+static inline int is_blank(uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
+
+/* Whether the glyph at p, of `taken` bytes, can begin a token. */
+static inline int begins(nd_unit unit, const uint8_t *p, unsigned taken, uint32_t point)
+{
+    if (unit == ND_LINE)
+        return !is_blank(*p);
+    if (unit != ND_WORD)
+        return taken != 0;
+    const int kind = taken ? nd_text_kind(point) : ND_KIND_SEPARATOR;
+    return kind != ND_KIND_SEPARATOR && kind != ND_KIND_MARK && kind != ND_KIND_IGNORABLE;
+}
+
+/* Finds the token that lies alone between two ends of reading. */
+static void find_bounds(nd_unit unit, const uint8_t **begin, const uint8_t **end)
+{
+    const uint8_t *p = *begin, *last = *end;
+    uint32_t point = 0;
+    for (unsigned taken; p < *end; p += taken ? taken : 1) {
+        taken = nd_utf8_decode(p, *end, &point);
+        if (begins(unit, p, taken, point))
+            break;
+    }
+    *begin = p;
+    if (unit == ND_LINE) {
+        while (last > p && is_blank(last[-1]))
+            last--;
+        *end = last;
+    }
+    if (unit != ND_WORD)
+        return;
+    for (unsigned taken; p < last; p += taken ? taken : 1) {
+        taken = nd_utf8_decode(p, last, &point);
+        if (taken && nd_text_kind(point) != ND_KIND_IGNORABLE)
+            *end = p + taken;
+    }
+}
+
+int nd_places_next(nd_places *p, const uint8_t *text, int64_t *begins_at, int64_t *ends_at)
+{
+    uint64_t symbols[BLOCK];
+    if (p->at == p->n)
+        return 0;
+    const uint64_t missing = (uint64_t)p->tokens[p->at] - p->read;
+    const uint8_t *begin = p->text.at;
+    const size_t got = nd_units_read(&p->text, symbols, missing == 0 ? 1 : missing < BLOCK ? (size_t)missing : BLOCK);
+    p->read += got;
+    if (missing == 0 && got) {
+        const uint8_t *end = p->text.at;
+        find_bounds(p->text.unit, &begin, &end);
+        begins_at[p->at] = begin - text;
+        ends_at[p->at++] = end - text;
+    }
+    return got != 0;
+}

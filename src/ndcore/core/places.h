@@ -1,0 +1,22 @@
+/* Where tokens stand in a text. */
+#ifndef ND_PLACES_H
+#define ND_PLACES_H
+
+#include "units.h"
+
+typedef struct {
+    nd_text text;
+    const int64_t *tokens;      /* the tokens wanted, strictly ascending */
+    size_t n, at;               /* how many; how many are found */
+    uint64_t read;              /* tokens read so far */
+} nd_places;
+
+/* Begins with a text of unit WORD, CHAR, GRAPHEME or LINE. */
+void nd_places_open(nd_places *p, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t size,
+                    const int64_t *tokens, size_t n);
+
+/* Reads at most 1024 tokens. Writes where each wanted token begins and ends in the text, in bytes. Returns 0 when all are
+ * found, or the text has ended: p->at < p->n. */
+int nd_places_next(nd_places *p, const uint8_t *text, int64_t *begins_at, int64_t *ends_at);
+
+#endif

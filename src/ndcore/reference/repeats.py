@@ -1,0 +1,150 @@
+"""Repeated passages by brute force (DESIGN.md, section 5): the oracle that the engine is tested against.
+
+Documents are sequences of tokens. Every run is compared with every place, token by token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Document = Sequence[Hashable]
+Allowed = Callable[["Place", "Place", int], bool]
+
+
+class Place(NamedTuple):
+    """A place in a collection: the rank of the document in keep order, its number, and a position in its tokens."""
+
+    rank: int
+    document: int
+    at: int
+
+
+class Row(NamedTuple):
+    """A run of repeated tokens, start to end − 1 of a document, and the earlier place that it equals."""
+
+    document: int
+    start: int
+    end: int
+    source: int
+    source_start: int
+    copies: int
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Documents in keep order, and which windows count.
+
+    Attributes
+    ----------
+    documents : sequence of sequences of tokens
+    min_tokens : int
+        Tokens of a window.
+    order : sequence of int, optional
+        Documents in keep order; None: as they come.
+    by : sequence, optional
+        A label per document: only documents with the same label are compared.
+    min_copies, max_copies : int
+        The fewest and the most places of a window that counts; a run counts if it stands at `min_copies` or more.
+    within : bool
+        Whether a place in the same document may be a source.
+    against : frozenset of int, optional
+        Only these documents are sources, and their own tokens are never repeated.
+    exceptions : sequence of sequences of tokens
+        Windows that occur in one of these do not count.
+    """
+
+    documents: Sequence[Document]
+    min_tokens: int
+    order: Sequence[int] | None = None
+    by: Sequence[Hashable] | None = None
+    min_copies: int = 2
+    max_copies: int | None = None
+    within: bool = True
+    against: frozenset[int] | None = None
+    exceptions: Sequence[Document] = ()
+
+    def places(self, run: Document, like: int) -> list[Place]:
+        """List all places where a run stands, in documents with the label of document `like`, in keep order."""
+        found, size = [], len(run)
+        for rank, d in enumerate(self.order if self.order is not None else range(len(self.documents))):
+            tokens = self.documents[d]
+            if self.by is None or self.by[d] == self.by[like]:
+                starts = range(len(tokens) - size + 1)
+                found += [Place(rank, d, i) for i in starts if list(tokens[i : i + size]) == list(run)]
+        return found
+
+    def counts(self, window: Document, like: int) -> bool:
+        """Tell whether a window counts."""
+        size, copies = self.min_tokens, len(self.places(window, like))
+        if any(list(e[i : i + size]) == list(window) for e in self.exceptions for i in range(len(e) - size + 1)):
+            return False
+        return self.min_copies <= copies and (self.max_copies is None or copies <= self.max_copies)
+
+    def is_source(self, source: Place, own: Place, size: int) -> bool:
+        """Tell whether the run at `source` is an earlier place of the run of this size at `own`."""
+        if source >= own or (self.against is not None and source.document not in self.against):
+            return False
+        return source.document != own.document or (self.within and source.at + size <= own.at)
+
+    def is_other(self, other: Place, own: Place, size: int) -> bool:
+        """Tell whether the run at `other` is a place, earlier or later, that `copies="none"` takes into account."""
+        return self.is_source(other, own, size) or (self.against is None and self.is_source(own, other, size))
+
+    def sources(self, d: int, start: int, end: int) -> list[Place]:
+        """List the earlier places of a run of document d, all of whose windows count."""
+        run, size = self.documents[d][start:end], self.min_tokens
+        places = self.places(run, d)
+        if len(places) < self.min_copies or (self.against is not None and d in self.against):
+            return []
+        if not all(self.counts(run[i : i + size], d) for i in range(len(run) - size + 1)):
+            return []
+        own = next(p for p in places if (p.document, p.at) == (d, start))
+        return [p for p in places if self.is_source(p, own, end - start)]
+
+    def marked(self, d: int, allowed: Allowed) -> list[bool]:
+        """Mark the tokens of document d that a counting window covers of which another place is allowed."""
+        tokens, size = self.documents[d], self.min_tokens
+        found = [False] * len(tokens)
+        if self.against is not None and d in self.against:
+            return found
+        for i in range(len(tokens) - size + 1):
+            window = tokens[i : i + size]
+            places = self.places(window, d)
+            own = next(p for p in places if (p.document, p.at) == (d, i))
+            if self.counts(window, d) and any(allowed(p, own, size) for p in places):
+                found[i : i + size] = [True] * size
+        return found
+
+    def repeated(self, d: int) -> list[bool]:
+        """Mark the repeated tokens of document d."""
+        return self.marked(d, self.is_source)
+
+    def cut_none(self, d: int) -> list[bool]:
+        """Mark the tokens of document d that ``copies="none"`` cuts: at all places of a repeated run."""
+        return self.marked(d, self.is_other)
+
+    def rows(self, d: int) -> list[Row]:
+        """Cut the repeated tokens of document d into rows, from left to right.
+
+        A row begins at the first repeated token that is in no row, and goes as far as a run of `min_tokens` or more that
+        covers this token and has an earlier place. Of the runs that go so far the one that begins last decides, and the
+        earliest of its places is the source. `copies` are the places of that run from the row's start on, or of the whole
+        run if it begins before the row.
+        """
+        marks, found, t = self.repeated(d), [], 0
+        while t < len(marks):
+            if not marks[t]:
+                t += 1
+                continue
+            runs = [
+                (end, start) for start in range(max(0, t - self.min_tokens + 1), t + 1)
+                for end in range(max(start + self.min_tokens, t + 1), len(marks) + 1) if self.sources(d, start, end)
+            ]
+            end, start = max(runs)
+            source = self.sources(d, start, end)[0]
+            copies = len(self.places(self.documents[d][start:end], d))
+            found.append(Row(d, t, end, source.document, source.at + t - start, copies))
+            t = end
+        return found

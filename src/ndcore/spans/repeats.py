@@ -1,0 +1,186 @@
+"""Find the repeated passages of a collection."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ndcore._repeats import MAX_WINDOW
+from ndcore._types import AnyArray, Ints, UInts
+from ndcore.checks import checked_int, checked_memory_limit
+from ndcore.dedup.leaders import number_labels, ordered
+from ndcore.parallel import thread_count
+from ndcore.progress import Progress, reporting
+from ndcore.spans.repeats_reading import IdReading, Reading, TextReading
+from ndcore.spans.repeats_result import Repeats
+from ndcore.spans.repeats_rows import Choice, find_rows
+from ndcore.spans.repeats_windows import Counted, Layout, find_runs
+from ndcore.text.corpus import Corpus, as_corpus
+from ndcore.text.shingling import Shingling, given_shingling
+
+__all__ = ["repeats"]
+
+MOST = (1 << 64) - 1  # copies
+
+Texts = Iterable[str | bytes] | Corpus
+Ids = tuple[AnyArray, ArrayLike]
+Given = ArrayLike | Callable[[], ArrayLike]
+
+
+def repeats(
+    texts: Texts | Ids,
+    min_tokens: int = 50,
+    *,
+    shingling: Shingling | None = None,
+    against: Texts | Ids | None = None,
+    keep: Literal["first", "longest"] | Given = "first",
+    by: Given | None = None,
+    within: bool = True,
+    min_copies: int = 2,
+    max_copies: int | None = None,
+    exceptions: Texts | Ids | None = None,
+    memory_limit: int | str | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Repeats:
+    """Find the passages of a collection that stand at an earlier place too, exactly.
+
+    A token is repeated if one of the windows of `min_tokens` tokens that cover it equals a window at an earlier place: in an
+    earlier document in keep order, or in the same document before it, without overlap. No window crosses the bounds of a
+    document. The repeated tokens of a document are cut into rows from left to right: each is the longest run from there that
+    stands at an earlier place, and its source is the earliest of these places.
+
+    Parameters
+    ----------
+    texts : iterable of str or bytes, a column of them, a Corpus, or token ids
+        Texts are read again, so an iterator is written, compressed, to a temporary file. Token ids are a pair (ids, offsets)
+        of arrays: document i has ids[offsets[i] : offsets[i + 1]], of dtype uint16, uint32 or uint64, which may be a memory
+        map.
+    min_tokens : int
+        L, the tokens of a window: 1 to 65536.
+    shingling : Shingling, optional
+        What a token is: its unit, stop words and normalize; None: words. Its width is not used.
+    against : as texts, optional
+        An existing collection. Only its places are sources, and only `texts` have rows.
+    keep : "first", "longest" (in tokens), or priorities
+        Keep order: earlier documents are sources of later ones. Priorities: one per document, smallest first, ties by
+        position; an array, or a callable that returns it after the texts were read.
+    by : array, optional
+        A label per document, or a callable that returns them after the texts were read: passages of documents with different
+        labels are never compared. Not with `against` or `exceptions`.
+    within : bool
+        False: only places in other documents are sources.
+    min_copies, max_copies : int, optional
+        The fewest and the most places in the collection of a window that counts. A run counts if it stands at `min_copies`
+        or more.
+    exceptions : as texts, optional
+        Windows that stand in one of these do not count: licences, for example.
+    memory_limit : int or str, optional
+        Bytes, or a size as "2G", for sort entries and numbers of tokens. Beyond it they go to temporary files.
+    threads : int, optional
+        None: one per CPU. The result does not depend on it.
+    progress : bool or callable, optional
+        True: a bar on a terminal. A callable gets (stage, done, total).
+
+    Returns
+    -------
+    Repeats
+        ``.rows``, ``.tokens``, ``.total``, and the texts without the rows: ``.cleaned()``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter or a text is not accepted, or parameters exclude each other.
+
+    Notes
+    -----
+    Fingerprints with secret polynomials find the windows, and tokens confirm them, so there are neither false positives nor
+    false negatives. Texts are read once, and twice more if they have windows that may be repeated. Takes O(tokens) time, and
+    O(n log n) for n units, which are windows that stand together at all of their places. Memory: 1.2 bytes a token at L = 50
+    to choose windows, 32 bytes a window that may be repeated, and 4 bytes a repeated token; beyond `memory_limit` on disk.
+
+    References
+    ----------
+    Lee et al., "Deduplicating training data makes language models better", 2022. DOI 10.18653/v1/2022.acl-long.577.
+
+    >>> found = repeats(["the cat sat on the mat", "a dog: the cat sat on the rug"], min_tokens=3)
+    >>> found.tokens, found.total, list(found.cleaned())
+    (5, 14, ['the cat sat on the mat', 'a dog: rug'])
+    """
+    min_tokens = checked_int("min_tokens", min_tokens, 1, MAX_WINDOW)
+    fewest = checked_int("min_copies", min_copies, 2)
+    most = checked_int("max_copies", max_copies, fewest) if max_copies is not None else MOST
+    if not isinstance(within, bool):
+        raise TypeError(f"within is True or False, got {within!r:.80}")
+    if by is not None and (against is not None or exceptions is not None):
+        raise ValueError("by=… cannot be combined with against=… or exceptions=…, whose documents have no labels")
+    limit = checked_memory_limit(memory_limit)
+    thread_count(threads)
+    reading = _reading([texts, against, exceptions], shingling)
+    exempt: list[int] = []
+
+    def lay_out(sizes: Ints) -> Layout:
+        n, others = reading.counts[0], reading.counts[1]
+        exempt.append(len(sizes) - n - others)
+        order = np.concatenate([np.arange(n + others, len(sizes)), np.arange(n, n + others), ordered(keep, n, sizes[:n])])
+        return Layout.of(sizes, order, _secret_labels(number_labels("by", by, n), len(sizes)), exempt[0])
+
+    with reporting(progress) as report:
+        counted = Counted(min_tokens, min(fewest, MOST), min(most, MOST), limit)
+        layout, runs = find_runs(reading, counted, lay_out, threads=threads, report=report)
+        sources = None if against is None else int(layout.bases[exempt[0] + reading.counts[1]])
+        found = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
+    texts_read = reading if isinstance(reading, TextReading) else None
+    return Repeats(found, layout, reading.counts[0], min_tokens, texts_read, threads)
+
+
+def _secret_labels(codes: Ints | None, n: int) -> UInts:
+    """Return a random number for each label, different ones; 0 for every document without labels."""
+    if codes is None or not len(codes):
+        return np.zeros(n, np.uint64)
+    numbers: dict[int, None] = {}
+    while len(numbers) <= int(codes.max()):
+        numbers[secrets.randbits(64)] = None
+    return np.fromiter(numbers, np.uint64)[codes]
+
+
+def _reading(collections: Sequence[Any], shingling: Shingling | None) -> Reading:
+    """Return what reads the documents: texts, against, exceptions."""
+    if not _is_ids(collections[0]):
+        for name, given in zip(("against", "exceptions"), collections[1:], strict=True):
+            if _is_ids(given):
+                raise TypeError(f"{name} are token ids, and texts are not; give texts of one kind")
+        return TextReading([as_corpus([] if given is None else given) for given in collections], given_shingling(shingling))
+    if shingling is not None:
+        raise ValueError("shingling=… is for texts; token ids are tokens already")
+    return IdReading([_checked_ids(name, given) for name, given in zip(("texts", "against", "exceptions"), collections,
+                                                                      strict=True)])
+
+
+def _is_ids(given: Any) -> bool:
+    """Tell whether an argument is a pair of arrays of numbers."""
+    return isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], np.ndarray) and given[0].dtype.kind in "uif"
+
+
+def _checked_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
+    """Return token ids and their offsets; TypeError or ValueError for others."""
+    if given is None:
+        return np.empty(0, np.uint64), np.zeros(1, np.int64)
+    if not _is_ids(given):
+        raise TypeError(f"texts are token ids, and {name} is of type {type(given).__name__}; give a pair (ids, offsets)")
+    ids, offsets = given[0], np.asarray(given[1])
+    if ids.dtype.kind != "u" or ids.ndim != 1:
+        raise TypeError(f"{name}: token ids are an array of uint16, uint32 or uint64 in one dimension, got {ids.dtype} of "
+                        f"shape {ids.shape}; convert them by astype")
+    if offsets.ndim != 1 or offsets.dtype.kind not in "ui" or not len(offsets):
+        raise ValueError(f"{name}: offsets are integers, one more than documents; got {offsets.dtype} of shape "
+                         f"{offsets.shape}")
+    offsets = offsets.astype(np.int64)
+    if offsets[0] != 0 or offsets[-1] != len(ids) or bool((np.diff(offsets) < 0).any()):
+        raise ValueError(f"{name}: offsets ascend from 0 to {len(ids)}, the number of ids; these go from {offsets[0]} to "
+                         f"{offsets[-1]}")
+    return ids, offsets

@@ -1,0 +1,63 @@
+"""Where ranges of tokens stand in a text: in characters and in bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ndcore._text import characters, places
+from ndcore._types import Ints, Text
+from ndcore.alignment.offsets import Spans, locate
+from ndcore.text.inputs import as_bytes
+from ndcore.text.shingling import Shingling
+
+__all__ = ["Places", "place_ranges"]
+
+
+class Places(NamedTuple):
+    """Where ranges of tokens begin and end, int64 (n,) each: in characters (code points), and in bytes of UTF-8."""
+
+    start_char: Ints
+    end_char: Ints
+    start_byte: Ints
+    end_byte: Ints
+
+
+def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> Places:
+    """Find where the tokens firsts[i] to lasts[i] − 1 of a text stand, for all i.
+
+    Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. O(len): the kernels read the
+    text once; with stop words or normalize="NFKC" `locate` does. ValueError for a callable unit.
+    """
+    data = as_bytes(text)
+    of_str = isinstance(text, str)
+    tokens = np.unique(np.concatenate([firsts, lasts - 1]))
+    if callable(shingling.unit) or shingling.stop_words or shingling.normalize or (shingling.unit == "byte" and of_str):
+        begins, ends = (part[tokens] for part in _in_bytes(data, locate(data, shingling), of_str))
+    elif shingling.unit == "byte":
+        begins, ends = tokens, tokens + 1
+    else:
+        begins, ends = places(data, shingling.unit, tokens)
+    at_first, at_last = np.searchsorted(tokens, firsts), np.searchsorted(tokens, lasts - 1)
+    start, end = begins[at_first], ends[at_last]
+    begun = _counted(data, start + 1, of_str)  # with the character at the start
+    return Places(begun - 1, _counted(data, end, of_str), start, end)
+
+
+def _in_bytes(data: bytes, spans: Spans, of_str: bool) -> Spans:
+    """Widen spans in bytes to whole characters of a str."""
+    if not of_str or data.isascii():
+        return spans
+    inside = np.append((np.frombuffer(data, np.uint8) & 0xC0) == 0x80, False)
+    at = np.arange(len(inside))
+    before = np.maximum.accumulate(np.where(inside, 0, at))
+    after = np.minimum.accumulate(np.where(inside, len(data), at)[::-1])[::-1]
+    return before[spans[0]], after[spans[1]]
+
+
+def _counted(data: bytes, offsets: Ints, of_str: bool) -> Ints:
+    """Count the characters that begin before each offset."""
+    distinct, inverse = np.unique(offsets, return_inverse=True)
+    found: Ints = characters(data, distinct, of_str)[inverse]
+    return found

@@ -1,0 +1,153 @@
+"""Tokens of a collection as numbers: of texts, or given as arrays of token ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from ndcore._types import AnyArray, Bools, Ints, Text, UInts
+from ndcore._vocabulary import Vocabulary
+from ndcore.parallel import map_pieces
+from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
+from ndcore.text.shingling import Shingling
+
+__all__ = ["Cover", "IdReading", "Reading", "TextReading", "symbol_shingling"]
+
+Symbols: TypeAlias = tuple[Ints, UInts, Ints]  # positions of documents, their values end to end, offsets
+Cover: TypeAlias = tuple[Ints, Ints, Ints]  # documents, ascending, and the first and the last token + 1 of ranges of them
+
+PIECE_TOKENS = 1 << 18  # of token ids that are read at a time
+
+
+class Reading(Protocol):
+    """Documents whose tokens are read several times. Their positions go on from one collection to the next.
+
+    counts: documents of each collection, after the first reading.
+    """
+
+    counts: list[int]
+
+    def pieces(self, wanted: Bools | None) -> Iterator[Any]:
+        """Yield pieces of work: all documents, or the wanted ones, in order."""
+
+    def symbols(self, piece: Any, secret: int) -> Symbols:
+        """Return 64-bit values that stand for the tokens of a piece; in any thread.
+
+        Different tokens may have the same value, with a probability of about 2^-64 for a random secret.
+        """
+
+    def numbers(self, cover: Cover, n: int, threads: int | None) -> Iterator[AnyArray]:
+        """Yield numbers of the tokens in ranges, in order: equal ones exactly for equal tokens. n: documents."""
+
+
+def symbol_shingling(shingling: Shingling, secret: int) -> Shingling:
+    """Return a shingling whose fingerprints are one value for each token, with secret polynomials."""
+    return Shingling.random(
+        secret, unit=shingling.unit, width=1, normalize=shingling.normalize, stop_words=shingling.stop_words or None)
+
+
+class TextReading:
+    """Tokens of texts, by the unit of a shingling."""
+
+    def __init__(self, corpora: Sequence[Corpus], shingling: Shingling) -> None:
+        self.corpora = corpora
+        self.shingling = shingling
+        self.counts: list[int] = []
+        self._readers: dict[int, Shingling] = {}
+
+    def pieces(self, wanted: Bools | None) -> Iterator[tuple[Ints, Sequence[Text]]]:
+        """Yield (positions, texts); see `Reading`."""
+        return self._all() if wanted is None else self._selected(wanted)
+
+    def symbols(self, piece: tuple[Ints, Sequence[Text]], secret: int) -> Symbols:
+        """Return values of tokens; see `Reading`."""
+        positions, texts = piece
+        reader = self._reader(secret)
+        return positions, *reader.shingler.fingerprints(reader.batch(texts))[:2]
+
+    def _reader(self, secret: int) -> Shingling:
+        """Return the shingling of a secret, the same one for the same secret."""
+        if self._readers.get(secret) is None:
+            self._readers[secret] = symbol_shingling(self.shingling, secret)
+        return self._readers[secret]
+
+    def _all(self) -> Iterator[tuple[Ints, Sequence[Text]]]:
+        """Yield (positions, texts) of all documents, and count the documents of each corpus."""
+        start, self.counts = 0, []
+        for corpus in self.corpora:
+            end = start
+            for first, texts in corpus_pieces(corpus):
+                end = start + first + len(texts)
+                yield np.arange(start + first, end), texts
+            self.counts.append(end - start)
+            start = end
+
+    def _selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
+        """Yield (positions, texts) of the wanted documents."""
+        starts = np.cumsum([0, *self.counts])[:-1].tolist()
+        for i, (corpus, start) in enumerate(zip(self.corpora, starts, strict=True)):
+            own = wanted[: start + self.counts[i]]
+            yield from indexed_texts([corpus], [start], own)
+
+    def numbers(self, cover: Cover, n: int, threads: int | None) -> Iterator[AnyArray]:
+        """Yield numbers of tokens, by their bytes; see `Reading`."""
+        documents, firsts, lasts = cover
+        wanted = np.zeros(n, np.bool_)
+        wanted[documents] = True
+        vocabulary, shingling = Vocabulary(), self._reader(0)
+
+        def work(piece: tuple[Ints, Sequence[Text]]) -> tuple[Ints, list[bytes]]:
+            positions, texts = piece
+            return positions, shingling.shingler.canonical(shingling.batch(texts), bytes)
+
+        for positions, tapes in map_pieces(work, self._selected(wanted), threads):
+            begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
+            for tape, begin, end in zip(tapes, begins.tolist(), ends.tolist(), strict=True):
+                yield vocabulary.number(tape, firsts[begin:end], lasts[begin:end])
+
+
+class IdReading:
+    """Token ids of tokenised documents: document i of a collection has ids[offsets[i] : offsets[i + 1]]."""
+
+    def __init__(self, collections: Iterable[tuple[AnyArray, Ints]]) -> None:
+        self.collections = list(collections)
+        self.counts = [len(offsets) - 1 for _, offsets in self.collections]
+
+    def pieces(self, wanted: Bools | None) -> Iterator[tuple[int, Ints]]:
+        """Yield (collection, documents of it); see `Reading`."""
+        start = 0
+        for i, (_, offsets) in enumerate(self.collections):
+            n = len(offsets) - 1
+            for some in _tokens_at_a_time(np.arange(n) if wanted is None else np.flatnonzero(wanted[start:][:n]), offsets):
+                yield i, some
+            start += n
+
+    def symbols(self, piece: tuple[int, Ints], secret: int) -> Symbols:
+        """Return the ids as values; see `Reading`."""
+        i, some = piece
+        ids, offsets = self.collections[i]
+        sizes = offsets[some + 1] - offsets[some]
+        if some[-1] - some[0] == len(some) - 1:
+            values = ids[int(offsets[some[0]]) : int(offsets[some[-1] + 1])]
+        else:
+            values = np.concatenate([ids[int(offsets[i]) : int(offsets[i + 1])] for i in some.tolist()])
+        inside = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        return sum(self.counts[:i]) + some, values.astype(np.uint64), inside
+
+    def numbers(self, cover: Cover, n: int, threads: int | None) -> Iterator[AnyArray]:
+        """Yield the ids of ranges; see `Reading`."""
+        starts = np.cumsum([0, *self.counts])
+        which = np.searchsorted(starts, cover[0], "right") - 1
+        for i, document, first, last in zip(which.tolist(), *(part.tolist() for part in cover), strict=True):
+            ids, offsets = self.collections[i]
+            base = int(offsets[document - int(starts[i])])
+            yield ids[base + first : base + last]
+
+
+def _tokens_at_a_time(documents: Ints, offsets: Ints) -> Iterator[Ints]:
+    """Cut documents into consecutive parts of about PIECE_TOKENS tokens."""
+    ends = np.cumsum(offsets[documents + 1] - offsets[documents])
+    parts: Any = np.flatnonzero(np.diff(ends // PIECE_TOKENS)) + 1
+    return (part for part in np.split(documents, parts) if len(part))

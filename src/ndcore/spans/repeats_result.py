@@ -1,0 +1,228 @@
+"""The result of `repeats`: rows, numbers, and the texts without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from ndcore._types import Bools, Ints, Text
+from ndcore.checks import check_choice, imported
+from ndcore.parallel import map_pieces
+from ndcore.spans.repeats_cuts import cut_text, joined
+from ndcore.spans.repeats_places import Places, place_ranges
+from ndcore.spans.repeats_reading import TextReading
+from ndcore.spans.repeats_rows import Found
+from ndcore.spans.repeats_windows import Layout, merged
+from ndcore.text.corpus import corpus_pieces
+from ndcore.text.shingling import Shingling
+
+__all__ = ["Copies", "Repeats"]
+
+Copies = Literal["one", "none"]
+Ranges = tuple[Ints, Ints, Ints]
+
+HERE, THERE = ("start", "end"), ("source_start", "source_end")
+
+
+class Repeats:
+    """The repeated passages of a collection of n documents.
+
+    Attributes
+    ----------
+    documents, starts, ends : ndarray of int64, shape (rows,)
+        Row i is the tokens starts[i] to ends[i] − 1 of documents[i]; ascending. Rows do not overlap, and cover exactly the
+        repeated tokens.
+    sources, source_starts : ndarray of int64, shape (rows,)
+        The same tokens stand in sources[i] from source_starts[i] on, earlier in keep order. Documents of `against` have the
+        numbers n, n + 1, …
+    copies : ndarray of int64, shape (rows,)
+        Places in the collection where the row's run stands. A row of fewer than `min_tokens` tokens is the end of a longer
+        run, whose places are counted.
+    sizes, repeated : ndarray of int64, shape (n,)
+        Tokens, and repeated tokens, of each document.
+    min_tokens : int
+    """
+
+    documents: Ints
+    starts: Ints
+    ends: Ints
+    sources: Ints
+    source_starts: Ints
+    copies: Ints
+    sizes: Ints
+    repeated: Ints
+    min_tokens: int
+
+    def __init__(self, found: Found, layout: Layout, n: int, min_tokens: int, reading: TextReading | None,
+                 threads: int | None) -> None:
+        rows = found.rows.astype(np.int64)
+        documents = layout.order[rows[:, 0]]
+        sequence = np.lexsort([rows[:, 1], documents])
+        rows, documents = rows[sequence], documents[sequence]
+        ranks = np.searchsorted(layout.bases, rows[:, 3], "right") - 1
+        self.documents, self.starts, self.ends = documents, rows[:, 1], rows[:, 2]
+        self.sources, self.source_starts = layout.order[ranks], rows[:, 3] - layout.bases[ranks]
+        self.copies, self.sizes, self.min_tokens = rows[:, 4], layout.sizes[:n], min_tokens
+        self.repeated = np.bincount(documents, self.ends - self.starts, n).astype(np.int64)
+        self._everywhere = (layout.order[found.everywhere[0]], *found.everywhere[1:])
+        self._reading, self._threads = reading, threads
+        for value in (self.documents, self.starts, self.ends, self.sources, self.source_starts, self.copies, self.sizes,
+                      self.repeated):
+            value.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __repr__(self) -> str:
+        return (f"<Repeats of {len(self.sizes)} documents: {self.tokens:,} of {self.total:,} tokens in {len(self):,} rows "
+                f"of {self.min_tokens} tokens or more>")
+
+    @property
+    def tokens(self) -> int:
+        """Number of repeated tokens."""
+        return int(self.repeated.sum())
+
+    @property
+    def total(self) -> int:
+        """Number of tokens of all documents."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def rows(self) -> Any:
+        """A pyarrow Table of the rows.
+
+        Columns: document, start, end; start_char, end_char, start_byte, end_byte; source, source_start, source_end, and
+        their source_start_char …; copies. Characters are code points; bytes count in the text as UTF-8. Rows of token ids,
+        and of a callable unit, have no characters and bytes.
+
+        Raises ImportError without pyarrow: ``pip install 'ndcore[arrow]'``.
+        """
+        pa = imported("pyarrow", "Repeats.rows")
+        lengths = self.ends - self.starts
+        columns = {"document": self.documents, "start": self.starts, "end": self.ends,
+                   **self._placed(HERE, (self.documents, self.starts, self.ends)),
+                   "source": self.sources, "source_start": self.source_starts, "source_end": self.source_starts + lengths,
+                   **self._placed(THERE, (self.sources, self.source_starts, self.source_starts + lengths)),
+                   "copies": self.copies}
+        return pa.table({name: pa.array(column) for name, column in columns.items()})
+
+    def _placed(self, names: tuple[str, str], ranges: Ranges) -> dict[str, Ints]:
+        """Find the characters and bytes of ranges, in any order, as columns of these names; none of a callable unit."""
+        if self._reading is None or callable(self._reading.shingling.unit):
+            return {}
+        documents = ranges[0]
+        sequence = np.argsort(documents, kind="stable")
+        found = [np.empty(len(documents), np.int64) for _ in Places._fields]
+        wanted = np.zeros(sum(self._reading.counts), np.bool_)
+        wanted[documents] = True
+        ordered = (documents[sequence], ranges[1][sequence], ranges[2][sequence])
+        work = partial(_place_piece, self._reading.shingling, ordered)
+        for begin, placed in map_pieces(work, self._reading.pieces(wanted), self._threads):
+            at = sequence[begin : begin + len(placed[0])]
+            for column, part in zip(found, placed, strict=True):
+                column[at] = part
+        keys = [f"{name}_{kind}" for kind in ("char", "byte") for name in names]
+        return dict(zip(keys, found, strict=True))
+
+    def cuts(self, copies: Copies = "one") -> Ranges:
+        """Return the ranges of tokens that cutting removes: (documents, first tokens, last tokens + 1), int64 each.
+
+        Parameters
+        ----------
+        copies : "one" or "none"
+            "one": the rows. Each token that is cut has an equal token at an earlier place that is not; a passage may be left
+            in pieces, at different places. "none": all places of what stands at several places.
+
+        Returns
+        -------
+        tuple of ndarray
+            Ascending, apart from each other.
+
+        Raises
+        ------
+        ValueError
+            `copies` is something else.
+        """
+        check_choice("copies", copies, ("one", "none"))
+        documents, firsts, lasts = (self.documents, self.starts, self.ends) if copies == "one" else self._everywhere
+        bases = np.cumsum(self.sizes + 1) - self.sizes - 1
+        sequence = np.lexsort([firsts, documents])
+        base = bases[documents[sequence]]
+        begins, ends = merged(base + firsts[sequence], base + lasts[sequence])
+        of = np.searchsorted(bases, begins, "right") - 1
+        return of, begins - bases[of], ends - bases[of]
+
+    def empty(self, copies: Copies = "one") -> Ints:
+        """Return the positions of documents with tokens of which cutting leaves none, int64. See `cuts`."""
+        documents, firsts, lasts = self.cuts(copies)
+        cut = np.bincount(documents, lasts - firsts, len(self.sizes)).astype(np.int64)
+        found: Ints = np.flatnonzero((cut == self.sizes) & (self.sizes > 0))
+        return found
+
+    def kept(self, copies: Copies = "one") -> tuple[Bools, Ints]:
+        """Tell which tokens of token ids are left: bool (total,), and offsets int64 (n + 1,) of what is left.
+
+        With ids and offsets as they were given, the cleaned corpus is ids[kept] and these offsets. See `cuts`.
+        """
+        documents, firsts, lasts = self.cuts(copies)
+        bases = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.sizes)])
+        change = np.zeros(self.total + 1, np.int64)
+        np.add.at(change, bases[documents] + firsts, 1)
+        np.add.at(change, bases[documents] + lasts, -1)
+        kept = np.cumsum(change[:-1]) == 0
+        return kept, np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])[bases]
+
+    def pieces(self, copies: Copies = "one") -> Iterator[list[Text]]:
+        """Yield what is left of each text, in order: pieces between the cuts, none of them empty.
+
+        As documents of their own the pieces are bounds for later runs: no passage of the result crosses a cut. A cut takes
+        the blanks that follow it. See `cuts`.
+
+        Raises
+        ------
+        ValueError
+            The result is of token ids (use `kept`), or the unit is a callable, whose tokens have no known places.
+        """
+        return (pieces for _, pieces in self._left(copies))
+
+    def cleaned(self, copies: Copies = "one") -> Iterator[Text]:
+        """Yield each text without its repeated passages, in order; "" or b"" where nothing is left.
+
+        A cut joins nothing: where no blank is left between two pieces, a space is put. See `cuts` and `pieces`.
+        """
+        return (joined(pieces, of_str) for of_str, pieces in self._left(copies))
+
+    def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:
+        """Yield for each text whether it is a str, and its pieces."""
+        if self._reading is None:
+            raise ValueError("this is a result of token ids, and there are no texts to cut: use kept(), which tells the "
+                             "tokens that are left")
+        if callable(self._reading.shingling.unit):
+            raise ValueError(f"unit is {self._reading.shingling.unit!r}, and where the tokens of a callable stand in a text "
+                             "is not known; cut at tokens by cuts()")
+        work = partial(_cut_piece, self._reading.shingling, self.cuts(copies))
+        return chain.from_iterable(map_pieces(work, corpus_pieces(self._reading.corpora[0]), self._threads))
+
+
+def _place_piece(shingling: Shingling, ranges: Ranges, piece: tuple[Ints, Sequence[Text]]) -> tuple[int, list[Ints]]:
+    """Place the ranges of a piece of texts; return the number of the first of them, and the columns of `Places`."""
+    documents, firsts, lasts = ranges
+    positions, texts = piece
+    begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
+    placed = [place_ranges(text, shingling, firsts[begin:end], lasts[begin:end])
+              for text, begin, end in zip(texts, begins.tolist(), ends.tolist(), strict=True)]
+    return int(begins[0]), [np.concatenate(column) for column in zip(*placed, strict=True)]
+
+
+def _cut_piece(shingling: Shingling, cuts: Ranges, piece: tuple[int, Sequence[Text]]) -> list[tuple[bool, list[Text]]]:
+    """Cut the texts of a piece."""
+    documents, firsts, lasts = cuts
+    first, texts = piece
+    positions = np.arange(first, first + len(texts))
+    begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
+    return [(isinstance(text, str), cut_text(text, shingling, firsts[begin:end], lasts[begin:end]))
+            for text, begin, end in zip(texts, begins.tolist(), ends.tolist(), strict=True)]

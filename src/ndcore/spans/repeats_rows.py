@@ -1,0 +1,123 @@
+"""From runs of windows that stand at several places to rows, and to what is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ndcore._entries import sort_entries
+from ndcore._repeats import Rows, units
+from ndcore._types import Bools, Ints, UInts
+from ndcore.spans.repeats_windows import Layout, merged
+
+__all__ = ["Choice", "Found", "find_rows"]
+
+ROOM = 1 << 16  # rows made at a time
+EVERYWHERE = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which places are sources.
+
+    Attributes
+    ----------
+    tokens : int
+        Of a window.
+    fewest : int
+        Places of a run.
+    within : bool
+        Whether a place in the same document is a source.
+    sources : int or None
+        Places below it are the only sources, and their documents have no rows; None: every earlier place.
+    """
+
+    tokens: int
+    fewest: int
+    within: bool
+    sources: int | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rows, in keep order, and ranges of the tokens of documents, ascending by rank.
+
+    Attributes
+    ----------
+    rows : ndarray of uint64, shape (m, 5)
+        (rank of the document, first token, last token + 1, place of the source, copies).
+    everywhere : tuple of ndarray
+        (ranks, first tokens, last tokens + 1) of what stands at another place, earlier or later.
+    """
+
+    rows: UInts
+    everywhere: tuple[Ints, Ints, Ints]
+
+
+def find_rows(layout: Layout, runs: UInts, choice: Choice) -> Found:
+    """Find the rows of runs of windows: see `nd_repeats_rows` in repeats.h. O(n log n) for n units."""
+    cut = units(runs, int(layout.bases[-1]) + 1)
+    ends = _ends(cut)
+    order = _sorted_suffixes(cut, ends)
+    rank = np.empty_like(order)
+    rank[order.astype(np.int64)] = np.arange(len(order), dtype=np.uint64)
+    bases = layout.bases[:-1].astype(np.uint64) if len(layout.order) else np.zeros(1, np.uint64)
+    rows = Rows(cut, ends, order, rank, bases, choice.tokens, choice.fewest,
+                EVERYWHERE if choice.sources is None else choice.sources, choice.within)
+    parts = [np.empty((0, 5), np.uint64)]
+    while len(part := rows.next(ROOM)):
+        parts.append(part)
+    return Found(np.concatenate(parts), _everywhere(layout, cut, choice))
+
+
+def _ends(cut: UInts) -> UInts:
+    """Find for each unit the first one behind it whose place does not follow."""
+    n = len(cut)
+    breaks = np.append(np.flatnonzero(cut[1:, 0] != cut[:-1, 0] + cut[:-1, 2]) + 1, n) if n else np.empty(0, np.int64)
+    found: UInts = breaks[np.searchsorted(breaks, np.arange(n), "right")].astype(np.uint64)
+    return found
+
+
+def _sorted_suffixes(cut: UInts, ends: UInts) -> UInts:
+    """Sort the suffixes of units that follow each other, equal ones by position: prefix doubling.
+
+    Manber, Myers, "Suffix arrays: a new method for on-line string searches", 1993, DOI 10.1137/0222058.
+    """
+    n, length = len(cut), 1
+    _, inverse = np.unique(cut[:, 1], return_inverse=True)
+    rank = inverse.astype(np.uint64) + np.uint64(1)  # 0: behind the end
+    distinct, position = int(rank.max(initial=0)), np.arange(n, dtype=np.uint64)
+    while True:
+        behind = np.zeros(n, np.uint64)
+        inside = np.flatnonzero(position + np.uint64(length) < ends)
+        behind[inside] = rank[inside + length]
+        entries = np.stack([rank << np.uint64(32) | behind, position], axis=1)
+        sort_entries(entries)
+        order = np.ascontiguousarray(entries[:, 1])
+        number = np.cumsum(np.diff(entries[:, 0], prepend=np.uint64(0)) != 0, dtype=np.uint64)
+        if not n or int(number[-1]) == distinct:
+            return order
+        rank = np.empty(n, np.uint64)
+        rank[order.astype(np.int64)] = number
+        distinct, length = int(number[-1]), 2 * length
+
+
+def _everywhere(layout: Layout, cut: UInts, choice: Choice) -> tuple[Ints, Ints, Ints]:
+    """Return the tokens of units that stand at another place, earlier or later, which may be a source."""
+    places, first = cut[:, 0].astype(np.int64), cut[:, 1].astype(np.int64)
+    ranks = np.searchsorted(layout.bases, places, "right") - 1
+    _, inverse = np.unique(first, return_inverse=True)
+    last = np.zeros(len(cut), np.int64)
+    np.maximum.at(last, inverse, places)
+    last = last[inverse]
+    begin, end = layout.bases[ranks], layout.bases[ranks + 1]
+    earlier = (first < begin) | (choice.within & (first + choice.tokens <= places))
+    later = (last >= end) | (choice.within & (places + choice.tokens <= last))
+    if choice.sources is None:
+        taken: Bools = earlier | later
+    else:
+        taken = (places >= choice.sources) & (first < choice.sources)
+    begins, ends = merged(places[taken], places[taken] + cut[taken, 2].astype(np.int64) + choice.tokens - 1)
+    of = np.searchsorted(layout.bases, begins, "right") - 1
+    return of, begins - layout.bases[of], ends - layout.bases[of]

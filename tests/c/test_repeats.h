@@ -1,0 +1,175 @@
+/* Repeated passages. Included by test_core.c alone. */
+#ifndef ND_TEST_REPEATS_H
+#define ND_TEST_REPEATS_H
+
+enum { REPEATS_MOST = 120 };
+
+/* Tokens of documents of a random collection: tokens[i] of place i, 9 between two documents. */
+static size_t random_collection(uint8_t *tokens, uint64_t *bases, size_t *documents)
+{
+    const size_t n = random_below(REPEATS_MOST);
+    *documents = 1;
+    bases[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        tokens[i] = (uint8_t)random_below(2);
+        if (random_below(12) == 0) {
+            tokens[i] = 9;
+            bases[(*documents)++] = i + 1;
+        }
+    }
+    return n;
+}
+
+/* Tokens that two places have in common, before a bound. */
+static size_t naive_common(const uint8_t *tokens, size_t n, size_t a, size_t b)
+{
+    size_t same = 0;
+    while (b + same < n && tokens[a + same] == tokens[b + same] && tokens[b + same] != 9)
+        same++;
+    return same;
+}
+
+/* All windows of L tokens that stand twice, as entries (place, first place). */
+static size_t naive_entries(const uint8_t *tokens, size_t n, size_t window, nd_entry *out)
+{
+    size_t found = 0;
+    for (size_t i = 0; i + window <= n; i++) {
+        size_t copies = 0, first = i;
+        for (size_t j = n; j-- > 0;)
+            if (naive_common(tokens, n, i < j ? i : j, i < j ? j : i) >= window && j + window <= n) {
+                copies++;
+                first = j < first ? j : first;
+            }
+        if (copies > 1)
+            out[found++] = (nd_entry){.key = i, .id = first};
+    }
+    return found;
+}
+
+/* Each row is a run with an earlier place, and the token behind it would make the run too long. */
+static void check_rows(const uint8_t *tokens, size_t n, size_t window, const uint64_t *bases, const nd_repeat_row *rows,
+                       size_t found)
+{
+    for (size_t k = 0; k < found; k++) {
+        const uint64_t base = bases[rows[k].document], start = base + rows[k].start, end = base + rows[k].end;
+        const uint64_t source = rows[k].source;
+        const size_t size = (size_t)(end - start);
+        int longer = 0;
+        CHECK(end <= n && naive_common(tokens, n, source, start) >= size && (source < base || source + size <= start),
+              "row %zu: %zu tokens at %zu are not at %zu", k, size, (size_t)start, (size_t)source);
+        for (uint64_t q = 0; q < start; q++) {
+            const size_t same = naive_common(tokens, n, q, start);
+            longer |= size >= window && same > size && (q < base || q + size + 1 <= start);
+        }
+        CHECK(!longer, "row %zu: %zu tokens at %zu are not the longest", k, size, (size_t)start);
+    }
+}
+
+/* Windows → runs → units → suffixes → rows, between guard pages. */
+static void test_repeated_rows(void)
+{
+    static uint8_t tokens[REPEATS_MOST];
+    static uint64_t bases[REPEATS_MOST + 1], bits[4];
+    static nd_entry all[REPEATS_MOST];
+    for (int round = 0; round < 300; round++) {
+        size_t documents;
+        const size_t n = random_collection(tokens, bases, &documents), window = 1 + random_below(5);
+        const size_t entries = naive_entries(tokens, n, window, all);
+        nd_repeat_run open = {0}, *runs = guarded(0, round % 2, (entries + 1) * sizeof open, 0);
+        size_t count = nd_repeats_join(all, entries / 2, &open, runs);
+        count += nd_repeats_join(all + entries / 2, entries - entries / 2, &open, runs + count);
+        if (open.windows)
+            runs[count++] = open;
+        memset(bits, 0, sizeof bits);
+        nd_repeats_breaks(runs, count, bits);
+        size_t at = 0, units = 0;
+        uint64_t done = 0;
+        nd_repeat_run *unit = guarded(1, round % 2, entries * sizeof *unit, 0);
+        while (at < count)
+            units += nd_repeats_units(runs, count, bits, &at, &done, unit + units, 1 + random_below(3));
+        uint64_t *ends = guarded(2, round % 2, 8 * units, 0), *order = guarded(3, round % 2, 8 * units, 0);
+        uint64_t *rank = guarded(4, round % 2, 8 * units, 0), *depths = guarded(5, round % 2, 8 * units, 0);
+        for (size_t i = units; i-- > 0;)
+            ends[i] = i + 1 < units && unit[i + 1].place == unit[i].place + unit[i].windows ? ends[i + 1] : i + 1;
+        for (size_t i = 0; i < units; i++) {          /* insertion sort of the suffixes */
+            size_t r = i;
+            for (; r; r--) {
+                const uint64_t j = order[r - 1];
+                size_t same = 0;
+                while (i + same < ends[i] && j + same < ends[j] && unit[i + same].first == unit[j + same].first)
+                    same++;
+                const int less = i + same == ends[i] ? j + same < ends[j]
+                                                     : j + same < ends[j] && unit[i + same].first < unit[j + same].first;
+                if (!less)
+                    break;
+                order[r] = order[r - 1];
+            }
+            order[r] = i;
+        }
+        for (size_t r = 0; r < units; r++)
+            rank[order[r]] = r;
+        static nd_repeat_node nodes[REPEATS_MOST + 1];
+        static uint64_t leaf[REPEATS_MOST], stack[REPEATS_MOST + 1];
+        static nd_repeat_row rows[REPEATS_MOST];
+        nd_repeats_depths(unit, ends, order, rank, units, depths);
+        const size_t made = nd_repeats_nodes(unit, order, depths, units, nodes, leaf, stack);
+        CHECK(made <= units + 1, "%zu nodes of %zu units", made, units);
+        nd_repeat_rows r = {.units = unit, .nodes = nodes, .leaf = leaf, .bases = bases, .n = units, .documents = documents,
+                            .tokens = window, .fewest = 2, .sources = UINT64_MAX, .within = 1};
+        size_t found = 0;
+        for (size_t got = 1; got; found += got)
+            got = nd_repeats_rows(&r, rows + found, 1 + random_below(3));
+        check_rows(tokens, n, window, bases, rows, found);
+    }
+}
+
+/* Entries in groups, and the entries with a key in common. */
+static void test_repeated_entries(void)
+{
+    for (int round = 0; round < 200; round++) {
+        const size_t n = random_below(300);
+        nd_entry *e = guarded(0, round % 2, n * sizeof *e, 0), *out = guarded(1, round % 2, n * sizeof *out, 0);
+        uint64_t *ids = guarded(2, round % 2, 8 * n, 0);
+        size_t starts[9], wrong = 0, count[64] = {0}, many = 0;
+        for (size_t i = 0; i < n; i++)
+            count[(e[i] = (nd_entry){.key = random_below(64), .id = i}).key]++;
+        nd_repeats_part(e, n, 3, 8, starts, out);
+        for (size_t part = 0; part < 8; part++)
+            for (size_t i = starts[part]; i < starts[part + 1]; i++)
+                wrong += out[i].key >> 3 != part || (i > starts[part] && out[i].id <= out[i - 1].id);
+        nd_entry scratch[300];
+        nd_sort_entries(e, scratch, n);
+        for (size_t i = 0; i < n; i++)
+            many += count[e[i].key] > 1;
+        CHECK(wrong == 0 && starts[8] == n && nd_repeats_shared(e, n, ids) == many, "%zu entries in groups", n);
+        const size_t found = nd_repeats_firsts(e, n, 2, n, 0, e);
+        CHECK(found == many, "%zu entries have firsts, not %zu", found, many);
+    }
+}
+
+/* Numbers of tokens, while the table grows. */
+static void test_vocabulary(void)
+{
+    static uint8_t pool[1 << 16], tape[32];
+    static uint64_t at[2000];
+    static nd_vocabulary_slot slots[2][8192];
+    nd_vocabulary v = {.key = {{random64(), random64()}, random64(), random64()}, .slots = slots[0], .room = 3000, .at = at,
+                       .pool = pool};
+    size_t wrong = 0;
+    memset(slots, 0, sizeof slots);
+    for (uint32_t i = 0; i < 4000; i++) {
+        const size_t size = (i % 1000) % 19;
+        uint64_t token = 0;
+        uint32_t number = 0;
+        nd_store_be64(tape, size + 2);
+        memset(tape + 8, 'a', size);
+        tape[8 + size] = (uint8_t)(i % 1000);
+        tape[9 + size] = (uint8_t)(i % 1000 >> 8);
+        if (i == 500)
+            nd_vocabulary_move(&v, slots[1], 8192);
+        wrong += nd_vocabulary_number(&v, tape, &token, 0, 1, &number) != tape + 10 + size || token != 1 || number != i % 1000;
+    }
+    CHECK(wrong == 0 && v.count == 1000, "%zu numbers of %zu tokens are wrong", wrong, v.count);
+}
+
+#endif

@@ -1,0 +1,153 @@
+"""The extensions of repeated passages: what they refuse, and small results by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ndcore import _repeats
+from ndcore._rabin import random_irreducible
+from ndcore._text import characters, places
+from ndcore._vocabulary import Vocabulary
+
+P = random_irreducible(64, 5)
+U, S = np.uint64, np.int64
+
+
+def entries(*rows: tuple[int, int]) -> np.ndarray:
+    return np.array(rows, U).reshape(-1, 2)
+
+
+def runs(*rows: tuple[int, int, int]) -> np.ndarray:
+    return np.array(rows, U).reshape(-1, 3)
+
+
+def anchors_of(values: list[int], width: int, window: int) -> np.ndarray:
+    return _repeats.Windows(width, P).anchors(
+        np.array(values, U), np.array([0, len(values)], S), np.zeros(1, U), np.full(1, 100, U), window, 9)
+
+
+def test_anchors_partition_the_windows_and_depend_on_them_alone():
+    values = np.random.default_rng(2).integers(0, 4, 400).tolist()
+    width, window = 3, 5
+    found = anchors_of(values, width, window)
+    covered = []
+    for key, packed in found.tolist():
+        first, many = (packed >> _repeats.RANGE_BITS) - 100, (packed & (_repeats.MAX_WINDOW - 1)) + 1
+        covered += range(first, first + many)
+        for i in range(first, first + many):  # the same window alone has the same anchor
+            assert anchors_of(values[i : i + width + window - 1], width, window)[0, 0] == key
+    assert covered == list(range(400 - width - window + 2))
+
+
+def test_windows_of_ranges_have_the_fingerprints_of_their_values():
+    slide, values = _repeats.Windows(2, P), np.array([1, 2, 3, 1, 2], U)
+    found = slide.taken(values, np.array([0, 5], S), np.zeros(1, U), np.array([10], U), np.array([0, 2 << 16 | 1], U),
+                        np.array([0, 2], S))
+    assert found[:, 1].tolist() == [10, 12, 13]
+    assert found[0, 0] == found[2, 0] != found[1, 0]
+
+
+def test_shared_first_and_joined():
+    given = entries((1, 5), (1, 3), (2, 9), (4, 4), (4, 10), (4, 6))
+    assert _repeats.shared(given).tolist() == [5, 3, 4, 10, 6]
+    assert _repeats.firsts(given.copy(), 2, 9, 0).tolist() == [[5, 3], [3, 3], [4, 4], [10, 4], [6, 4]]
+    assert _repeats.firsts(given.copy(), 2, 2, 0).tolist() == [[5, 3], [3, 3]]
+    assert _repeats.firsts(given.copy(), 2, 9, 4).tolist() == [[4, 4], [10, 4], [6, 4]]
+    last = np.zeros(3, U)
+    assert _repeats.join(entries((1, 1), (2, 2), (4, 3)), last).tolist() == [[1, 1, 2]]
+    assert last.tolist() == [4, 3, 1]
+    assert _repeats.join(entries((5, 4), (6, 9)), last).tolist() == [[4, 3, 2]]
+
+
+def test_units_end_where_some_run_ends():
+    given = runs((0, 0, 6), (10, 1, 3), (20, 0, 6))
+    assert _repeats.units(given, 30).tolist() == [
+        [0, 0, 1], [1, 1, 3], [4, 4, 2], [10, 1, 3], [20, 0, 1], [21, 1, 3], [24, 4, 2]]
+    assert _repeats.units(runs(), 0).tolist() == []
+
+
+def test_the_first_run_that_differs():
+    numbers = np.array([1, 2, 3, 1, 2, 4], np.uint16).view(np.uint8)
+    a, b = np.array([0, 0]), np.array([3, 3])
+    assert _repeats.differing(numbers, 2, a, b, np.array([2, 3])) == 1
+    assert _repeats.differing(numbers, 2, a, b, np.array([2, 0])) == -1
+    for wrong in ([-1, 0], [4, 0]):
+        with pytest.raises(IndexError):
+            _repeats.differing(numbers, 2, a, b, np.array(wrong))
+    with pytest.raises(ValueError, match="byte"):
+        _repeats.differing(numbers, 0, a, b, np.array([0, 0]))
+
+
+def test_what_windows_refuse():
+    slide, one = _repeats.Windows(2, P), np.zeros(1, U)
+    for width in (0, _repeats.MAX_WINDOW + 1):
+        with pytest.raises(ValueError, match="a window has"):
+            _repeats.Windows(width, P)
+    with pytest.raises(ValueError, match="do not cut"):
+        slide.anchors(np.zeros(2, U), np.array([0, 3], S), one, one, 1, 0)
+    with pytest.raises(ValueError, match="an anchor represents"):
+        slide.anchors(np.zeros(2, U), np.array([0, 2], S), one, one, 0, 0)
+    with pytest.raises(IndexError, match="behind window 0"):
+        slide.taken(np.zeros(2, U), np.array([0, 2], S), one, one, np.array([1 << 16], U), np.array([0, 1], S))
+    with pytest.raises(ValueError, match="do not cut"):
+        slide.taken(np.zeros(2, U), np.array([0, 2], S), one, one, one, np.array([0, 2], S))
+
+
+def test_what_runs_and_rows_refuse():
+    with pytest.raises(ValueError, match="not among 2 parts"):
+        _repeats.part(entries((8, 0)), 2, 2)
+    with pytest.raises(ValueError, match="columns"):
+        _repeats.units(np.zeros((1, 2), U), 1)
+    for wrong in (runs((0, 1, 1)), runs((5, 0, 1)), runs((0, 0, 0)), runs((0, 0, 6)), runs((4, 4, 1 << 63))):
+        with pytest.raises(IndexError, match="not within 5 places"):
+            _repeats.units(wrong, 5)
+    with pytest.raises(ValueError, match="three numbers"):
+        _repeats.join(entries((1, 1)), np.zeros(2, U))
+    zero, none = np.zeros(1, U), np.empty(0, U)
+    cut = runs((0, 0, 1))
+    with pytest.raises(ValueError, match="document that begins at place 0"):
+        _repeats.Rows(runs(), none, none, none, none, 1, 2, 0, True)
+    with pytest.raises(ValueError, match="one length"):
+        _repeats.Rows(cut, none, zero, zero, zero, 1, 2, 0, True)
+    for end, order, rank in ((0, 0, 0), (1, 1, 0), (1, 0, 1), (2, 0, 0)):
+        with pytest.raises(IndexError):
+            _repeats.Rows(cut, zero + U(end), zero + U(order), zero + U(rank), zero, 1, 2, 0, True)
+
+
+def tape(*tokens: bytes) -> bytes:
+    return b"".join(len(token).to_bytes(8, "big") + token for token in tokens)
+
+
+def test_tokens_have_equal_numbers_exactly_for_equal_bytes():
+    words = [str(i % 1500).encode() * (1 + i % 5) for i in range(6000)]
+    known: dict[bytes, int] = {}
+    expected = [known.setdefault(word, len(known)) for word in words]
+    vocabulary = Vocabulary()
+    found = [vocabulary.number(tape(*words[i : i + 700]), np.array([0]), np.array([min(700, 6000 - i)]))
+             for i in range(0, 6000, 700)]
+    assert np.concatenate(found).tolist() == expected
+    assert len(vocabulary) == len(known)
+    again = vocabulary.number(tape(words[0], b"passed over", b"", words[1]), np.array([0, 3]), np.array([1, 4]))
+    assert again.tolist() == expected[:2]
+
+
+@pytest.mark.parametrize(("data", "firsts", "lasts"), [
+    (tape(b"a"), [0], [2]), (tape(b"a")[:-1], [0], [1]), (tape(b"a", b"b"), [1], [0]), (tape(b"a", b"b"), [1, 0], [2, 1]),
+    (b"\xff" * 9, [0], [1]), (tape(b"a"), [0], []), (tape(b"a"), [-1], [1]),
+])
+def test_ranges_that_are_not_of_a_tape_are_refused(data, firsts, lasts):
+    with pytest.raises(ValueError, match=r"tape|ranges|follow"):
+        Vocabulary().number(data, np.array(firsts, S), np.array(lasts, S))
+
+
+def test_places_that_are_not_in_a_text_are_refused():
+    with pytest.raises(IndexError, match="token 2 is not in a text of 3 bytes"):
+        places(b"a b", "word", np.array([0, 2]))
+    with pytest.raises(ValueError, match="ascend"):
+        places(b"a b", "word", np.array([1, 1]))
+    with pytest.raises(KeyError):
+        places(b"a b", "byte", np.array([0]))
+    with pytest.raises(IndexError, match="offset 4"):
+        characters(b"a b", np.array([4]), False)
+    assert characters("aé中".encode(), np.array([0, 1, 2, 3, 4, 6]), True).tolist() == [0, 1, 2, 2, 3, 3]

@@ -1,0 +1,68 @@
+"""Places of ranges of tokens, against `locate`, which finds all tokens in another way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import ndcore as nd
+from ndcore.alignment.offsets import locate
+from ndcore.spans.repeats_places import place_ranges
+
+SHINGLINGS = [
+    nd.Shingling(), nd.Shingling(unit="char"), nd.Shingling(unit="grapheme"), nd.Shingling(unit="line"),
+    nd.Shingling(unit="byte"), nd.Shingling(normalize="NFKC"), nd.Shingling(stop_words=["a"]),
+]
+CHARACTERS = st.text(st.sampled_from("aB1 \n\r\t.é́ß中文の\u00ad\u200d👍🏽ﬁ\ud800") | st.characters(codec=None), max_size=40)
+TEXTS = CHARACTERS | st.binary(max_size=40) | CHARACTERS.map(lambda text: text.encode("utf-8", "surrogatepass"))
+
+
+def offsets_in_bytes(text: str) -> list[int]:
+    return np.cumsum([0, *(len(c.encode("utf-8", "surrogatepass")) for c in text)]).tolist()
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, st.sampled_from(SHINGLINGS))
+@example("a\u00ad\u0301 b", SHINGLINGS[0])
+@example("é" * 3, SHINGLINGS[4])
+@example(" one \r\n\n two", SHINGLINGS[3])
+def test_places_are_those_of_locate(text, shingling):
+    starts, ends = locate(text, shingling)
+    tokens = np.arange(len(starts))
+    found = place_ranges(text, shingling, tokens, tokens + 1)
+    if isinstance(text, str):
+        at = offsets_in_bytes(text)
+        assert found.start_char.tolist() == starts.tolist()
+        assert found.end_char.tolist() == ends.tolist()
+        assert found.start_byte.tolist() == [at[i] for i in starts.tolist()]
+        assert found.end_byte.tolist() == [at[i] for i in ends.tolist()]
+    else:
+        assert found.start_byte.tolist() == starts.tolist()
+        assert found.end_byte.tolist() == ends.tolist()
+        decoded = [len(text[:i].decode("utf-8", "surrogateescape")) for i in ends.tolist()]
+        if shingling.unit != "byte":
+            assert found.end_char.tolist() == decoded
+
+
+def test_ranges_begin_with_their_first_token_and_end_with_their_last():
+    found = place_ranges("a bé; cd, e", nd.Shingling(), np.array([1, 0]), np.array([3, 1]))
+    assert [part.tolist() for part in found] == [[2, 0], [8, 1], [2, 0], [9, 1]]
+
+
+def test_no_ranges_have_no_places():
+    none = np.empty(0, np.int64)
+    assert [len(part) for part in place_ranges("a", nd.Shingling(), none, none)] == [0] * 4
+
+
+def test_long_texts_are_read_in_blocks():
+    text = "ab " * 5000
+    found = place_ranges(text, nd.Shingling(), np.array([1, 1023, 1024, 4998]), np.array([2, 1024, 4000, 5000]))
+    assert found.start_char.tolist() == [3, 3069, 3072, 14994]
+    assert found.end_byte.tolist() == [5, 3071, 11999, 14999]
+
+
+def test_tokens_of_a_callable_have_no_places():
+    with pytest.raises(ValueError, match="callable"):
+        place_ranges("a b", nd.Shingling(unit=str.split), np.array([0]), np.array([1]))

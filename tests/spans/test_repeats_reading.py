@@ -1,0 +1,43 @@
+"""Tokens of a collection as numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ndcore as nd
+from ndcore.spans import repeats_reading as reading
+from ndcore.text.corpus import as_corpus
+
+
+def values_of(source: reading.Reading, wanted: np.ndarray | None = None) -> dict[int, list[int]]:
+    found = {}
+    for piece in source.pieces(wanted):
+        positions, values, offsets = source.symbols(piece, 7)
+        for i, position in enumerate(positions.tolist()):
+            found[position] = values[offsets[i] : offsets[i + 1]].tolist()
+    return found
+
+
+def test_equal_tokens_have_equal_values_in_all_collections():
+    source = reading.TextReading([as_corpus(["a extraordinarily", ""]), as_corpus([]), as_corpus(["Extraordinarily A"])],
+                                 nd.Shingling(width=9))
+    found = values_of(source)
+    assert source.counts == [2, 0, 1]
+    assert found[0] == found[2][::-1]
+    assert found[1] == []
+    wanted = np.array([False, False, True])
+    assert values_of(source, wanted) == {2: found[2]}
+    cover = np.array([0, 2]), np.array([1, 0]), np.array([2, 1])
+    assert [part.tolist() for part in source.numbers(cover, 3, 1)] == [[0], [0]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+def test_token_ids_are_read_in_pieces(monkeypatch, size):
+    monkeypatch.setattr(reading, "PIECE_TOKENS", size)
+    source = reading.IdReading([(np.array([5, 6, 7, 8], np.uint16), np.array([0, 1, 1, 4])),
+                                (np.array([9], np.uint32), np.array([0, 1]))])
+    assert values_of(source) == {0: [5], 1: [], 2: [6, 7, 8], 3: [9]}
+    assert values_of(source, np.array([True, False, True, False])) == {0: [5], 2: [6, 7, 8]}
+    cover = np.array([2, 3]), np.array([1, 0]), np.array([3, 1])
+    assert [part.tolist() for part in source.numbers(cover, 4, 1)] == [[7, 8], [9]]
