@@ -157,7 +157,7 @@ def test_what_ndcore_wrote_is_passed_over_in_directories(written, tmp_path):
 
 
 def test_what_ndcore_wrote_is_refused_by_name(written, tmp_path, capsys):
-    said = {"c.ndc": "is a collection of ndcore cluster", "out": "is an output of ndcore dedup; its documents are below",
+    said = {"c.ndc": "is a collection of ndcore cluster", "out": "is an output of ndcore; its documents are",
             "h.ndh": "is an index of fingerprints", "w.ndw": "holds weights"}
     for name, words in said.items():
         path = written / name

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore.reference import repeats as reference
 
-WORDS = st.lists(st.sampled_from("abc"), max_size=14)
+WORDS = st.lists(st.sampled_from("abc"), max_size=12)
 COLLECTIONS = st.lists(WORDS, max_size=6)
 
 
@@ -46,14 +46,14 @@ def check(documents: Any, min_tokens: int, collection: reference.Collection, n: 
     assert found.tokens == sum(map(sum, marked(found.cuts("one"), sizes)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(COLLECTIONS, st.integers(1, 5), st.booleans())
 def test_rows_are_those_of_the_brute_force(documents, min_tokens, within):
     collection = reference.Collection(documents, min_tokens, within=within)
     check(documents, min_tokens, collection, len(documents), within=within)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(COLLECTIONS, st.integers(1, 4), st.integers(2, 4), st.none() | st.integers(4, 6), st.randoms(use_true_random=False))
 def test_copies_labels_and_order_are_those_of_the_brute_force(documents, min_tokens, fewest, most, random):
     n = len(documents)
@@ -63,7 +63,7 @@ def test_copies_labels_and_order_are_those_of_the_brute_force(documents, min_tok
     check(documents, min_tokens, collection, n, by=labels, keep=priorities, min_copies=fewest, max_copies=most)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(COLLECTIONS, COLLECTIONS, st.lists(WORDS, max_size=2), st.integers(1, 4), st.booleans())
 def test_other_collections_are_those_of_the_brute_force(documents, others, exceptions, min_tokens, has_others):
     n = len(documents)

@@ -46,4 +46,4 @@ def test_entries_are_sorted_in_parts():
     parts = windows.Parts(64, 100)
     entries = np.random.default_rng(1).integers(0, 1 << 64, (1000, 2), np.uint64)
     parts.append(*parts.group(entries))
-    assert np.concatenate(list(parts.sorted())).tolist() == sorted(entries.tolist(), key=lambda entry: entry[0])
+    assert np.concatenate(list(parts.sorted(2))).tolist() == sorted(entries.tolist(), key=lambda entry: entry[0])

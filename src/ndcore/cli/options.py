@@ -42,9 +42,10 @@ class TokenOptions(Options):
     stop_words: Lines | None
 
 
-def add_tokens(group: Group) -> None:
-    """Add the options that say what a shingle is."""
-    group.add_argument("--width", type=positive, metavar="W", help="tokens per shingle (default 5)")
+def add_tokens(group: Group, width: bool = True) -> None:
+    """Add the options that say what a shingle is, or what a token is where nothing has a `width`."""
+    if width:
+        group.add_argument("--width", type=positive, metavar="W", help="tokens per shingle (default 5)")
     group.add_argument("--unit", choices=UNITS, help="kind of token (default word)")
     group.add_argument(
         "--normalize", choices=("NFKC",), help="Unicode normalization of words and characters (default none)"

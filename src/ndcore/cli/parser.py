@@ -17,6 +17,7 @@ __all__ = ["parser"]
 COMMANDS = {
     "dedup": "keep one document of every cluster of near-duplicates",
     "sketch": "save the sketches of documents",
+    "repeats": "find and cut passages that stand several times in a collection",
     "compare": "compare two documents side by side",
     "design": "choose a filter for a threshold, or examine a given one",
     "info": "show the installation, or a file of sketches",

@@ -11,11 +11,11 @@ import datetime
 import decimal
 import json
 from collections.abc import Callable, Iterator
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from ndcore._types import Bools
+from ndcore._types import Bools, Text
 from ndcore.files import columnar
 from ndcore.files.annotated_output import splice
 from ndcore.files.byte_order_mark import without_mark
@@ -30,14 +30,45 @@ from ndcore.files.records import ANNOTATION
 from ndcore.files.sources import Source
 from ndcore.progress import Progress
 
-__all__ = ["write_ids", "write_lines"]
+__all__ = ["Edited", "write_ids", "write_lines"]
 
 Annotation = Callable[[int], dict[str, Any]]
+
+
+class Edited(NamedTuple):
+    """Texts that replace what documents had.
+
+    Attributes
+    ----------
+    field : str
+        The field of records that holds the text; ``a.b`` is the field with that name, or else the field ``b`` of the
+        object ``a``.
+    text : callable
+        From a position, in ascending order, to the new text; None where it is the old one.
+    """
+
+    field: str
+    text: Callable[[int], Text | None]
+
+    def change(self, record: dict[str, Any], position: int) -> bool:
+        """Put the new text of a document into its record; return False where it is the old one."""
+        text = self.text(position)
+        if text is None:
+            return False
+        name, place = self.field, record
+        while name not in place and "." in name:
+            outer, _, name = name.partition(".")
+            place = place[outer]
+        place[name] = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        return True
+
+
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # strings of JSON hold no such bytes
 
 
 def write_lines(
-    file: IO[bytes], documents: Documents, wanted: Bools, annotation: Annotation | None, report: Progress
+    file: IO[bytes], documents: Documents, wanted: Bools, annotation: Annotation | None, report: Progress,
+    edited: Edited | None = None,
 ) -> int:
     """Write a line of JSON for each wanted document, in the order of the inputs.
 
@@ -50,6 +81,8 @@ def write_lines(
         From a position to the value of the field ``ndcore`` in its line.
     report : Progress
         Gets ("writing", documents gone through, n).
+    edited : Edited, optional
+        New texts. Records whose text changes are encoded anew.
 
     Returns
     -------
@@ -68,11 +101,11 @@ def write_lines(
             continue
         documents.check_unchanged(index)
         if source.kind in SPLIT:
-            _write_records(file, documents, index, wanted, annotation, report)
+            _write_records(file, documents, index, wanted, annotation, report, edited)
         elif source.kind in COLUMNAR:
-            _write_rows(file, documents, index, wanted, annotation)
+            _write_rows(file, documents, index, wanted, annotation, edited)
         else:
-            repaired += _write_texts(file, documents, index, wanted, annotation)
+            repaired += _write_texts(file, documents, index, wanted, annotation, edited)
         documents.check_unchanged(index)
         report("writing", span.stop, len(documents.ids))
     return repaired
@@ -85,7 +118,8 @@ def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
 
 
 def _write_records(
-    file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None, report: Progress
+    file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None, report: Progress,
+    edited: Edited | None,
 ) -> None:
     """Write records of text, each on one line."""
     source = documents.sources[index]
@@ -97,14 +131,25 @@ def _write_records(
         if wanted[position]:
             if names:
                 values = [cell.decode() for cell in cells(raw, DELIMITERS[source.kind])]
-                line = to_json(dict(zip(names, values, strict=True)))
-            elif source.kind != "jsonl":
-                line = line.translate(_ON_ONE_LINE)
+                record = dict(zip(names, values, strict=True))
+                if edited is not None:
+                    edited.change(record, position)
+                line = to_json(record)
+            else:
+                line = line if source.kind == "jsonl" else line.translate(_ON_ONE_LINE)
+                line = line if edited is None else _changed(line, edited, position)
             line = line if annotation is None else splice(line, annotation(position))
             file.write(line if line.endswith(b"\n") else line + b"\n")
 
 
-def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None) -> int:
+def _changed(line: bytes, edited: Edited, position: int) -> bytes:
+    """Put the new text of a document into its record of JSON."""
+    record = json.loads(line)
+    return to_json(record) if edited.change(record, position) else line
+
+
+def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None,
+                 edited: Edited | None) -> int:
     """Write whole files and pages as id and text, and count the ones that are not UTF-8."""
     only = np.zeros_like(wanted)
     span = documents.span(index)
@@ -117,11 +162,14 @@ def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bool
                 repaired += decoded.encode() != text
                 text = decoded
             record: dict[str, Any] = {"id": documents.ids[position], "text": text}
+            if edited is not None:
+                edited._replace(field="text").change(record, position)
             file.write(to_json(record if annotation is None else record | {ANNOTATION: annotation(position)}) + b"\n")
     return repaired
 
 
-def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None) -> None:
+def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None,
+                edited: Edited | None) -> None:
     """Write rows of Parquet and Arrow."""
     source = documents.sources[index]
     positions = {number: position for position, number in numbered(documents, index) if wanted[position]}
@@ -135,6 +183,8 @@ def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools
                 number += 1
                 if number in positions:
                     record = dict(zip(names, row, strict=True))
+                    if edited is not None:
+                        edited.change(record, positions[number])
                     if annotation is not None:
                         record[ANNOTATION] = annotation(positions[number])
                     file.write(_row(source, number, record) + b"\n")

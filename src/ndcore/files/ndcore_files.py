@@ -19,7 +19,7 @@ _SUFFIXES = (".nds", ".ndc", ".ndh", ".ndw")
 _WHAT = {
     COLLECTION: "is a collection of ndcore cluster, without texts: ndcore cluster {0} NEW -o COLLECTION adds documents "
     "to it, ndcore query asks it, ndcore dedup NEW --against {0} takes one of signatures; elsewhere name the documents",
-    OUTPUT: "is an output of ndcore dedup; its documents are below {0}/{1}: name that",
+    OUTPUT: "is an output of ndcore; its documents are {0}/{1}: name that",
     STORE: "is a store of ndcore store, which ndcore store decide {0} IN adds pages to; name the documents",
     SKETCHES: "holds sketches, not documents",
     "hamming": "is an index of fingerprints, not a document: ndcore hamming query {0} asks it",
@@ -87,5 +87,6 @@ def refuse_own(path: str, accept: Collection[str] = ()) -> str | None:
     if kind is None or kind in accept:
         return kind
     what = _WHAT.get(kind, "is a file of ndcore ({1}), not a document; name the directory that it belongs to")
-    folder = "annotated" if kind == OUTPUT and (Path(path) / "annotated").is_dir() else "kept"
+    parts = ("annotated", "cleaned.jsonl", "annotated.jsonl")
+    folder = next((part for part in parts if kind == OUTPUT and (Path(path) / part).exists()), "kept")
     raise UsageError(f"{path} {what.format(path, folder if kind == OUTPUT else kind)}")

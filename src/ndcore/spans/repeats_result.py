@@ -102,13 +102,17 @@ class Repeats:
         Raises ImportError without pyarrow: ``pip install 'ndcore[arrow]'``.
         """
         pa = imported("pyarrow", "Repeats.rows")
+        return pa.table({name: pa.array(column) for name, column in self.columns.items()})
+
+    @cached_property
+    def columns(self) -> dict[str, Ints]:
+        """The columns of `rows` as arrays, by their names. Texts with rows or sources are read once more."""
         lengths = self.ends - self.starts
-        columns = {"document": self.documents, "start": self.starts, "end": self.ends,
-                   **self._placed(HERE, (self.documents, self.starts, self.ends)),
-                   "source": self.sources, "source_start": self.source_starts, "source_end": self.source_starts + lengths,
-                   **self._placed(THERE, (self.sources, self.source_starts, self.source_starts + lengths)),
-                   "copies": self.copies}
-        return pa.table({name: pa.array(column) for name, column in columns.items()})
+        return {"document": self.documents, "start": self.starts, "end": self.ends,
+                **self._placed(HERE, (self.documents, self.starts, self.ends)),
+                "source": self.sources, "source_start": self.source_starts, "source_end": self.source_starts + lengths,
+                **self._placed(THERE, (self.sources, self.source_starts, self.source_starts + lengths)),
+                "copies": self.copies}
 
     def _placed(self, names: tuple[str, str], ranges: Ranges) -> dict[str, Ints]:
         """Find the characters and bytes of ranges, in any order, as columns of these names; none of a callable unit."""

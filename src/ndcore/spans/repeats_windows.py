@@ -91,12 +91,9 @@ class Parts:
             if starts[i] < starts[i + 1]:
                 group.append(entries[starts[i] : starts[i + 1]])
 
-    def sorted(self) -> Iterator[UInts]:
+    def sorted(self, threads: int | None) -> Iterator[UInts]:
         """Yield the entries of each group, sorted by key, in ascending order. Nothing can be appended afterwards."""
-        while self._groups:
-            entries = np.array(self._groups.pop(0).array(), np.uint64).reshape(-1, 2)
-            sort_entries(entries)
-            yield entries
+        return map_pieces(_sorted, (self._groups.pop(0) for _ in range(len(self._groups))), threads)
 
 
 def find_runs(
@@ -169,7 +166,7 @@ class Finder:
             self.report("reading", done, None)
             if base >= MAX_PLACES:
                 raise OverflowError(f"there are more than {MAX_PLACES} tokens; take the documents in parts")
-        ranges = np.concatenate([shared(entries) for entries in found.sorted()])
+        ranges = np.concatenate([shared(entries) for entries in found.sorted(self.threads)])
         ranges.sort()
         return np.asarray(sizes.array()), ranges
 
@@ -196,10 +193,10 @@ class Finder:
             found.append(entries, starts)
             self.report("reading passages", done, None)
         by_place = Parts(int(layout.bases[-1]).bit_length(), self.counted.limit)
-        for entries in found.sorted():
+        for entries in found.sorted(self.threads):
             by_place.append(*by_place.group(firsts(entries, self.counted.fewest, self.counted.most, layout.exempt)))
         last = np.zeros(3, np.uint64)
-        runs = [join(entries, last) for entries in by_place.sorted()]
+        runs = [join(entries, last) for entries in by_place.sorted(self.threads)]
         return np.concatenate([*runs, last.reshape(1, 3)[: int(last[2] > 0)]])
 
     def confirm(self, layout: Layout, runs: UInts) -> bool:
@@ -228,6 +225,13 @@ class Finder:
         which = np.searchsorted(begins, places, "right") - 1
         found: Ints = at[which] + (places - begins[which]).astype(np.int64)
         return found
+
+
+def _sorted(group: SpooledArray) -> UInts:
+    """Return the entries of a group, sorted by key."""
+    entries = np.array(group.array(), np.uint64).reshape(-1, 2)
+    sort_entries(entries)
+    return entries
 
 
 def merged(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:

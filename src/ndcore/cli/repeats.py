@@ -1,0 +1,229 @@
+"""``ndcore repeats``: passages that stand several times in a collection, and the documents without them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from ndcore.cli.dry_run import Costs, Range, dry_run
+from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
+from ndcore.cli.options import (
+    INPUT,
+    INPUTS,
+    OUTPUT,
+    SHINGLES,
+    Commands,
+    DocumentOptions,
+    add_dry_run,
+    add_fields,
+    add_json,
+    add_overwrite,
+    add_running,
+    add_tokens,
+)
+from ndcore.cli.outputs import standard_output
+from ndcore.cli.repeats_output import WRITES, Written, account_of, print_report, row_table, write_result
+from ndcore.cli.values import integer, keep
+from ndcore.files.document_fields import Grouping, Ranking
+from ndcore.files.documents import Documents
+from ndcore.files.errors import UsageError
+from ndcore.files.output_directory import OutputDirectory, write_summary
+from ndcore.files.output_paths import STDOUT
+from ndcore.files.sources import Inputs
+from ndcore.files.table_files import TableFile, write_json_lines
+from ndcore.progress import by_position, reporting
+from ndcore.sketch.mod import ModSketcher
+from ndcore.spans.repeats import repeats
+from ndcore.spans.repeats_result import Copies, Repeats
+from ndcore.text.shingling import Shingling
+
+__all__ = ["add_repeats"]
+
+MOST_TOKENS = 1 << 16  # of a window
+
+
+def add_repeats(commands: Commands) -> None:
+    """Add the command to the parser."""
+    p = commands.add_parser(
+        "repeats",
+        description="Find the passages that stand at an earlier place of a collection too, exactly, and write the documents "
+        "without them. " + INPUTS,
+        epilog="OUTDIR gets cleaned.jsonl (or annotated.jsonl, or attributes.jsonl), rows.jsonl with the place of each "
+        "passage and of its source, empty.jsonl with the documents of which nothing is left, and summary.json. JSON "
+        "records keep their other fields, rows of tables become objects of their columns, and texts, pages and documents of "
+        'archives {"id": ..., "text": ...}.',
+    )
+    p.set_defaults(run=run_repeats, options=RepeatsOptions, width=None, seed=None)
+    p.add_argument("inputs", nargs="+", metavar="IN", help="input to search")
+    output = p.add_argument_group(OUTPUT)
+    output.add_argument("-o", "--output", required=True, metavar="OUTDIR",
+                        help="directory to write; it must not exist. -: print the documents")
+    add_overwrite(output, "OUTDIR if ndcore wrote it, and any file of --table")
+    output.add_argument(
+        "--write", choices=WRITES, default=WRITES[0],
+        help="what becomes of the documents. cleaned: texts without repeated passages, without documents of which nothing "
+        "is left. annotated: all records, with the passages in a field ndcore. attributes: id and passages, as Dolma has "
+        "them (default cleaned)",
+    )
+    output.add_argument("--table", metavar="FILE", help="also write the rows to a .parquet, .csv or .jsonl file")
+    add_json(output, "print summary.json instead of the report")
+    _add_passages(p.add_argument_group("passages"))
+    add_tokens(p.add_argument_group(SHINGLES), width=False)
+    add_fields(p.add_argument_group(INPUT))
+    add_dry_run(add_running(p, "sort in temporary files beyond this size, for instance 2G"))
+
+
+def _add_passages(group: Any) -> None:
+    """Add the options that say which passages count, and what is cut."""
+    group.add_argument("--min-tokens", type=integer(1, MOST_TOKENS), default=50, metavar="L",
+                       help="tokens of the shortest passage (default 50)")
+    group.add_argument(
+        "--copies", choices=("one", "none"), default="one",
+        help="one: leave the first place of each passage. none: cut all places (default one)",
+    )
+    group.add_argument("--against", action="append", default=[], metavar="IN",
+                       help="count only places in this input as earlier ones; IN stays as it is. Repeatable")
+    group.add_argument("--exceptions", action="append", default=[], metavar="IN",
+                       help="leave passages alone that stand in this input, such as licences. Repeatable")
+    group.add_argument(
+        "--keep", type=keep, default=("first", ""), metavar="RULE",
+        help="order of the documents, which says what is earlier: first, longest (in tokens), FIELD:desc or FIELD:asc "
+        "(default first)",
+    )
+    group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
+    group.add_argument("--other-documents", action="store_true",
+                       help="count only places in other documents, not earlier ones in the same document")
+    group.add_argument("--min-copies", type=integer(2), default=2, metavar="N",
+                       help="fewest places of a passage that counts (default 2)")
+    group.add_argument("--max-copies", type=integer(2), metavar="N",
+                       help="most places of a passage that counts (default any)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatsOptions(DocumentOptions):
+    """The options of ``ndcore repeats``."""
+
+    output: str
+    write: str
+    table: str | None
+    min_tokens: int
+    copies: Copies
+    against: list[str]
+    exceptions: list[str]
+    keep: tuple[str, str]
+    by: str | None
+    other_documents: bool
+    min_copies: int
+    max_copies: int | None
+    memory_limit: int | None
+
+
+def run_repeats(options: RepeatsOptions) -> int:
+    """Run ``ndcore repeats``, and return the exit code."""
+    begun = time.monotonic()
+    _refuse(options)
+    stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
+    output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
+    every = (options.inputs, options.against, options.exceptions)
+    found = find_inputs(options, *((paths, ()) for paths in every))
+    if output is not None:
+        output.refuse_overlap([source for inputs in found for source in inputs.sources])
+    named = [path for paths in every for path in paths]
+    table = None if options.table is None else TableFile(options.table, options.overwrite, named)
+    shingling = checked_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    if options.dry_run:
+        return _dry_run(options, found[0], shingling)
+    with contextlib.ExitStack() as stack:
+        for each in (output, table):
+            if each is not None:
+                stack.enter_context(each)
+        result, sides = _search(options, found, shingling, stack)
+        with reporting(not options.quiet) as report:
+            written = write_result(options.write, options.copies, _field(options), result, sides[0], output, stdout, report)
+            if output is not None:
+                with output.below("rows.jsonl").open("xb", buffering=1 << 20) as file:
+                    write_json_lines(file, row_table(result, sides))
+        if table is not None:
+            table.write(row_table(result, sides))
+        account = account_of(result, sides[0], written, options.output)
+        if output is not None:
+            write_summary(output, account)
+            output.commit()
+        if table is not None:
+            table.commit()
+        options.outcome.written = True
+    _report(options, account, written, time.monotonic() - begun)
+    return 0
+
+
+def _refuse(options: RepeatsOptions) -> None:
+    """Raise UsageError for options that exclude each other."""
+    if options.by is not None and (options.against or options.exceptions):
+        raise UsageError("--by excludes --against and --exceptions, whose documents have no value in the field")
+    if options.max_copies is not None and options.max_copies < options.min_copies:
+        raise UsageError(f"--max-copies {options.max_copies} is below --min-copies {options.min_copies}")
+    if options.write == WRITES[0] and len(options.text_field or ()) > 1:
+        raise UsageError("a cleaned text goes back to the field it came from, and --text-field names several; take one "
+                         f"field, or --write {WRITES[2]}")
+
+
+def _field(options: RepeatsOptions) -> str:
+    """Return the field that holds the text."""
+    return options.text_field[0] if options.text_field else "text"
+
+
+def _search(
+    options: RepeatsOptions, found: list[Inputs], shingling: Shingling, stack: contextlib.ExitStack
+) -> tuple[Repeats, list[Documents]]:
+    """Find the repeated passages; return them, and the documents of the inputs, of --against and of --exceptions."""
+    rule, order = options.keep
+    ranking = Ranking(rule, order == "desc") if order else None
+    groups = Grouping(options.by, "--by") if options.by else None
+    fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
+    sides = [stack.enter_context(open_documents(options, inputs, **(fields if i == 0 else {})))
+             for i, inputs in enumerate(found)]
+    with reporting(not options.quiet) as report:
+        result = repeats(
+            sides[0],
+            options.min_tokens,
+            shingling=shingling,
+            against=sides[1] if options.against else None,
+            exceptions=sides[2] if options.exceptions else None,
+            keep=rule if ranking is None else ranking.priorities,
+            by=None if groups is None else groups.codes,
+            within=not options.other_documents,
+            min_copies=options.min_copies,
+            max_copies=options.max_copies,
+            memory_limit=options.memory_limit,
+            threads=options.threads,
+            progress=by_position(report, "reading", sides[0].position),
+        )
+    refuse_nothing_read(sides[0], options.inputs[0])
+    return result, sides
+
+
+def _dry_run(options: RepeatsOptions, found: Inputs, shingling: Shingling) -> int:
+    """Estimate what the run would take: texts are read again where passages may be repeated, and to be written."""
+
+    def memory(documents: float, stored: float, each: float) -> float:
+        return 100 * documents + 0.5 * stored
+
+    def disk(documents: float, stored: float, each: float) -> Range:
+        return Range(0.1 * stored, 1.2 * stored)
+
+    reader = ModSketcher(1 << 40, shingling=shingling)
+    return dry_run(options, found, reader, Costs(memory, disk, Range(1.5, 5.0), 0), options.output)
+
+
+def _report(options: RepeatsOptions, account: dict[str, Any], written: Written, seconds: float) -> None:
+    """Print the account, for programs or for people."""
+    if options.json:
+        print(json.dumps(account, indent=2))
+    elif not options.quiet:
+        print_report(account, written, options.output, sys.stderr if options.output == STDOUT else sys.stdout)
+        if sys.stderr.isatty():
+            print(f"ndcore: {seconds:.1f} seconds", file=sys.stderr)

@@ -1,0 +1,204 @@
+"""What ``ndcore repeats`` writes: documents without their repeated passages, rows, the account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any, TextIO
+
+import numpy as np
+
+from ndcore._types import Bools, Ints, Text
+from ndcore._version import __version__
+from ndcore.cli import summary
+from ndcore.cli.outputs import place_columns
+from ndcore.files.documents import Documents
+from ndcore.files.json_values import to_json
+from ndcore.files.jsonl_output import Edited, write_lines
+from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.table_files import Column, Table
+from ndcore.human import counted, printable
+from ndcore.progress import Progress
+from ndcore.spans.repeats_result import Copies, Repeats
+
+__all__ = ["WRITES", "Written", "account_of", "print_report", "row_table", "write_result"]
+
+WRITES = ("cleaned", "annotated", "attributes")
+ATTRIBUTE = "ndcore__repeats"  # the name of an experiment and of an attribute, as in Dolma
+PLACED = ("start", "end", "start_char", "end_char", "start_byte", "end_byte")
+
+
+@dataclass
+class Written:
+    """What was written.
+
+    Attributes
+    ----------
+    kind : str
+        One of WRITES.
+    empty : ndarray of int64
+        Documents of which nothing is left.
+    cut : int
+        Tokens that were cut, or would be.
+    rows : int
+    repaired : int
+        Documents whose bytes are not UTF-8; U+FFFD replaces the invalid ones.
+    """
+
+    kind: str
+    empty: Ints
+    cut: int
+    rows: int
+    repaired: int = 0
+
+
+def write_result(
+    kind: str, copies: Copies, field: str, result: Repeats, documents: Documents, output: OutputDirectory | None,
+    stdout: IO[bytes] | None, report: Progress,
+) -> Written:
+    """Write the documents to standard output, or below a directory with a list of the empty ones.
+
+    field: of records, that holds the text. Raises as `write_lines` does.
+    """
+    empty, ranges = result.empty(copies), result.cuts(copies)
+    written = Written(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
+    if stdout is not None:
+        written.repaired = _write(stdout, kind, copies, field, result, documents, empty, report)
+        stdout.flush()
+        return written
+    assert output is not None
+    with output.below(f"{kind}.jsonl").open("xb", buffering=1 << 20) as file:
+        written.repaired = _write(file, kind, copies, field, result, documents, empty, report)
+    with output.below("empty.jsonl").open("xb", buffering=1 << 20) as file:
+        for position in empty.tolist():
+            place = documents.place(position)
+            file.write(to_json({"id": documents.ids[position], "file": place.file, "line": place.line}) + b"\n")
+    return written
+
+
+def _write(
+    file: IO[bytes], kind: str, copies: Copies, field: str, result: Repeats, documents: Documents, empty: Ints,
+    report: Progress,
+) -> int:
+    """Write the documents, and return how many of them are not UTF-8."""
+    wanted = np.ones(len(documents.ids), np.bool_)
+    if kind == "cleaned":
+        wanted[empty] = False
+        return write_lines(file, documents, wanted, None, report, Edited(field, _Cleaned(result, copies)))
+    spans = _Spans(result, documents)
+    if kind == "annotated":
+        return write_lines(file, documents, wanted, spans.annotation, report)
+    for position in range(len(wanted)):
+        file.write(to_json({"id": documents.ids[position], "attributes": {ATTRIBUTE: spans.attribute(position)}}) + b"\n")
+    return 0
+
+
+class _Cleaned:
+    """The cleaned texts, asked for in ascending order; None for a document without cuts."""
+
+    def __init__(self, result: Repeats, copies: Copies) -> None:
+        self._texts: Iterator[tuple[int, Text]] = enumerate(result.cleaned(copies))
+        self._cut: Bools = np.zeros(len(result.sizes), np.bool_)
+        self._cut[result.cuts(copies)[0]] = True
+
+    def __call__(self, position: int) -> Text | None:
+        """Return the cleaned text of a document."""
+        text = next(text for at, text in self._texts if at == position)
+        return text if self._cut[position] else None
+
+
+class _Spans:
+    """The rows of each document, as values for JSON."""
+
+    def __init__(self, result: Repeats, documents: Documents) -> None:
+        self._columns, self._result = result.columns, result
+        self._bounds = np.searchsorted(result.documents, np.arange(len(result.sizes) + 1))
+        self._ids = documents.ids
+
+    def annotation(self, position: int) -> dict[str, Any]:
+        """Return the value of the field ``ndcore`` of a document."""
+        rows = [dict(zip((*PLACED, "copies"), row, strict=True)) for row in self._rows(position, (*PLACED, "copies"))]
+        return {"tokens": int(self._result.sizes[position]), "repeated": int(self._result.repeated[position]), "spans": rows}
+
+    def attribute(self, position: int) -> list[list[int]]:
+        """Return the spans of a document as Dolma has them: first character, last character + 1, score (copies)."""
+        return [list(row) for row in self._rows(position, ("start_char", "end_char", "copies"))]
+
+    def _rows(self, position: int, names: tuple[str, ...]) -> Iterator[tuple[int, ...]]:
+        """Yield the values of some columns of the rows of a document."""
+        begin, end = self._bounds[position], self._bounds[position + 1]
+        return zip(*(self._columns[name][begin:end].tolist() for name in names), strict=True)
+
+
+def row_table(result: Repeats, sides: list[Documents]) -> Table:
+    """Return a row for each repeated passage: ids and places of the document and of its source, copies."""
+    names = list(result.columns)
+    split = names.index("source")
+    here, there = names[1:split], names[split + 1 : -1]
+    archives = any(source.kind == "archive" for side in sides for source in side.sources)
+    places = place_columns(archives)
+    columns = [
+        Column("id", "id"), *places, *(Column(name, "integer") for name in here),
+        Column("source", "id"), *(Column(f"source_{column.name}", column.kind) for column in places),
+        *(Column(name, "integer") for name in there), Column("copies", "integer"),
+    ]
+    numbers = all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for side in sides[:2] for ident in side.ids)
+    return Table(columns, _rows(result, sides, here, there, len(places)), numbers)
+
+
+def _rows(
+    result: Repeats, sides: list[Documents], here: list[str], there: list[str], places: int
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of `row_table`."""
+
+    def name_and_place(position: int) -> tuple[Any, ...]:
+        """Return the id of a document, and the columns that say where it stands."""
+        side, inside = (0, position) if position < len(result.sizes) else (1, position - len(result.sizes))
+        return sides[side].ids[inside], *tuple(sides[side].place(inside))[:places]
+
+    columns = result.columns
+    for start in range(0, len(result), 1 << 16):
+        names = ("document", "source", "copies", *here, *there)
+        part = [columns[name][start : start + (1 << 16)].tolist() for name in names]
+        for document, source, copies, *numbers in zip(*part, strict=True):
+            own, other = numbers[: len(here)], numbers[len(here) :]
+            yield (*name_and_place(document), *own, *name_and_place(source), *other, copies)
+
+
+def account_of(result: Repeats, documents: Documents, written: Written, output: str) -> dict[str, Any]:
+    """Return the account of the run; equal runs, equal bytes."""
+    return {
+        "ndcore": __version__,
+        "output": output,
+        "written": written.kind,
+        "counts": {
+            "read": documents.read,
+            "documents": len(result.sizes),
+            "with_passages": int(np.count_nonzero(result.repeated)),
+            "empty": len(written.empty),
+            "rejected": len(documents.rejected),
+        },
+        "tokens": {"all": result.total, "repeated": result.tokens, "cut": written.cut},
+        "rows": written.rows,
+        "min_tokens": result.min_tokens,
+        "not_utf8": written.repaired,
+        "inputs": summary.input_counts(documents, None),
+        "rejected": summary.rejected_list(documents.rejected),
+        "ignored": summary.ignored_list(documents.ignored),
+        "excluded": documents.excluded,
+    }
+
+
+def print_report(account: dict[str, Any], written: Written, output: str, stream: TextIO) -> None:
+    """Print the account for people."""
+    counts, tokens = account["counts"], account["tokens"]
+    share = f" ({100 * tokens['repeated'] / tokens['all']:.1f} %)" if tokens["all"] else ""
+    print(f"{tokens['repeated']:,} of {tokens['all']:,} tokens{share} are repeated, in {counted(written.rows, 'passage')} "
+          f"of {counted(counts['with_passages'], 'document')}", file=stream)
+    if written.kind == "cleaned":
+        print(f"{tokens['cut']:,} tokens were cut; nothing is left of {counted(counts['empty'], 'document')}", file=stream)
+    for number, what in ((counts["rejected"], "could not be read"), (written.repaired, "had bytes that are not UTF-8")):
+        if number:
+            print(f"  note: {counted(number, 'document')} {what}", file=stream)
+    if output != "-":
+        print(f"Written: {printable(output)}", file=stream)

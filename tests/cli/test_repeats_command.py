@@ -1,0 +1,152 @@
+"""``ndcore repeats``: documents without their repeated passages, rows, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ndcore as nd
+from ndcore.cli.main import main
+
+pytest.importorskip("msgspec")
+
+RIGHTS = "All rights reserved by the printers of Oslo"
+TEXTS = [f"{RIGHTS}. A cat sat.", f"A dog ran: {RIGHTS}.", RIGHTS]
+
+
+def run(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": f"d{i}", "text": text, "n": i % 2}) + "\n" for i, text in enumerate(TEXTS)))
+    return path
+
+
+def test_cleaned_documents_rows_and_what_is_left_empty(corpus, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run("repeats", corpus, "-o", out, "--min-tokens", 5, "-q") == 0
+    cleaned = [{"id": "d0", "text": TEXTS[0], "n": 0}, {"id": "d1", "text": "A dog ran: .", "n": 1}]
+    assert lines(out / "cleaned.jsonl") == cleaned
+    assert (out / "cleaned.jsonl").read_bytes().splitlines()[0] == corpus.read_bytes().splitlines()[0]
+    assert lines(out / "empty.jsonl") == [{"id": "d2", "file": str(corpus), "line": 3}]
+    rows = lines(out / "rows.jsonl")
+    assert [(row["id"], row["source"], row["copies"]) for row in rows] == [("d1", "d0", 3), ("d2", "d0", 3)]
+    assert TEXTS[1][rows[0]["start_char"] : rows[0]["end_char"]] == RIGHTS
+    account = json.loads((out / "summary.json").read_bytes())
+    assert account["tokens"] == {"all": 30, "repeated": 16, "cut": 16}
+    assert account["counts"] == {"read": 3, "documents": 3, "with_passages": 2, "empty": 1, "rejected": 0}
+    assert capsys.readouterr().out == ""
+
+
+def test_annotated_records_and_attributes(corpus, tmp_path):
+    assert run("repeats", corpus, "-o", tmp_path / "a", "--min-tokens", 5, "-q", "--write", "annotated") == 0
+    found = lines(tmp_path / "a" / "annotated.jsonl")
+    assert [record["text"] for record in found] == TEXTS
+    assert found[0]["ndcore"] == {"tokens": 11, "repeated": 0, "spans": []}
+    assert found[2]["ndcore"]["spans"] == [{"start": 0, "end": 8, "start_char": 0, "end_char": 43, "start_byte": 0,
+                                            "end_byte": 43, "copies": 3}]
+    assert run("repeats", corpus, "-o", tmp_path / "b", "--min-tokens", 5, "-q", "--write", "attributes") == 0
+    assert lines(tmp_path / "b" / "attributes.jsonl") == [
+        {"id": "d0", "attributes": {"ndcore__repeats": []}}, {"id": "d1", "attributes": {"ndcore__repeats": [[11, 54, 3]]}},
+        {"id": "d2", "attributes": {"ndcore__repeats": [[0, 43, 3]]}}]
+
+
+def test_standard_output_gets_documents_and_standard_error_the_report(corpus, capfdbinary):
+    assert run("repeats", corpus, "-o", "-", "--min-tokens", 5, "--copies", "none") == 0
+    captured = capfdbinary.readouterr()
+    assert [json.loads(line)["text"] for line in captured.out.splitlines()] == [". A cat sat.", "A dog ran: ."]
+    assert b"16 of 30 tokens (53.3 %) are repeated, in 2 passages of 2 documents" in captured.err
+    assert b"24 tokens were cut; nothing is left of 1 document" in captured.err
+
+
+@pytest.mark.parametrize(("options", "documents"), [
+    (["--keep", "longest"], ["d1", "d2"]), (["--keep", "n:desc"], ["d0", "d2"]), (["--by", "n"], ["d2"]),
+    (["--other-documents"], ["d1", "d2"]), (["--min-copies", 4], []), (["--max-copies", 2], []),
+    (["--memory", "1M"], ["d1", "d2"]),
+])
+def test_which_places_count(corpus, tmp_path, options, documents):
+    assert run("repeats", corpus, "-o", tmp_path / "out", "--min-tokens", 5, "-q", *options) == 0
+    assert [row["id"] for row in lines(tmp_path / "out" / "rows.jsonl")] == documents
+
+
+def test_other_inputs(corpus, tmp_path):
+    other = tmp_path / "other.txt"
+    other.write_text(f"{RIGHTS} and others")
+    assert run("repeats", corpus, "--against", other, "-o", tmp_path / "a", "--min-tokens", 5, "-q") == 0
+    rows = lines(tmp_path / "a" / "rows.jsonl")
+    assert [(row["id"], row["source_file"]) for row in rows] == [(f"d{i}", str(other)) for i in range(3)]
+    assert run("repeats", corpus, "--exceptions", other, "-o", tmp_path / "b", "--min-tokens", 5, "-q") == 0
+    assert lines(tmp_path / "b" / "rows.jsonl") == []
+
+
+def test_inputs_of_every_kind_become_json_lines(tmp_path):
+    (tmp_path / "a.txt").write_text(TEXTS[0])
+    (tmp_path / "b.csv").write_text(f'id,text,n\r\nx,"{TEXTS[1]}",7\r\n')
+    (tmp_path / "c.json").write_text(json.dumps([{"id": 1, "text": TEXTS[2] + " too"}], indent=1))
+    inputs = [tmp_path / name for name in ("a.txt", "b.csv", "c.json")]
+    assert run("repeats", *inputs, "-o", tmp_path / "out", "--min-tokens", 5, "-q") == 0
+    assert [(record["id"], record["text"], record.get("n")) for record in lines(tmp_path / "out" / "cleaned.jsonl")] == [
+        ("a.txt", TEXTS[0], None), ("x", "A dog ran: .", "7"), (1, "too", None)]
+
+
+def test_columns_and_fields_of_objects(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"id": [1, 2], "text": TEXTS[:2]}), tmp_path / "in.parquet")
+    table = tmp_path / "rows.parquet"
+    assert run("repeats", tmp_path / "in.parquet", "-o", tmp_path / "a", "--min-tokens", 5, "-q", "--table", table) == 0
+    assert lines(tmp_path / "a" / "cleaned.jsonl")[1] == {"id": 2, "text": "A dog ran: ."}
+    assert parquet.read_table(table).column("source").to_pylist() == [1]
+    nested = tmp_path / "nested.jsonl"
+    nested.write_text("".join(json.dumps({"id": i, "data": {"text": text}}) + "\n" for i, text in enumerate(TEXTS)))
+    assert run("repeats", nested, "-o", tmp_path / "b", "--min-tokens", 5, "-q", "--text-field", "data.text") == 0
+    assert lines(tmp_path / "b" / "cleaned.jsonl")[1] == {"id": 1, "data": {"text": "A dog ran: ."}}
+
+
+def test_units(tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps({"text": "one\ntwo\nthree"}) + "\n" + json.dumps({"text": "two\nfour"}) + "\n")
+    assert run("repeats", source, "-o", tmp_path / "out", "--min-tokens", 1, "--unit", "line", "-q") == 0
+    assert [record["text"] for record in lines(tmp_path / "out" / "cleaned.jsonl")] == ["one\ntwo\nthree", "four"]
+
+
+def test_a_dry_run_writes_nothing(corpus, tmp_path, capsys):
+    assert run("repeats", corpus, "-o", tmp_path / "out", "--dry-run") == 0
+    assert "A dry run: nothing was written" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--by", "n", "--against", "."], "--by excludes --against"),
+    (["--min-copies", 5, "--max-copies", 4], "--max-copies 4 is below --min-copies 5"),
+    (["--text-field", "a", "--text-field", "b"], "names several"),
+    (["--min-tokens", 0], "0"), (["--table", "rows.html"], "end its name in"),
+])
+def test_refusals(corpus, tmp_path, capsys, options, message):
+    try:
+        assert run("repeats", corpus, "-o", tmp_path / "out", *options) == 2
+    except SystemExit as stop:
+        assert stop.code == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_output_is_named_where_it_is_given_as_input(corpus, tmp_path, capsys):
+    assert run("repeats", corpus, "-o", tmp_path / "out", "--min-tokens", 5, "-q") == 0
+    assert run("repeats", tmp_path / "out", "-o", tmp_path / "again") == 2
+    assert f"{tmp_path / 'out'}/cleaned.jsonl: name that" in capsys.readouterr().err
+
+
+def test_the_result_is_the_one_of_the_library(corpus, tmp_path):
+    assert run("repeats", corpus, "-o", tmp_path / "out", "--min-tokens", 3, "-q") == 0
+    expected = [text for text in nd.repeats(TEXTS, 3).cleaned() if text]
+    assert [record["text"] for record in lines(tmp_path / "out" / "cleaned.jsonl")] == expected
