@@ -23,7 +23,7 @@ INTERFACE = ROOT / "tests" / "package" / "interface.txt"
 HEADER = SOURCE / "ndcore" / "core" / "ndcore.h"
 MODULES = (  # DESIGN.md §2, "Public modules"
     "ndcore", "ndcore.chains", "ndcore.clusterreport", "ndcore.clustering", "ndcore.crawl.scrapy", "ndcore.nearreport",
-    "ndcore.plots", "ndcore.progress", "ndcore.reportpage", "ndcore.stemming",
+    "ndcore.plots", "ndcore.progress", "ndcore.reportpage", "ndcore.spark", "ndcore.stemming",
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

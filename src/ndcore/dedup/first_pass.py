@@ -23,7 +23,7 @@ from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows
 from ndcore.text.inputs import Extracted, digest, original_digest, take
 
-__all__ = ["Reading", "alike", "read_corpus", "sketch_corpus"]
+__all__ = ["Reading", "alike", "read_corpus", "read_piece", "sketch_corpus"]
 
 
 class Reading(NamedTuple):
@@ -68,7 +68,7 @@ def alike(rows: AnyArray, among: Bools) -> Bools:
     return found
 
 
-def _read_piece(
+def read_piece(
     sketcher: MinHasher, later: bool, agreement: Agreement | None, piece: tuple[int, Sequence[Text]]
 ) -> Reading:
     """Sketch and digest a piece (position of the first document, texts); `later`: digest only what costs no more reading.
@@ -135,7 +135,7 @@ def read_corpus(
     known, lengths, valid = map(SpooledArray, (np.bool_, np.int64, np.bool_))
     invalid_bytes = 0
     later = not digest_all and getattr(corpus, "random_access", False) and not callable(sketcher.shingling.unit)
-    work = partial(_read_piece, sketcher, later, agreement)
+    work = partial(read_piece, sketcher, later, agreement)
     for piece in map_pieces(work, corpus_pieces(corpus), threads):
         rows.append(piece.rows)
         digests.append(piece.digests)

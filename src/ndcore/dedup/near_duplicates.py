@@ -26,7 +26,7 @@ from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
-__all__ = ["near_duplicates"]
+__all__ = ["near_duplicates", "plan_sketches"]
 
 Priorities = ArrayLike | Callable[[], ArrayLike]
 
@@ -170,7 +170,7 @@ def near_duplicates(
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     memory = _halve(memory_limit)
     sides = _sides(texts, against, rules)
-    sketcher, design = _plan(sides, rules, shingling, num_perm, seed, filter)
+    sketcher, design = plan_sketches(sides, rules, shingling, num_perm, seed, filter)
     with reporting(progress) as report:
         documents, lengths = read_documents(sides, sketcher, agreement, threads=threads, memory_limit=memory, report=report)
         if ids is not None and len(ids) != documents.n:
@@ -200,7 +200,7 @@ def _sides(texts: Any, against: Any, rules: Rules) -> list[Side]:
     return sides
 
 
-def _plan(
+def plan_sketches(
     sides: list[Side], rules: Rules, shingling: Shingling | None, num_perm: int, seed: int, filter: str | FilterDesign
 ) -> tuple[MinHasher, FilterDesign | PrefixFilter]:
     """Choose the sketcher, by the recipe of sketches that were given, and the filter."""

@@ -1,0 +1,116 @@
+"""Phase 3, candidates: features to entries, runs of documents that share one, and pairs within the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore._types import Ints
+from ndcore.parallel import cut
+from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, byte_rows, drop_empty, numbers, row_changes
+
+__all__ = ["GROUP_BYTES", "expand_runs", "group_of_run", "list_entries", "number_rows"]
+
+GROUP_BYTES = 2  # of a run's name: the group, then the feature, then the scope
+PAIRS = 1 << 18  # of a batch, about
+
+_Runs = NDArray[np.uint8]
+
+
+def number_rows(batches: Batches) -> Iterator[Any]:
+    """Number the rows of a partition in a column ``place``, from 0."""
+    at = 0
+    for batch in drop_empty(batches):
+        yield batch.append_column("place", arrow().array(np.arange(at, at + batch.num_rows)))
+        at += batch.num_rows
+
+
+def list_entries(batches: Batches, *, groups: int) -> Iterator[Any]:
+    """List the entries (run, rank) of documents, given ``rank``, ``features`` and, for `by`, ``scope`` (binary).
+
+    A run is named by its group (2 bytes, the first the highest), the feature and the scope.
+    """
+    for batch in drop_empty(batches):
+        n = batch.num_rows
+        scope = byte_rows(batch.column("scope")) if "scope" in batch.schema.names else np.empty((n, 0), np.uint8)
+        runs = np.empty((n, groups, GROUP_BYTES + 8 + scope.shape[1]), np.uint8)
+        runs[:, :, :GROUP_BYTES] = np.arange(groups, dtype=">u2").view(np.uint8).reshape(groups, GROUP_BYTES)
+        runs[:, :, GROUP_BYTES : GROUP_BYTES + 8] = byte_rows(batch.column("features")).reshape(n, groups, 8)
+        runs[:, :, GROUP_BYTES + 8 :] = scope[:, None]
+        yield as_batch(run=binary_column(runs.reshape(n * groups, -1)), rank=np.repeat(numbers(batch, "rank"), groups))
+
+
+def group_of_run(run: bytes) -> int:
+    """Return the group of a run, from its name."""
+    return int.from_bytes(run[:GROUP_BYTES], "big")
+
+
+def expand_runs(batches: Batches, *, max_holders: int, first_new: int) -> Iterator[Any]:
+    """Expand runs of up to max_holders documents to pairs, and list the documents of longer ones.
+
+    Parameters
+    ----------
+    batches : record batches with ``run`` and ``rank``
+        Sorted by run, then by rank, the highest first. A run is in one partition.
+    max_holders : int
+    first_new : int
+        Documents of lower ranks are of `against`: they make no pairs with one another, and a run of them alone is dropped.
+
+    Yields
+    ------
+    record batches with ``run``, ``a`` and ``b``
+        A pair a < b of ranks; of a long run one row for each document, with b null.
+
+    Notes
+    -----
+    Holds the entries of one batch and max_holders more. O(pairs).
+    """
+    carried, carried_ranks = np.empty((0, 0), np.uint8), np.empty(0, np.int64)
+    long: _Runs | None = None  # the run that was found to be long, and may go on
+    listed = False
+    for batch in drop_empty(batches):
+        runs, ranks = byte_rows(batch.column("run")), numbers(batch, "rank")
+        if long is not None:
+            goes_on = int(np.cumprod((runs == long).all(axis=1)).sum())
+            if listed and goes_on:
+                yield _listed(runs[:goes_on], ranks[:goes_on])
+            if goes_on == len(runs):
+                continue
+            runs, ranks, long = runs[goes_on:], ranks[goes_on:], None
+        if len(carried):
+            runs, ranks = np.concatenate([carried, runs]), np.concatenate([carried_ranks, ranks])
+        starts = np.flatnonzero(row_changes(runs))
+        yield from _expanded(runs, ranks, starts, max_holders, first_new)
+        carried, carried_ranks = runs[starts[-1] :], ranks[starts[-1] :]  # a run that may go on in the next batch
+        if len(carried) > max_holders:
+            long, listed = carried[0], bool(carried_ranks[0] >= first_new)
+            if listed:
+                yield _listed(carried, carried_ranks)
+            carried, carried_ranks = carried[:0], carried_ranks[:0]
+    yield from _expanded(carried, carried_ranks, np.unique([0, len(carried)]), max_holders, first_new)
+
+
+def _expanded(runs: _Runs, ranks: Ints, starts: Ints, max_holders: int, first_new: int) -> Iterator[Any]:
+    """Yield the pairs, or the documents, of the runs that begin at starts[:-1]; starts[-1] is the end of the last."""
+    if len(starts) < 2:
+        return
+    sizes = np.diff(starts)
+    for i in np.flatnonzero((sizes > max_holders) & (ranks[starts[:-1]] >= first_new)).tolist():
+        yield _listed(runs[starts[i] : starts[i + 1]], ranks[starts[i] : starts[i + 1]])
+    ends = np.repeat(np.where(sizes > max_holders, 0, starts[1:]), sizes)
+    places = np.arange(int(starts[0]), int(starts[-1]))
+    later = np.maximum(ends - places - 1, 0)  # documents after each in its run
+    later[ranks[places] < first_new] = 0  # the others of the run are of `against`, too
+    for part in cut(later, PAIRS):
+        first = np.repeat(places[part], later[part])
+        if len(first):
+            within = np.arange(len(first)) - np.repeat(np.cumsum(later[part]) - later[part], later[part])
+            yield as_batch(run=binary_column(runs[first]), a=ranks[first + 1 + within], b=ranks[first])
+
+
+def _listed(runs: _Runs, ranks: Ints) -> Any:
+    """Return the documents of a long run."""
+    return as_batch(run=binary_column(runs), a=ranks, b=arrow().nulls(len(ranks), "int64"))

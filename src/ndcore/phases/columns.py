@@ -1,0 +1,86 @@
+"""Columns of Arrow record batches as NumPy arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore._types import AnyArray, Bools, Ints
+from ndcore.checks import imported
+
+__all__ = [
+    "Batches", "arrow", "as_batch", "binary_column", "byte_rows", "bytes_of", "cut_binary", "drop_empty", "numbers",
+    "row_changes",
+]
+
+Batches = Iterable[Any]  # of pyarrow.RecordBatch; pyarrow has no types
+
+
+def arrow() -> Any:
+    """Import pyarrow."""
+    return imported("pyarrow", "ndcore.phases")
+
+
+def drop_empty(batches: Batches) -> Iterator[Any]:
+    """Yield the batches that have rows."""
+    return (batch for batch in batches if batch.num_rows)
+
+
+def as_batch(**columns: Any) -> Any:
+    """Make a record batch of NumPy arrays and Arrow arrays."""
+    pa = arrow()
+    arrays = [column if isinstance(column, pa.Array) else pa.array(column) for column in columns.values()]
+    return pa.RecordBatch.from_arrays(arrays, list(columns))
+
+
+def numbers(batch: Any, name: str) -> AnyArray:
+    """Return a column without nulls as an array; of booleans too."""
+    column = batch.column(name)
+    if column.null_count:
+        raise ValueError(f"column {name!r} has {column.null_count} missing values")
+    values: AnyArray = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def bytes_of(column: Any) -> tuple[NDArray[np.uint8], Ints]:
+    """Return a binary column without nulls as (bytes, bounds): value i is bytes[bounds[i] : bounds[i + 1]]."""
+    _, offsets, data = column.buffers()
+    width = np.int64 if str(column.type).startswith("large") else np.int32
+    bounds = np.frombuffer(offsets, width)[column.offset : column.offset + len(column) + 1].astype(np.int64)
+    whole = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return whole, bounds
+
+
+def byte_rows(column: Any) -> NDArray[np.uint8]:
+    """Return a binary column of values of one length as rows, uint8 (n, length)."""
+    whole, bounds = bytes_of(column)
+    if not len(column):
+        return np.empty((0, 0), np.uint8)
+    lengths = np.diff(bounds)
+    if column.null_count or (lengths != lengths[0]).any():
+        raise ValueError("values of a binary column differ in length, or are missing")
+    return whole[bounds[0] : bounds[-1]].reshape(len(column), int(lengths[0]))
+
+
+def binary_column(rows: NDArray[np.uint8]) -> Any:
+    """Return rows of bytes, uint8 (n, length), as a binary column."""
+    n, length = rows.shape
+    return cut_binary(np.ascontiguousarray(rows).reshape(-1), np.arange(n + 1, dtype=np.int64) * length)
+
+
+def cut_binary(data: AnyArray, bounds: Ints) -> Any:
+    """Return the binary column of the values data[bounds[i] : bounds[i + 1]] of bytes; bounds begin at 0."""
+    pa = arrow()
+    narrow = int(bounds[-1]) < 1 << 31
+    kind, offsets = (pa.binary(), bounds.astype(np.int32)) if narrow else (pa.large_binary(), bounds)
+    return pa.Array.from_buffers(kind, len(bounds) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def row_changes(rows: AnyArray) -> Bools:
+    """Tell which rows differ from the row before them; the first one does. bool (n,)."""
+    changes = np.ones(len(rows), np.bool_)
+    np.any(rows[1:] != rows[:-1], axis=1, out=changes[1:])
+    return changes

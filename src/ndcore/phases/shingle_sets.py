@@ -1,0 +1,89 @@
+"""Phase 4, shingle sets: the texts of candidates to ascending sets of fingerprints, in rows of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ndcore._sets import distinct
+from ndcore._types import AnyArray, Bools, Ints, UInts
+from ndcore.parallel import cut
+from ndcore.phases.columns import Batches, as_batch, cut_binary, drop_empty, numbers
+from ndcore.phases.sketches import read_column
+from ndcore.text.inputs import pieces
+from ndcore.text.shingling import Shingling
+
+__all__ = ["BITS", "MOST_WORDS", "Filter", "form_sets", "word_and_bits"]
+
+MEMBERS = 1 << 17  # of a row: 1 MiB
+BITS = 5  # that a value sets in its word of 64 bits
+MOST_WORDS = 1 << 24  # of a filter: 128 MiB
+
+
+def word_and_bits(words: int) -> tuple[str, str]:
+    """Return SQL for the word of a filter and the bits in it that the column ``hash`` (bigint) sets.
+
+    A word is a Bloom filter of its own (Putze, Sanders, Singler 2007, "Cache-, hash- and space-efficient Bloom filters",
+    DOI 10.1007/978-3-540-72845-0_9): the leading 24 bits at most choose it, the last 30 bits choose five bits in it.
+    """
+    shift = 64 - (words.bit_length() - 1)
+    bits = " | ".join(f"shiftleft(1L, cast(shiftright(hash, {6 * i}) & 63 as int))" for i in range(BITS))
+    return f"shiftrightunsigned(hash, {shift})" if shift < 64 else "0L", bits
+
+
+class Filter:
+    """A set of hashes, given as words of a filter; asks may be answered with yes by mistake, never with no."""
+
+    def __init__(self, words: UInts) -> None:
+        self.words = words
+
+    @classmethod
+    def of(cls, words: int, numbers: Ints, values: Ints) -> Filter:
+        """Make a filter of the words that are not 0."""
+        whole = np.zeros(words, np.uint64)
+        whole[numbers] = values.view(np.uint64)
+        return cls(whole)
+
+    def may_have(self, hashes: AnyArray) -> Bools:
+        """Tell which hashes (int64) may be in the set."""
+        hashes = hashes.view(np.uint64)
+        shift = 64 - (len(self.words).bit_length() - 1)
+        which = hashes >> np.uint64(shift) if shift < 64 else np.zeros(len(hashes), np.uint64)
+        wanted = np.zeros(len(hashes), np.uint64)
+        for i in range(BITS):
+            wanted |= np.uint64(1) << (hashes >> np.uint64(6 * i) & np.uint64(63))
+        found: Bools = self.words[which.astype(np.int64)] & wanted == wanted
+        return found
+
+
+def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: Filter) -> Iterator[Any]:
+    """Form the shingle sets of the texts whose ``hash`` the filter may have.
+
+    Yields all columns but the text, with ``part`` and ``members`` (uint64, little-endian): the parts of a set one after
+    another are its fingerprints, distinct and ascending. A set without members has one part.
+    """
+    for batch in drop_empty(batches):
+        batch = batch.take(np.flatnonzero(wanted.may_have(numbers(batch, "hash"))))
+        if not batch.num_rows:
+            continue
+        others = [name for name in batch.schema.names if name != text]
+        for first, piece in pieces(read_column(batch, text)):
+            values, offsets = distinct(*shingling.fingerprints_many(piece, threads=1))
+            owners, parts, bounds = _cut_sets(offsets)
+            for some in cut(np.diff(bounds), 8 * MEMBERS):
+                rows = first + owners[some]
+                columns = {name: batch.column(name).take(rows) for name in others}
+                data = values[bounds[some.start] : bounds[some.stop]].astype("<u8").view(np.uint8)
+                ends = 8 * (bounds[some.start : some.stop + 1] - bounds[some.start])
+                yield as_batch(**columns, part=parts[some], members=cut_binary(data, ends))
+
+
+def _cut_sets(offsets: Ints) -> tuple[Ints, Ints, Ints]:
+    """Cut sets into rows of at most MEMBERS: (set of each row, its part of the set, bounds of the rows)."""
+    counts = np.maximum(1, -(-np.diff(offsets) // MEMBERS))
+    owners = np.repeat(np.arange(len(counts)), counts)
+    parts = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    ends = np.minimum(offsets[owners] + (parts + 1) * MEMBERS, offsets[owners + 1])
+    return owners, parts, np.append(0, ends).astype(np.int64)

@@ -1,0 +1,54 @@
+"""Phase 1, sketches: texts to digests and features. Texts and signatures stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ndcore._candidates import FeatureTables, Judge
+from ndcore.dedup.first_pass import read_piece
+from ndcore.filters.design import FilterDesign
+from ndcore.phases.columns import Batches, as_batch, binary_column, drop_empty
+from ndcore.sketch.minhash import MinHasher
+from ndcore.text.inputs import as_texts, pieces
+from ndcore.text.shingling import FEATURE_POLYNOMIAL
+
+__all__ = ["read_column", "sketch_documents"]
+
+
+def read_column(batch: Any, text: str) -> Any:
+    """Return the texts of a batch; ValueError where one is missing."""
+    column = batch.column(text)
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        where = {name: batch.column(name)[row].as_py() for name in batch.schema.names if name != text}
+        raise ValueError(f"a text is missing (null) in column {text!r}, in the row {where!r:.200}; drop such rows, or fill "
+                         "them")
+    return as_texts(column)
+
+
+def sketch_documents(batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign) -> Iterator[Any]:
+    """Sketch and digest texts; yield all other columns as they are, and what is known of each text.
+
+    New columns: ``length`` (bytes), ``valid`` (has shingles), ``bytes`` (digest of the bytes), ``deciding`` (the digest that
+    tells documents to be collapsed: of the tokens, without shingles of the bytes), ``features`` (8 bytes for each group).
+    """
+    tables = FeatureTables(FEATURE_POLYNOMIAL)
+    for batch in drop_empty(batches):
+        others = [name for name in batch.schema.names if name != text]
+        for first, piece in pieces(read_column(batch, text)):
+            n = len(piece)
+            reading = read_piece(sketcher, False, None, (first, piece))
+            assert reading.lengths is not None  # as they are of texts
+            judge = Judge(reading.rows, design.groups, design.group_size, design.need, 0, n)
+            entries = judge.entries(tables, 0, design.groups, np.arange(n))
+            features = np.ascontiguousarray(entries[:, 0].reshape(design.groups, n).T)
+            deciding = np.where(reading.valid[:, None], reading.digests[:, 16:], reading.digests[:, :16])
+            kept = {name: batch.column(name).slice(first, n) for name in others}
+            yield as_batch(
+                **kept, length=reading.lengths, valid=reading.valid,
+                bytes=binary_column(reading.digests[:, :16]), deciding=binary_column(deciding),
+                features=binary_column(features.view(np.uint8)),
+            )

@@ -1,0 +1,11 @@
+"""The same jobs on Apache Spark: the same recipes, the same bits, the same verdicts.
+
+Imports `phases` and what it stands on; PySpark is the extra `spark`.
+"""
+
+from __future__ import annotations
+
+from ndcore.spark.near_duplicates import near_duplicates
+from ndcore.spark.result import NearDuplicates
+
+__all__ = ["NearDuplicates", "near_duplicates"]

@@ -1,0 +1,168 @@
+"""The documents of a job on Spark: their keys and texts, digests and features, ranks in keep order, and equal ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ndcore.filters.design import FilterDesign
+from ndcore.phases.candidates import number_rows
+from ndcore.phases.sketches import sketch_documents
+from ndcore.sketch.minhash import MinHasher
+from ndcore.spark.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+__all__ = ["Documents", "key_columns", "number_documents", "refuse_missing", "scope_of", "with_keys"]
+
+MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
+_FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
+_FLOATS = ("float", "double")
+_DIGESTS = ("bytes", "deciding", "features")
+_LABELS = ("boolean", "byte", "short", "integer", "long", "float", "double", "string", "binary", "date", "timestamp",
+           "timestamp_ntz")  # and decimals
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The documents in keep order, the documents of `against` first.
+
+    Attributes
+    ----------
+    ranked : DataFrame
+        ``rank``, ``key``, ``against``, ``valid``, ``bytes``, ``deciding``, ``features``, with `by` ``scope``.
+    followers : DataFrame
+        ``rank`` and ``leader`` of documents that equal an earlier one, and whether they are ``identical``.
+    first_new : int
+        Documents of `against`; their ranks are lower.
+    """
+
+    ranked: DataFrame
+    followers: DataFrame
+    first_new: int
+
+
+def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]:
+    """Return SQL for each column of the key, by name."""
+    if id is None:
+        try:
+            df.selectExpr(*_FILE_KEY.values())
+        except Exception as error:
+            raise ValueError("id is None, and the rows are not read from Parquet files, whose paths and row numbers would "
+                             "be the keys; name the columns that identify a document, as id='url'") from error
+        return dict(_FILE_KEY)
+    names = [id] if isinstance(id, str) else list(id)
+    for name in names:
+        _type_of(df, name, "id")
+    if not names:
+        raise ValueError("id names no columns; give one or more, as id='url'")
+    return {name: f"`{name.replace('`', '``')}`" for name in names}
+
+
+def _type_of(df: DataFrame, name: str, role: str) -> DataType:
+    """Return the type of a column; ValueError where there is no such column."""
+    if name not in df.columns:
+        raise ValueError(f"{role}={name!r}: there is no such column; the columns are {', '.join(df.columns)}")
+    found: DataType = df.schema[name].dataType
+    return found
+
+
+def with_keys(
+    df: DataFrame, text: str, key: dict[str, str], added: dict[str, Column], *, against: bool = False
+) -> DataFrame:
+    """Return the columns ``key`` (a struct), ``against``, ``text`` and those that are added."""
+    from pyspark.sql import functions as F
+
+    kind = _type_of(df, text, "text")
+    if kind.typeName() not in ("string", "binary"):
+        raise TypeError(f"text={text!r} is a column of type {kind.simpleString()}; texts are string or binary")
+    parts = ", ".join(f"{sql} as `{name.replace('`', '``')}`" for name, sql in key.items())
+    written = F.expr(f"`{text.replace('`', '``')}`")
+    return df.select(F.expr(f"struct({parts})").alias("key"), F.lit(against).alias("against"), written.alias("text"),
+                     *(column.alias(name) for name, column in added.items()))
+
+
+def scope_of(df: DataFrame, by: Column) -> Column:
+    """Return a binary column of 16 bytes that equal labels share; null and nan raise. TypeError for types of no labels."""
+    from pyspark.sql import functions as F
+
+    kind = df.select(by.alias("by")).schema["by"].dataType
+    name = kind.typeName()
+    if name not in _LABELS and not name.startswith("decimal"):
+        raise TypeError(f"by is of type {kind.simpleString()}; labels are booleans, numbers, strings, binary, dates or "
+                        "timestamps: cast it to string")
+    by = refuse_missing(kind, by, "by: a label is missing (null or nan); give the document one of its own")
+    if name in _FLOATS:
+        by = by + F.lit(0.0)  # -0.0 is 0.0
+    return F.unhex(F.md5(by if name == "binary" else by.cast("string").cast("binary")))
+
+
+def refuse_missing(kind: DataType, column: Column, message: str) -> Column:
+    """Return the column, with an error where it is null or nan."""
+    from pyspark.sql import functions as F
+
+    missing = column.isNull()
+    if kind.typeName() in _FLOATS:
+        missing = missing | F.isnan(column)
+    return F.when(missing, F.raise_error(F.lit(message)).cast(kind)).otherwise(column)
+
+
+def number_documents(
+    work: Work, sides: DataFrame, order: Sequence[str], sketcher: MinHasher, design: FilterDesign
+) -> Documents:
+    """Sketch the documents of both sides, sort them in keep order, and find equal ones.
+
+    sides: ``key``, ``against``, ``text``, and what `order` (SQL) and ``scope`` need.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    known = [field for field in sides.schema.fields if field.name != "text"]
+    made = (("length", T.LongType()), ("valid", T.BooleanType()), *((name, T.BinaryType()) for name in _DIGESTS))
+    schema = T.StructType([*known, *(T.StructField(name, kind) for name, kind in made)])
+    sketched = work.apply(sides, sketch_documents, schema, text="text", sketcher=sketcher, design=design)
+    sketched = work.keep(sketched, "sketches")
+    work.describe("check of keys")
+    _check_keys(sketched)
+    sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
+    in_order = sketched.sort(*sequence).withColumn("part", F.spark_partition_id())
+    schema = T.StructType([*in_order.schema.fields, T.StructField("place", T.LongType())])
+    placed = work.keep(work.apply(in_order, number_rows, schema), "keep order")
+    sizes = sorted((row.part, row.size, row.against) for row in placed.groupBy("part").agg(
+        F.count("*").alias("size"), F.expr("count_if(against) as against")).collect())
+    if sum(size for _, size, _ in sizes) > MOST:
+        raise ValueError(f"there are more than {MOST} documents; remove near-duplicates in parts, each against the last")
+    starts, total = [], 0
+    for part, size, _ in sizes:
+        starts.append((part, total))
+        total += size
+    scope = [name for name in ("scope",) if name in placed.columns]
+    ranked = placed.join(F.broadcast(work.table(starts, part="int32", start="int64")), "part").select(
+        F.expr("start + place as rank"), "key", "against", "valid", "bytes", "deciding", "features", *scope)
+    return Documents(ranked, _find_followers(work, ranked, scope), sum(against for _, _, against in sizes))
+
+
+def _check_keys(sketched: DataFrame) -> None:
+    """Raise ValueError where a key, or a part of one, is null, or where two documents of a side have the same."""
+    parts = [f"key.`{name.replace('`', '``')}`" for name in sketched.select("key.*").columns]
+    missing = " or ".join(f"{part} is null" for part in parts)
+    wrong = sketched.groupBy("against", "key").count().where(f"count > 1 or {missing}").limit(1).collect()
+    if wrong:
+        number, key = wrong[0]["count"], wrong[0].key.asDict()
+        what = "keys have no missing values" if None in key.values() else "keys are unique"
+        raise ValueError(f"{number} document{'s have' if number > 1 else ' has'} the key {key}; {what}")
+
+
+def _find_followers(work: Work, ranked: DataFrame, scope: list[str]) -> DataFrame:
+    """Find the documents that equal an earlier one."""
+    from pyspark.sql import functions as F
+
+    kind = ["valid", "deciding", *scope]
+    classes = ranked.groupBy(*kind).agg(F.min(F.struct("rank", "bytes")).alias("first"), F.count("*").alias("members"))
+    joined = ranked.join(classes.where("members > 1"), kind).where("rank != first.rank")
+    found = joined.selectExpr("rank", "first.rank as leader", "bytes = first.bytes as identical")
+    return work.keep(found, "equal documents")

@@ -1,0 +1,199 @@
+"""The main job on Spark: find the near-duplicates of a DataFrame, and choose which documents to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from ndcore.checks import checked_int, imported
+from ndcore.dedup.near_duplicates import plan_sketches
+from ndcore.dedup.rules import Rules
+from ndcore.filters.design import FilterDesign, least_equal_minima
+from ndcore.phases.candidates import expand_runs, list_entries
+from ndcore.phases.verification import Judgement
+from ndcore.spark.documents import Documents, key_columns, number_documents, refuse_missing, scope_of, with_keys
+from ndcore.spark.long_runs import LongRuns
+from ndcore.spark.result import NearDuplicates, conclude
+from ndcore.spark.stars import choose_representatives
+from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
+from ndcore.spark.work import Work
+from ndcore.text.shingling import Shingling
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["near_duplicates"]
+
+LOCAL_ONLY = (  # options of the local function
+    "drop", "verify", "memory_limit", "threads", "progress", "one_per", "must_agree", "drop_common", "lost", "reassign",
+    "ids",
+)
+
+
+def near_duplicates(
+    df: DataFrame,
+    text: str = "text",
+    id: str | Sequence[str] | None = None,
+    *,
+    threshold: float = 0.8,
+    shingling: Shingling | None = None,
+    num_perm: int = 84,
+    seed: int = 1,
+    filter: Literal["auto"] | FilterDesign = "auto",
+    against: DataFrame | None = None,
+    keep: Literal["first", "longest"] | Column = "first",
+    cluster: Literal["star", "greedy", "components"] = "star",
+    max_holders: int = 1000,
+    by: str | Column | None = None,
+    min_shingles: int = 0,
+    task_pairs: int = 1 << 22,
+    directory: str | None = None,
+    **local_only: Any,
+) -> NearDuplicates:
+    """Find near-duplicate documents of a DataFrame, and choose which of them to keep.
+
+    `ndcore.near_duplicates` on the documents sorted by key gives the same result: the same representatives, classes and
+    resemblances. It does not depend on partitions, their order, adaptive execution or tasks that are retried.
+
+    Parameters
+    ----------
+    df : DataFrame
+        A row for each document. It is read twice, and must have the same rows both times.
+    text : str
+        The column of texts, string or binary; nulls are refused.
+    id : str or sequence of str, optional
+        The column, or columns, whose values identify a document; their order is the keep order. None: the path of the file
+        and the number of the row, for a DataFrame that is read from Parquet files.
+    threshold, shingling, num_perm, seed, filter, cluster, max_holders, min_shingles
+        As in `ndcore.near_duplicates`.
+    against : DataFrame, optional
+        An existing collection, with the same columns of the key and of texts: its documents come first in keep order and are
+        never dropped.
+    keep : "first", "longest" (in bytes), or Column
+        Keep order: the first of several near-duplicates is kept. "first": by key. A column has priorities, the smallest
+        first; ties by key.
+    by : str or Column, optional
+        Labels: documents with different labels are never compared. Not with `against`.
+    task_pairs : int
+        Accepted pairs of one component, and edges, that one task holds at most; more are decided in rounds.
+    directory : str, optional
+        Where intermediate results and the result are kept: a directory, or its URI, that all executors reach. None: a
+        temporary directory, for a local master only.
+    **local_only
+        Options that only `ndcore.near_duplicates` has; they are refused by name.
+
+    Returns
+    -------
+    NearDuplicates
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter or a column is not accepted, keys repeat, or parameters exclude each other.
+
+    Notes
+    -----
+    Texts and signatures are not shuffled; digests, features (8 bytes for each group) and the shingle sets of candidates
+    are. A task holds a batch of Arrow, 64 MB of shingle sets, the signatures of a block of documents, `max_holders` entries
+    or `task_pairs` pairs, for any sizes of clusters. The driver holds a filter of at most 128 MiB and 16 bytes for each
+    representative that is compared within a long run.
+
+    References
+    ----------
+    Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, "Connected Components in MapReduce and Beyond", 2014.
+    DOI 10.1145/2670979.2670997.
+    """
+    imported("pyspark", "ndcore.spark")
+    _refuse(local_only)
+    rules = Rules.of(None, filter, threshold=threshold, cluster=cluster, max_holders=max_holders, min_shingles=min_shingles)
+    if rules.filter == "complete":
+        raise ValueError("filter='complete' is not available on Spark; use 'auto', or a FilterDesign that misses less")
+    if by is not None and against is not None:
+        raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
+    bound = checked_int("task_pairs", task_pairs, 1)
+    sketcher, design = plan_sketches([], rules, shingling, num_perm, seed, filter)
+    assert isinstance(design, FilterDesign)
+    sides, order = _read_sides(df, text, id, against, keep, by)
+    work = Work(df.sparkSession, directory)
+    documents = number_documents(work, sides, order, sketcher, design)
+    judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
+                          rules.min_shingles, documents.first_new)
+    pairs, labels = _cluster(work, sides, documents, judgement, rules, bound)
+    verdicts, by_key = conclude(work, documents, labels, pairs, rules.threshold)
+    key = key_columns(df, id)
+    work.describe("done")
+    return NearDuplicates(verdicts, by_key, rules, design, rules.recipe(sketcher.recipe, design), key, work)
+
+
+def _refuse(options: dict[str, Any]) -> None:
+    """Raise TypeError for options that are not parameters."""
+    for name in options:
+        if name in LOCAL_ONLY:
+            raise TypeError(f"{name}=… is an option of ndcore.near_duplicates, and not available on Spark; leave it out, or "
+                            "use the local function")
+        raise TypeError(f"near_duplicates() got an unexpected keyword argument {name!r}")
+
+
+def _read_sides(
+    df: DataFrame, text: str, id: str | Sequence[str] | None, against: DataFrame | None, keep: Any, by: str | Column | None
+) -> tuple[DataFrame, list[str]]:
+    """Return the documents of both sides (``key``, ``against``, ``text`` and more), and the order within a side, in SQL."""
+    from pyspark.sql import functions as F
+
+    added: dict[str, Column] = {}
+    order: list[str] = []
+    if isinstance(keep, str):
+        if keep not in ("first", "longest"):
+            raise ValueError(f"keep must be 'first', 'longest' or a Column of priorities, got {keep!r}; for a column of "
+                             f"this name give functions.col({keep!r})")
+        order = ["if(against, 0, -length)"] if keep == "longest" else []
+    else:
+        kind = df.select(keep.alias("priority")).schema["priority"].dataType
+        added["priority"] = refuse_missing(kind, keep, "keep: a priority is missing (null or nan)")
+        order = ["priority"]
+    if by is not None:
+        added["scope"] = scope_of(df, F.col(by) if isinstance(by, str) else by)
+    sides = with_keys(df, text, key_columns(df, id), added)
+    if against is None:
+        return sides, order
+    none = {name: F.lit(None).cast(sides.schema[name].dataType) for name in added}
+    other = with_keys(against, text, key_columns(against, id), none, against=True)
+    if other.schema["key"].dataType != sides.schema["key"].dataType:
+        raise ValueError(f"against has keys {other.schema['key'].dataType.simpleString()}, and the documents have "
+                         f"{sides.schema['key'].dataType.simpleString()}; cast one of them")
+    return sides.unionByName(other), order
+
+
+def _cluster(
+    work: Work, sides: DataFrame, documents: Documents, judgement: Judgement, rules: Rules, bound: int
+) -> tuple[DataFrame, DataFrame]:
+    """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels) by rank."""
+    from pyspark.sql import functions as F
+
+    leaders = documents.ranked.where("valid").join(documents.followers.select("rank"), "rank", "left_anti")
+    scope = ["scope"] if "scope" in leaders.columns else []
+    entries = work.apply(leaders.select("rank", "features", *scope), list_entries, "run binary, rank bigint",
+                         groups=judgement.design.groups)
+    sorted_runs = entries.repartition("run").sortWithinPartitions(F.col("run"), F.col("rank").desc())
+    candidates = work.keep(work.apply(sorted_runs, expand_runs, "run binary, a bigint, b bigint",
+                                      max_holders=rules.max_holders, first_new=judgement.first_new), "candidates")
+    long = candidates.where("b is null").selectExpr("run", "a as rank")
+    pairs = candidates.where("b is not null").groupBy("a", "b").agg(F.min("run").alias("block"))
+    pairs = work.keep(pairs, "candidate pairs")
+    ranks = pairs.selectExpr("a as rank").union(pairs.selectExpr("b")).union(long.select("rank")).distinct()
+    wanted = work.keep(documents.ranked.select("rank", "key", "against").join(ranks, "rank"), "documents of candidates")
+    sets = read_sets(work, sides, wanted, judgement)
+    accepted = compare_pairs(work, pairs, sets, judgement, "accepted pairs")
+
+    def choose(pairs: DataFrame) -> DataFrame:
+        return choose_representatives(work, pairs, rules.cluster, first_new=judgement.first_new, bound=bound)
+
+    if long.isEmpty():
+        labels = choose(accepted)
+    else:
+        accepted, labels = LongRuns(work, long, sets, judgement, rules.max_holders).settle(accepted, choose)
+    if rules.cluster == "components":
+        linked = labels.selectExpr("label as a", "rank as b")
+        measured = measure_pairs(work, linked, sets, judgement, "resemblance to representatives")
+        labels = measured.selectExpr("b as rank", "a as label", "resemblance")
+    return accepted, labels

@@ -1,0 +1,115 @@
+"""The result of `near_duplicates` on Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ndcore.dedup.rules import Rules
+from ndcore.filters.design import FilterDesign
+from ndcore.recipe import Recipe
+from ndcore.spark.documents import Documents
+from ndcore.spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["NearDuplicates", "conclude"]
+
+
+@dataclass(frozen=True)
+class NearDuplicates:
+    """The verdict on every document of a collection, as DataFrames.
+
+    Attributes
+    ----------
+    verdicts : DataFrame
+        A row for each document: the columns of its key; ``representative``, a struct of the same columns; ``against``,
+        whether the representative is of `against`; ``class``, ``resemblance`` and ``cluster_size``, as in
+        `ndcore.NearDuplicates`.
+    pairs : DataFrame
+        ``a``, ``b`` (structs of the key's columns; a comes first in keep order) and ``resemblance`` of the accepted pairs of
+        documents that equal no earlier one.
+    rules, filter, recipe
+        As in `ndcore.NearDuplicates`.
+    key : dict of str
+        The columns of the key, and the SQL that gives each.
+    directory : str
+        Where the rows of these DataFrames are kept. Remove it when nothing reads them; a temporary directory is
+        removed with this object.
+    """
+
+    verdicts: DataFrame
+    pairs: DataFrame
+    rules: Rules
+    filter: FilterDesign
+    recipe: Recipe
+    key: dict[str, str]
+    _work: Work = field(repr=False)
+
+    @property
+    def directory(self) -> str:
+        """Where the rows are kept."""
+        return self._work.directory
+
+    def counts(self) -> dict[str, int]:
+        """Count the documents of each class. One aggregation; accumulators would count the tasks that were retried."""
+        self._work.describe("counts")
+        rows = self.verdicts.groupBy("class").count().collect()
+        return {row["class"]: row["count"] for row in sorted(rows, key=lambda row: (-row["count"], row["class"]))}
+
+    def kept(self, df: DataFrame) -> DataFrame:
+        """Select the rows of the kept documents.
+
+        Parameters
+        ----------
+        df : DataFrame
+            With the columns of the key; of Parquet files without a key, what was given to `near_duplicates`.
+
+        Returns
+        -------
+        DataFrame
+            Its rows without the rows of dropped documents, by an anti-join.
+        """
+        named = [f"_ndcore_{i}" for i in range(len(self.key))]
+        columns = [_quoted(name) for name in self.key]
+        dropped = self.verdicts.where("class != 'kept'").selectExpr(
+            *(f"{column} as {name}" for column, name in zip(columns, named, strict=True)))
+        keyed = df.selectExpr("*", *(f"{sql} as {name}" for sql, name in zip(self.key.values(), named, strict=True)))
+        return keyed.join(dropped, named, "left_anti").drop(*named)
+
+
+def _quoted(name: str) -> str:
+    """Quote a column's name for SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def conclude(
+    work: Work, documents: Documents, labels: DataFrame, pairs: DataFrame, threshold: float
+) -> tuple[DataFrame, DataFrame]:
+    """Return the verdicts and the pairs, by key, given the labels and accepted pairs of leaders, by rank."""
+    from pyspark.sql import functions as F
+
+    first_new = documents.first_new
+    names = documents.ranked.select("rank", "key")
+    followers = documents.followers.withColumnRenamed("rank", "follower")
+    joined = labels.selectExpr("rank as member", "label", "resemblance")
+    table = names.where(f"rank >= {first_new}").join(followers, F.col("rank") == F.col("follower"), "left")
+    table = table.selectExpr("key", "rank", "coalesce(leader, rank) as leader", "identical")
+    table = table.join(joined, F.col("leader") == F.col("member"), "left").selectExpr(
+        "key", "rank", "leader", "identical", "coalesce(label, leader) as label", "resemblance as measured")
+    sizes = table.groupBy("label").count().selectExpr("label as of", f"count + int(label < {first_new}) as cluster_size")
+    valid = documents.ranked.selectExpr("rank as label_rank", "key as representative", "valid")
+    table = table.join(sizes, F.col("label") == F.col("of")).join(valid, F.col("label") == F.col("label_rank"))
+    verdicts = table.selectExpr(
+        "key.*", "representative", f"label < {first_new} as against",
+        f"""case when rank = label then 'kept' when label = leader then if(identical, 'identical', 'lexical')
+            when measured = 1 then 'shingle' when measured >= {threshold!r}D then 'near' else 'chained' end as class""",
+        """case when rank = label or (label = leader and valid) then 1D when label = leader then double('nan')
+            else measured end as resemblance""",
+        "cluster_size",
+    )
+    a, b = names.selectExpr("rank as first", "key as a"), names.selectExpr("rank as second", "key as b")
+    scored = pairs.selectExpr("a as first", "b as second", "resemblance")
+    by_key = scored.join(a, "first").join(b, "second").select("a", "b", "resemblance")
+    return work.keep(verdicts, "verdicts"), by_key

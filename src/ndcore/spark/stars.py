@@ -1,0 +1,76 @@
+"""Representatives by accepted pairs, on Spark: within components that fit in a task, else in rounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ndcore.phases.stars import assign_stars, resolve_round
+from ndcore.spark.components import find_components
+from ndcore.spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["LABELS", "choose_representatives"]
+
+LABELS = "rank bigint, label bigint, resemblance double"
+_BEST = {  # of the pairs of a document with representatives
+    "star": "max(struct(resemblance, -a as first)) as best",
+    "greedy": "min(struct(a as first, resemblance)) as best",
+}
+
+
+def choose_representatives(work: Work, pairs: DataFrame, cluster: str, *, first_new: int, bound: int) -> DataFrame:
+    """Choose a representative for each document of accepted pairs (``a`` < ``b``, ``resemblance``), ranks in keep order.
+
+    Returns the documents that join another one: ``rank``, ``label``, ``resemblance`` (null with components, whose members
+    need not be a pair). A component of more than `bound` pairs is decided in rounds.
+    """
+    from pyspark.sql import functions as F
+
+    if cluster != "components" and pairs.count() <= bound:  # all of them fit in a task
+        return work.keep(_assign_whole(work, pairs.withColumn("component", F.lit(0)), cluster), "stars")
+    roots = find_components(work, pairs, bound)
+    if cluster == "components":
+        return roots.where(f"b >= {first_new}").selectExpr("b as rank", "a as label", "cast(null as double) as resemblance")
+    named = roots.selectExpr("b as member", "a as root")
+    placed = pairs.join(named, F.col("a") == F.col("member"), "left").selectExpr(
+        "coalesce(root, a) as component", "a", "b", "resemblance")
+    placed = work.keep(placed, "pairs of components")
+    large = placed.groupBy("component").count().where(f"count > {bound}").select("component")
+    large = work.keep(large, "large components")
+    if large.isEmpty():
+        return work.keep(_assign_whole(work, placed, cluster), "stars")
+    small = _assign_whole(work, placed.join(large, "component", "left_anti"), cluster)
+    rounds = _assign_in_rounds(work, placed.join(large, "component", "left_semi").drop("component"), cluster, bound)
+    return work.keep(small.union(rounds), "stars")
+
+
+def _assign_whole(work: Work, placed: DataFrame, cluster: str) -> DataFrame:
+    """Assign the documents of components, each in one task."""
+    together = placed.repartition("component").sortWithinPartitions("component", "a", "b")
+    return work.apply(together, assign_stars, LABELS, best=cluster == "star")
+
+
+def _assign_in_rounds(work: Work, pairs: DataFrame, cluster: str, bound: int) -> DataFrame:
+    """Assign the documents of components too large for a task.
+
+    In each round a document without undecided earlier neighbours becomes a representative, and decides its neighbours.
+    """
+    from pyspark.sql import functions as F
+
+    pairs = undecided = work.keep(pairs, "pairs of large components")
+    dropped = work.table([], dropped="int64")
+    while not undecided.isEmpty():
+        heads = undecided.selectExpr("b as head").distinct()
+        marked = undecided.join(heads, F.col("a") == F.col("head"), "left").selectExpr("a", "b", "head is null as settled")
+        ranges = marked.repartitionByRange("b").sortWithinPartitions("b", "a")
+        decided = work.apply(ranges, resolve_round, "rank bigint, kept boolean", bound=bound)
+        decided = work.keep(decided, "rounds: decisions")
+        done, fallen = decided.selectExpr("rank as done"), decided.where("not kept").selectExpr("rank as dropped")
+        rest = undecided.join(done, F.col("b") == F.col("done"), "left_anti")
+        undecided = work.keep(rest.join(fallen, F.col("a") == F.col("dropped"), "left_anti"), "rounds: undecided pairs")
+        dropped = dropped.union(fallen)
+    joins = pairs.join(dropped, F.col("a") == F.col("dropped"), "left_anti").groupBy("b")
+    chosen = joins.agg(F.expr(_BEST[cluster]))
+    return chosen.selectExpr("b as rank", "abs(best.first) as label", "best.resemblance as resemblance")

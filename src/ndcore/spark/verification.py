@@ -1,0 +1,77 @@
+"""Shingle sets of candidates and the comparison of pairs in blocks, on Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ndcore._types import Ints
+from ndcore.phases.columns import numbers
+from ndcore.phases.shingle_sets import MOST_WORDS, Filter, form_sets, word_and_bits
+from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
+from ndcore.spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["compare_blocks", "compare_pairs", "measure_pairs", "read_sets"]
+
+SCORED = "a bigint, b bigint, resemblance double"
+PER_WORD = 4  # hashes for each word of a filter
+IN_BLOCK = 4096  # documents that one is measured with in a block
+
+
+def read_sets(work: Work, texts: DataFrame, wanted: DataFrame, judgement: Judgement) -> DataFrame:
+    """Read the texts of the wanted documents again (``rank``, ``key``, ``against``), and form their shingle sets.
+
+    Returns ``rank``, ``part``, ``members``. A filter of the wanted documents goes to all tasks, so texts are not shuffled.
+    """
+    hashed = "xxhash64(key, against) as hash"
+    wanted = wanted.selectExpr("rank", "key", "against", hashed)
+    words = min(MOST_WORDS, 1 << max(0, (work.count(wanted) // PER_WORD).bit_length()))
+    sets = work.apply(
+        texts.selectExpr("key", "against", hashed, "text"), form_sets,
+        texts.selectExpr("key", "against", hashed, "1L as part", "binary('') as members").schema,
+        text="text", shingling=judgement.sketcher.shingling, wanted=_filter(work, wanted, words),
+    )
+    keys = wanted.selectExpr("rank", "key as its_key", "against as its_side")
+    found = sets.join(keys, (sets.key == keys.its_key) & (sets.against == keys.its_side))
+    return work.keep(found.select("rank", "part", "members"), "shingle sets of candidates")
+
+
+def _filter(work: Work, wanted: DataFrame, words: int) -> Filter:
+    """Make the filter of the wanted documents."""
+    from pyspark.sql import functions as F
+
+    work.describe("filter of candidates")
+    word, bits = word_and_bits(words)
+    table = wanted.groupBy(F.expr(word).alias("word")).agg(F.expr(f"bit_or({bits}) as bits")).toArrow()
+    columns: list[Ints] = [numbers(table, name) for name in ("word", "bits")]
+    return Filter.of(words, *columns)
+
+
+def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:
+    """Compare the pairs ``a`` < ``b`` of each ``block`` (binary, of one length); return the accepted ones.
+
+    A pair is in one block. The sets of a block's documents go to one task.
+    """
+    asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members")
+    documents = pairs.selectExpr("block", "a as rank").union(pairs.selectExpr("block", "b")).distinct()
+    return work.keep(compare_blocks(work, documents, asked, sets, judgement), step)
+
+
+def compare_blocks(
+    work: Work, documents: DataFrame, asked: DataFrame, sets: DataFrame, judgement: Judgement
+) -> DataFrame:
+    """Compare what is `asked` among the ``documents`` (block, rank), each once in a block; see `verify_blocks`."""
+    members = documents.join(sets, "rank").selectExpr("block", f"{OF_SET} as kind", "rank as a", "part as b", "members")
+    rows = members.union(asked).repartition("block").sortWithinPartitions("block", "kind", "a", "b")
+    return work.apply(rows, verify_blocks, SCORED, judgement=judgement)
+
+
+def measure_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:
+    """Measure all of the pairs ``a`` < ``b``, near-duplicates or not; a document in many pairs is in several blocks."""
+    sizes = pairs.groupBy("a").count().selectExpr("a as of", f"count div {IN_BLOCK} + 1 as parts")
+    block = "unhex(concat(lpad(hex(a), 16, '0'), lpad(hex(pmod(xxhash64(b), parts)), 8, '0'))) as block"
+    blocks = pairs.join(sizes, pairs.a == sizes.of).selectExpr("a", "b", block)
+    return compare_pairs(work, blocks, sets, replace(judgement, threshold=None), step)

@@ -1,0 +1,72 @@
+"""A job on Spark: its steps by name, what they keep, and phases as steps."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ndcore.phases.columns import arrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Work"]
+
+
+class Work:
+    """The steps of one job. Each step that is kept is written as Parquet and read from there by the steps after it.
+
+    So no step is done twice, a lost executor costs the tasks that it had, and plans stay short in any number of rounds.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    directory : str or None
+        Where steps are kept: a directory, or its URI, that all executors and the driver reach. None: a temporary directory,
+        which is removed with this object; only for a local master.
+    """
+
+    def __init__(self, spark: SparkSession, directory: str | None) -> None:
+        self.spark = spark
+        self._steps = 0
+        if directory is None:
+            master = str(spark.sparkContext.master)
+            if not master.startswith("local"):
+                raise ValueError(f"directory is None, and the master is {master!r}: name a directory that all executors "
+                                 "reach, as directory='hdfs:///tmp/job-1'; intermediate results are kept there")
+            directory = tempfile.mkdtemp(prefix="ndcore-spark-")
+            self._finalizer = weakref.finalize(self, shutil.rmtree, directory, True)
+        self.directory = directory.rstrip("/")
+
+    def describe(self, step: str) -> None:
+        """Name the jobs that follow, as Spark's user interface shows them."""
+        self.spark.sparkContext.setJobDescription(f"ndcore: {step}")
+
+    def keep(self, rows: DataFrame, step: str) -> DataFrame:
+        """Do a step, and return its rows as they were kept."""
+        self.describe(step)
+        self._steps += 1
+        path = f"{self.directory}/{self._steps:03}-{step.replace(' ', '-')}"
+        rows.write.parquet(path)
+        return self.spark.read.schema(rows.schema).parquet(path)
+
+    def count(self, rows: DataFrame) -> int:
+        """Count rows."""
+        self.describe("count")
+        return rows.count()
+
+    @staticmethod
+    def apply(rows: DataFrame, phase: Callable[..., Any], schema: Any, **settings: Any) -> DataFrame:
+        """Apply a phase to the record batches of each partition."""
+        return rows.mapInArrow(partial(phase, **settings), schema)
+
+    def table(self, rows: list[tuple[Any, ...]], **types: Any) -> DataFrame:
+        """Return a few rows of the driver as a DataFrame; the columns have these types of Arrow, by name."""
+        pa = arrow()
+        columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+        arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types.values(), strict=True)]
+        return self.spark.createDataFrame(pa.table(arrays, names=list(types)))

@@ -1,0 +1,66 @@
+"""Phase 4: shingle sets in rows of bounded size, of the documents that a filter may have."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from record_batches import cut_batches, pa, rows_of
+
+import ndcore as nd
+from ndcore.phases import shingle_sets
+from ndcore.phases.shingle_sets import BITS, Filter, form_sets, word_and_bits
+
+SCHEMA = {"id": pa.int64(), "hash": pa.int64(), "text": pa.string()}
+
+
+def signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def filter_of(hashes: list[int], words: int) -> Filter:
+    """Make a filter as the SQL does, in Python's integers."""
+    found: dict[int, int] = defaultdict(int)
+    shift = 64 - (words.bit_length() - 1)
+    for value in hashes:
+        bits = 0
+        for i in range(BITS):
+            bits |= 1 << (value >> 6 * i & 63)
+        found[(value % (1 << 64)) >> shift] |= bits
+    values = np.array([signed(bits) for bits in found.values()], np.int64)
+    return Filter.of(words, np.array(list(found), np.int64), values)
+
+
+@pytest.mark.parametrize("words", [1, 2, 64, 1024])
+def test_a_filter_forgets_nothing(words):
+    rng = random.Random(words)
+    hashes = [signed(rng.getrandbits(64)) for _ in range(4 * words)]
+    others = np.array([signed(rng.getrandbits(64)) for _ in range(2000)], np.int64)
+    made = filter_of(hashes, words)
+    assert made.may_have(np.array(hashes, np.int64)).all()
+    assert made.may_have(others).mean() < 0.05
+    assert not Filter.of(words, np.empty(0, np.int64), np.empty(0, np.int64)).may_have(others).any()
+    word, bits = word_and_bits(words)
+    assert ("shiftrightunsigned" in word) == (words > 1) and bits.count("shiftleft") == BITS
+
+
+@pytest.mark.parametrize("members", [1, 3, 1 << 17])
+def test_sets_in_parts(members, monkeypatch):
+    monkeypatch.setattr(shingle_sets, "MEMBERS", members)
+    rng = random.Random(members)
+    texts = ["", "one two", *(" ".join(rng.choices("abcdef", k=rng.randrange(40))) for _ in range(30))]
+    hashes = [signed(rng.getrandbits(64)) for _ in texts]
+    wanted = set(range(0, len(texts), 2))
+    shingling = nd.Shingling(width=2)
+    batches = cut_batches(rng, SCHEMA, list(zip(range(len(texts)), hashes, texts, strict=True)))
+    found = defaultdict(list)
+    for i, _, part, values in rows_of(form_sets(
+            batches, text="text", shingling=shingling, wanted=filter_of([hashes[i] for i in wanted], 64))):
+        assert part == len(found[i]) and len(values) <= 8 * members
+        found[i].append(values)
+    assert wanted <= set(found) and len(found) < len(texts)
+    for i, parts in found.items():
+        got = np.frombuffer(b"".join(parts), "<u8").tolist()
+        assert got == sorted(set(shingling.fingerprints(texts[i]).tolist()))

@@ -1,0 +1,44 @@
+"""Phase 1: digests and features are those of the definitions, in batches of any size."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+
+import pytest
+from record_batches import cut_batches, pa, rows_of
+
+import ndcore as nd
+from ndcore.phases.sketches import sketch_documents
+from ndcore.reference.features import features
+
+TEXTS = ["", "one", "A rose is a rose", "a ROSE is a rose!", "words " * 40, "x\ufffdy and more words than five"]
+
+
+def digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.string_view()])
+def test_digests_and_features(kind):
+    sketcher = nd.MinHasher(num_perm=12)
+    design = nd.FilterDesign.of(4, 3, threshold=0.8)
+    rows = [(i, text if "string" in str(kind) else text.encode()) for i, text in enumerate(TEXTS)]
+    batches = cut_batches(random.Random(3), {"id": pa.int64(), "text": kind}, rows)
+    found = rows_of(sketch_documents(batches, text="text", sketcher=sketcher, design=design))
+    signatures = sketcher.sketch_many(TEXTS)
+    for (i, length, valid, of_bytes, deciding, made), text in zip(found, TEXTS, strict=True):
+        assert (length, valid) == (len(text.encode()), bool(signatures.valid[i])) and of_bytes == digest(text.encode())
+        if valid:
+            tokens = nd.Shingling().tokens(text)
+            assert deciding == digest(b"".join(len(token.encode()).to_bytes(8, "big") + token.encode() for token in tokens))
+            expected = features(signatures.values[i].tolist(), 4, 3)
+            assert made == b"".join(feature.to_bytes(8, "little") for feature in expected)
+        else:
+            assert deciding == of_bytes
+
+
+def test_a_missing_text_is_named():
+    batch = pa.RecordBatch.from_pydict({"id": ["a", "b"], "text": ["words", None]})
+    with pytest.raises(ValueError, match=r"missing \(null\) in column 'text', in the row \{'id': 'b'\}"):
+        list(sketch_documents([batch], text="text", sketcher=nd.MinHasher(), design=nd.FilterDesign.of(4, 3, threshold=0.8)))

@@ -1,0 +1,212 @@
+"""Near-duplicates on Spark equal the local ones, to the last id, class and resemblance."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import random
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from generated import corpus
+from sparks import as_binary, check_verdicts
+
+import ndcore as nd
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from pyspark.sql import functions as F
+
+from ndcore.spark import near_duplicates
+from ndcore.spark.work import Work
+
+WORDS = nd.Shingling(width=2)
+
+
+def documents(seed: int, n: int) -> list[bytes]:
+    """Edits and copies, empty and short documents, and a beginning that many share, for features that many have."""
+    rng = random.Random(seed)
+    head = " ".join(f"head{i}" for i in range(40))
+    texts = as_binary(corpus(rng, n - 8))
+    texts += [b"", b"", b"one", b"ONE!", b"a b", b"a b c d e f g h", b"A b c d e f g h.", b"\xff\xff"]
+    return [head.encode() + b" " + text if i % 3 else text for i, text in enumerate(texts)]
+
+
+def frame(spark: Any, rows: Sequence[tuple[Any, ...]], schema: str, partitions: int, seed: int | None = None) -> Any:
+    """Return rows in this many partitions; with a seed in another order."""
+    rows = list(rows) if seed is None else random.Random(seed).sample(list(rows), len(rows))
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, partitions), schema)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("partitions", "seed", "adaptive", "task_pairs", "options"), [
+    (1, None, True, 1 << 22, {}),
+    (7, 3, False, 1 << 22, {"max_holders": 4, "threshold": 0.6, "keep": "longest"}),
+    (13, 5, True, 1 << 22, {"max_holders": 2, "threshold": 0.5, "cluster": "greedy", "min_shingles": 4}),
+    (7, 8, True, 30, {"threshold": 0.7, "cluster": "components"}),
+])
+def test_the_local_result(spark, partitions, seed, adaptive, task_pairs, options):
+    texts = documents(partitions, 60)
+    df = frame(spark, list(enumerate(texts)), "id bigint, text binary", partitions, seed)
+    spark.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
+    got = near_duplicates(df, id="id", shingling=WORDS, task_pairs=task_pairs, **options)
+    expected = nd.near_duplicates(texts, shingling=WORDS, **options)
+    check_verdicts(got, expected, range(len(texts)))
+    if options.get("max_holders") == 2:
+        assert any(run["cut"] for run in expected.common)  # runs that are cut are cut at the same document
+    assert {"identical", "lexical", "near"} <= set(got.counts()) and sum(got.counts().values()) == len(texts)
+    assert sorted(row.id for row in got.kept(df).collect()) == expected.kept.tolist()
+    assert got.filter == expected.filter and got.recipe == expected.recipe
+
+
+@pytest.mark.slow
+def test_against_and_priorities(spark):
+    texts, old = documents(1, 60), documents(2, 30)
+    old[5:20] = texts[20:35]
+    rng = random.Random(4)
+    priorities = [rng.randrange(5) for _ in texts]
+    ids, old_ids = ([f"{kind}{i:03}" for i in range(len(side))] for kind, side in (("new", texts), ("old", old)))
+    df = frame(spark, list(zip(ids, texts, priorities, strict=True)), "id string, text binary, rank int", 5, 1)
+    against = frame(spark, list(zip(old_ids, old, strict=True)), "id string, text binary", 2, 2)
+    options = {"threshold": 0.6, "max_holders": 5, "shingling": WORDS}
+    got = near_duplicates(df, id="id", against=against, keep=F.col("rank"), **options)
+    expected = nd.near_duplicates(texts, against=old, keep=priorities, **options)
+    assert any(label >= len(texts) for label in expected.labels)
+    check_verdicts(got, expected, ids, old_ids)
+
+
+@pytest.mark.slow
+def test_labels_keep_documents_apart(spark):
+    texts = documents(6, 120)
+    by = [i % 3 for i in range(len(texts))]
+    df = frame(spark, list(zip(range(len(texts)), texts, by, strict=True)), "id bigint, text binary, host int", 7, 1)
+    options = {"threshold": 0.6, "shingling": WORDS}
+    expected = nd.near_duplicates(texts, by=by, **options)
+    assert expected.mask.sum() > nd.near_duplicates(texts, **options).mask.sum()
+    check_verdicts(near_duplicates(df, id="id", by="host", **options), expected, range(len(texts)))
+
+
+@pytest.mark.slow
+def test_files_and_rows_as_keys(spark, tmp_path):
+    texts = [f"{' '.join(f'w{i // 3}x{j}' for j in range(12))} {'end' * (i % 3 == 2)}" for i in range(30)]
+    frame(spark, [(text,) for text in texts], "body string", 2).write.parquet(str(tmp_path / "in"))
+    df = spark.read.parquet(str(tmp_path / "in"))
+    got = near_duplicates(df, "body", directory=str(tmp_path / "work"))
+    rows = got.verdicts.sort("file", "row").toArrow().to_pylist()
+    keyed = df.selectExpr("_metadata.file_path as file", "_metadata.row_index as row", "body")
+    ordered = keyed.sort("file", "row").collect()
+    expected = nd.near_duplicates([row.body for row in ordered])
+    place = {(row.file, row.row): i for i, row in enumerate(ordered)}
+    assert [place[row["representative"]["file"], row["representative"]["row"]] for row in rows] == expected.labels.tolist()
+    assert [row["class"] for row in rows] == expected.classes.tolist()
+    assert sorted(row.body for row in got.kept(df).collect()) == sorted(texts[i] for i in expected.kept)
+    assert got.directory == str(tmp_path / "work") and got.pairs.count() == len(expected.pairs.a[expected.verified])
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
+    texts = documents(9, 100)
+    options = {"threshold": 0.6, "shingling": WORDS}
+    applied = []
+
+    def dying(rows, phase, schema, **settings):
+        mark = tmp_path / f"{len(applied)}-{phase.__name__}"
+        applied.append(mark)
+
+        def phase_of_the_dying(batches):
+            made = phase(batches, **settings)
+            for number, batch in enumerate(made):
+                yield batch
+                if number == 0 and not mark.exists():
+                    mark.touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        return rows.mapInArrow(phase_of_the_dying, schema)
+
+    monkeypatch.setattr(Work, "apply", staticmethod(dying))
+    df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 3, 1)
+    got = near_duplicates(df, id="id", task_pairs=5, **options)
+    check_verdicts(got, nd.near_duplicates(texts, **options), range(len(texts)))
+    killed = {mark.name.partition("-")[2] for mark in applied if mark.exists()}
+    assert killed >= {"sketch_documents", "number_rows", "list_entries", "expand_runs", "form_sets", "verify_blocks",
+                      "contract_edges", "large_star", "small_star", "assign_stars", "resolve_round"}
+
+
+@pytest.mark.slow
+def test_a_large_clique_and_a_hot_feature(spark):
+    words = [f"word{i}" for i in range(30)]
+    clique = [" ".join(words)] * 2000
+    hot = [" ".join([*words[:25], *(f"own{i}x{j}" for j in range(i % 4))]) for i in range(300)]
+    texts = [text.encode() for text in [*clique, *hot, *[""] * 50]]
+    df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 4, 1)
+    got = near_duplicates(df, id="id", max_holders=20)
+    check_verdicts(got, nd.near_duplicates(texts, max_holders=20), range(len(texts)))
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"id": "name"}, "id='name': there is no such column; the columns are id, text, when"),
+    ({"id": []}, "id names no columns"),
+    ({}, "id is None, and the rows are not read from Parquet files"),
+    ({"id": "id", "text": "body"}, "text='body': there is no such column"),
+    ({"id": "id", "filter": "complete"}, "filter='complete' is not available on Spark"),
+    ({"id": "id", "threshold": 2}, "threshold"),
+    ({"id": "id", "keep": "last"}, "keep must be 'first', 'longest' or a Column of priorities, got 'last'"),
+    ({"id": "id", "task_pairs": 0}, "task_pairs is 0; it must be at least 1"),
+])
+def test_what_is_refused(spark, options, message):
+    df = spark.createDataFrame([(1, "a", datetime.date(2026, 1, 1))], "id bigint, text string, when date")
+    with pytest.raises(ValueError) as caught:
+        near_duplicates(df, **options)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"text": "when"}, "text='when' is a column of type date; texts are string or binary"),
+    ({"lost": True}, "lost=… is an option of ndcore.near_duplicates, and not available on Spark"),
+    ({"speed": 3}, "unexpected keyword argument 'speed'"),
+    ({"by": "words"}, "by is of type array<string>"),
+])
+def test_types_that_are_refused(spark, options, message):
+    df = spark.createDataFrame([(1, "a", datetime.date(2026, 1, 1), ["b"])],
+                               "id bigint, text string, when date, words array<string>")
+    with pytest.raises(TypeError) as caught:
+        near_duplicates(df, id="id", **options)
+    assert message in str(caught.value)
+
+
+def test_both_sides_have_the_same_keys(spark):
+    df = spark.createDataFrame([(1, "a")], "id bigint, text string")
+    other = spark.createDataFrame([("1", "a")], "id string, text string")
+    with pytest.raises(ValueError, match="against has keys struct<id:string>"):
+        near_duplicates(df, id="id", against=other)
+    with pytest.raises(ValueError, match="cannot be combined with against"):
+        near_duplicates(df, id="id", against=df, by="text")
+
+
+@pytest.mark.parametrize(("rows", "message"), [
+    ([(1, "a"), (2, "b"), (1, "c")], "2 documents have the key {'id': 1}; keys are unique"),
+    ([(1, "a"), (None, "b")], "1 document has the key {'id': None}; keys have no missing values"),
+    ([(1, "a"), (2, None)], "a text is missing (null) in column 'text'"),
+])
+def test_rows_that_are_refused(spark, rows, message):
+    df = spark.createDataFrame(rows, "id bigint, text string")
+    with pytest.raises(Exception) as caught:
+        near_duplicates(df, id="id")
+    assert message in str(caught.value)
+
+
+def test_no_documents(spark):
+    df = spark.createDataFrame([], "id bigint, text string")
+    got = near_duplicates(df, id="id")
+    assert got.verdicts.count() == 0 and got.counts() == {}
+    assert np.array_equal(nd.near_duplicates([]).labels, [])
+
+
+def test_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(ImportError, match=r"ndcore.spark needs pyspark: pip install 'ndcore\[spark\]'"):
+        near_duplicates(None)

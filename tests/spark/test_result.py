@@ -1,0 +1,44 @@
+"""Verdicts by key from labels by rank: classes, resemblances, sizes of clusters, kept rows."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import ndcore as nd
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from ndcore.dedup.rules import Rules
+from ndcore.spark.documents import Documents
+from ndcore.spark.result import NearDuplicates, conclude
+
+EXPECTED = {  # representative, of against, class, resemblance, size
+    "a": ("a", False, "kept", 1.0, 5), "b": ("a", False, "identical", 1.0, 5), "c": ("a", False, "lexical", 1.0, 5),
+    "d": ("a", False, "shingle", 1.0, 5), "e": ("a", False, "chained", 0.5, 5), "f": ("old", True, "near", 0.8, 2),
+    "g": ("g", False, "kept", 1.0, 2), "h": ("g", False, "identical", math.nan, 2),
+}
+
+
+@pytest.mark.slow
+def test_verdicts(spark, work):
+    ranked = spark.createDataFrame(
+        [(rank, (name,), name == "old", name not in "gh") for rank, name in enumerate(["old", *EXPECTED])],
+        "rank bigint, key struct<id:string>, against boolean, valid boolean")
+    followers = spark.createDataFrame([(2, 1, True), (3, 1, False), (8, 7, True)],
+                                      "rank bigint, leader bigint, identical boolean")
+    labels = spark.createDataFrame([(4, 1, 1.0), (5, 1, 0.5), (6, 0, 0.8)], "rank bigint, label bigint, resemblance double")
+    pairs = spark.createDataFrame([(0, 6, 0.8), (1, 4, 1.0)], "a bigint, b bigint, resemblance double")
+    verdicts, by_key = conclude(work, Documents(ranked, followers, 1), labels, pairs, 0.8)
+    rows = verdicts.toArrow().to_pylist()
+    found = {row["id"]: (row["representative"]["id"], row["against"], row["class"], row["resemblance"], row["cluster_size"])
+             for row in rows}
+    assert str(found) == str({name: EXPECTED[name] for name in found}) and set(found) == set(EXPECTED)
+    assert sorted((row.a.id, row.b.id, row.resemblance) for row in by_key.collect()) == [("a", "d", 1.0), ("old", "f", 0.8)]
+    design, rules = nd.FilterDesign.of(4, 3, threshold=0.8), Rules()
+    result = NearDuplicates(verdicts, by_key, rules, design, rules.recipe(nd.MinHasher().recipe, design), {"id": "id"}, work)
+    df = spark.createDataFrame([(name, name * 2) for name in EXPECTED], "id string, text string")
+    kept = result.kept(df)
+    assert sorted(map(tuple, kept.collect())) == [("a", "aa"), ("g", "gg")] and kept.columns == ["id", "text"]
+    assert list(result.counts()) == ["identical", "kept", "chained", "lexical", "near", "shingle"]

@@ -1,0 +1,33 @@
+"""Shingle sets and blocks on Spark: texts are read for candidates only, and pairs get their exact resemblance."""
+
+from __future__ import annotations
+
+import pytest
+
+import ndcore as nd
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from ndcore.phases.verification import Judgement
+from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
+
+TEXTS = ["a b c d e f", "a b c d e g", "x y", "", "a b c d e f g h"]
+
+
+@pytest.mark.slow
+def test_sets_and_pairs(spark, work):
+    shingling = nd.Shingling(width=1)
+    design = nd.FilterDesign.of(8, 1, threshold=0.5)
+    how = Judgement(nd.MinHasher(num_perm=8, shingling=shingling), design, 0, 0.7, 0, 0)
+    texts = spark.createDataFrame([((i,), False, text) for i, text in enumerate(TEXTS)],
+                                  "key struct<id:bigint>, against boolean, text string").repartition(3)
+    wanted = spark.createDataFrame([(10 * i, (i,), False) for i in (0, 1, 4)],
+                                   "rank bigint, key struct<id:bigint>, against boolean")
+    sets = read_sets(work, texts, wanted, how)
+    sizes = {row.rank: len(row.members) // 8 for row in sets.collect()}
+    assert sizes == {0: 6, 10: 6, 40: 8}
+    pairs = spark.createDataFrame([(b"x", 0, 10), (b"x", 0, 40), (b"y", 10, 40)], "block binary, a bigint, b bigint")
+    assert sorted(map(tuple, compare_pairs(work, pairs, sets, how, "pairs").collect())) == [
+        (0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]
+    measured = measure_pairs(work, pairs.select("a", "b"), sets, how, "all pairs")
+    assert sorted(map(tuple, measured.collect())) == [(0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]

@@ -1,0 +1,53 @@
+"""One session of Spark for all tests, and comparisons with the local results. No test is here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+SETTINGS = {
+    "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g", "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.ui.showConsoleProgress": "false", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}  # small queries: compiling them takes longer than running them
+
+
+def start_session() -> Any:
+    """Start Spark with two threads, which try a task up to four times; skip without Java or PySpark."""
+    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java 17 or later, and there is no java")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # of the workers
+    builder = SparkSession.builder.master("local[2,4]")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def as_binary(texts: Sequence[str | bytes]) -> list[bytes]:
+    """Return the bytes of texts; Spark's strings have no surrogates."""
+    return [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts]
+
+
+def check_verdicts(got: Any, expected: Any, ids: Sequence[Any], old: Sequence[Any] = ()) -> None:
+    """Assert that verdicts of Spark are those of the local result on documents in the order of their ids."""
+    rows = {row["id"]: row for row in got.verdicts.toArrow().to_pylist()}
+    assert len(rows) == len(ids) == got.verdicts.count() and set(rows) == set(ids)
+    ordered = [rows[id] for id in ids]
+    n = len(ids)
+    labels = [ids[label] if label < n else old[label - n] for label in expected.labels.tolist()]
+    assert [row["representative"]["id"] for row in ordered] == labels
+    assert [row["against"] for row in ordered] == [label >= n for label in expected.labels.tolist()]
+    assert [row["class"] for row in ordered] == expected.classes.tolist()
+    np.testing.assert_array_equal([row["resemblance"] for row in ordered], expected.resemblance)
+    assert [row["cluster_size"] for row in ordered] == expected.cluster_sizes.tolist()
