@@ -2,8 +2,8 @@
 
 A file is made first, in the temporary folder: documents of words drawn by Zipf's law, a line each; one in five goes on with
 the beginning of an earlier one. It is read three times in batches, so its text is never in memory as a whole. Required, else
-the exit code is 1: on the first documents sorted windows (prefix doubling over the numbers of the words, without fingerprints)
-find the same repeated tokens, and every row equals its source.
+the exit code is 1: on the first documents sorted windows (prefix doubling over the numbers of the words, without
+fingerprints) find the same repeated tokens, and every row equals its source.
 """
 
 from __future__ import annotations
