@@ -26,6 +26,7 @@ C_FILES = {
     "_cluster": ["cluster"],
     "_entries": ["sort", "entries"],
     "_greedy": ["greedy"],
+    "_grams": ["grams"],
     "_holders": ["holders"],
     "_keys": ["keys"],
     "_lookup": ["lookup"],

@@ -47,6 +47,8 @@ from ndcore.sketch.super_shingles import super_shingles as super_shingles
 from ndcore.sketch.weights import Idf as Idf
 from ndcore.sketch.winnow import Winnowed as Winnowed
 from ndcore.sketch.winnow import Winnower as Winnower
+from ndcore.spans.contamination import contamination as contamination
+from ndcore.spans.contamination_result import Contamination as Contamination
 from ndcore.spans.repeats import repeats as repeats
 from ndcore.spans.repeats_result import Repeats as Repeats
 from ndcore.stats.collisions import expected_distinct as expected_distinct

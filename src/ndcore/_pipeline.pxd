@@ -57,6 +57,7 @@ cdef extern from "pipeline.h" nogil:
     void nd_shingle_open(
         nd_shingle_reading *r, const nd_shingling *s, const uint8_t *text, size_t n, uint64_t *scratch, uint8_t *tape)
     bint nd_shingle_next(nd_shingle_reading *r, nd_sink take, void *to)
+    bint nd_shingle_next_symbols(nd_shingle_reading *r, nd_sink take, void *to)
     size_t nd_shingle_taped(const nd_shingle_reading *r)
     nd_shingled nd_shingle(
         const nd_shingling *s, const uint8_t *text, size_t n, nd_sink take, void *to, uint64_t *scratch, uint8_t *tape,

@@ -29,9 +29,7 @@ cdef enum:
     KEPT = 65536  # canonical bytes that wait to be hashed, at most
     WAITING = 512  # documents that they are of
 
-cdef object _empty = np.empty
-cdef object _UINT64 = np.dtype(np.uint64)
-cdef object _INT64 = np.dtype(np.int64)
+cdef object _empty = np.empty, _UINT64 = np.dtype(np.uint64), _INT64 = np.dtype(np.int64)
 
 
 cdef void shingling_init(
@@ -119,10 +117,7 @@ cdef class Shingler:
         return Batch.__new__(Batch, documents, self.normal, self.remove)
 
     def fingerprints(self, Batch batch not None, first=0):
-        """Compute the fingerprints of all documents, in order, end to end; `first` is the position of the first one.
-
-        Returns (values uint64, offsets int64 (n + 1,), invalid bytes).
-        """
+        """Compute the fingerprints of documents, numbered from `first`: (values uint64, offsets int64, invalid bytes)."""
         cdef Prints prints = Prints.__new__(Prints, batch.count, self._room(batch))
         cdef size_t invalid = self._collect(batch, prints, first)
         values, offsets = _empty(prints.all.n, _UINT64), _empty(batch.count + 1, _INT64)
@@ -193,6 +188,25 @@ cdef class Shingler:
         sink.invalid_bytes = <Py_ssize_t> invalid
         sink.complete()
         work.refuse(first)
+        return sink
+
+    def symbols(self, Batch batch not None, Sink sink not None):
+        """Give the symbols of every document's tokens to a sink; return it. Its documents are valid if they have any."""
+        cdef size_t i
+        cdef Work work = Work.__new__(Work, self, batch)
+        cdef nd_shingle_reading reading
+        if sink.n != batch.count:
+            raise ValueError(f"the sink is for {sink.n} documents, got {batch.count}")
+        sink.prepare(self._most(batch, batch.longest), self._room(batch))
+        with nogil:
+            for i in range(batch.count):
+                sink.start(i)
+                nd_shingle_open(&reading, &self.how, batch.texts[i], batch.sizes[i], work.scratch, work.tape)
+                while nd_shingle_next_symbols(&reading, sink.take, sink.to):
+                    work.look()
+                sink.finish(i)
+                sink.has_shingles[i] = reading.done.tokens > 0
+        sink.complete()
         return sink
 
     def tokens(self, Batch batch not None, bint decode):
@@ -374,9 +388,8 @@ cdef class Work:
     cdef int refuse(self, first) except -1:
         """Raise ValueError for the first document that is too short, where the shingling refuses such documents."""
         if self.short_tokens and self.shingler.refuse_short:
-            raise ValueError(
-                f"document {first + self.short_at} has {self.short_tokens} tokens, fewer than a shingle of "
-                f"{self.shingler.how.width}; short='whole' or 'skip' accepts it")
+            raise ValueError(f"document {first + self.short_at} has {self.short_tokens} tokens, fewer than a shingle of "
+                             f"{self.shingler.how.width}; short='whole' or 'skip' accepts it")
         return 0
 
     cdef int look(self) except -1 nogil:

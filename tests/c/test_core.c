@@ -15,6 +15,7 @@
 #include "jsonl.h"
 #include "nfkc.h"
 #include "nfkc_tables.h"
+#include "grams.h"
 #include "greedy.h"
 #include "holders.h"
 #include "lookup.h"
@@ -61,6 +62,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_postings.h"
 #include "test_candidates.h"
 #include "test_prefix.h"
+#include "test_grams.h"
 #include "test_greedy.h"
 #include "test_compressed.h"
 #include "test_hamming.h"
@@ -131,6 +133,7 @@ int main(int argc, char **argv)
     test_expansion();
     test_prefix();
     test_clusters();
+    test_grams();
     test_greedy();
     test_codes();
     test_coding();

@@ -33,7 +33,8 @@ NAMES = [
     "jaccard", "MinHasher", "BottomSketcher", "Sketches", "load", "features", "pass_probability", "design_filter",
     "FilterDesign", "near_duplicates", "NearDuplicates", "variants", "using", "get_include", "Recipe",
     "RecipeMismatch", "CorruptFile", "ModSketcher", "Comparison", "probability_within", "sample_size", "expected_distinct",
-    "fingerprint_error", "fingerprint_bits", "SimHasher", "Simhashes", "Idf", "Winnower", "Winnowed",
+    "fingerprint_error", "fingerprint_bits", "SimHasher", "Simhashes", "Idf", "Winnower", "Winnowed", "contamination",
+    "Contamination",
     "collapse", "Collapsed", "Resampled",
 ]  # fmt: skip
 MODULES = sorted(

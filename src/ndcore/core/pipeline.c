@@ -133,6 +133,19 @@ int nd_shingle_next(nd_shingle_reading *r, nd_sink *take, void *to)
     return r->how->unit == ND_BYTE ? next_bytes(r, take, to) : next_symbols(r, take, to);
 }
 
+int nd_shingle_next_symbols(nd_shingle_reading *r, nd_sink *take, void *to)
+{
+    const nd_shingling *s = r->how;
+    uint8_t *const tape = r->tokens.tape;
+    const size_t got = s->run.symbols(&r->tokens, r->fingerprints, BLOCK);
+    const size_t kept = s->stops.room ? nd_stops_remove(&s->stops, r->fingerprints, got, tape, &r->tokens.tape) : got;
+    r->done.tokens += kept;
+    r->done.invalid = r->tokens.invalid;
+    if (kept)
+        take(to, r->fingerprints, kept);
+    return got != 0;
+}
+
 nd_shingled nd_shingle(const nd_shingling *s, const uint8_t *text, size_t n, nd_sink *take, void *to,
                        uint64_t *scratch, uint8_t *tape, size_t *taped)
 {

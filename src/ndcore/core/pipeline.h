@@ -56,6 +56,9 @@ void nd_shingle_open(nd_shingle_reading *r, const nd_shingling *s, const uint8_t
 /* Hands the fingerprints of the next shingles, in order and with repeats, to take(to, …), at most 1024 of them. Returns 0
  * at the end of the document, when r->done is complete. O(1) a token, for every width. */
 int nd_shingle_next(nd_shingle_reading *r, nd_sink *take, void *to);
+/* Hands on the symbols of the next tokens instead, without stop words, at most 1024 of them. Returns 0 at the end of the
+ * document, when r->done has its tokens and invalid bytes. A reading hands on the one or the other. */
+int nd_shingle_next_symbols(nd_shingle_reading *r, nd_sink *take, void *to);
 /* Number of bytes on the tape. */
 size_t nd_shingle_taped(const nd_shingle_reading *r);
 

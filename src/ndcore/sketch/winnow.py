@@ -22,12 +22,16 @@ from ndcore.text.shingling import Shingling, given_shingling, joined_samples
 __all__ = ["Winnowed", "Winnower"]
 
 
+def _refuse_intervals() -> NoReturn:
+    raise TypeError("winnowed fingerprints have no interval of the resemblance: they are not a random sample of the "
+                    "shingles; use a BottomSketcher or a ModSketcher for estimates")
+
+
 class WinnowedComparison(Comparison):
     """Pairs compared by their winnowed fingerprints: shares of fingerprints, without confidence intervals."""
 
     def interval(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("winnowed fingerprints have no interval of the resemblance: they are not a random sample of the "
-                        "shingles; use a BottomSketcher or a ModSketcher for estimates")
+        _refuse_intervals()
 
 
 class Winnowed(Sketches):
@@ -82,6 +86,9 @@ class Winnowed(Sketches):
 
     def _whole(self, rows: Ints) -> Bools:
         return self._sets._whole(rows)
+
+    def interval(self, *_: Any, **__: Any) -> NoReturn:
+        _refuse_intervals()
 
     def union(self, *_: Any) -> NoReturn:
         raise TypeError("winnowed fingerprints have no union: it would have no positions; compare documents in pairs")
@@ -181,7 +188,7 @@ class Winnower(Sketcher):
         ) -> Winnowed: ...
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Winnowed:
-        """Winnow given sequences: fingerprints by this sketcher's shingling, or other hashes of consecutive places.
+        """Sketch given sequences: fingerprints by this sketcher's shingling, or other hashes of consecutive places.
 
         Parameters
         ----------

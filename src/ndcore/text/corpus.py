@@ -12,7 +12,7 @@ from ndcore._types import Bools, Ints, Text
 from ndcore.storage.spill import temporary_file, writing_temporary
 from ndcore.text.inputs import Extracted, as_bytes, as_texts, pieces, take
 
-__all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "corpus_pieces", "indexed_texts"]
+__all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "corpus_pieces", "indexed_texts", "pieces_once"]
 
 BATCH = 8 << 20  # bytes of text that are in memory at a time
 
@@ -50,8 +50,19 @@ class TextCorpus:
 
 def corpus_pieces(corpus: Corpus) -> Iterator[tuple[int, Sequence[Text]]]:
     """Yield all documents in pieces of work (position of the first, texts)."""
+    return pieces_once(corpus)
+
+
+def pieces_once(texts: Iterable[Text] | Corpus) -> Iterator[tuple[int, Sequence[Text]]]:
+    """Yield documents that are read once in pieces of work (position of the first, texts); an iterator is not stored."""
+    if hasattr(texts, "batches"):
+        batches = texts.batches()
+    elif isinstance(texts, Iterator):
+        batches = _filled(texts)
+    else:
+        batches = TextCorpus(as_texts(texts)).batches()
     start = 0
-    for batch in corpus.batches():
+    for batch in batches:
         yield from ((start + first, part) for first, part in pieces(batch))
         start += len(batch)
 

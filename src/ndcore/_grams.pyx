@@ -1,0 +1,257 @@
+# cython: embedsignature=True, overflowcheck=True
+"""Windows of tokens of given items, looked for in many documents."""
+
+from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+import os
+
+import numpy as np
+
+from ndcore cimport _arrays, _bounds
+from ndcore._batch cimport allocate
+from ndcore._minhash cimport Samples
+from ndcore._signals cimport check_signals, stride
+
+
+cdef extern from "grams.h" nogil:
+    ctypedef struct nd_grams:
+        size_t length
+        size_t stride
+        size_t width
+        const uint64_t *factors
+        const uint64_t *symbols
+        uint64_t *filter
+        unsigned filter_shift
+        uint32_t *slots
+        size_t room
+        uint64_t *places
+        uint32_t first
+        uint32_t count
+    ctypedef struct nd_grams_scan:
+        const nd_grams *grams
+        uint64_t *held
+        uint64_t *positions
+        uint32_t *numbers
+        size_t *count
+    ctypedef struct nd_grams_sink:
+        nd_grams_scan *scans
+        size_t n
+        size_t tokens
+        size_t hits
+    size_t nd_grams_stride(size_t length)
+    size_t nd_grams_filter_size(size_t windows)
+    unsigned nd_grams_filter_shift(size_t windows)
+    size_t nd_grams_room(size_t windows)
+    void nd_grams_add(nd_grams *g, size_t begin, size_t end, uint32_t *out)
+    size_t nd_grams_scan_size(size_t length)
+    void nd_grams_open(nd_grams_scan *s)
+    void nd_grams_take_symbols(void *to, const uint64_t *symbols, size_t n)
+    void nd_grams_close(nd_grams_scan *s)
+
+
+MAX_LENGTH = 1024  # of a window: a window that occurs is hashed at a cost of as many products
+MAX_WINDOWS = (1 << 31) - 1  # of all items
+
+cdef enum:
+    WINDOWS = 4096  # that are numbered between two looks at signals
+
+
+cdef struct Collected:
+    uint64_t *values
+    size_t n
+
+
+cdef void collect(void *to, const uint64_t *symbols, size_t n) noexcept nogil:
+    """Append symbols; a sink."""
+    cdef Collected *all = <Collected *> to
+    memcpy(all.values + all.n, symbols, n * sizeof(uint64_t))
+    all.n += n
+
+
+cdef class Symbols(Samples):
+    """The symbols of documents, end to end: values uint64."""
+    cdef Collected state
+
+    def __cinit__(self, n):
+        self.take, self.to = collect, &self.state
+
+    cdef prepare(self, size_t most, size_t total):
+        """Allocate memory for all symbols."""
+        self.prepare_members(total)
+        self.state.values, self.state.n = self.members, 0
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        """Note where a document ends."""
+        self.offsets[row + 1] = <int64_t> self.state.n
+
+
+cdef class Grams:
+    """The distinct windows of items: numbers, uint32 for each window of each item, in order.
+
+    Item i has the symbols[offsets[i] : offsets[i + 1]]. Its windows have `length` symbols; an item with fewer is one window.
+    starts: where the windows of each item begin, int64 (n + 1,). places: where the symbols of each number stand, uint64.
+    """
+    cdef nd_grams *indexes
+    cdef size_t count  # of indexes: one for each length of windows
+    cdef readonly object symbols
+    cdef readonly object numbers
+    cdef readonly object starts
+    cdef object _widths  # of windows, ascending, and their first numbers
+    cdef object _firsts
+    cdef readonly object places
+    cdef object _factors
+    cdef list _memory
+
+    def __cinit__(self, const uint64_t[::1] symbols not None, const int64_t[::1] offsets not None, size_t length):
+        cdef size_t n = max(1, offsets.shape[0]) - 1
+        if not 1 <= length <= MAX_LENGTH:
+            raise ValueError(f"a window has 1 to {MAX_LENGTH} tokens, got {length}")
+        if (not offsets.shape[0] or not _bounds.cut(offsets, n, symbols.shape[0]) or offsets[0]
+                or offsets[n] != symbols.shape[0]):
+            raise ValueError(f"offsets do not ascend from 0 to {symbols.shape[0]}, the number of symbols")
+        self.symbols = np.array(symbols, np.uint64)  # a copy, which nobody else can change
+        sizes = np.diff(np.asarray(offsets))
+        windows = np.where(sizes >= length, sizes - <int64_t> length + 1, sizes > 0)
+        self.starts = np.concatenate([[0], np.cumsum(windows)]).astype(np.int64)
+        if self.starts[n] > MAX_WINDOWS:
+            raise ValueError(f"the items have {self.starts[n]} windows, and {MAX_WINDOWS} are accepted; give them in parts")
+        self.numbers = np.empty(self.starts[n], np.uint32)
+        self._factors = np.frombuffer(os.urandom(8 * length), np.uint64) | np.uint64(1)
+        self._memory = []
+        self._build(np.asarray(offsets), np.minimum(sizes, <int64_t> length), windows)
+
+    def __dealloc__(self):
+        free(self.indexes)
+
+    cdef _build(self, offsets, widths, windows):
+        """Number the windows of all items, one length after the other."""
+        cdef const uint64_t[::1] symbols = self.symbols, factors = self._factors
+        cdef const int64_t[::1] begins = np.array(offsets, np.int64), starts = self.starts
+        cdef const int64_t[::1] items
+        cdef uint32_t[::1] numbers = self.numbers
+        cdef uint64_t[::1] filter, places
+        cdef uint32_t[::1] slots
+        cdef size_t i, at, end, here, out, added = 0, first = 0, row = 0
+        cdef nd_grams *g
+        distinct = [int(width) for width in np.unique(widths) if width]
+        self.indexes = <nd_grams *> allocate(len(distinct) * sizeof(nd_grams))
+        places_of, firsts = [], []
+        for width in distinct:
+            chosen = np.flatnonzero(widths == width)
+            items = chosen
+            total = int(windows[chosen].sum())
+            g = &self.indexes[row]
+            g.length, g.stride = width, nd_grams_stride(width)
+            g.width = g.length - g.stride + 1
+            filter = np.zeros(nd_grams_filter_size(total), np.uint64)
+            slots, places = np.zeros(nd_grams_room(total), np.uint32), np.empty(total, np.uint64)
+            self._memory += [filter, slots, places]
+            g.factors, g.symbols, g.filter, g.slots, g.places = &factors[0], &symbols[0], &filter[0], &slots[0], &places[0]
+            g.filter_shift, g.room = nd_grams_filter_shift(total), nd_grams_room(total)
+            g.first, g.count = <uint32_t> first, 0
+            with nogil:
+                for i in range(<size_t> items.shape[0]):
+                    out, at = <size_t> starts[items[i]], <size_t> begins[items[i]]
+                    end = at + <size_t> (starts[items[i] + 1] - starts[items[i]])
+                    while at < end:
+                        here = stride(at, end, WINDOWS)
+                        nd_grams_add(g, at, at + here, &numbers[out])
+                        at += here
+                        out += here
+                        added += here
+                        if added >= WINDOWS:
+                            check_signals()
+                            added = 0
+            first += g.count
+            row += 1
+            self.count = row
+            places_of.append(np.asarray(places)[: g.count])
+            firsts.append(g.first)
+        self.places = places_of[0] if len(places_of) == 1 else np.concatenate([np.empty(0, np.uint64), *places_of])
+        self._widths, self._firsts = np.array(distinct, np.int64), np.array(firsts, np.int64)
+
+    def length_of(self, numbers):
+        """Return how many symbols the windows of these numbers have, int64."""
+        return self._widths[np.searchsorted(self._firsts, numbers, "right") - 1]
+
+
+cdef class GramHits(Samples):
+    """The windows of items that occur in documents: numbers uint32, positions uint64 in tokens, end to end in no order.
+
+    `begins` has where the hits of each document begin; counted: tokens of each document, int64 (n,) as bytes.
+    """
+    cdef Grams grams
+    cdef nd_grams_sink state
+    cdef uint64_t *held
+    cdef uint64_t *places
+    cdef uint32_t *found
+    cdef int64_t *sizes
+    cdef readonly bytes counted
+    cdef readonly object positions
+    cdef readonly object numbers
+
+    def __cinit__(self, n, Grams grams not None):
+        cdef size_t i, room = 0
+        self.grams = grams
+        self.counted = _arrays.zeros(self.n * sizeof(int64_t))
+        self.sizes = <int64_t *> PyBytes_AS_STRING(self.counted)
+        for i in range(grams.count):
+            room += nd_grams_scan_size(grams.indexes[i].length)
+        self.state.scans = <nd_grams_scan *> allocate(grams.count * sizeof(nd_grams_scan))
+        self.state.n = grams.count
+        self.held = <uint64_t *> allocate(room * sizeof(uint64_t))
+        room = 0
+        for i in range(grams.count):
+            self.state.scans[i].grams, self.state.scans[i].held = &grams.indexes[i], self.held + room
+            self.state.scans[i].count = &self.state.hits
+            room += nd_grams_scan_size(grams.indexes[i].length)
+        self.take, self.to = nd_grams_take_symbols, &self.state
+
+    def __dealloc__(self):
+        free(self.state.scans)
+        free(self.held)
+        PyMem_RawFree(self.places)
+        PyMem_RawFree(self.found)
+
+    cdef prepare(self, size_t most, size_t total):
+        """Allocate memory for all hits; pages that are never written take none."""
+        cdef size_t i, room = total * self.grams.count + 1
+        PyMem_RawFree(self.places)
+        PyMem_RawFree(self.found)
+        self.found = NULL
+        self.places = <uint64_t *> PyMem_RawMalloc(room * sizeof(uint64_t))
+        self.found = <uint32_t *> PyMem_RawMalloc(room * sizeof(uint32_t))
+        if self.places == NULL or self.found == NULL:
+            raise MemoryError(f"{room} places of windows")
+        self.state.hits = 0
+        for i in range(self.grams.count):
+            self.state.scans[i].positions, self.state.scans[i].numbers = self.places, self.found
+
+    cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
+        cdef size_t i
+        self.state.tokens = 0
+        for i in range(self.grams.count):
+            nd_grams_open(&self.state.scans[i])
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        """Look up the last windows of a document."""
+        cdef size_t i
+        for i in range(self.grams.count):
+            nd_grams_close(&self.state.scans[i])
+        self.sizes[row] = <int64_t> self.state.tokens
+        self.offsets[row + 1] = <int64_t> self.state.hits
+
+    cdef complete(self):
+        """Copy the hits."""
+        self.positions, self.numbers = np.empty(self.state.hits, np.uint64), np.empty(self.state.hits, np.uint32)
+        if self.state.hits:
+            memcpy(_arrays.data_of(self.positions), self.places, self.state.hits * sizeof(uint64_t))
+            memcpy(_arrays.data_of(self.numbers), self.found, self.state.hits * sizeof(uint32_t))
+        PyMem_RawFree(self.places)
+        PyMem_RawFree(self.found)
+        self.places, self.found = NULL, NULL

@@ -1,0 +1,162 @@
+/* The naive way looks up every window of a document, at one cache miss and a sum of `length` products a token:
+ *
+ *     for each position x of the document: if symbols[x … x + length − 1] are in the table: the window occurs
+ *
+ * Here every stride-th position is looked up, and with it a shorter run, of width = length − stride + 1 symbols. Each window
+ * that occurs has such a run at a multiple of the stride, and its items have that run as well, because all runs of items are
+ * marked. So no window is missed. A run costs one look at a word of 64 bits, in which three bits are set for each marked run;
+ * the words are asked for 32 runs ahead, so their cache misses overlap. A word stands for at most four runs on average, so less
+ * than one run in a hundred is marked by chance. Only where it is marked, the `stride` windows around it are looked up and compared symbol
+ * by symbol: what is found is equal, not likely equal.
+ *
+ * Runs and windows are hashed by sums of products with random words, of which the leading bits are used (Dietzfelbinger,
+ * "Universal hashing and k-wise independent random variables via integer arithmetic without primes", STACS 1996,
+ * doi:10.1007/3-540-60922-9_46), so nobody can choose documents whose runs are marked by chance. */
+#include "grams.h"
+
+enum { BLOCK = 1024, AHEAD = 32 };
+
+size_t nd_grams_stride(size_t length) { return length < 6 ? 1 : (length + 2) / 3; }
+
+/* log2 of the words of a filter: 16 to 32 bits for each window. */
+static unsigned filter_bits(size_t windows) { return windows < 8 ? 1 : nd_bit_length(windows / 4); }
+
+size_t nd_grams_filter_size(size_t windows) { return (size_t)1 << filter_bits(windows); }
+
+unsigned nd_grams_filter_shift(size_t windows) { return 64 - filter_bits(windows); }
+
+static uint64_t hash_of(const nd_grams *g, const uint64_t *symbols, size_t n)
+{
+    uint64_t sums[2] = {0, 0};
+    size_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+        sums[0] += symbols[i] * g->factors[i];
+        sums[1] += symbols[i + 1] * g->factors[i + 1];
+    }
+    if (i < n)
+        sums[0] += symbols[i] * g->factors[i];
+    const uint64_t h = sums[0] + sums[1];
+    return (h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+/* Three bits of a word, by bits of the hash below the ones that select the word. */
+static uint64_t bits_of(uint64_t hash)
+{
+    return UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63) | UINT64_C(1) << (hash >> 12 & 63);
+}
+
+static void mark(nd_grams *g, uint64_t hash) { g->filter[hash >> g->filter_shift] |= bits_of(hash); }
+
+static int equal_runs(const uint64_t *a, const uint64_t *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
+
+static size_t home_of(const nd_grams *g, uint64_t hash) { return (size_t)((hash >> 32) * (uint64_t)g->room >> 32); }
+
+/* The slot of a window, or the free one where it belongs. */
+static size_t slot_of(const nd_grams *g, const uint64_t *window, uint64_t hash)
+{
+    size_t at = home_of(g, hash);
+    while (g->slots[at] && !equal_runs(g->symbols + g->places[g->slots[at] - 1], window, g->length))
+        at = at + 1 == g->room ? 0 : at + 1;
+    return at;
+}
+
+/* Numbers the windows that begin at `begin` and after it, at most AHEAD of them; the runs before the last one of the first
+ * window are marked. */
+static void add_some(nd_grams *g, size_t begin, size_t n, uint32_t *out)
+{
+    uint64_t windows[AHEAD], runs[AHEAD];
+    for (size_t i = 0; i < n; i++) {
+        windows[i] = hash_of(g, g->symbols + begin + i, g->length);
+        runs[i] = hash_of(g, g->symbols + begin + i + g->stride - 1, g->width);
+        ND_PREFETCH(&g->slots[home_of(g, windows[i])]);
+        ND_PREFETCH(&g->filter[runs[i] >> g->filter_shift]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = slot_of(g, g->symbols + begin + i, windows[i]);
+        if (!g->slots[at]) {
+            g->places[g->count] = begin + i;
+            g->slots[at] = ++g->count;
+            mark(g, runs[i]);
+        }
+        out[i] = g->first + g->slots[at] - 1;
+    }
+}
+
+void nd_grams_add(nd_grams *g, size_t begin, size_t end, uint32_t *out)
+{
+    for (size_t i = 0; begin < end && i + 1 < g->stride; i++)
+        mark(g, hash_of(g, g->symbols + begin + i, g->width));
+    for (size_t x = begin; x < end; x += AHEAD)
+        add_some(g, x, nd_min(AHEAD, end - x), out + (x - begin));
+}
+
+static size_t room_of(size_t length) { return length + nd_grams_stride(length) + (length > BLOCK ? length : BLOCK) + BLOCK; }
+
+size_t nd_grams_scan_size(size_t length) { return room_of(length); }
+
+void nd_grams_open(nd_grams_scan *s) { s->base = s->taken = s->next = 0; }
+
+/* Looks up the windows that contain the run at position q, as far as symbols are known. */
+static void look_up(nd_grams_scan *s, size_t q)
+{
+    const nd_grams *g = s->grams;
+    for (size_t x = q + 1 > g->stride ? q + 1 - g->stride : 0; x <= q && x + g->length <= s->taken; x++) {
+        const uint64_t *const window = s->held + (x - s->base);
+        const uint32_t found = g->slots[slot_of(g, window, hash_of(g, window, g->length))];
+        if (found) {
+            s->positions[*s->count] = x;
+            s->numbers[(*s->count)++] = g->first + found - 1;
+        }
+    }
+}
+
+/* Looks up the runs at multiples of the stride that begin before `end`. */
+static void scan(nd_grams_scan *s, size_t end)
+{
+    const nd_grams *g = s->grams;
+    while (s->next < end) {
+        uint64_t hashes[AHEAD];
+        size_t n = 0;
+        for (size_t q = s->next; q < end && n < AHEAD; q += g->stride) {
+            hashes[n] = hash_of(g, s->held + (q - s->base), g->width);
+            ND_PREFETCH(&g->filter[hashes[n] >> g->filter_shift]);
+            n++;
+        }
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t bits = bits_of(hashes[i]);
+            if (ND_UNLIKELY((g->filter[hashes[i] >> g->filter_shift] & bits) == bits))
+                look_up(s, s->next + i * g->stride);
+        }
+        s->next += n * g->stride;
+    }
+}
+
+void nd_grams_take(nd_grams_scan *s, const uint64_t *symbols, size_t n)
+{
+    const size_t length = s->grams->length, before = length + s->grams->stride;
+    size_t there = s->taken - s->base;
+    if (there + n > room_of(length)) {
+        const size_t gone = there - nd_min(there, before);
+        memmove(s->held, s->held + gone, (there - gone) * sizeof *s->held);
+        s->base += gone;
+        there -= gone;
+    }
+    memcpy(s->held + there, symbols, n * sizeof *s->held);
+    s->taken += n;
+    if (s->taken >= length)
+        scan(s, s->taken - length + 1);     /* the windows around these runs have all their symbols */
+}
+
+void nd_grams_close(nd_grams_scan *s)
+{
+    if (s->taken >= s->grams->width)
+        scan(s, s->taken - s->grams->width + 1);
+}
+
+void nd_grams_take_symbols(void *to, const uint64_t *symbols, size_t n)
+{
+    nd_grams_sink *s = to;
+    s->tokens += n;
+    for (size_t i = 0; i < s->n; i++)
+        nd_grams_take(&s->scans[i], symbols, n);
+}

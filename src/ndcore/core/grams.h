@@ -1,0 +1,54 @@
+/* Runs of tokens that are looked for in many documents: all windows of `length` symbols of given items. */
+#ifndef ND_GRAMS_H
+#define ND_GRAMS_H
+
+#include "nd.h"
+
+/* An index of the windows of one length. Different windows have different numbers, from `first` on. */
+typedef struct {
+    size_t length;                  /* symbols of a window, >= 1 */
+    size_t stride, width;           /* every stride-th run of `width` symbols of a document is looked up */
+    const uint64_t *factors;        /* `length` random words */
+    const uint64_t *symbols;        /* of all items, end to end */
+    uint64_t *filter;               /* nd_grams_filter_size(windows) words of zeros: marks of the runs of items */
+    unsigned filter_shift;          /* nd_grams_filter_shift(windows) */
+    uint32_t *slots;                /* room words of zeros: 1 + the number of a window, less `first` */
+    size_t room;                    /* nd_grams_room(windows), below 2^32 */
+    uint64_t *places;               /* room for `windows`: where the symbols of each number begin */
+    uint32_t first, count;          /* the first number; numbers so far */
+} nd_grams;
+
+/* The stride for a length: a run of `width` = length − stride + 1 symbols lies in every window, at a multiple of it. */
+size_t nd_grams_stride(size_t length);
+size_t nd_grams_filter_size(size_t windows);
+unsigned nd_grams_filter_shift(size_t windows);
+static inline size_t nd_grams_room(size_t windows) { return 2 * windows + 1; }
+
+/* Numbers the windows that begin at symbols[begin … end − 1] of one item, which go on for `length` − 1 symbols; writes their
+ * numbers to out. The windows of an item come in order, without gaps. O((end − begin) · length). */
+void nd_grams_add(nd_grams *g, size_t begin, size_t end, uint32_t *out);
+
+/* A document that is looked through. */
+typedef struct {
+    const nd_grams *grams;
+    uint64_t *held;                 /* nd_grams_scan_size(length) words: the last symbols */
+    size_t base, taken, next;       /* position of the first held symbol; symbols so far; the next run to look up */
+    uint64_t *positions;            /* of the windows that occur; room for as many as there are symbols, with each index */
+    uint32_t *numbers;
+    size_t *count;                  /* of the windows that were found in all documents so far */
+} nd_grams_scan;
+
+/* A sink of the symbols of a document, for several lengths. */
+typedef struct { nd_grams_scan *scans; size_t n, tokens, hits; } nd_grams_sink;
+
+size_t nd_grams_scan_size(size_t length);
+void nd_grams_open(nd_grams_scan *s);
+/* Takes symbols of a document in order, at most 1024 at a time. Expected O(n) where few runs occur; a run that occurs costs
+ * O(stride · length). */
+void nd_grams_take(nd_grams_scan *s, const uint64_t *symbols, size_t n);
+/* The same for all lengths; `to` is an nd_grams_sink. */
+void nd_grams_take_symbols(void *to, const uint64_t *symbols, size_t n);
+/* The end of the document. */
+void nd_grams_close(nd_grams_scan *s);
+
+#endif

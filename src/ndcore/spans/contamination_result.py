@@ -1,0 +1,228 @@
+"""What is known about items after a corpus was looked through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+
+from ndcore._types import Bools, Ints
+from ndcore.checks import check_choice
+from ndcore.readonly import Frozen
+from ndcore.spans.contamination_hits import Hits, longest_runs
+
+__all__ = ["RULES", "Benchmark", "Contamination", "Documents", "Places", "Rule", "Spans"]
+
+RuleName = Literal["any", "gpt-3", "palm"]
+
+
+class Rule(NamedTuple):
+    """When an item counts as contaminated: the tokens of a window (None: any number), and the share of windows at least."""
+
+    min_tokens: int | None
+    share: float
+
+
+RULES = {"any": Rule(None, 0.0), "gpt-3": Rule(13, 0.0), "palm": Rule(8, 0.7)}
+
+
+class Places(NamedTuple):
+    """Where items stand first in the corpus: the windows of an item that stand there one after another are one place.
+
+    int64 arrays: the item, its first token and last token + 1; the document, and the token where the place begins.
+    """
+
+    item: Ints
+    start: Ints
+    end: Ints
+    document: Ints
+    document_start: Ints
+
+
+class Spans(NamedTuple):
+    """Runs of tokens in the corpus that windows of items cover.
+
+    int64 arrays: the document, its first token and last token + 1; an item that has the first window of the run, and where.
+    """
+
+    document: Ints
+    start: Ints
+    end: Ints
+    item: Ints
+    item_start: Ints
+
+
+class Documents(NamedTuple):
+    """The documents of the corpus that have windows of items: position, tokens, covered ones, longest run; int64."""
+
+    document: Ints
+    tokens: Ints
+    covered: Ints
+    longest: Ints
+
+
+class Benchmark(NamedTuple):
+    """The items with one label: how many there are and are contaminated, their tokens, and how many of them are covered."""
+
+    label: str
+    items: int
+    contaminated: int
+    tokens: int
+    covered: int
+
+
+@dataclass(frozen=True)
+class Contamination(Frozen):
+    """The contamination of items by a corpus: the result of `contamination`.
+
+    Attributes
+    ----------
+    min_tokens : int
+    tokens, covered : ndarray of int64 (items,)
+        Tokens of each item, and how many of them are in windows that occur in the corpus.
+    grams, found : ndarray of int64 (items,)
+        Distinct windows of each item, and how many of them occur.
+    longest : ndarray of int64 (items,)
+        The longest run of covered tokens.
+    places : Places
+    spans : Spans
+    documents : Documents
+    corpus_documents, corpus_tokens : int
+        Documents of the corpus, and their tokens.
+    """
+
+    min_tokens: int
+    tokens: Ints
+    covered: Ints
+    grams: Ints
+    found: Ints
+    longest: Ints
+    places: Places
+    spans: Spans
+    documents: Documents
+    corpus_documents: int
+    corpus_tokens: int
+
+    @classmethod
+    def of(cls, hits: Hits, min_tokens: int) -> Self:
+        """Count what was found."""
+        offsets, starts = hits.offsets, hits.grams.starts
+        numbers = hits.grams.numbers.astype(np.int64)
+        items = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        occurs = hits.document[numbers] > 0
+        begins = offsets[items] + np.arange(len(items)) - starts[items]
+        marks = np.zeros(int(offsets[-1]) + 1, np.int64)
+        np.add.at(marks, begins[occurs], 1)
+        np.add.at(marks, begins[occurs] + hits.grams.length_of(numbers[occurs]), -1)
+        flags = np.cumsum(marks)[:-1] > 0
+        sums = np.concatenate([[0], np.cumsum(flags)])
+        distinct, found = _distinct(items, numbers, occurs, len(starts) - 1)
+        return cls(
+            min_tokens, np.diff(offsets), sums[offsets[1:]] - sums[offsets[:-1]], distinct, found,
+            longest_runs(flags, offsets), _places(hits, items[occurs], begins[occurs], numbers[occurs]), _spans(hits),
+            _documents(hits), hits.documents, hits.tokens,
+        )
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        return (f"<Contamination of {len(self)} items, {int((self.found > 0).sum())} of which have runs of "
+                f"{self.min_tokens} tokens in {self.corpus_documents} documents>")
+
+    def contaminated(self, rule: RuleName = "any") -> Bools:
+        """Tell which items are contaminated, by a rule of the literature.
+
+        Parameters
+        ----------
+        rule : "any", "gpt-3" or "palm"
+            "any": a window occurs. "gpt-3": a run of 13 tokens occurs (Brown et al. 2020). "palm": at least 70 % of the
+            distinct runs of 8 tokens occur (Chowdhery et al. 2022). An item with fewer tokens is one run.
+
+        Returns
+        -------
+        ndarray of bool (items,)
+
+        Raises
+        ------
+        ValueError
+            The rule has another number of tokens than the windows that were looked for.
+        """
+        check_choice("rule", rule, tuple(RULES))
+        tokens, share = RULES[rule]
+        if tokens is not None and tokens != self.min_tokens:
+            raise ValueError(f"rule={rule!r} has windows of {tokens} tokens, these have {self.min_tokens}: look for the "
+                             f"items with min_tokens={tokens}")
+        return (self.found > 0) & (self.found >= share * self.grams)
+
+    def by_benchmark(self, labels: Sequence[str], rule: RuleName = "any") -> list[Benchmark]:
+        """Sum up the items of each label, in the order of their first items.
+
+        Parameters
+        ----------
+        labels : sequence of str
+            The benchmark of each item.
+        rule : str
+            As in `contaminated`.
+
+        Returns
+        -------
+        list of Benchmark
+
+        Raises
+        ------
+        ValueError
+            There are more or fewer labels than items, or the rule does not fit.
+        """
+        if len(labels) != len(self):
+            raise ValueError(f"there are {len(labels)} labels for {len(self)} items; give one for each")
+        rows: dict[str, list[int]] = {}
+        for row, label in enumerate(labels):
+            rows.setdefault(label, []).append(row)
+        flagged = self.contaminated(rule)
+        return [Benchmark(label, len(of), int(flagged[of].sum()), int(self.tokens[of].sum()), int(self.covered[of].sum()))
+                for label, of in rows.items()]
+
+
+def _distinct(items: Ints, numbers: Ints, occurs: Bools, n: int) -> tuple[Ints, Ints]:
+    """Count the distinct windows of each item, and how many of them occur."""
+    order = np.lexsort((numbers, items))
+    items, numbers, occurs = items[order], numbers[order], occurs[order]
+    new = np.concatenate([[True], (np.diff(items) != 0) | (np.diff(numbers) != 0)])[: len(items)]
+    return np.bincount(items[new], minlength=n), np.bincount(items[new & occurs], minlength=n)
+
+
+def _places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> Places:
+    """Join windows that follow each other in an item and, at their first places, in a document."""
+    documents, positions = hits.document[numbers] - 1, hits.position[numbers]
+    goes_on = (np.diff(items) == 0) & (np.diff(begins) == 1) & (np.diff(documents) == 0) & (np.diff(positions) == 1)
+    first = np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(items)])
+    last = np.concatenate([first[1:], [len(items)]])[: len(first)] - 1
+    base = hits.offsets[items[first]]
+    ends = begins[last] + hits.grams.length_of(numbers[last])
+    return Places(items[first], begins[first] - base, ends - base, documents[first], positions[first])
+
+
+def _spans(hits: Hits) -> Spans:
+    """Join the spans of all pieces, and name an item for each."""
+    empty = np.zeros(0, np.int64)
+    document, start, end, number = (np.concatenate([empty, *parts]) for parts in zip(*hits.spans, strict=True)) \
+        if hits.spans else (empty,) * 4
+    places = hits.grams.places[number].astype(np.int64)
+    items = np.searchsorted(hits.offsets, places, "right") - 1
+    return Spans(document, start, end, items, places - hits.offsets[items])
+
+
+def _documents(hits: Hits) -> Documents:
+    """Sum up the spans of each document."""
+    empty = np.zeros(0, np.int64)
+    document = np.concatenate([empty, *(part[0] for part in hits.holding)])
+    tokens = np.concatenate([empty, *(part[1] for part in hits.holding)])
+    holders = np.concatenate([empty, *(part[0] for part in hits.spans)])
+    sizes = np.concatenate([empty, *(part[2] - part[1] for part in hits.spans)])
+    rows = np.searchsorted(document, holders)
+    longest = np.zeros(len(document), np.int64)
+    np.maximum.at(longest, rows, sizes)
+    return Documents(document, tokens, np.bincount(rows, sizes, len(document)).astype(np.int64), longest)

@@ -1,0 +1,41 @@
+"""Results of contamination: rules of the literature, benchmarks, how they look."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import ndcore as nd
+
+
+def test_rules():
+    item = " ".join(f"w{i}" for i in range(17))  # 10 runs of 8 words, 5 of 13
+    seven, six = (" ".join(f"w{i}" for i in range(n)) for n in (14, 13))
+    palm = nd.contamination([item, item, "x"], [seven], 8)
+    assert palm.found.tolist() == [7, 7, 0] and palm.contaminated("palm").tolist() == [True, True, False]
+    assert nd.contamination([item], [six], 8).contaminated("palm").tolist() == [False]
+    assert nd.contamination([item], [six], 8).contaminated().tolist() == [True]
+    assert nd.contamination([item], [six]).contaminated("gpt-3").tolist() == [True]
+    assert nd.contamination([item], [" ".join(six.split()[1:])]).contaminated("gpt-3").tolist() == [False]
+    with pytest.raises(ValueError, match=r"rule='gpt-3' has windows of 13 tokens, these have 8: .* min_tokens=13"):
+        palm.contaminated("gpt-3")
+    with pytest.raises(ValueError, match="rule"):
+        palm.contaminated("gpt-4")
+
+
+def test_benchmarks():
+    found = nd.contamination(["a b c", "d e f", "a b x y", ""], ["1 a b c"], 2)
+    assert found.by_benchmark(["p", "q", "p", "r"]) == [("p", 2, 2, 7, 5), ("q", 1, 0, 3, 0), ("r", 1, 0, 0, 0)]
+    with pytest.raises(ValueError, match="1 labels for 4 items"):
+        found.by_benchmark(["p"])
+
+
+def test_results_say_what_was_found_and_are_read_only():
+    found = nd.contamination(["a b c", "d"], ["a b", "e"], 2)
+    assert repr(found) == "<Contamination of 2 items, 1 of which have runs of 2 tokens in 2 documents>"
+    again = copy.deepcopy(found)
+    assert again.covered.tolist() == [2, 0] and not again.covered.flags.writeable
+    assert [part.tolist() for part in again.places] == [[0], [0], [2], [0], [0]]
+    assert [part.tolist() for part in again.spans] == [[0], [0], [2], [0], [0]]
+    assert [part.tolist() for part in again.documents] == [[0], [2], [2], [2]]
