@@ -99,9 +99,7 @@ class Store(Sharing):
         BlockingIOError
             Another process writes to the store.
         FileNotFoundError
-            read_only, and there is no store.
-        OSError
-            The system is Windows.
+            read_only, and there is no store. OSError: the system is Windows.
         """
         check_choice("durability", durability, ("batch", "each"))
         given = {"threshold": threshold, "shingling": shingling, "num_perm": num_perm, "seed": seed, "filter": filter,
