@@ -38,6 +38,7 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
         ("near_duplicates", "keep"): lambda **x: nd.near_duplicates(TEXTS, **x),
         ("near_duplicates", "cluster"): lambda **x: nd.near_duplicates(TEXTS, **x),
         ("near_duplicates", "verify"): lambda **x: nd.near_duplicates(TEXTS, **x),
+        ("repeats", "keep"): lambda **x: nd.repeats(TEXTS, **x),
         ("collapse", "drop"): lambda **x: nd.collapse(TEXTS, **x),
         ("cluster", "method"): lambda **x: nd.cluster(TEXTS, **x),
         ("cluster", "policy"): lambda **x: nd.cluster(TEXTS, **x),

@@ -37,7 +37,7 @@ class Work:
             master = str(spark.sparkContext.master)
             if not master.startswith("local"):
                 raise ValueError(f"directory is None, and the master is {master!r}: name a directory that all executors "
-                                 "reach, as directory='hdfs:///tmp/job-1'; intermediate results are kept there")
+                                 "reach, as directory='hdfs:///ndcore/job-1'; intermediate results are kept there")
             directory = tempfile.mkdtemp(prefix="ndcore-spark-")
             self._finalizer = weakref.finalize(self, shutil.rmtree, directory, True)
         self.directory = directory.rstrip("/")
