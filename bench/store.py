@@ -4,7 +4,7 @@ Pages are made up, about 5 KB each, three in ten of them edited copies of earlie
 some thousand pages are compared with those of near_duplicates; the exit code is 1 where they differ. Warm means that the
 derived files were read before, as by a crawl that has been running. Cold means the first page after opening, when the system
 was asked to drop all files of the store from its page cache before, which needs a disk. One fdatasync is measured in the
-same folder, between the pages.
+same folder, in turns with the flush of a page.
 
 Memory is what is not in mapped files (RssAnon), of a process that does nothing else, over the same process before it opens
 the store: pages of mapped files are page cache, which the system takes back when it needs it.
@@ -44,12 +44,18 @@ Durability = Literal["batch", "each"]
 
 def percentiles(run: Decide, some: Sequence[Page]) -> tuple[float, float]:
     """Milliseconds of the median page, and of the slowest but one in a hundred."""
-    seconds = []
-    for page in some:
-        begin = time.perf_counter()
-        run(page)
-        seconds.append(time.perf_counter() - begin)
-    return float(np.median(seconds)) * 1e3, float(np.quantile(seconds, 0.99)) * 1e3
+    return in_turns([run], some)[0]
+
+
+def in_turns(runs: Sequence[Decide], some: Sequence[Page]) -> list[tuple[float, float]]:
+    """The same of several functions, each of which gets each page."""
+    seconds = np.empty((len(runs), len(some)))
+    for i, page in enumerate(some):
+        for j, run in enumerate(runs):
+            begin = time.perf_counter()
+            run(page)
+            seconds[j, i] = time.perf_counter() - begin
+    return [(float(np.median(row)) * 1e3, float(np.quantile(row, 0.99)) * 1e3) for row in seconds]
 
 
 def drop_pages(folder: Path) -> None:
@@ -186,9 +192,13 @@ def measure(report: Report, folder: Path, documents: int, count: int, cold: int,
     times.add("peek", "", "warm", *percentiles(lambda page: store.peek(page[1]), taken(fresh, count)))
     times.add("decide", "batch", "warm", *percentiles(lambda page: store.decide(*page), taken(fresh, count)))
     store.close()
+    with nd.Store.open(place) as store:
+        _, flushing, synced = in_turns(
+            [lambda page: store.decide(*page), lambda _: store.flush(), Syncs(folder)], taken(fresh, count))
+    times.add("flush after each page", "batch", "warm", *flushing)
+    times.add("one write and one fdatasync, in turns with it", "", "", *synced)
     with nd.Store.open(place, durability="each") as each:
         times.add("decide", "each", "warm", *percentiles(lambda page: each.decide(*page), taken(fresh, count)))
-    times.add("one write and one fdatasync", "", "", *percentiles(Syncs(folder), taken(fresh, count)))
     times.add("peek", "", "cold", *cold_percentiles(place, lambda s, page: s.peek(page[1]), taken(fresh, cold), "batch"))
     for durability in DURABILITIES:
         times.add("decide", durability, "cold",
