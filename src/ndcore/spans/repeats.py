@@ -118,7 +118,7 @@ def repeats(
         raise TypeError(f"within is True or False, got {within!r:.80}")
     if by is not None and (against is not None or exceptions is not None):
         raise ValueError("by=… cannot be combined with against=… or exceptions=…, whose documents have no labels")
-    limit = checked_memory_limit(memory_limit)
+    limit = _shared_limit(memory_limit)
     thread_count(threads)
     reading = _reading([texts, against, exceptions], shingling)
     exempt: list[int] = []
@@ -136,6 +136,12 @@ def repeats(
         found = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
     texts_read = reading if isinstance(reading, TextReading) else None
     return Repeats(found, layout, reading.counts[0], min_tokens, texts_read, threads)
+
+
+def _shared_limit(memory_limit: int | str | None) -> int | None:
+    """Return a third of the limit: entries by fingerprint, entries by place and numbers of tokens get one each."""
+    limit = checked_memory_limit(memory_limit)
+    return None if limit is None else max(1, limit // 3)
 
 
 def _secret_labels(codes: Ints | None, n: int) -> UInts:

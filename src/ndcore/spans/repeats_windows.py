@@ -89,7 +89,7 @@ class Parts:
         """Append entries that `group` returned."""
         for i, group in enumerate(self._groups):
             if starts[i] < starts[i + 1]:
-                group.append(entries[starts[i] : starts[i + 1]])
+                group.append(entries[starts[i] : starts[i + 1]].copy())  # a view would keep the entries of all groups
 
     def sorted(self, threads: int | None) -> Iterator[UInts]:
         """Yield the entries of each group, sorted by key, in ascending order. Nothing can be appended afterwards."""
