@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -18,11 +20,26 @@ SETTINGS = {
 }  # small queries: compiling them takes longer than running them
 
 
+JAVA = 17  # the oldest that Spark 4 runs on
+
+
+def java_version() -> int:
+    """Return the major version of the Java that Spark would start; 0 where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which("java", path=f"{home}/bin" if home else None)
+    if program is None:
+        return 0
+    said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?([0-9]+)', said)
+    return int(found[1]) if found else 0
+
+
 def start_session() -> Any:
     """Start Spark with two threads, which try a task up to four times; skip without Java or PySpark."""
     pytest.importorskip("pyspark", reason="the extra spark is not installed")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java 17 or later, and there is no java")
+    version = java_version()
+    if version < JAVA:
+        pytest.skip(f"Spark needs Java {JAVA} or later, and there is {f'Java {version}' if version else 'no java'}")
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # of the workers
