@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.reference import contamination as reference
-from ndcore.spans import contamination as module
+from ndcore.spans import reading
 
 LENGTHS = st.sampled_from([1, 2, 3, 4, 6, 7, 8, 13])
 
@@ -128,6 +129,42 @@ def test_stop_words_normal_forms_and_callables():
     assert counts(nd.contamination(["a, b"], ["x a, b", "a b"], 2, shingling=by_blanks)) == [(2, 2, 1, 1, 2)]
 
 
+# ---------------------------------------------------------------------------------------------- token ids
+
+
+def ids_of(rows: list[list[str]], dtype: type, place: Path | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Number words by their digits: 65,535 − 7 n, or the same behind 2^60; a memory map where a place is given."""
+    numbers = np.array([65535 - 7 * int(word[1:]) for row in rows for word in row], np.uint64)
+    ids = (numbers + (1 << 60 if dtype is np.uint64 else 0)).astype(dtype)
+    if place is not None and len(ids):
+        ids.tofile(place)
+        ids = np.memmap(place, dtype, "r")
+    return ids, np.cumsum([0, *map(len, rows)])
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.uint64])
+@pytest.mark.parametrize("length", [1, 3, 8])
+def test_token_ids_as_texts(monkeypatch, tmp_path, dtype, length):
+    rng = random.Random(length)
+    monkeypatch.setattr(reading, "PIECE_TOKENS", 50)
+    for _ in range(10):
+        items, documents = planted(rng)
+        ids = nd.contamination(ids_of(items, dtype), ids_of(documents, dtype, tmp_path / "ids"), length, threads=2)
+        of_texts = nd.contamination(joined(items), joined(documents), length)
+        assert counts(ids) == counts(of_texts)
+        assert (ids.corpus_documents, ids.corpus_tokens) == (of_texts.corpus_documents, of_texts.corpus_tokens)
+        for name in ("places", "spans", "documents"):
+            for a, b in zip(getattr(ids, name), getattr(of_texts, name), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_long_documents_of_ids_and_items_of_another_width():
+    corpus = np.arange(60_000, dtype=np.uint16)
+    found = nd.contamination((np.arange(40_000, 40_100, dtype=np.uint32), [0, 50, 100]), (corpus, [0, 60_000]), 50)
+    assert found.covered.tolist() == [50, 50] and found.places.document_start.tolist() == [40_000, 40_050]
+    assert [part.tolist() for part in found.spans[:3]] == [[0], [40_000], [40_100]]
+
+
 # ---------------------------------------------------------------------------------------------- tokens decide
 
 
@@ -139,7 +176,7 @@ def test_tokens_that_collide_are_told_apart(monkeypatch):
     other = (int.from_bytes(word, "big") ^ q << 32).to_bytes(13, "big")
     byte = nd.Shingling(unit=lambda text: [other if part == "FORGED" else part for part in text.split()])
     known = nd.Shingling(unit=byte.unit, width=1)
-    monkeypatch.setattr(module.Shingling, "random", classmethod(lambda cls, *_, **__: known))
+    monkeypatch.setattr(nd.Shingling, "random", classmethod(lambda cls, *_, **__: known))
     documents = ["a b FORGED c", "a b contaminating c"]
     values = [known.fingerprints(text).tolist() for text in documents]
     assert values[0] == values[1] and known.tokens(documents[0]) != known.tokens(documents[1])
@@ -147,19 +184,6 @@ def test_tokens_that_collide_are_told_apart(monkeypatch):
     assert counts(found) == [(3, 0, 2, 0, 0)] and not len(found.spans.document) and not len(found.documents.document)
     found = nd.contamination(["b contaminating c"], documents, 2, shingling=byte)
     assert counts(found) == [(3, 3, 2, 2, 3)] and found.places.document.tolist() == [1]
-
-
-def test_items_with_colliding_tokens_are_read_again_with_another_secret(monkeypatch):
-    answers = [False, True]
-    monkeypatch.setattr(module, "_differ", lambda *_: answers.pop(0))
-    assert counts(nd.contamination(["a b"], ["a b"], 2)) == [(2, 2, 1, 1, 2)]
-    assert answers == []
-
-
-def test_different_tokens_with_one_symbol_are_seen():
-    symbols, numbers = np.array([5, 6, 5], np.uint64), np.array([0, 1, 0], np.uint32)
-    assert module._differ(symbols, numbers, 2)
-    assert not module._differ(np.array([5, 5], np.uint64), np.array([0, 1], np.uint32), 2)
 
 
 # ---------------------------------------------------------------------------------------------- refusals
@@ -171,6 +195,8 @@ def test_different_tokens_with_one_symbol_are_seen():
     ({"shingling": "word"}, TypeError, "shingling"), ({"items": "text"}, TypeError, "str"),
     ({"items": [1]}, TypeError, "document 0 is 1"), ({"corpus": ["a", None]}, TypeError, "document 1 is None"),
     ({"corpus": iter(["a", 7])}, TypeError, "document 1 is 7"), ({"corpus": "text"}, TypeError, "str"),
+    ({"corpus": (np.zeros(1, np.uint16), [0, 1])}, TypeError, "corpus are token ids, and items is of type list"),
+    ({"items": (np.zeros(1, np.uint16), [0, 1])}, TypeError, "items are token ids, and corpus is of type list"),
 ])  # fmt: skip
 def test_refusals(given, error, message):
     with pytest.raises(error, match=message):

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ndcore._grams import Grams
 from ndcore._types import AnyArray, Bools, Ints
-from ndcore._vocabulary import Vocabulary
 from ndcore.parallel import cut
+from ndcore.spans.contamination_reading import Found, Search
 
-__all__ = ["Found", "Hits", "longest_runs", "merged"]
+__all__ = ["Hits", "longest_runs", "merged"]
 
 TOKENS = 1 << 20  # that are compared at a time
-WAITING = 4 << 20  # bytes of documents with hits that wait to be confirmed
-
-
-class Found(NamedTuple):
-    """What was found in consecutive documents; their documents with hits are numbered in the corpus."""
-
-    documents: int  # all of them
-    tokens: int
-    holders: Ints  # documents with hits, ascending
-    sizes: Ints  # their tokens
-    counts: Ints  # their hits
-    positions: Ints  # of each hit: where its window begins in the document, in tokens
-    numbers: AnyArray  # of each hit: the number of its window
-    tapes: list[bytes]  # canonical bytes of the documents with hits
+WAITING = 4 << 20  # bytes of tokens of documents with hits that wait to be confirmed
 
 
 class Hits:
@@ -48,15 +34,15 @@ class Hits:
         Document and number of tokens, of documents that have a window.
     """
 
-    def __init__(self, grams: Grams, offsets: Ints, token_numbers: AnyArray, vocabulary: Vocabulary) -> None:
-        self.grams, self.offsets = grams, offsets
+    def __init__(self, search: Search) -> None:
+        self.grams, self.offsets = search.grams, search.offsets
         self.documents = self.tokens = 0
-        count = len(grams.places)
+        count = len(search.grams.places)
         self.document = np.zeros(count, np.int64)  # takes no memory where nothing is found
         self.position = np.zeros(count, np.int64)
         self.spans: list[tuple[Ints, Ints, Ints, Ints]] = []
         self.holding: list[tuple[Ints, Ints]] = []
-        self._token_numbers, self._vocabulary = token_numbers, vocabulary
+        self._search = search
         self._waiting: list[Found] = []
         self._bytes = 0
 
@@ -66,7 +52,7 @@ class Hits:
         self.tokens += found.tokens
         if len(found.holders):
             self._waiting.append(found)
-            self._bytes += sum(map(len, found.tapes))
+            self._bytes += sum(memoryview(tape).nbytes for tape in found.tapes)
             if self._bytes >= WAITING:
                 self.settle()
 
@@ -84,12 +70,12 @@ class Hits:
         kept = self._confirmed([tape for found in waiting for tape in found.tapes], rows, positions, numbers)
         self._note(documents, sizes, rows[kept], positions[kept], numbers[kept])
 
-    def _confirmed(self, tapes: list[bytes], rows: Ints, positions: Ints, numbers: Ints) -> Bools:
+    def _confirmed(self, tapes: list[Any], rows: Ints, positions: Ints, numbers: Ints) -> Bools:
         """Compare tokens: tell for each hit whether the document has the tokens of the window."""
         lengths = self.grams.length_of(numbers)
         starts, ends, begun = merged(rows, positions, positions + lengths)
         bounds = np.searchsorted(rows[begun], np.arange(len(tapes) + 1)).tolist()
-        known = np.concatenate([self._vocabulary.number(tape, starts[begin:end], ends[begin:end])
+        known = np.concatenate([self._search.number(tape, starts[begin:end], ends[begin:end])
                                 for tape, begin, end in zip(tapes, bounds[:-1], bounds[1:], strict=True)])
         span = np.searchsorted(begun, np.arange(len(rows)), "right") - 1
         at = positions + (np.cumsum(ends - starts) - ends)[span]  # among the known tokens
@@ -108,7 +94,7 @@ class Hits:
             begins = np.cumsum(sizes[part]) - sizes[part]
             inside = np.arange(int(sizes[part].sum())) - np.repeat(begins, sizes[part])
             ours, theirs = np.repeat(at[part], sizes[part]) + inside, np.repeat(places[part], sizes[part]) + inside
-            same[part] = np.logical_and.reduceat(known[ours] == self._token_numbers[theirs], begins)
+            same[part] = np.logical_and.reduceat(known[ours] == self._search.token_numbers[theirs], begins)
         return same
 
     def _note(self, documents: Ints, sizes: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:

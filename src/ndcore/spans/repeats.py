@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._repeats import MAX_WINDOW
-from ndcore._types import AnyArray, Ints, UInts
+from ndcore._types import Ints, UInts
 from ndcore.checks import checked_int, checked_memory_limit
 from ndcore.dedup.leaders import number_labels, ordered
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.spans.repeats_reading import IdReading, Reading, TextReading
+from ndcore.spans.reading import IdReading, Reading, TextReading
 from ndcore.spans.repeats_result import Repeats
 from ndcore.spans.repeats_rows import Choice, find_rows
 from ndcore.spans.repeats_windows import Counted, Layout, find_runs
+from ndcore.spans.token_ids import Ids, all_ids, checked_ids, refuse_shingling
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -27,7 +28,6 @@ __all__ = ["repeats"]
 MOST = (1 << 64) - 1  # copies
 
 Texts = Iterable[str | bytes] | Corpus
-Ids = tuple[AnyArray, ArrayLike]
 Given = ArrayLike | Callable[[], ArrayLike]
 
 
@@ -120,7 +120,7 @@ def repeats(
         raise ValueError("by=… cannot be combined with against=… or exceptions=…, whose documents have no labels")
     limit = _shared_limit(memory_limit)
     thread_count(threads)
-    reading = _reading([texts, against, exceptions], shingling)
+    reading = _reading({"texts": texts, "against": against, "exceptions": exceptions}, shingling)
     exempt: list[int] = []
 
     def lay_out(sizes: Ints) -> Layout:
@@ -154,39 +154,10 @@ def _secret_labels(codes: Ints | None, n: int) -> UInts:
     return np.fromiter(numbers, np.uint64)[codes]
 
 
-def _reading(collections: Sequence[Any], shingling: Shingling | None) -> Reading:
+def _reading(collections: dict[str, Any], shingling: Shingling | None) -> Reading:
     """Return what reads the documents: texts, against, exceptions."""
-    if not _is_ids(collections[0]):
-        for name, given in zip(("against", "exceptions"), collections[1:], strict=True):
-            if _is_ids(given):
-                raise TypeError(f"{name} are token ids, and texts are not; give texts of one kind")
-        return TextReading([as_corpus([] if given is None else given) for given in collections], given_shingling(shingling))
-    if shingling is not None:
-        raise ValueError("shingling=… is for texts; token ids are tokens already")
-    return IdReading([_checked_ids(name, given) for name, given in zip(("texts", "against", "exceptions"), collections,
-                                                                      strict=True)])
-
-
-def _is_ids(given: Any) -> bool:
-    """Tell whether an argument is a pair of arrays of numbers."""
-    return isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], np.ndarray) and given[0].dtype.kind in "uif"
-
-
-def _checked_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
-    """Return token ids and their offsets; TypeError or ValueError for others."""
-    if given is None:
-        return np.empty(0, np.uint64), np.zeros(1, np.int64)
-    if not _is_ids(given):
-        raise TypeError(f"texts are token ids, and {name} is of type {type(given).__name__}; give a pair (ids, offsets)")
-    ids, offsets = given[0], np.asarray(given[1])
-    if ids.dtype.kind != "u" or ids.ndim != 1:
-        raise TypeError(f"{name}: token ids are an array of uint16, uint32 or uint64 in one dimension, got {ids.dtype} of "
-                        f"shape {ids.shape}; convert them by astype")
-    if offsets.ndim != 1 or offsets.dtype.kind not in "ui" or not len(offsets):
-        raise ValueError(f"{name}: offsets are integers, one more than documents; got {offsets.dtype} of shape "
-                         f"{offsets.shape}")
-    offsets = offsets.astype(np.int64)
-    if offsets[0] != 0 or offsets[-1] != len(ids) or bool((np.diff(offsets) < 0).any()):
-        raise ValueError(f"{name}: offsets ascend from 0 to {len(ids)}, the number of ids; these go from {offsets[0]} to "
-                         f"{offsets[-1]}")
-    return ids, offsets
+    if not all_ids(**collections):
+        return TextReading([as_corpus([] if given is None else given) for given in collections.values()],
+                           given_shingling(shingling))
+    refuse_shingling(shingling)
+    return IdReading([checked_ids(name, given) for name, given in collections.items()])

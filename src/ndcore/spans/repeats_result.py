@@ -12,11 +12,11 @@ import numpy as np
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
 from ndcore.parallel import map_pieces
-from ndcore.spans.repeats_cuts import cut_text, joined
-from ndcore.spans.repeats_places import Places, place_ranges
-from ndcore.spans.repeats_reading import TextReading
+from ndcore.spans.cuts import cut_text, joined
+from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_rows import Found
 from ndcore.spans.repeats_windows import Layout, merged
+from ndcore.spans.token_places import Places, place_ranges
 from ndcore.text.corpus import corpus_pieces
 from ndcore.text.shingling import Shingling
 

@@ -15,7 +15,7 @@ from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, part, 
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
-from ndcore.spans.repeats_reading import Reading
+from ndcore.spans.reading import Reading
 from ndcore.storage.spill import SpooledArray
 
 __all__ = ["Counted", "Layout", "find_runs"]

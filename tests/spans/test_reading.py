@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.spans import repeats_reading as reading
+from ndcore.spans import reading
 from ndcore.text.corpus import as_corpus
 
 

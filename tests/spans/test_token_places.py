@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.alignment.offsets import locate
-from ndcore.spans.repeats_places import place_ranges
+from ndcore.spans.token_places import place_ranges
 
 SHINGLINGS = [
     nd.Shingling(), nd.Shingling(unit="char"), nd.Shingling(unit="grapheme"), nd.Shingling(unit="line"),

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ndcore._types import Ints, Text
-from ndcore.spans.repeats_places import place_ranges
+from ndcore.spans.token_places import place_ranges
 from ndcore.text.shingling import Shingling
 
 __all__ = ["cut_text", "joined"]

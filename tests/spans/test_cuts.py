@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.spans.repeats_cuts import cut_text, joined
+from ndcore.spans.cuts import cut_text, joined
 
 WORDS = nd.Shingling()
 
