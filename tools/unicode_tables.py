@@ -22,7 +22,7 @@ import argparse
 import itertools
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -490,30 +490,38 @@ enum {{
 """
 
 
-def by_value(values: dict[int, str]) -> Iterator[str]:
+# The reference's tables are text of differences: a third of the bytes of the code points themselves in a wheel.
+
+
+def by_value(values: Mapping[int, str | int]) -> Iterator[str]:
     """`value:ranges`, ascending by value."""
-    members: dict[str, list[int]] = {}
+    members: dict[str | int, list[int]] = {}
     for c, value in values.items():
         members.setdefault(value, []).append(c)
     return (f"{value}:{','.join(ranges(members[value]))}" for value in sorted(members))
 
 
 def ranges(members: Iterable[int]) -> Iterator[str]:
-    """Ascending code points as `41-5A`, `AA`, ..."""
-    first = last = -2
-    for c in [*sorted(members), CODE_POINTS + 1]:
-        if c != last + 1:
-            if first >= 0:
-                yield f"{first:X}-{last:X}" if last > first else f"{first:X}"
-            first = c
-        last = c
+    """Ascending code points: of each range what its first adds to the last of the range before, then `+` and the rest."""
+    ascending = sorted(members)
+    before = 0
+    for _, run in itertools.groupby(enumerate(ascending), lambda place: place[1] - place[0]):
+        (_, first), *rest = run
+        yield f"{first - before:X}" + (f"+{len(rest):X}" if rest else "")
+        before = first + len(rest)
+
+
+def differences(targets: Mapping[int, tuple[int, ...]]) -> Iterator[str]:
+    """`from:to,to,...`, ascending; each number is what it adds to the one of its place in the mapping before, or to 0."""
+    before, places = 0, ()
+    for c, to in sorted(targets.items()):
+        parts = (f"{part - other:X}" for part, other in itertools.zip_longest(to, places[: len(to)], fillvalue=0))
+        yield f"{c - before:X}:{','.join(parts)}"
+        before, places = c, to
 
 
 def write_reference(ucd: Ucd) -> str:
     """reference/unicode_tables.py"""
-    by_class: dict[int, list[int]] = {}
-    for c, ccc in ucd.combining.items():
-        by_class.setdefault(ccc, []).append(c)
     sets = {
         "IGNORABLE": ("Default_Ignorable_Code_Point", ucd.ignorable),
         "MARK": ("General_Category M", (c for c, name in enumerate(ucd.category) if name[0] == "M")),
@@ -524,22 +532,24 @@ def write_reference(ucd: Ucd) -> str:
     }
     texts = [(name, note, ranges(members)) for name, (note, members) in sets.items()]
     texts += [
-        ("FOLD", "simple case folding (CaseFolding.txt, C and S): from:to",
-         (f"{c:X}:{to:X}" for c, to in sorted(ucd.fold.items()))),
-        ("COMBINING_CLASS", "Canonical_Combining_Class other than 0: class:ranges",
-         (f"{ccc}:{','.join(ranges(members))}" for ccc, members in sorted(by_class.items()))),
-        ("DECOMPOSITION", "full compatibility decompositions without Hangul syllables: from:to,to,...",
-         (f"{c:X}:{','.join(f'{part:X}' for part in to)}" for c, to in sorted(ucd.compatibility.items()))),
-        ("COMPOSITION", "primary composites without Hangul syllables: first,second:composite",
-         (f"{a:X},{b:X}:{c:X}" for a, b, c in ucd.compositions)),
-        ("CLUSTER_BREAK", "Grapheme_Cluster_Break other than Other, without Hangul syllables: value:ranges",
+        ("FOLD", "simple case folding (CaseFolding.txt, C and S)", differences({c: (to,) for c, to in ucd.fold.items()})),
+        ("COMBINING_CLASS", "Canonical_Combining_Class other than 0, class:ranges", by_value(ucd.combining)),
+        ("DECOMPOSITION", "full compatibility decompositions without Hangul syllables", differences(ucd.compatibility)),
+        ("COMPOSITION", "primary composites without Hangul syllables, composite:first,second",
+         differences({c: (a, b) for a, b, c in ucd.compositions})),
+        ("CLUSTER_BREAK", "Grapheme_Cluster_Break other than Other, without Hangul syllables, value:ranges",
          by_value({c: name for c, name in ucd.cluster_break.items() if c not in HANGUL_SYLLABLES})),
         ("PICTOGRAPH", "Extended_Pictographic", ranges(ucd.pictographs)),
-        ("CONJUNCT_BREAK", "Indic_Conjunct_Break other than None: value:ranges", by_value(ucd.conjunct_break)),
+        ("CONJUNCT_BREAK", "Indic_Conjunct_Break other than None, value:ranges", by_value(ucd.conjunct_break)),
     ]  # fmt: skip
     body = "\n".join(f'# {note}\n{name} = """\n{wrapped(items, " ", indent="")}\n"""\n' for name, note, items in texts)
     return f'''{notice(ucd, "#", "")}\
-"""Unicode properties as text: hexadecimal code points and ranges, both ends included, between blanks."""
+"""Unicode properties as text: hexadecimal differences between blanks, which `properties` reads.
+
+`41+19 47` are two ranges: 26 code points from U+0041 on, and U+00A1, which is 0x47 after U+005A, the last of them.
+`41:61 1:1` are two mappings, of U+0041 to U+0061 and of U+0042 to U+0062: each number is added to the one of its place in
+the mapping before.
+"""
 
 UNICODE_VERSION = "{ucd.version}"
 

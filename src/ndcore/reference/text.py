@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from . import grapheme
 from . import unicode_tables as tables
-from .properties import members, pairs, values
+from .properties import mappings, members, values
 
 UNITS = ("word", "char", "grapheme", "line", "byte")
 DECODED_UNITS = ("word", "char", "grapheme")
@@ -26,10 +26,10 @@ MARK = members(tables.MARK)
 LETTER_OR_NUMBER = members(tables.LETTER_OR_NUMBER)
 SPACELESS = members(tables.SPACELESS)
 TAIL = members(tables.TAIL)
-FOLD = {c: folded for (c,), (folded,) in pairs(tables.FOLD)}
+FOLD = {c: folded for c, (folded,) in mappings(tables.FOLD).items()}
 COMBINING_CLASS = {c: int(number) for c, number in values(tables.COMBINING_CLASS).items()}
-DECOMPOSITION = {c: target for (c,), target in pairs(tables.DECOMPOSITION)}
-COMPOSITION = {pair: composite for pair, (composite,) in pairs(tables.COMPOSITION)}
+DECOMPOSITION = mappings(tables.DECOMPOSITION)
+COMPOSITION = {pair: composite for composite, pair in mappings(tables.COMPOSITION).items()}
 
 # ------------------------------------------------------------------------------------------ bytes to code points
 
