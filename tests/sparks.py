@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ import pytest
 SETTINGS = {
     "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g", "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.ui.showConsoleProgress": "false", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.ui.showConsoleProgress": "false", "spark.python.daemon.module": "sparkdaemon",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }  # small queries: compiling them takes longer than running them
 
 
@@ -43,12 +46,27 @@ def start_session() -> Any:
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # of the workers
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)  # where they find sparkdaemon
     builder = SparkSession.builder.master("local[2,4]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+@contextlib.contextmanager
+def settings(session: Any, values: dict[str, str]) -> Iterator[None]:
+    """Change settings of a session for a while."""
+    before = {name: session.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            session.conf.unset(name) if value is None else session.conf.set(name, value)
 
 
 def as_binary(texts: Sequence[str | bytes]) -> list[bytes]:
@@ -68,3 +86,10 @@ def check_verdicts(got: Any, expected: Any, ids: Sequence[Any], old: Sequence[An
     assert [row["class"] for row in ordered] == expected.classes.tolist()
     np.testing.assert_array_equal([row["resemblance"] for row in ordered], expected.resemblance)
     assert [row["cluster_size"] for row in ordered] == expected.cluster_sizes.tolist()
+
+
+def check_common(got: Any, expected: Any, ids: Sequence[Any]) -> None:
+    """Assert that the long runs of Spark are those of the local result, of documents in the order of their ids."""
+    found = [{**row, "example": row["example"]["id"]} for row in got.common.toArrow().to_pylist()]
+    wanted = [{**row, "example": ids[row["example"]]} for row in expected.common]
+    assert sorted(found, key=str) == sorted(({name: row[name] for name in found[0]} for row in wanted), key=str)

@@ -9,7 +9,7 @@ import pytest
 from record_batches import cut_batches, pa, rows_of
 
 import ndcore as nd
-from ndcore.phases.sketches import sketch_documents
+from ndcore.phases.sketches import list_sketches, sketch_documents
 from ndcore.reference.features import features
 
 TEXTS = ["", "one", "A rose is a rose", "a ROSE is a rose!", "words " * 40, "x\ufffdy and more words than five"]
@@ -42,3 +42,22 @@ def test_a_missing_text_is_named():
     batch = pa.RecordBatch.from_pydict({"id": ["a", "b"], "text": ["words", None]})
     with pytest.raises(ValueError, match=r"missing \(null\) in column 'text', in the row \{'id': 'b'\}"):
         list(sketch_documents([batch], text="text", sketcher=nd.MinHasher(), design=nd.FilterDesign.of(4, 3, threshold=0.8)))
+
+
+@pytest.mark.parametrize("sketcher", [
+    nd.MinHasher(8, bits=32), nd.MinHasher(8), nd.BottomSketcher(8, exact_sizes=True), nd.ModSketcher(1),
+    nd.ModSketcher("adaptive"), nd.SimHasher(), nd.Winnower(),
+])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_binary()])
+def test_sketches_of_any_kind(sketcher, kind):
+    texts = ["a rose is a rose is a rose", "", "one", "something else entirely, as it seems" * 40]
+    table = pa.table({"id": range(4), "text": pa.array([text.encode() for text in texts], pa.binary()).cast(kind)})
+    found = pa.Table.from_batches(list_sketches(table.to_batches(max_chunksize=3), text="text", sketcher=sketcher))
+    expected = sketcher.sketch_many(texts).to_arrow()
+    assert found.column_names == ["id", *expected.column_names]
+    for name in expected.column_names:
+        for got, wanted in zip(found[name].to_pylist(), expected[name].to_pylist(), strict=True):
+            if isinstance(got, list):
+                assert [value % 2**64 for value in got] == wanted
+            else:
+                assert got == wanted or (got != got and wanted != wanted) or got % 2**64 == wanted

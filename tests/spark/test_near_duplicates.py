@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from generated import corpus
-from sparks import as_binary, check_verdicts
+from sparks import as_binary, check_common, check_verdicts, settings
 
 import ndcore as nd
 
@@ -43,82 +43,73 @@ def frame(spark: Any, rows: Sequence[tuple[Any, ...]], schema: str, partitions: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("partitions", "seed", "adaptive", "task_pairs", "options"), [
-    (1, None, True, 1 << 22, {}),
-    (7, 3, False, 1 << 22, {"max_holders": 4, "threshold": 0.6, "keep": "longest"}),
-    (13, 5, True, 1 << 22, {"max_holders": 2, "threshold": 0.5, "cluster": "greedy", "min_shingles": 4}),
-    (7, 8, True, 30, {"threshold": 0.7, "cluster": "components"}),
-])
-def test_the_local_result(spark, partitions, seed, adaptive, task_pairs, options):
-    texts = documents(partitions, 60)
-    df = frame(spark, list(enumerate(texts)), "id bigint, text binary", partitions, seed)
-    spark.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
-    got = near_duplicates(df, id="id", shingling=WORDS, task_pairs=task_pairs, **options)
-    expected = nd.near_duplicates(texts, shingling=WORDS, **options)
-    check_verdicts(got, expected, range(len(texts)))
-    if options.get("max_holders") == 2:
-        assert any(run["cut"] for run in expected.common)  # runs that are cut are cut at the same document
-    assert {"identical", "lexical", "near"} <= set(got.counts()) and sum(got.counts().values()) == len(texts)
-    assert sorted(row.id for row in got.kept(df).collect()) == expected.kept.tolist()
+def test_files_and_rows_as_keys(spark, tmp_path):
+    """The defaults, with a large clique, a feature that many documents have, and Parquet files without keys."""
+    words = [f"word{i}" for i in range(30)]
+    texts = [f"{' '.join(f'w{i // 3}x{j}' for j in range(12))} {'end' * (i % 3 == 2)}" for i in range(30)]
+    texts += [" ".join(words)] * 2000
+    texts += [" ".join([*words[:25], *(f"own{i}x{j}" for j in range(i % 4))]) for i in range(300)] + [""] * 50
+    frame(spark, [(text,) for text in texts], "body string", 2, 1).write.parquet(str(tmp_path / "in"))
+    df = spark.read.parquet(str(tmp_path / "in"))
+    got = near_duplicates(df, "body", directory=str(tmp_path / "work"), max_holders=20)
+    rows = got.verdicts.sort("file", "row").toArrow().to_pylist()
+    keyed = df.selectExpr("_metadata.file_path as file", "_metadata.row_index as row", "body")
+    ordered = keyed.sort("file", "row").collect()
+    expected = nd.near_duplicates([row.body for row in ordered], max_holders=20)
+    place = {(row.file, row.row): i for i, row in enumerate(ordered)}
+    assert [place[row["representative"]["file"], row["representative"]["row"]] for row in rows] == expected.labels.tolist()
+    assert [row["class"] for row in rows] == expected.classes.tolist()
+    assert sorted(row.body for row in got.kept(df).collect()) == sorted(ordered[i].body for i in expected.kept)
+    assert got.directory == str(tmp_path / "work") and got.pairs.count() == len(expected.pairs.a[expected.verified])
     assert got.filter == expected.filter and got.recipe == expected.recipe
 
 
 @pytest.mark.slow
 def test_against_and_priorities(spark):
+    """Seven partitions in another order, without adaptive execution."""
     texts, old = documents(1, 60), documents(2, 30)
     old[5:20] = texts[20:35]
     rng = random.Random(4)
     priorities = [rng.randrange(5) for _ in texts]
     ids, old_ids = ([f"{kind}{i:03}" for i in range(len(side))] for kind, side in (("new", texts), ("old", old)))
-    df = frame(spark, list(zip(ids, texts, priorities, strict=True)), "id string, text binary, rank int", 5, 1)
+    df = frame(spark, list(zip(ids, texts, priorities, strict=True)), "id string, text binary, rank int", 7, 1)
     against = frame(spark, list(zip(old_ids, old, strict=True)), "id string, text binary", 2, 2)
     options = {"threshold": 0.6, "max_holders": 5, "shingling": WORDS}
-    got = near_duplicates(df, id="id", against=against, keep=F.col("rank"), **options)
+    with settings(spark, {"spark.sql.adaptive.enabled": "false"}):
+        got = near_duplicates(df, id="id", against=against, keep=F.col("rank"), **options)
     expected = nd.near_duplicates(texts, against=old, keep=priorities, **options)
     assert any(label >= len(texts) for label in expected.labels)
     check_verdicts(got, expected, ids, old_ids)
+    check_common(got, expected, ids)
 
 
 @pytest.mark.slow
 def test_labels_keep_documents_apart(spark):
+    """Components beyond the bound of a task, and Arrow with offsets of 64 bits."""
     texts = documents(6, 120)
     by = [i % 3 for i in range(len(texts))]
-    df = frame(spark, list(zip(range(len(texts)), texts, by, strict=True)), "id bigint, text binary, host int", 7, 1)
-    options = {"threshold": 0.6, "shingling": WORDS}
+    df = frame(spark, list(zip(range(len(texts)), texts, by, strict=True)), "id bigint, text binary, host int", 5, 8)
+    options = {"threshold": 0.6, "shingling": WORDS, "keep": "longest", "cluster": "components"}
     expected = nd.near_duplicates(texts, by=by, **options)
     assert expected.mask.sum() > nd.near_duplicates(texts, **options).mask.sum()
-    check_verdicts(near_duplicates(df, id="id", by="host", **options), expected, range(len(texts)))
-
-
-@pytest.mark.slow
-def test_files_and_rows_as_keys(spark, tmp_path):
-    texts = [f"{' '.join(f'w{i // 3}x{j}' for j in range(12))} {'end' * (i % 3 == 2)}" for i in range(30)]
-    frame(spark, [(text,) for text in texts], "body string", 2).write.parquet(str(tmp_path / "in"))
-    df = spark.read.parquet(str(tmp_path / "in"))
-    got = near_duplicates(df, "body", directory=str(tmp_path / "work"))
-    rows = got.verdicts.sort("file", "row").toArrow().to_pylist()
-    keyed = df.selectExpr("_metadata.file_path as file", "_metadata.row_index as row", "body")
-    ordered = keyed.sort("file", "row").collect()
-    expected = nd.near_duplicates([row.body for row in ordered])
-    place = {(row.file, row.row): i for i, row in enumerate(ordered)}
-    assert [place[row["representative"]["file"], row["representative"]["row"]] for row in rows] == expected.labels.tolist()
-    assert [row["class"] for row in rows] == expected.classes.tolist()
-    assert sorted(row.body for row in got.kept(df).collect()) == sorted(texts[i] for i in expected.kept)
-    assert got.directory == str(tmp_path / "work") and got.pairs.count() == len(expected.pairs.a[expected.verified])
+    with settings(spark, {"spark.sql.execution.arrow.useLargeVarTypes": "true"}):
+        got = near_duplicates(df, id="id", by="host", task_pairs=30, **options)
+        check_verdicts(got, expected, range(len(texts)))
 
 
 @pytest.mark.slow
 def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
-    texts = documents(9, 100)
-    options = {"threshold": 0.6, "shingling": WORDS}
+    """Thirteen partitions, with runs that are cut, and components in rounds."""
+    texts = documents(13, 60)
+    options = {"threshold": 0.5, "shingling": WORDS, "max_holders": 2, "cluster": "greedy", "min_shingles": 4}
     applied = []
 
-    def dying(rows, phase, schema, **settings):
+    def dying(rows, phase, schema, **given):
         mark = tmp_path / f"{len(applied)}-{phase.__name__}"
         applied.append(mark)
 
         def phase_of_the_dying(batches):
-            made = phase(batches, **settings)
+            made = phase(batches, **given)
             for number, batch in enumerate(made):
                 yield batch
                 if number == 0 and not mark.exists():
@@ -128,23 +119,16 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
         return rows.mapInArrow(phase_of_the_dying, schema)
 
     monkeypatch.setattr(Work, "apply", staticmethod(dying))
-    df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 3, 1)
+    df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 13, 1)
     got = near_duplicates(df, id="id", task_pairs=5, **options)
-    check_verdicts(got, nd.near_duplicates(texts, **options), range(len(texts)))
+    expected = nd.near_duplicates(texts, **options)
+    check_verdicts(got, expected, range(len(texts)))
+    check_common(got, expected, range(len(texts)))
+    assert any(run["cut"] for run in expected.common)
+    assert {"identical", "lexical", "near"} <= set(got.counts()) and sum(got.counts().values()) == len(texts)
     killed = {mark.name.partition("-")[2] for mark in applied if mark.exists()}
     assert killed >= {"sketch_documents", "number_rows", "list_entries", "expand_runs", "form_sets", "verify_blocks",
                       "contract_edges", "large_star", "small_star", "assign_stars", "resolve_round"}
-
-
-@pytest.mark.slow
-def test_a_large_clique_and_a_hot_feature(spark):
-    words = [f"word{i}" for i in range(30)]
-    clique = [" ".join(words)] * 2000
-    hot = [" ".join([*words[:25], *(f"own{i}x{j}" for j in range(i % 4))]) for i in range(300)]
-    texts = [text.encode() for text in [*clique, *hot, *[""] * 50]]
-    df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 4, 1)
-    got = near_duplicates(df, id="id", max_holders=20)
-    check_verdicts(got, nd.near_duplicates(texts, max_holders=20), range(len(texts)))
 
 
 @pytest.mark.parametrize(("options", "message"), [

@@ -37,7 +37,8 @@ def test_verdicts(spark, work):
     assert str(found) == str({name: EXPECTED[name] for name in found}) and set(found) == set(EXPECTED)
     assert sorted((row.a.id, row.b.id, row.resemblance) for row in by_key.collect()) == [("a", "d", 1.0), ("old", "f", 0.8)]
     design, rules = nd.FilterDesign.of(4, 3, threshold=0.8), Rules()
-    result = NearDuplicates(verdicts, by_key, rules, design, rules.recipe(nd.MinHasher().recipe, design), {"id": "id"}, work)
+    result = NearDuplicates(verdicts, by_key, rules, design, rules.recipe(nd.MinHasher().recipe, design), None,
+                            {"id": "id"}, work)
     df = spark.createDataFrame([(name, name * 2) for name in EXPECTED], "id string, text string")
     kept = result.kept(df)
     assert sorted(map(tuple, kept.collect())) == [("a", "aa"), ("g", "gg")] and kept.columns == ["id", "text"]

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from ndcore._candidates import FeatureTables, Judge
+from ndcore._types import AnyArray, Ints
 from ndcore.dedup.first_pass import read_piece
 from ndcore.filters.design import FilterDesign
-from ndcore.phases.columns import Batches, as_batch, binary_column, drop_empty
+from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, drop_empty
 from ndcore.sketch.minhash import MinHasher
+from ndcore.sketch.sketcher import Sketcher
+from ndcore.sketch.sketches import Sketches
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-__all__ = ["read_column", "sketch_documents"]
+__all__ = ["list_sketches", "read_column", "signed", "sketch_documents"]
 
 
 def read_column(batch: Any, text: str) -> Any:
@@ -52,3 +55,43 @@ def sketch_documents(batches: Batches, *, text: str, sketcher: MinHasher, design
                 bytes=binary_column(reading.digests[:, :16]), deciding=binary_column(deciding),
                 features=binary_column(features.view(np.uint8)),
             )
+
+
+def list_sketches(batches: Batches, *, text: str, sketcher: Sketcher) -> Iterator[Any]:
+    """Sketch texts; yield all other columns as they are, and the columns of `Sketches.to_arrow`.
+
+    ``sketch`` (int64, or a list of it), ``size``, ``size_exact``, ``valid`` and, where the sketcher makes them, ``modulus``
+    and ``positions``. Unsigned values are int64 of the same bits.
+    """
+    for batch in drop_empty(batches):
+        others = [name for name in batch.schema.names if name != text]
+        for first, piece in pieces(read_column(batch, text)):
+            kept = {name: batch.column(name).slice(first, len(piece)) for name in others}
+            yield as_batch(**kept, **_columns(sketcher.sketch_many(piece, threads=1)))
+
+
+def _columns(sketches: Sketches) -> dict[str, Any]:
+    """Return the columns of sketches."""
+    values, offsets = signed(sketches.values), sketches.offsets
+    if offsets is None and values.ndim == 2:
+        offsets = np.arange(len(values) + 1) * values.shape[1]
+    columns: dict[str, Any] = {
+        "sketch": values if offsets is None else _lists(values.reshape(-1), offsets),
+        "size": sketches.sizes, "size_exact": sketches.sizes_exact, "valid": sketches.valid,
+    }
+    if sketches.moduli is not None:
+        columns["modulus"] = signed(sketches.moduli)
+    if sketches.positions is not None:
+        columns["positions"] = _lists(signed(sketches.positions), offsets)
+    return columns
+
+
+def signed(values: AnyArray) -> Ints:
+    """Return integers as int64, of the same bits where they are uint64."""
+    return values.view(np.int64) if values.dtype == np.uint64 else values.astype(np.int64)
+
+
+def _lists(values: Ints, offsets: Any) -> Any:
+    """Return the column of the lists values[offsets[i] : offsets[i + 1]]."""
+    pa = arrow()
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ndcore.filters.design import FilterDesign
 from ndcore.phases.candidates import number_rows
@@ -12,12 +12,15 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["Documents", "key_columns", "number_documents", "refuse_missing", "scope_of", "with_keys"]
+__all__ = [
+    "Documents", "key_columns", "key_struct", "number_documents", "refuse_missing", "refuse_options", "scope_of", "type_of",
+    "with_keys",
+]
 
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
 _FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
@@ -46,6 +49,15 @@ class Documents:
     first_new: int
 
 
+def refuse_options(function: str, given: dict[str, Any], local_only: Collection[str]) -> None:
+    """Raise TypeError for options that are not parameters; the message tells which ones the local function has."""
+    for name in given:
+        if name in local_only:
+            raise TypeError(f"{name}=… is an option of ndcore.{function}, and not available on Spark; leave it out, or use "
+                            "the local function")
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
 def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]:
     """Return SQL for each column of the key, by name."""
     if id is None:
@@ -57,18 +69,26 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
         return dict(_FILE_KEY)
     names = [id] if isinstance(id, str) else list(id)
     for name in names:
-        _type_of(df, name, "id")
+        type_of(df, name, "id")
     if not names:
         raise ValueError("id names no columns; give one or more, as id='url'")
     return {name: f"`{name.replace('`', '``')}`" for name in names}
 
 
-def _type_of(df: DataFrame, name: str, role: str) -> DataType:
+def type_of(df: DataFrame, name: str, role: str) -> DataType:
     """Return the type of a column; ValueError where there is no such column."""
     if name not in df.columns:
         raise ValueError(f"{role}={name!r}: there is no such column; the columns are {', '.join(df.columns)}")
     found: DataType = df.schema[name].dataType
     return found
+
+
+def key_struct(key: dict[str, str]) -> Column:
+    """Return the struct of the key's columns."""
+    from pyspark.sql import functions as F
+
+    parts = ", ".join(f"{sql} as `{name.replace('`', '``')}`" for name, sql in key.items())
+    return F.expr(f"struct({parts})")
 
 
 def with_keys(
@@ -77,12 +97,11 @@ def with_keys(
     """Return the columns ``key`` (a struct), ``against``, ``text`` and those that are added."""
     from pyspark.sql import functions as F
 
-    kind = _type_of(df, text, "text")
+    kind = type_of(df, text, "text")
     if kind.typeName() not in ("string", "binary"):
         raise TypeError(f"text={text!r} is a column of type {kind.simpleString()}; texts are string or binary")
-    parts = ", ".join(f"{sql} as `{name.replace('`', '``')}`" for name, sql in key.items())
     written = F.expr(f"`{text.replace('`', '``')}`")
-    return df.select(F.expr(f"struct({parts})").alias("key"), F.lit(against).alias("against"), written.alias("text"),
+    return df.select(key_struct(key).alias("key"), F.lit(against).alias("against"), written.alias("text"),
                      *(column.alias(name) for name, column in added.items()))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,19 +18,33 @@ if TYPE_CHECKING:
 __all__ = ["LongRuns"]
 
 IN_BLOCK = 4096  # documents that a block of representatives is compared with, about
+WAVE = 1 << 18  # representatives of a wave, counted once for each of their runs; more than a document has features
 
 
 class LongRuns:
     """The documents of runs too long to be expanded, and the comparisons made so far.
 
-    The driver holds the representatives that were compared, and a counter for each run.
+    The driver holds the representatives of one wave with their runs, WAVE rows at most, the accepted pairs among them, and
+    up to 2 · WAVE rows of what was compared before; the rest of these is kept as a step.
     """
 
     def __init__(self, work: Work, entries: DataFrame, sets: DataFrame, judgement: Judgement, limit: int) -> None:
         self.work, self.entries, self.sets, self.judgement = work, entries, sets, judgement
         self.limit = limit
-        self.compared: set[int] = set()
-        self.counts: Counter[bytes] = Counter()  # representatives that were compared, by run
+        self._recent: list[tuple[bytes, int]] = []  # runs, and representatives that were compared and count in them
+        self._older = work.table([], run="binary", rank="int64")
+
+    @property
+    def compared(self) -> DataFrame:
+        """The representatives that were compared, ``rank``, in the runs where they count, ``run``."""
+        return self._older.union(self.work.table(self._recent, run="binary", rank="int64"))
+
+    def _note(self, counted: list[tuple[bytes, int]]) -> None:
+        """Note what was compared."""
+        self._recent += counted
+        if len(self._recent) > WAVE:
+            self._older = self.work.keep(self.compared, "long runs: compared")
+            self._recent = []
 
     def settle(self, pairs: DataFrame, choose: Callable[[DataFrame], DataFrame]) -> tuple[DataFrame, DataFrame]:
         """Return the accepted pairs with those found in long runs, and the labels by them."""
@@ -59,27 +73,32 @@ class LongRuns:
             counting = decide_wave(turns, covered)
             those = self.work.table([(rank,) for rank in counting], a="int64")
             added.append(found.join(F.broadcast(those), "a", "left_semi"))
-            self.compared.update(counting)
-            self.counts.update(run for rank, run, _ in turns if rank in self.compared)
+            kept = set(counting)
+            self._note([(run, rank) for rank, run, _ in turns if rank in kept])
             width *= 2
         return added
 
     def _turns(self, waiting: DataFrame, added: list[DataFrame], width: int) -> list[Turn]:
-        """List the next representatives: of each run the first `width`, if they are among the first of all their runs."""
+        """List the next representatives: of each run the first `width`, if they are among the first of all their runs.
+
+        At most WAVE turns, of the earliest representatives: no run gets a gap by that.
+        """
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
         self.work.describe("long runs: next representatives")
         for pairs in added:
             waiting = waiting.join(pairs.selectExpr("b as rank"), "rank", "left_anti")
-        compared = self.work.table([(rank,) for rank in self.compared], rank="int64")
-        counts = self.work.table(list(self.counts.items()), run="binary", compared="int32")
-        waiting = waiting.join(F.broadcast(compared), "rank", "left_anti").join(F.broadcast(counts), "run", "left")
+        compared = self.compared
+        waiting = waiting.join(compared.select("rank"), "rank", "left_anti")
+        waiting = waiting.join(compared.groupBy("run").agg(F.count("*").alias("compared")), "run", "left")
         waiting = waiting.selectExpr("run", "rank", f"{self.limit} - coalesce(compared, 0) as room").where("room > 0")
         waiting = waiting.withColumn("place", F.row_number().over(Window.partitionBy("run").orderBy("rank")))
         first = waiting.selectExpr("*", f"place <= least(room, {width}) as is_first")
         every = first.withColumn("every", F.min("is_first").over(Window.partitionBy("rank"))).where("every")
-        return [(row.rank, bytes(row.run), row.place) for row in every.select("rank", "run", "place").collect()]
+        found = every.select("rank", "run", "place").sort("rank", "run").limit(WAVE + 1).collect()
+        turns = [(row.rank, bytes(row.run), row.place) for row in found]
+        return turns if len(turns) <= WAVE else [turn for turn in turns if turn[0] != turns[-1][0]]
 
     def _compare(self, turns: list[Turn]) -> DataFrame:
         """Compare representatives with all later documents of their runs; return the accepted pairs."""
@@ -107,3 +126,17 @@ class LongRuns:
         asked = everywhere.selectExpr("block", f"{OF_PAIR} as kind", "a", f"{ALL_LATER}L as b", "groups as members")
         found = compare_blocks(self.work, documents, asked, self.sets, self.judgement)
         return self.work.keep(found.distinct(), "long runs: accepted pairs")
+
+    def account(self, labels: DataFrame, keys: DataFrame) -> DataFrame:
+        """Return the rows of `NearDuplicates.common`, given the final labels and, by rank, the ``key`` and ``against``."""
+        from pyspark.sql import functions as F
+
+        counts = self.compared.groupBy("run").agg(F.count("*").alias("representatives"))
+        cut = self.entries.join(labels.select("rank"), "rank", "left_anti").join(self.compared, ["run", "rank"], "left_anti")
+        cut = cut.groupBy("run").agg(F.min("rank").alias("first"))
+        members = self.entries.join(counts, "run", "left").join(cut, "run", "left").join(keys, "rank").selectExpr(
+            "run", "if(against, null, key) as key", "coalesce(representatives, 0) as representatives",
+            f"representatives >= {self.limit} and rank >= first as is_cut")
+        return members.groupBy("run", "representatives").agg(
+            F.count("*").alias("holders"), F.min("key").alias("example"), F.count_if("is_cut").alias("cut"),
+        ).selectExpr("int(conv(hex(substring(run, 1, 2)), 16, 10)) as group", "holders", "example", "representatives", "cut")

@@ -11,7 +11,15 @@ from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.phases.candidates import expand_runs, list_entries
 from ndcore.phases.verification import Judgement
-from ndcore.spark.documents import Documents, key_columns, number_documents, refuse_missing, scope_of, with_keys
+from ndcore.spark.documents import (
+    Documents,
+    key_columns,
+    number_documents,
+    refuse_missing,
+    refuse_options,
+    scope_of,
+    with_keys,
+)
 from ndcore.spark.long_runs import LongRuns
 from ndcore.spark.result import NearDuplicates, conclude
 from ndcore.spark.stars import choose_representatives
@@ -95,8 +103,8 @@ def near_duplicates(
     -----
     Texts and signatures are not shuffled; digests, features (8 bytes for each group) and the shingle sets of candidates
     are. A task holds a batch of Arrow, 64 MB of shingle sets, the signatures of a block of documents, `max_holders` entries
-    or `task_pairs` pairs, for any sizes of clusters. The driver holds a filter of at most 128 MiB and 16 bytes for each
-    representative that is compared within a long run.
+    or `task_pairs` pairs, for any sizes of clusters. The driver holds a filter of at most 128 MiB, or 2^19 rows of (run,
+    representative) and the accepted pairs among 2^18 representatives of long runs.
 
     References
     ----------
@@ -104,7 +112,7 @@ def near_duplicates(
     DOI 10.1145/2670979.2670997.
     """
     imported("pyspark", "ndcore.spark")
-    _refuse(local_only)
+    refuse_options("near_duplicates", local_only, LOCAL_ONLY)
     rules = Rules.of(None, filter, threshold=threshold, cluster=cluster, max_holders=max_holders, min_shingles=min_shingles)
     if rules.filter == "complete":
         raise ValueError("filter='complete' is not available on Spark; use 'auto', or a FilterDesign that misses less")
@@ -118,20 +126,11 @@ def near_duplicates(
     documents = number_documents(work, sides, order, sketcher, design)
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
                           rules.min_shingles, documents.first_new)
-    pairs, labels = _cluster(work, sides, documents, judgement, rules, bound)
+    pairs, labels, common = _cluster(work, sides, documents, judgement, rules, bound)
     verdicts, by_key = conclude(work, documents, labels, pairs, rules.threshold)
     key = key_columns(df, id)
     work.describe("done")
-    return NearDuplicates(verdicts, by_key, rules, design, rules.recipe(sketcher.recipe, design), key, work)
-
-
-def _refuse(options: dict[str, Any]) -> None:
-    """Raise TypeError for options that are not parameters."""
-    for name in options:
-        if name in LOCAL_ONLY:
-            raise TypeError(f"{name}=… is an option of ndcore.near_duplicates, and not available on Spark; leave it out, or "
-                            "use the local function")
-        raise TypeError(f"near_duplicates() got an unexpected keyword argument {name!r}")
+    return NearDuplicates(verdicts, by_key, rules, design, rules.recipe(sketcher.recipe, design), common, key, work)
 
 
 def _read_sides(
@@ -166,8 +165,11 @@ def _read_sides(
 
 def _cluster(
     work: Work, sides: DataFrame, documents: Documents, judgement: Judgement, rules: Rules, bound: int
-) -> tuple[DataFrame, DataFrame]:
-    """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels) by rank."""
+) -> tuple[DataFrame, DataFrame, DataFrame | None]:
+    """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels) by rank.
+
+    Last come the rows of `NearDuplicates.common`; None where no runs are long.
+    """
     from pyspark.sql import functions as F
 
     leaders = documents.ranked.where("valid").join(documents.followers.select("rank"), "rank", "left_anti")
@@ -188,12 +190,15 @@ def _cluster(
     def choose(pairs: DataFrame) -> DataFrame:
         return choose_representatives(work, pairs, rules.cluster, first_new=judgement.first_new, bound=bound)
 
+    common = None
     if long.isEmpty():
         labels = choose(accepted)
     else:
-        accepted, labels = LongRuns(work, long, sets, judgement, rules.max_holders).settle(accepted, choose)
+        runs = LongRuns(work, long, sets, judgement, rules.max_holders)
+        accepted, labels = runs.settle(accepted, choose)
+        common = work.keep(runs.account(labels, documents.ranked.select("rank", "key", "against")), "common")
     if rules.cluster == "components":
         linked = labels.selectExpr("label as a", "rank as b")
         measured = measure_pairs(work, linked, sets, judgement, "resemblance to representatives")
         labels = measured.selectExpr("b as rank", "a as label", "resemblance")
-    return accepted, labels
+    return accepted, labels, common

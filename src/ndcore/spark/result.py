@@ -32,6 +32,9 @@ class NearDuplicates:
         documents that equal no earlier one.
     rules, filter, recipe
         As in `ndcore.NearDuplicates`.
+    common : DataFrame or None
+        ``group``, ``holders``, ``example`` (a struct of the key's columns), ``representatives`` and ``cut`` of features that
+        more than max_holders documents have, as in `ndcore.NearDuplicates`; None where there are none.
     key : dict of str
         The columns of the key, and the SQL that gives each.
     directory : str
@@ -44,6 +47,7 @@ class NearDuplicates:
     rules: Rules
     filter: FilterDesign
     recipe: Recipe
+    common: DataFrame | None
     key: dict[str, str]
     _work: Work = field(repr=False)
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ndcore.phases.columns import arrow
+from ndcore.spark.executors import check_executors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,6 +42,7 @@ class Work:
             directory = tempfile.mkdtemp(prefix="ndcore-spark-")
             self._finalizer = weakref.finalize(self, shutil.rmtree, directory, True)
         self.directory = directory.rstrip("/")
+        check_executors(spark)
 
     def describe(self, step: str) -> None:
         """Name the jobs that follow, as Spark's user interface shows them."""
