@@ -28,7 +28,10 @@ SHARED = "ndcore._cyutility"  # Cython's code for memoryviews, once for all exte
 CYTHON = {
     "include_path": ["src"],
     "shared_utility_qualified_name": SHARED,
-    "compiler_directives": {"freethreading_compatible": True},
+    "compiler_directives": {
+        "auto_pickle": False,  # what holds memory of C refuses to be pickled without Cython's code for it
+        "freethreading_compatible": True,
+    },
 }
 STRIP = {"linux": ["-s"], "darwin": ["-Wl,-x"]}  # names of static functions: a sixteenth of a wheel
 EARLIEST = 315532800  # 1980-01-01, where the dates of zip files begin
