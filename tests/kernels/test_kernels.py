@@ -159,8 +159,8 @@ def test_a_form_that_this_cpu_lacks(monkeypatch):
 
 def extensions() -> list[Path]:
     names = ["_arrow", "_batch", "_candidates", "_cluster", "_cpu", "_entries", "_feature", "_greedy", "_hamming",
-             "_holders", "_keys", "_lookup", "_minhash", "_modsketch", "_pipeline", "_postings", "_prefix", "_rabin",
-             "_repeats", "_sets", "_simhash", "_text", "_vocabulary"]
+             "_holders", "_keys", "_lookup", "_minhash", "_pipeline", "_postings", "_prefix", "_rabin",
+             "_repeats", "_samples", "_sets", "_simhash", "_text", "_vocabulary"]
     return [Path(importlib.util.find_spec(f"ndcore.{name}").origin) for name in names]
 
 
@@ -194,7 +194,7 @@ def test_each_c_function_is_in_exactly_one_extension():
         assert owners[name] == ["_minhash"]
     for name, owner in [("nd_shingle", "_pipeline"), ("nd_rabin_symbols", "_rabin"), ("nd_units_read", "_text"),
                         ("nd_sort_entries", "_entries"), ("nd_sets_overlap", "_sets"),
-                        ("nd_keys_gather", "_keys"), ("nd_entries_runs", "_entries"), ("nd_mod_take", "_modsketch"),
+                        ("nd_keys_gather", "_keys"), ("nd_entries_runs", "_entries"), ("nd_mod_take", "_samples"),
                         ("nd_cpu_features", "_cpu")]:  # fmt: skip
         assert owners[name] == [owner]
 

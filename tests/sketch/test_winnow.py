@@ -14,7 +14,7 @@ from sketch_samples import unpermuted
 
 import ndcore as nd
 from ndcore._minhash import Permutations
-from ndcore._winnow import Winnows
+from ndcore._samples import Winnows
 from ndcore.reference import shingling, winnow
 
 WINDOWS = st.sampled_from([1, 2, 3, 4, 7, 16, 100]) | st.integers(1, 40)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ndcore._minhash import Permutations, Sink
-from ndcore._modsketch import Mods
+from ndcore._samples import Mods
 from ndcore._types import AnyArray, Bools, Floats, Ints, UInts
 from ndcore.checks import is_int
 from ndcore.recipe import Recipe

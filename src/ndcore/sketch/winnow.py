@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._minhash import Permutations, Sink
+from ndcore._samples import Winnows
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Floats, Ints, Text, UInts
-from ndcore._winnow import Winnows
 from ndcore.progress import Progress
 from ndcore.sketch.comparison import Comparison
 from ndcore.sketch.sketcher import Sketcher, checked_count, checked_seed, end_to_end
