@@ -38,7 +38,7 @@ EARLIEST = 315532800  # 1980-01-01, where the dates of zip files begin
 # By the kind of compiler: for all files, for the C core, for Cython's code, which calls kernels and is small that way.
 # Visual C++ knows neither `restrict` nor `_Pragma` without /std:c11; /Brepro: no dates in objects.
 FLAGS = {
-    "unix": (["-std=c11", "-fvisibility=hidden", "-Wall", "-Werror=ignored-attributes"], "-O3", "-Os"),
+    "unix": (["-std=c11", "-fno-plt", "-fvisibility=hidden", "-Wall", "-Werror=ignored-attributes"], "-O3", "-Os"),
     "msvc": (["/std:c11", "/Brepro"], "/O2", "/O1"),
     "clang-cl": (["/std:c11", "/Brepro", "-Werror=ignored-attributes"], "/clang:-O3", "/clang:-Os"),
 }
