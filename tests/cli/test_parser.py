@@ -58,6 +58,15 @@ def test_help_of_every_command(names: tuple[str, ...], capsys: pytest.CaptureFix
         assert " ".join(action.help.split()) in told, f"{action.option_strings} is told otherwise than it is written"
 
 
+def test_a_command_and_its_help_stand_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("    ")]
+    listed = {words[0]: words[1] for words in told if len(words) == 2 and words[0] in COMMANDS_OF_THE_HELP}
+    assert list(listed) == list(COMMANDS_OF_THE_HELP)
+    assert all(COMMANDS_OF_THE_HELP[name].startswith(text) for name, text in listed.items())
+
+
 @pytest.mark.parametrize(("words", "imported"), [("--version", ""), ("--help", ""), ("design --help", "design"),
                                                  ("hamming plan --help", "hamming")])
 def test_only_the_module_of_the_command_is_imported(words: str, imported: str) -> None:
@@ -80,7 +89,8 @@ def test_no_abbreviations(names: tuple[str, ...], capsys: pytest.CaptureFixture[
         short = option[:-1]
         told = failed(capsys, *names, short)
         known = [o for o in COMMANDS[names]._option_string_actions if o.startswith(short)]
-        assert told.startswith(f"ndcore {' '.join(names)}: there is no option {short}; did you mean {min(known)}?\n")
+        meant = min(known) if len(short) > len("--i") else option  # of one letter the most similar is meant
+        assert told.startswith(f"ndcore {' '.join(names)}: there is no option {short}; did you mean {meant}?\n")
         assert f"Help: ndcore {' '.join(names)} --help" in told
 
 

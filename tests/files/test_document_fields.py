@@ -57,6 +57,7 @@ def test_fields_are_collected(tmp_path: Path) -> None:
         documents.scan()
     assert ranking.priorities().tolist() == [2 - i % 3 for i in range(25)]
     assert grouping.codes().tolist() == [i % 2 for i in range(25)]
+    assert len(grouping.values) == 2
     path = write_parquet(tmp_path / "a.parquet", ROWS)
     ranking = Ranking("score", False)
     with Documents([path], keep=ranking, by=Grouping("lang")) as documents:

@@ -93,6 +93,7 @@ def made_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pyarrow.parquet.write_table(table, folder / f"{name}.parquet")
     old = "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts[:12]))
     (folder / "old.jsonl.gz").write_bytes(gzip.compress(old.encode()))
+    (folder / "gsm8k.jsonl").write_text("".join(json.dumps({"question": texts[i][:90 * i]}) + "\n" for i in range(4)))
     (folder / "new-pages").mkdir()
     (folder / "new-pages" / "one.html").write_bytes(html(prose(60)))
     (folder / "texts").mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import pytest
 
 import ndcore as nd
@@ -39,3 +40,30 @@ def test_results_say_what_was_found_and_are_read_only():
     assert [part.tolist() for part in again.places] == [[0], [0], [2], [0], [0]]
     assert [part.tolist() for part in again.spans] == [[0], [0], [2], [0], [0]]
     assert [part.tolist() for part in again.documents] == [[0], [2], [2], [2]]
+
+
+def test_the_corpus_without_what_was_found():
+    corpus = ["x a b c, y", b"none", "a b c", "(a b) and a b"]
+    found = nd.contamination(["a b c d", "a b"], iter(corpus), 3)
+    assert found.shingling == nd.Shingling()
+    assert list(found.cleaned(iter(corpus), threads=2)) == ["x , y", b"none", "", "( ) and "]
+    for other in (corpus[:2], [*corpus, "more"]):
+        with pytest.raises(ValueError, match=f"has {len(other)} documents, and 4 were looked through"):
+            list(found.cleaned(other))
+
+
+def test_ids_and_callables_cannot_be_cut():
+    ids = (np.array([1, 2], np.uint16), [0, 2])
+    found = nd.contamination(ids, ids, 2)
+    assert found.shingling is None
+    with pytest.raises(ValueError, match="spans has the tokens"):
+        found.cleaned(["a"])
+    by_blanks = nd.contamination(["a b"], ["a b"], 2, shingling=nd.Shingling(unit=str.split))
+    with pytest.raises(ValueError, match="callable"):
+        by_blanks.cleaned(["a b"])
+
+
+def test_another_corpus_is_no_harm():
+    found = nd.contamination(["a b c"], ["x x x x a b c", "y"], 3)
+    with pytest.raises((ValueError, IndexError)):
+        list(found.cleaned(["short", "y"]))

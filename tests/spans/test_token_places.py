@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.alignment.offsets import locate
-from ndcore.spans.token_places import place_ranges
+from ndcore.spans.token_places import place_all, place_ranges
 
 SHINGLINGS = [
     nd.Shingling(), nd.Shingling(unit="char"), nd.Shingling(unit="grapheme"), nd.Shingling(unit="line"),
@@ -66,3 +66,15 @@ def test_long_texts_are_read_in_blocks():
 def test_tokens_of_a_callable_have_no_places():
     with pytest.raises(ValueError, match="callable"):
         place_ranges("a b", nd.Shingling(unit=str.split), np.array([0]), np.array([1]))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ranges_of_many_documents_in_any_order(threads):
+    texts = [f"é one{i} two" for i in range(100)]
+    pieces = [(np.arange(i, i + 10), texts[i : i + 10]) for i in range(0, 100, 10)]
+    documents = np.array([99, 3, 57, 3])
+    found = place_all(iter(pieces), nd.Shingling(), (documents, np.array([1, 2, 0, 1]), np.array([2, 3, 3, 2])), threads)
+    parts = [texts[i][a:b] for i, a, b in zip(documents.tolist(), found.start_char.tolist(), found.end_char.tolist(),
+                                              strict=True)]
+    assert parts == ["one99", "two", "é one57 two", "one3"]
+    assert found.end_byte.tolist() == [8, 11, 12, 7]

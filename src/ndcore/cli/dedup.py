@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import time
 from typing import IO, Any
@@ -32,7 +31,7 @@ from ndcore.cli.options import (
     add_seed,
     add_tokens,
 )
-from ndcore.cli.outputs import check_report, standard_output, write_page
+from ndcore.cli.outputs import check_report, print_account, standard_output, write_page
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.table_files import TableFile
@@ -99,12 +98,8 @@ def run_dedup(options: DedupOptions) -> int:
         options.outcome.written = True
     if options.report is not None and page is not None:
         write_page(options.report, page)
-    if options.json:
-        print(json.dumps(account, indent=2))
-    elif not options.quiet:
-        _report(findings, account, [table.path for table in tables.values()])
-        if sys.stderr.isatty():
-            print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
+    print_account(options, account, lambda: _report(findings, account, [table.path for table in tables.values()]),
+                  time.monotonic() - begun)
     return 0
 
 

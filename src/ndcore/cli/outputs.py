@@ -5,19 +5,26 @@ The formats of tables stand in `files.table_files`.
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
+from ndcore.cli.options import DocumentOptions
+from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
+from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_paths import STDOUT, check_output
 from ndcore.files.sources import starts_with
-from ndcore.files.table_files import Column
+from ndcore.files.table_files import Column, Table, write_json_lines
 from ndcore.report.html import BEGINNING
 from ndcore.storage.container import replacing
 
-__all__ = ["ASSIGNED", "check_report", "place_columns", "standard_output", "write_page"]
+__all__ = [
+    "ASSIGNED", "check_report", "id_and_place", "place_columns", "print_account", "standard_output", "write_page",
+    "write_table",
+]
 
 # The columns of every table of documents that say how a document stands in its cluster.
 ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("cluster_size", "integer")]
@@ -75,3 +82,24 @@ def place_columns(archives: bool) -> list[Column]:
     """Return the columns of a table that say where a document stands; in archives the offset and the date too."""
     columns = [Column("file", "string"), Column("line", "integer")]
     return columns + ([Column("offset", "integer"), Column("date", "time")] if archives else [])
+
+
+def id_and_place(documents: Documents, position: int, places: int) -> tuple[Any, ...]:
+    """Return the id of a document, and the first `places` values of `place_columns`."""
+    return documents.ids[position], *tuple(documents.place(position))[:places]
+
+
+def write_table(output: OutputDirectory, name: str, table: Table) -> None:
+    """Write a table as JSON lines below the output."""
+    with output.below(name).open("xb", buffering=1 << 20) as file:
+        write_json_lines(file, table)
+
+
+def print_account(options: DocumentOptions, account: dict[str, Any], report: Callable[[], None], seconds: float) -> None:
+    """Print the account as JSON for programs, or call `report`, which prints it for people."""
+    if options.json:
+        print(json.dumps(account, indent=2))
+    elif not options.quiet:
+        report()
+        if sys.stderr.isatty():
+            print(f"ndcore: {seconds:.1f} seconds", file=sys.stderr)

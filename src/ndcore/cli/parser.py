@@ -18,6 +18,7 @@ COMMANDS = {
     "dedup": "keep one document of every cluster of near-duplicates",
     "sketch": "save the sketches of documents",
     "repeats": "find and cut passages that stand several times in a collection",
+    "contamination": "find the items of benchmarks that stand in a corpus, and cut them",
     "compare": "compare two documents side by side",
     "design": "choose a filter for a threshold, or examine a given one",
     "info": "show the installation, or a file of sketches",

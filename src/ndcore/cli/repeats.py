@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
+from ndcore.cli.cleaned_output import the_text_field
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
 from ndcore.cli.options import (
@@ -25,8 +25,8 @@ from ndcore.cli.options import (
     add_running,
     add_tokens,
 )
-from ndcore.cli.outputs import standard_output
-from ndcore.cli.repeats_output import WRITES, Written, account_of, print_report, row_table, write_result
+from ndcore.cli.outputs import print_account, standard_output, write_table
+from ndcore.cli.repeats_output import WRITES, account_of, print_report, row_table, write_result
 from ndcore.cli.values import integer, keep
 from ndcore.files.document_fields import Grouping, Ranking
 from ndcore.files.documents import Documents
@@ -34,7 +34,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory, write_summary
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Inputs
-from ndcore.files.table_files import TableFile, write_json_lines
+from ndcore.files.table_files import TableFile
 from ndcore.progress import by_position, reporting
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.repeats import repeats
@@ -125,7 +125,7 @@ class RepeatsOptions(DocumentOptions):
 def run_repeats(options: RepeatsOptions) -> int:
     """Run ``ndcore repeats``, and return the exit code."""
     begun = time.monotonic()
-    _refuse(options)
+    field = _checked_field(options)
     stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
     output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
     every = (options.inputs, options.against, options.exceptions)
@@ -143,10 +143,9 @@ def run_repeats(options: RepeatsOptions) -> int:
                 stack.enter_context(each)
         result, sides = _search(options, found, shingling, stack)
         with reporting(not options.quiet) as report:
-            written = write_result(options.write, options.copies, _field(options), result, sides[0], output, stdout, report)
+            written = write_result(options.write, options.copies, field, result, sides[0], output, stdout, report)
             if output is not None:
-                with output.below("rows.jsonl").open("xb", buffering=1 << 20) as file:
-                    write_json_lines(file, row_table(result, sides))
+                write_table(output, "rows.jsonl", row_table(result, sides))
         if table is not None:
             table.write(row_table(result, sides))
         account = account_of(result, sides[0], written, options.output)
@@ -156,24 +155,19 @@ def run_repeats(options: RepeatsOptions) -> int:
         if table is not None:
             table.commit()
         options.outcome.written = True
-    _report(options, account, written, time.monotonic() - begun)
+    stream = sys.stderr if output is None else sys.stdout
+    print_account(options, account, lambda: print_report(account, written, options.output, stream),
+                  time.monotonic() - begun)
     return 0
 
 
-def _refuse(options: RepeatsOptions) -> None:
-    """Raise UsageError for options that exclude each other."""
+def _checked_field(options: RepeatsOptions) -> str:
+    """Return the field that cleaned texts go back to. Raises UsageError for options that exclude each other."""
     if options.by is not None and (options.against or options.exceptions):
         raise UsageError("--by excludes --against and --exceptions, whose documents have no value in the field")
     if options.max_copies is not None and options.max_copies < options.min_copies:
         raise UsageError(f"--max-copies {options.max_copies} is below --min-copies {options.min_copies}")
-    if options.write == WRITES[0] and len(options.text_field or ()) > 1:
-        raise UsageError("a cleaned text goes back to the field it came from, and --text-field names several; take one "
-                         f"field, or --write {WRITES[2]}")
-
-
-def _field(options: RepeatsOptions) -> str:
-    """Return the field that holds the text."""
-    return options.text_field[0] if options.text_field else "text"
+    return the_text_field(options, f"take one field, or --write {WRITES[2]}") if options.write == WRITES[0] else ""
 
 
 def _search(
@@ -217,13 +211,3 @@ def _dry_run(options: RepeatsOptions, found: Inputs, shingling: Shingling) -> in
 
     reader = ModSketcher(1 << 40, shingling=shingling)
     return dry_run(options, found, reader, Costs(memory, disk, Range(1.5, 5.0), 0), options.output)
-
-
-def _report(options: RepeatsOptions, account: dict[str, Any], written: Written, seconds: float) -> None:
-    """Print the account, for programs or for people."""
-    if options.json:
-        print(json.dumps(account, indent=2))
-    elif not options.quiet:
-        print_report(account, written, options.output, sys.stderr if options.output == STDOUT else sys.stdout)
-        if sys.stderr.isatty():
-            print(f"ndcore: {seconds:.1f} seconds", file=sys.stderr)

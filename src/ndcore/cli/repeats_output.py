@@ -8,13 +8,14 @@ from typing import IO, Any, TextIO
 
 import numpy as np
 
-from ndcore._types import Bools, Ints, Text
+from ndcore._types import Ints
 from ndcore._version import __version__
 from ndcore.cli import summary
-from ndcore.cli.outputs import place_columns
+from ndcore.cli.cleaned_output import Cleaned, print_faults, write_cleaned, write_empty
+from ndcore.cli.outputs import id_and_place, place_columns
 from ndcore.files.documents import Documents
 from ndcore.files.json_values import to_json
-from ndcore.files.jsonl_output import Edited, write_lines
+from ndcore.files.jsonl_output import write_lines
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
@@ -69,10 +70,7 @@ def write_result(
     assert output is not None
     with output.below(f"{kind}.jsonl").open("xb", buffering=1 << 20) as file:
         written.repaired = _write(file, kind, copies, field, result, documents, empty, report)
-    with output.below("empty.jsonl").open("xb", buffering=1 << 20) as file:
-        for position in empty.tolist():
-            place = documents.place(position)
-            file.write(to_json({"id": documents.ids[position], "file": place.file, "line": place.line}) + b"\n")
+    write_empty(output, documents, empty)
     return written
 
 
@@ -81,30 +79,15 @@ def _write(
     report: Progress,
 ) -> int:
     """Write the documents, and return how many of them are not UTF-8."""
-    wanted = np.ones(len(documents.ids), np.bool_)
     if kind == "cleaned":
-        wanted[empty] = False
-        return write_lines(file, documents, wanted, None, report, Edited(field, _Cleaned(result, copies)))
+        cleaned = Cleaned(result.cleaned(copies), result.cuts(copies)[0], empty)
+        return write_cleaned(file, documents, field, cleaned, report)
     spans = _Spans(result, documents)
     if kind == "annotated":
-        return write_lines(file, documents, wanted, spans.annotation, report)
-    for position in range(len(wanted)):
+        return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), spans.annotation, report)
+    for position in range(len(documents.ids)):
         file.write(to_json({"id": documents.ids[position], "attributes": {ATTRIBUTE: spans.attribute(position)}}) + b"\n")
     return 0
-
-
-class _Cleaned:
-    """The cleaned texts, asked for in ascending order; None for a document without cuts."""
-
-    def __init__(self, result: Repeats, copies: Copies) -> None:
-        self._texts: Iterator[tuple[int, Text]] = enumerate(result.cleaned(copies))
-        self._cut: Bools = np.zeros(len(result.sizes), np.bool_)
-        self._cut[result.cuts(copies)[0]] = True
-
-    def __call__(self, position: int) -> Text | None:
-        """Return the cleaned text of a document."""
-        text = next(text for at, text in self._texts if at == position)
-        return text if self._cut[position] else None
 
 
 class _Spans:
@@ -154,7 +137,7 @@ def _rows(
     def name_and_place(position: int) -> tuple[Any, ...]:
         """Return the id of a document, and the columns that say where it stands."""
         side, inside = (0, position) if position < len(result.sizes) else (1, position - len(result.sizes))
-        return sides[side].ids[inside], *tuple(sides[side].place(inside))[:places]
+        return id_and_place(sides[side], inside, places)
 
     columns = result.columns
     for start in range(0, len(result), 1 << 16):
@@ -182,10 +165,7 @@ def account_of(result: Repeats, documents: Documents, written: Written, output: 
         "rows": written.rows,
         "min_tokens": result.min_tokens,
         "not_utf8": written.repaired,
-        "inputs": summary.input_counts(documents, None),
-        "rejected": summary.rejected_list(documents.rejected),
-        "ignored": summary.ignored_list(documents.ignored),
-        "excluded": documents.excluded,
+        **summary.what_was_read(documents),
     }
 
 
@@ -197,8 +177,6 @@ def print_report(account: dict[str, Any], written: Written, output: str, stream:
           f"of {counted(counts['with_passages'], 'document')}", file=stream)
     if written.kind == "cleaned":
         print(f"{tokens['cut']:,} tokens were cut; nothing is left of {counted(counts['empty'], 'document')}", file=stream)
-    for number, what in ((counts["rejected"], "could not be read"), (written.repaired, "had bytes that are not UTF-8")):
-        if number:
-            print(f"  note: {counted(number, 'document')} {what}", file=stream)
+    print_faults(counts["rejected"], written.repaired, stream)
     if output != "-":
         print(f"Written: {printable(output)}", file=stream)

@@ -256,10 +256,7 @@ def _account(output: str, documents: Documents, sketches: Sketches) -> dict[str,
             "rejected": len(documents.rejected),
         },
         "recipe": {"id": sketches.recipe.id, "parameters": json.loads(sketches.recipe.to_json())},
-        "inputs": summary.input_counts(documents, None),
-        "rejected": summary.rejected_list(documents.rejected),
-        "ignored": summary.ignored_list(documents.ignored),
-        "excluded": documents.excluded,
+        **summary.what_was_read(documents),
     }
 
 

@@ -41,6 +41,13 @@ OTHER_NAMES = {
 class _Formatter(argparse.HelpFormatter):
     """Format help text as it is written: `%` is literal, options stay whole, and a blank line begins a paragraph."""
 
+    def add_argument(self, action: argparse.Action) -> None:
+        """Make room for the names of commands with their indentation, which argparse leaves out."""
+        super().add_argument(action)
+        for command in self._iter_indented_subactions(action):
+            length = len(self._format_action_invocation(command)) + self._current_indent
+            self._action_max_length = max(self._action_max_length, length)
+
     def _get_help_string(self, action: argparse.Action) -> str | None:
         return None if action.help is None else action.help.replace("%", "%%")
 

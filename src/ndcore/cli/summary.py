@@ -65,6 +65,16 @@ def ignored_list(ignored: list[Ignored]) -> list[dict[str, str]]:
     return [item._asdict() for item in ignored]
 
 
+def what_was_read(documents: Documents) -> dict[str, Any]:
+    """Return the part of an account that says what was read, rejected and passed over."""
+    return {
+        "inputs": input_counts(documents, None),
+        "rejected": rejected_list(documents.rejected),
+        "ignored": ignored_list(documents.ignored),
+        "excluded": documents.excluded,
+    }
+
+
 def rejected_list(rejected: list[Rejected]) -> list[dict[str, Any]]:
     """Return the rejected documents: path, line (row in Parquet, record in an archive; null for a whole file), reason."""
     return [{"path": item.path, "line": item.number, "reason": item.reason} for item in rejected]

@@ -167,6 +167,11 @@ class Grouping:
         """Add one value, which `check` has passed."""
         self._codes.append(self._table.setdefault((type(value), value), len(self._table)))
 
+    @property
+    def values(self) -> list[Any]:
+        """The value of each group, by its number."""
+        return [value for _, value in self._table]
+
     def codes(self) -> Ints:
         """Return the number of each document's group, shape (n,); groups are numbered in order of first appearance."""
         return np.array(self._codes, np.int64)

@@ -87,6 +87,9 @@ def refuse_own(path: str, accept: Collection[str] = ()) -> str | None:
     if kind is None or kind in accept:
         return kind
     what = _WHAT.get(kind, "is a file of ndcore ({1}), not a document; name the directory that it belongs to")
-    parts = ("annotated", "cleaned.jsonl", "annotated.jsonl")
-    folder = next((part for part in parts if kind == OUTPUT and (Path(path) / part).exists()), "kept")
-    raise UsageError(f"{path} {what.format(path, folder if kind == OUTPUT else kind)}")
+    if kind != OUTPUT:
+        raise UsageError(f"{path} {what.format(path, kind)}")
+    parts = ("kept", "annotated", "cleaned.jsonl", "annotated.jsonl")
+    part = next((part for part in parts if (Path(path) / part).exists()), None)
+    what = "is an output of ndcore without documents; name the documents" if part is None else what
+    raise UsageError(f"{path} {what.format(path, part)}")

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from ndcore._types import Text
-from ndcore.alignment.rows import elided, visible
-from ndcore.report.model import Excerpt, Member, truncate
+from ndcore.alignment.rows import decoded, elided, escaped, visible
+from ndcore.report.model import Excerpt, Figure, Member, ReportTable, truncate
 
 __all__ = [
-    "NAME", "fitted", "grid", "plain_name", "right_class", "section", "show_name", "show_resemblance", "show_share",
-    "show_snippet", "show_text", "show_value", "three_decimals",
+    "NAME", "fitted", "grid", "header", "making_card", "plain_name", "right_class", "section", "shortened", "show_name",
+    "show_resemblance", "show_share", "show_snippet", "show_text", "show_value", "table_card", "three_decimals",
 ]
 
 NAME, NAME_BYTES = 100, 500  # characters of a name, bytes of its HTML
@@ -36,6 +36,46 @@ def right_class(right: bool) -> str:
     return ' class="number"' if right else ""
 
 
+def header(title: str, subtitle: str, figures: Sequence[Figure]) -> str:
+    """Render the head of the page: title, subtitle, and numbers with what they count."""
+    numbers = "".join(f"<div><dd>{each.number:,}</dd><dt>{show_text(each.label)}</dt></div>" for each in figures)
+    return (
+        f'<header><p class="eyebrow">ndcore report</p><h1>{show_text(title)}</h1>'
+        f'<p class="faint">{show_text(subtitle)}</p><dl class="figures">{numbers}</dl></header>'
+    )
+
+
+def table_card(table: ReportTable) -> str:
+    """Render a table of the report."""
+    text = f'<p class="faint">{show_text(table.text)}</p>'
+    if not table.rows:
+        return text
+    numeric = [isinstance(value, (int, float)) for value in table.rows[0]]
+    lines = "".join(
+        "<tr>" + "".join(f"<td{right_class(right)}>{_cell(value)}</td>" for value, right in zip(row, numeric, strict=True))
+        + "</tr>" for row in table.rows
+    )
+    rows = len(table.rows)
+    extent = f"{rows:,} in all" if rows == table.total else f"the first {rows:,} of {table.total:,}"
+    heads = tuple(zip(map(show_text, table.columns), numeric, strict=True))
+    return f'{text}<div class="card wide">{grid(f"{show_text(table.title)}: {extent}", heads, lines)}</div>'
+
+
+def _cell(value: str | int | float) -> str:
+    """Render the value of a cell."""
+    if isinstance(value, str):
+        return show_name(value)
+    return f"{value:,}" if isinstance(value, int) else three_decimals(value)
+
+
+def making_card(rows: Sequence[tuple[str, str]]) -> str:
+    """Render the parameters that decide the result, as names and values."""
+    lines = "".join(f'<tr><th scope="row">{show_text(name)}</th><td>{show_value(value)}</td></tr>' for name, value in rows)
+    heads = ("Parameter", False), ("Value", False)
+    made = grid("What decides the result: equal inputs give it again", heads, lines, "making")
+    return f'<div class="card wide">{made}</div>'
+
+
 # ---- texts of others, escaped and bounded
 
 
@@ -48,12 +88,11 @@ def fitted(make: Callable[[int], str], limit: int, size: int) -> str:
     return body
 
 
-def shortened(text: str, limit: int) -> str:
+def shortened(text: Text, limit: int) -> str:
     """Escape a text, and cut the middle of a long one."""
-    head, middle, tail = elided(text, limit)
-    if not middle:
-        return visible(text)
-    return f'{visible(head)}<span class="cut">… {len(middle):,} characters …</span>{visible(tail)}'
+    was_bytes = isinstance(text, bytes)
+    head, middle, tail = (escaped(part, was_bytes) if part else "" for part in elided(decoded(text), limit))
+    return f'{head}<span class="cut">… {len(middle):,} characters …</span>{tail}' if middle else head
 
 
 def show_name(name: str) -> str:

@@ -11,19 +11,20 @@ from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacke
 from ndcore.report.elements import (
     NAME,
     grid,
+    header,
+    making_card,
     plain_name,
-    right_class,
     section,
     show_name,
     show_resemblance,
     show_share,
     show_snippet,
     show_text,
-    show_value,
+    table_card,
     three_decimals,
 )
 from ndcore.report.html import page
-from ndcore.report.model import MEANING, MEMBERS, Loss, Losses, Member, Part, Report, ReportTable, ShownCluster, versions
+from ndcore.report.model import MEANING, MEMBERS, Loss, Losses, Member, Part, Report, ShownCluster, versions
 from ndcore.report.style import SCRIPT, STYLE
 from ndcore.report.views import side_by_side
 
@@ -51,14 +52,10 @@ def render(report: Report) -> str:
         section("clusters", "Clusters", _clusters(report)),
         *([] if report.losses is None else [section("losses", "What the drops cost", _losses(report.losses, report.score))]),
         section("views", "Side by side", side_by_side(report)),
-        *(section(f"table-{i}", show_text(table.title), _table(table)) for i, table in enumerate(report.tables, 1)),
+        *(section(f"table-{i}", show_text(table.title), table_card(table)) for i, table in enumerate(report.tables, 1)),
         section("making", "How this was made", _making(report)),
     ]
-    figures = "".join(f"<div><dd>{each.number:,}</dd><dt>{show_text(each.label)}</dt></div>" for each in report.figures)
-    head = (
-        f'<header><p class="eyebrow">ndcore report</p><h1>{show_text(report.title)}</h1>'
-        f'<p class="faint">{show_text(report.subtitle)}</p><dl class="figures">{figures}</dl></header>'
-    )
+    head = header(report.title, report.subtitle, report.figures)
     return page(plain_name(report.title), f"{head}\n<main>\n{chr(10).join(sections)}\n</main>", STYLE, SCRIPT)
 
 
@@ -219,30 +216,7 @@ def _loss(rank: int, loss: Loss) -> str:
     )
 
 
-# ---- tables and parameters
-
-
-def _table(table: ReportTable) -> str:
-    """Render one of the other tables of the report."""
-    text = f'<p class="faint">{show_text(table.text)}</p>'
-    if not table.rows:
-        return text
-    numeric = [isinstance(value, (int, float)) for value in table.rows[0]]
-    lines = "".join(
-        "<tr>" + "".join(f"<td{right_class(right)}>{_cell(value)}</td>" for value, right in zip(row, numeric, strict=True))
-        + "</tr>" for row in table.rows
-    )
-    rows = len(table.rows)
-    extent = f"{rows:,} in all" if rows == table.total else f"the first {rows:,} of {table.total:,}"
-    heads = tuple(zip(map(show_text, table.columns), numeric, strict=True))
-    return f'{text}<div class="card wide">{grid(f"{show_text(table.title)}: {extent}", heads, lines)}</div>'
-
-
-def _cell(value: str | int | float) -> str:
-    """Render the value of a cell."""
-    if isinstance(value, str):
-        return show_name(value)
-    return f"{value:,}" if isinstance(value, int) else three_decimals(value)
+# ---- parameters
 
 
 def _making(report: Report) -> str:
@@ -252,7 +226,4 @@ def _making(report: Report) -> str:
         rows.insert(0, ("command", report.command))
     if report.made is not None:
         rows.insert(0, ("made", report.made))
-    lines = "".join(f'<tr><th scope="row">{show_text(name)}</th><td>{show_value(value)}</td></tr>' for name, value in rows)
-    heads = ("Parameter", False), ("Value", False)
-    made = grid("What decides the result: equal inputs give it again", heads, lines, "making")
-    return f'<div class="card wide">{made}</div>'
+    return making_card(rows)

@@ -90,7 +90,7 @@ def contamination(
             hits.add(found)
             report("looking for the items", hits.documents, None)
         hits.settle()
-    return Contamination.of(hits, length)
+    return Contamination.of(hits, length, search.shingling)
 
 
 def _search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> Search:

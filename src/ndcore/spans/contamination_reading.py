@@ -53,8 +53,11 @@ class Search(Protocol):
         Of the tokens of each item.
     token_numbers : ndarray
         Of all tokens of the items: equal exactly for equal tokens.
+    shingling : Shingling or None
+        What a token is; None of token ids.
     """
 
+    shingling: Shingling | None
     grams: Grams
     offsets: Ints
     token_numbers: AnyArray
@@ -78,11 +81,12 @@ class TextSearch:
     def __init__(
         self, items: Sequence[Text], corpus: Iterable[Text] | Corpus, shingling: Shingling, length: int, threads: int | None
     ) -> None:
+        self.shingling: Shingling | None = shingling
         self._corpus = corpus
         while True:
-            self._shingling, self._vocabulary = symbol_shingling(shingling, secrets.randbits(64)), Vocabulary()
+            self._secret, self._vocabulary = symbol_shingling(shingling, secrets.randbits(64)), Vocabulary()
             parts, numbered = list[tuple[UInts, Ints]](), list[AnyArray]()
-            work = partial(_symbols, self._shingling)
+            work = partial(_symbols, self._secret)
             for symbols, begins, tapes in map_pieces(work, pieces(items, threads=thread_count(threads)), threads):
                 parts.append((symbols, begins))
                 for tape, size in zip(tapes, np.diff(begins), strict=True):
@@ -100,7 +104,7 @@ class TextSearch:
     def look_up(self, piece: tuple[int, Sequence[Text]]) -> Found:
         """Look through texts; see `Search`."""
         first, texts = piece
-        shingler, batch = self._shingling.shingler, self._shingling.batch(texts)
+        shingler, batch = self._secret.shingler, self._secret.batch(texts)
         sink = shingler.symbols(batch, GramHits(len(texts), self.grams))
         rows = np.flatnonzero(np.diff(sink.begins))
         return Found.of(sink, first, shingler.canonical(batch, bytes, rows.tolist()) if len(rows) else [])
@@ -114,6 +118,7 @@ class IdSearch:
     """Token ids, and the token ids that they are looked for in; see `Search`. Ids are their own symbols and numbers."""
 
     def __init__(self, items: tuple[AnyArray, Ints], corpus: tuple[AnyArray, Ints], length: int) -> None:
+        self.shingling: Shingling | None = None
         self.offsets = items[1]
         self.grams = Grams(items[0].astype(np.uint64), self.offsets, length)
         self.token_numbers = self.grams.symbols

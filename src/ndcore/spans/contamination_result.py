@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from ndcore._types import Bools, Ints
+from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice
 from ndcore.readonly import Frozen
 from ndcore.spans.contamination_hits import Hits, longest_runs
+from ndcore.spans.cuts import cut_corpus, joined
+from ndcore.text.corpus import Corpus, as_corpus
+from ndcore.text.shingling import Shingling
 
 __all__ = ["RULES", "Benchmark", "Contamination", "Documents", "Places", "Rule", "Spans"]
 
@@ -91,6 +94,8 @@ class Contamination(Frozen):
     documents : Documents
     corpus_documents, corpus_tokens : int
         Documents of the corpus, and their tokens.
+    shingling : Shingling or None
+        What a token is; None of token ids.
     """
 
     min_tokens: int
@@ -104,9 +109,10 @@ class Contamination(Frozen):
     documents: Documents
     corpus_documents: int
     corpus_tokens: int
+    shingling: Shingling | None
 
     @classmethod
-    def of(cls, hits: Hits, min_tokens: int) -> Self:
+    def of(cls, hits: Hits, min_tokens: int, shingling: Shingling | None) -> Self:
         """Count what was found."""
         offsets, starts = hits.offsets, hits.grams.starts
         numbers = hits.grams.numbers.astype(np.int64)
@@ -122,7 +128,7 @@ class Contamination(Frozen):
         return cls(
             min_tokens, np.diff(offsets), sums[offsets[1:]] - sums[offsets[:-1]], distinct, found,
             longest_runs(flags, offsets), _places(hits, items[occurs], begins[occurs], numbers[occurs]), _spans(hits),
-            _documents(hits), hits.documents, hits.tokens,
+            _documents(hits), hits.documents, hits.tokens, shingling,
         )
 
     def __len__(self) -> int:
@@ -184,6 +190,39 @@ class Contamination(Frozen):
         flagged = self.contaminated(rule)
         return [Benchmark(label, len(of), int(flagged[of].sum()), int(self.tokens[of].sum()), int(self.covered[of].sum()))
                 for label, of in rows.items()]
+
+    def cleaned(self, corpus: Iterable[Text] | Corpus, threads: int | None = None) -> Iterator[Text]:
+        """Yield each document of the corpus without `spans`, in order; "" or b"" where nothing is left.
+
+        A cut takes the blanks that follow. It joins nothing: where no blank is left between two pieces, a space is put.
+
+        Parameters
+        ----------
+        corpus : iterable of str or bytes, a column, or a Corpus
+            The documents that were looked through, in the same order.
+        threads : int, optional
+            None: one per CPU.
+
+        Raises
+        ------
+        ValueError
+            The result is of token ids (`spans` has the tokens); the unit is a callable, whose tokens have no known places;
+            or the corpus has more or fewer documents.
+        """
+        if self.shingling is None:
+            raise ValueError("this is a result of token ids, and there are no texts to cut: spans has the tokens")
+        ranges = (self.spans.document, self.spans.start, self.spans.end)
+        left = cut_corpus(as_corpus(corpus), self.shingling, ranges, threads)
+        return self._joined(left)
+
+    def _joined(self, left: Iterator[tuple[bool, list[Text]]]) -> Iterator[Text]:
+        """Join the pieces of each document, and count the documents."""
+        count = 0
+        for of_str, pieces in left:
+            yield joined(pieces, of_str)
+            count += 1
+        if count != self.corpus_documents:
+            raise ValueError(f"the corpus has {count} documents, and {self.corpus_documents} were looked through")
 
 
 def _distinct(items: Ints, numbers: Ints, occurs: Bools, n: int) -> tuple[Ints, Ints]:

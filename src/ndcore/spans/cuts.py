@@ -1,15 +1,22 @@
-"""Texts without their repeated passages."""
+"""Texts without some of their tokens."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from ndcore._types import Ints, Text
-from ndcore.spans.token_places import place_ranges
+from ndcore.parallel import map_pieces
+from ndcore.spans.token_places import Ranges, place_ranges
+from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["cut_text", "joined"]
+__all__ = ["cut_corpus", "cut_text", "joined"]
 
 BLANKS = re.compile(r"\s*")
 BLANK_BYTES = re.compile(rb"\s*")
@@ -53,3 +60,30 @@ def joined(pieces: list[Text], of_str: bool) -> Text:
         parts.append(piece)
     whole: Text = blank[:0].join(parts)
     return whole
+
+
+def cut_corpus(
+    corpus: Corpus, shingling: Shingling, ranges: Ranges, threads: int | None
+) -> Iterator[tuple[bool, list[Text]]]:
+    """Yield for each document of a corpus whether it is a str, and what `cut_text` leaves of it, in order.
+
+    Raises
+    ------
+    ValueError
+        The unit is a callable, whose tokens have no known places.
+    """
+    if callable(shingling.unit):
+        raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; cut "
+                         "at tokens")
+    work = partial(_cut_piece, shingling, ranges)
+    return chain.from_iterable(map_pieces(work, corpus_pieces(corpus), threads))
+
+
+def _cut_piece(shingling: Shingling, ranges: Ranges, piece: tuple[int, Sequence[Text]]) -> list[tuple[bool, list[Text]]]:
+    """Cut the texts of a piece."""
+    documents, firsts, lasts = ranges
+    first, texts = piece
+    positions = np.arange(first, first + len(texts))
+    begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
+    return [(isinstance(text, str), cut_text(text, shingling, firsts[begin:end], lasts[begin:end]))
+            for text, begin, end in zip(texts, begins.tolist(), ends.tolist(), strict=True)]

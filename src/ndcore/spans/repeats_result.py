@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
-from itertools import chain
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
-from ndcore.parallel import map_pieces
-from ndcore.spans.cuts import cut_text, joined
+from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_rows import Found
 from ndcore.spans.repeats_windows import Layout, merged
-from ndcore.spans.token_places import Places, place_ranges
-from ndcore.text.corpus import corpus_pieces
-from ndcore.text.shingling import Shingling
+from ndcore.spans.token_places import Ranges, place_all
 
 __all__ = ["Copies", "Repeats"]
 
 Copies = Literal["one", "none"]
-Ranges = tuple[Ints, Ints, Ints]
 
 HERE, THERE = ("start", "end"), ("source_start", "source_end")
 
@@ -118,17 +113,9 @@ class Repeats:
         """Find the characters and bytes of ranges, in any order, as columns of these names; none of a callable unit."""
         if self._reading is None or callable(self._reading.shingling.unit):
             return {}
-        documents = ranges[0]
-        sequence = np.argsort(documents, kind="stable")
-        found = [np.empty(len(documents), np.int64) for _ in Places._fields]
         wanted = np.zeros(sum(self._reading.counts), np.bool_)
-        wanted[documents] = True
-        ordered = (documents[sequence], ranges[1][sequence], ranges[2][sequence])
-        work = partial(_place_piece, self._reading.shingling, ordered)
-        for begin, placed in map_pieces(work, self._reading.pieces(wanted), self._threads):
-            at = sequence[begin : begin + len(placed[0])]
-            for column, part in zip(found, placed, strict=True):
-                column[at] = part
+        wanted[ranges[0]] = True
+        found = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)
         keys = [f"{name}_{kind}" for kind in ("char", "byte") for name in names]
         return dict(zip(keys, found, strict=True))
 
@@ -205,28 +192,4 @@ class Repeats:
         if self._reading is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: use kept(), which tells the "
                              "tokens that are left")
-        if callable(self._reading.shingling.unit):
-            raise ValueError(f"unit is {self._reading.shingling.unit!r}, and where the tokens of a callable stand in a text "
-                             "is not known; cut at tokens by cuts()")
-        work = partial(_cut_piece, self._reading.shingling, self.cuts(copies))
-        return chain.from_iterable(map_pieces(work, corpus_pieces(self._reading.corpora[0]), self._threads))
-
-
-def _place_piece(shingling: Shingling, ranges: Ranges, piece: tuple[Ints, Sequence[Text]]) -> tuple[int, list[Ints]]:
-    """Place the ranges of a piece of texts; return the number of the first of them, and the columns of `Places`."""
-    documents, firsts, lasts = ranges
-    positions, texts = piece
-    begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
-    placed = [place_ranges(text, shingling, firsts[begin:end], lasts[begin:end])
-              for text, begin, end in zip(texts, begins.tolist(), ends.tolist(), strict=True)]
-    return int(begins[0]), [np.concatenate(column) for column in zip(*placed, strict=True)]
-
-
-def _cut_piece(shingling: Shingling, cuts: Ranges, piece: tuple[int, Sequence[Text]]) -> list[tuple[bool, list[Text]]]:
-    """Cut the texts of a piece."""
-    documents, firsts, lasts = cuts
-    first, texts = piece
-    positions = np.arange(first, first + len(texts))
-    begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
-    return [(isinstance(text, str), cut_text(text, shingling, firsts[begin:end], lasts[begin:end]))
-            for text, begin, end in zip(texts, begins.tolist(), ends.tolist(), strict=True)]
+        return cut_corpus(self._reading.corpora[0], self._reading.shingling, self.cuts(copies), self._threads)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from ndcore._text import characters, places
 from ndcore._types import Ints, Text
 from ndcore.alignment.offsets import Spans, locate
+from ndcore.parallel import map_pieces
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Places", "place_ranges"]
+__all__ = ["Places", "Ranges", "place_all", "place_ranges"]
+
+Ranges: TypeAlias = tuple[Ints, Ints, Ints]
+"""Ranges of tokens of documents: positions of documents, first tokens, last tokens + 1."""
 
 
 class Places(NamedTuple):
@@ -61,3 +67,31 @@ def _counted(data: bytes, offsets: Ints, of_str: bool) -> Ints:
     distinct, inverse = np.unique(offsets, return_inverse=True)
     found: Ints = characters(data, distinct, of_str)[inverse]
     return found
+
+
+def place_all(
+    pieces: Iterable[tuple[Ints, Sequence[Text]]], shingling: Shingling, ranges: Ranges, threads: int | None
+) -> Places:
+    """Find where ranges of tokens stand in their documents, which come in pieces (positions, texts).
+
+    The ranges are in any order; the pieces ascend, and hold all documents of ranges.
+    """
+    documents = ranges[0]
+    sequence = np.argsort(documents, kind="stable")
+    found = Places(*(np.empty(len(documents), np.int64) for _ in Places._fields))
+    ordered = (documents[sequence], ranges[1][sequence], ranges[2][sequence])
+    for begin, placed in map_pieces(partial(_place_piece, shingling, ordered), pieces, threads):
+        at = sequence[begin : begin + len(placed[0])]
+        for column, part in zip(found, placed, strict=True):
+            column[at] = part
+    return found
+
+
+def _place_piece(shingling: Shingling, ranges: Ranges, piece: tuple[Ints, Sequence[Text]]) -> tuple[int, list[Ints]]:
+    """Place the ranges of a piece of texts; return the number of the first of them, and the columns of `Places`."""
+    documents, firsts, lasts = ranges
+    positions, texts = piece
+    begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
+    placed = [place_ranges(text, shingling, firsts[begin:end], lasts[begin:end])
+              for text, begin, end in zip(texts, begins.tolist(), ends.tolist(), strict=True)]
+    return int(begins[0]), [np.concatenate(column) for column in zip(*placed, strict=True)]

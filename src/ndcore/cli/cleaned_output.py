@@ -1,0 +1,82 @@
+"""Documents without some of their passages, as commands write them: ``cleaned.jsonl`` and ``empty.jsonl``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, NamedTuple, TextIO
+
+import numpy as np
+
+from ndcore._types import Bools, Ints, Text
+from ndcore.cli.options import RecordOptions
+from ndcore.files.documents import Documents
+from ndcore.files.errors import UsageError
+from ndcore.files.json_values import to_json
+from ndcore.files.jsonl_output import Edited, write_lines
+from ndcore.files.output_directory import OutputDirectory
+from ndcore.human import counted
+from ndcore.progress import Progress
+
+__all__ = ["Cleaned", "print_faults", "the_text_field", "write_cleaned", "write_empty"]
+
+
+class Cleaned(NamedTuple):
+    """What is left of documents.
+
+    Attributes
+    ----------
+    texts : iterator of str or bytes
+        The text of each document, in order.
+    cut : ndarray of int
+        Documents that something was cut from.
+    empty : ndarray of int
+        Documents of which nothing is left.
+    """
+
+    texts: Iterator[Text]
+    cut: Ints
+    empty: Ints
+
+
+def the_text_field(options: RecordOptions, instead: str) -> str:
+    """Return the one field that holds the text. Raises UsageError where there are several; `instead` ends the message."""
+    fields = options.text_field or ["text"]
+    if len(fields) > 1:
+        raise UsageError(f"a cleaned text goes back to the field it came from, and --text-field names several; {instead}")
+    return fields[0]
+
+
+def write_cleaned(file: IO[bytes], documents: Documents, field: str, cleaned: Cleaned, report: Progress) -> int:
+    """Write the documents that are not empty; return how many of them are not UTF-8. Raises as `write_lines` does."""
+    wanted = np.ones(len(documents.ids), np.bool_)
+    wanted[cleaned.empty] = False
+    return write_lines(file, documents, wanted, None, report, Edited(field, _Texts(cleaned, len(wanted))))
+
+
+class _Texts:
+    """Cleaned texts, asked for in ascending order; None for a document that nothing was cut from."""
+
+    def __init__(self, cleaned: Cleaned, n: int) -> None:
+        self._texts = enumerate(cleaned.texts)
+        self._cut: Bools = np.zeros(n, np.bool_)
+        self._cut[cleaned.cut] = True
+
+    def __call__(self, position: int) -> Text | None:
+        """Return the cleaned text of a document."""
+        text = next(text for at, text in self._texts if at == position)
+        return text if self._cut[position] else None
+
+
+def write_empty(output: OutputDirectory, documents: Documents, empty: Ints) -> None:
+    """Write ``empty.jsonl``: id and place of each document of which nothing is left."""
+    with output.below("empty.jsonl").open("xb", buffering=1 << 20) as file:
+        for position in empty.tolist():
+            place = documents.place(position)
+            file.write(to_json({"id": documents.ids[position], "file": place.file, "line": place.line}) + b"\n")
+
+
+def print_faults(rejected: int, repaired: int, stream: TextIO) -> None:
+    """Print how many documents could not be read, and how many were not UTF-8."""
+    for number, what in ((rejected, "could not be read"), (repaired, "had bytes that are not UTF-8")):
+        if number:
+            print(f"  note: {counted(number, 'document')} {what}", file=stream)

@@ -1,0 +1,163 @@
+"""A page of texts with passages marked, and where these passages stand in other documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ndcore._types import Text
+from ndcore.human import counted
+from ndcore.report.elements import (
+    fitted,
+    header,
+    making_card,
+    plain_name,
+    section,
+    shortened,
+    show_name,
+    show_text,
+    table_card,
+)
+from ndcore.report.html import page
+from ndcore.report.model import Figure, ReportTable, versions
+from ndcore.report.style import SCRIPT
+from ndcore.report.style import STYLE as REPORT_STYLE
+
+__all__ = ["Marked", "MarkedPage", "MarkedText", "Standing", "excerpt", "marked_page"]
+
+STYLE = """
+.marked { margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
+.marked mark { color: inherit; background: var(--shared-on); border-radius: 3px; box-decoration-break: clone;
+  -webkit-box-decoration-break: clone; }
+.standing { margin: .6rem 0 0; padding-left: .9rem; border-left: 3px solid var(--line); }
+.standing p { margin: .1rem 0; } .standing .marked { font-size: .92em; }
+"""
+
+MARKS = 60  # of a text
+AROUND = 160  # characters, or bytes, of a document on both sides of a passage
+PASSAGE = 1500  # of a passage in a document
+LONGEST = 1200  # characters between two bounds of marks, from which the middle is left out
+TEXT_BYTES = 40_000  # of the HTML of a text
+OPEN = 5  # texts that are unfolded
+
+
+class Marked(NamedTuple):
+    """A text, or a part of one. Marks are ranges of it, ascending and apart, in its own characters or bytes.
+
+    `before` and `after` are the characters or bytes of the whole text that are left out.
+    """
+
+    text: Text
+    marks: Sequence[tuple[int, int]]
+    before: int = 0
+    after: int = 0
+
+
+class Standing(NamedTuple):
+    """A document in which a passage stands: its name, a note, and the passage with what stands around it."""
+
+    name: str
+    note: str
+    excerpt: Marked
+
+
+class MarkedText(NamedTuple):
+    """A text with its passages, a note, and some of the `total` documents in which they stand."""
+
+    name: str
+    note: str
+    marked: Marked
+    standing: Sequence[Standing]
+    total: int
+
+
+@dataclass(frozen=True)
+class MarkedPage:
+    """The content of the page.
+
+    Attributes
+    ----------
+    title, subtitle : str
+    figures : sequence of Figure
+    tables : sequence of ReportTable
+    heading : str
+        Of the texts.
+    texts : sequence of MarkedText
+    total : int
+        Texts that there are; the page may show some.
+    parameters : sequence of (str, str)
+        Names and values of what decides the result.
+    """
+
+    title: str
+    subtitle: str
+    figures: Sequence[Figure]
+    tables: Sequence[ReportTable]
+    heading: str
+    texts: Sequence[MarkedText]
+    total: int
+    parameters: Sequence[tuple[str, str]]
+
+
+def marked_page(content: MarkedPage) -> str:
+    """Render a page of HTML: one file that loads nothing. Texts are escaped, and long ones cut, which the page says."""
+    sections = [
+        *(section(f"table-{i}", show_text(table.title), table_card(table)) for i, table in enumerate(content.tables, 1)),
+        section("texts", show_text(content.heading), _texts(content)),
+        section("making", "How this was made", making_card([*content.parameters, *versions()])),
+    ]
+    head = header(content.title, content.subtitle, content.figures)
+    body = f"{head}\n<main>\n{chr(10).join(sections)}\n</main>"
+    return page(plain_name(content.title), body, REPORT_STYLE + STYLE, SCRIPT)
+
+
+def excerpt(text: Text, start: int, end: int) -> Marked:
+    """Cut a passage, with what stands around it, out of a text. `start` and `end` are in its own characters or bytes."""
+    first, last = max(0, start - AROUND), min(len(text), end + AROUND, start + PASSAGE)
+    if isinstance(text, bytes):
+        while first < start and text[first] & 0xC0 == 0x80:
+            first += 1
+        while last < len(text) and text[last] & 0xC0 == 0x80:
+            last += 1
+    return Marked(text[first:last], [(start - first, min(end, last) - first)], first, len(text) - last)
+
+
+def _texts(content: MarkedPage) -> str:
+    """Render the texts, which unfold."""
+    if not content.texts:
+        return '<p class="faint">There are none.</p>'
+    more = content.total - len(content.texts)
+    note = f'<p class="faint">The first {len(content.texts):,} of {content.total:,} are shown.</p>' if more > 0 else ""
+    return note + "\n".join(_text(number, text) for number, text in enumerate(content.texts))
+
+
+def _text(number: int, text: MarkedText) -> str:
+    """Render a text and the documents in which its passages stand."""
+    standing = "".join(
+        f'<div class="standing"><p><strong>{show_name(each.name)}</strong> <span class="faint">{show_text(each.note)}</span>'
+        f"</p>{_show_marked(each.excerpt)}</div>" for each in text.standing
+    )
+    more = text.total - len(text.standing)
+    rest = f'<p class="faint small">{counted(more, "more place")}</p>' if more > 0 else ""
+    return (
+        f'<details class="card view"{" open" if number < OPEN else ""}><summary><strong>{show_name(text.name)}</strong> '
+        f'<span class="faint">{show_text(text.note)}</span></summary>\n{_show_marked(text.marked)}{standing}{rest}</details>'
+    )
+
+
+def _show_marked(part: Marked) -> str:
+    """Render a text with its marks, within TEXT_BYTES."""
+    return f'<div class="marked" dir="auto">{fitted(lambda limit: _pieces(part, limit), LONGEST, TEXT_BYTES)}</div>'
+
+
+def _pieces(part: Marked, limit: int) -> str:
+    """Render the pieces between the bounds of marks, each within `limit` characters; of many marks the first."""
+    text, at, pieces, marks = part.text, 0, list[str](), part.marks[: min(MARKS, limit)]
+    for start, end in marks:
+        pieces += [shortened(text[at:start], limit), f"<mark>{shortened(text[start:end], limit)}</mark>"]
+        at = end
+    more = len(part.marks) - len(marks)
+    pieces.append(f'<span class="cut">… {counted(more, "passage")} more …</span>' if more else shortened(text[at:], limit))
+    before, after = ('<span class="cut"> … </span>' if left else "" for left in (part.before, part.after))
+    return f"{before}{''.join(pieces)}{after}"

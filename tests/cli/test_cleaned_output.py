@@ -1,0 +1,55 @@
+"""Documents without passages, as commands write them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ndcore.cli import cleaned_output as module
+from ndcore.files.documents import Documents
+from ndcore.files.errors import UsageError
+from ndcore.files.output_directory import OutputDirectory
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Documents:
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": i, "text": f"text  {i}"}) + "\n" for i in range(4)))
+    made = Documents([str(path)])
+    made.scan()
+    return made
+
+
+def test_only_what_was_cut_is_encoded_anew(documents):
+    cleaned = module.Cleaned(iter(["cut", "not asked for", "", "also\nthis"]), np.array([0, 2, 3]), np.array([2]))
+    file = io.BytesIO()
+    assert module.write_cleaned(file, documents, "text", cleaned, lambda *_: None) == 0
+    assert [json.loads(line) for line in file.getvalue().splitlines()] == [
+        {"id": 0, "text": "cut"}, {"id": 1, "text": "text  1"}, {"id": 3, "text": "also\nthis"}]
+
+
+def test_empty_documents_are_listed(documents, tmp_path):
+    with OutputDirectory(str(tmp_path / "out")) as output:
+        module.write_empty(output, documents, np.array([1, 3]))
+        listed = [json.loads(line) for line in output.below("empty.jsonl").read_bytes().splitlines()]
+    assert [(row["id"], row["line"]) for row in listed] == [(1, 2), (3, 4)]
+
+
+def test_several_fields_have_no_place_for_a_text():
+    assert module.the_text_field(SimpleNamespace(text_field=None), "") == "text"
+    assert module.the_text_field(SimpleNamespace(text_field=["a"]), "") == "a"
+    with pytest.raises(UsageError, match="names several; leave one out"):
+        module.the_text_field(SimpleNamespace(text_field=["a", "b"]), "leave one out")
+
+
+def test_faults_are_counted(capsys):
+    module.print_faults(0, 0, sys.stdout)
+    module.print_faults(1, 2, sys.stdout)
+    assert capsys.readouterr().out.splitlines() == ["  note: 1 document could not be read",
+                                                    "  note: 2 documents had bytes that are not UTF-8"]
