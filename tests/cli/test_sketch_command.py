@@ -47,6 +47,9 @@ def corpus(tmp_path: Path) -> Path:
     (["--kind", "simhash"], nd.SimHasher(), "ndcore hamming"),
     (["--kind", "simhash", "--weights", "distinct", "--unit", "char"],
      nd.SimHasher(weights="distinct", shingling=nd.Shingling(unit="char")), "ndcore hamming"),
+    (["--kind", "winnow"], nd.Winnower(), "ndcore.load("),
+    (["--kind", "winnow", "--window", 3, "--seed", 4, "--width", 2],
+     nd.Winnower(3, nd.Shingling(width=2), seed=4), "ndcore.load("),
 ], ids=str)  # fmt: skip
 def test_sketches_of_every_kind_are_those_of_the_library(options, sketcher, follows, corpus, tmp_path, capsys):
     out = tmp_path / "s.nds"
@@ -60,7 +63,28 @@ def test_sketches_of_every_kind_are_those_of_the_library(options, sketcher, foll
         assert len(made.values[0]) > 84  # a low threshold needs more
         return
     assert made.recipe == sketcher.recipe
-    np.testing.assert_array_equal(made.values, sketcher.sketch_many(TEXTS).values)
+    expected = sketcher.sketch_many(TEXTS)
+    np.testing.assert_array_equal(made.values, expected.values)
+    if isinstance(expected, nd.Winnowed):
+        np.testing.assert_array_equal(made.positions, expected.positions)
+
+
+def test_the_disk_of_winnowed_fingerprints_counts_their_positions(corpus, tmp_path, capsys):
+    out = tmp_path / "s.nds"
+    corpus.write_text("".join(json.dumps({"text": " ".join(f"w{i}x{j}" for j in range(500))}) + "\n" for i in range(40)))
+    assert run("sketch", corpus, "-o", out, "--kind", "winnow", "--window", 1, "--dry-run", "--json") == 0
+    disk = json.loads(capsys.readouterr().out)["disk"]
+    assert run("sketch", corpus, "-o", out, "--kind", "winnow", "--window", 1, "-q") == 0
+    assert 0.98 * disk["low"] < out.stat().st_size < 1.02 * disk["high"]
+
+
+def test_a_window_is_for_winnowing(corpus, tmp_path, capsys):
+    out = tmp_path / "s.nds"
+    assert "--window is for --kind winnow" in refused(capsys, "sketch", corpus, "-o", out, "--window", 3)
+    for window in (0, 65537):
+        told = refused(capsys, "sketch", corpus, "-o", out, "--kind", "winnow", "--window", window)
+        assert "a whole number from 1 to 65536" in told
+    assert not out.exists()
 
 
 def test_weights_are_learned_saved_and_read(corpus, tmp_path, capsys):
@@ -87,7 +111,7 @@ def test_weights_are_learned_saved_and_read(corpus, tmp_path, capsys):
     (["--kind", "bottom", "--modulus", 5], "--modulus is for --kind mod"),
     (["--kind", "mod", "--weights", "distinct"], "--weights is for --kind simhash"),
     (["--kind", "mod", "--threshold", 0.5], "--threshold is for --kind minhash"),
-    (["--kind", "sim"], "'sim' is none of minhash, bottom, mod, simhash; did you mean simhash?"),
+    (["--kind", "sim"], "'sim' is none of minhash, bottom, mod, simhash, winnow; did you mean simhash?"),
 ])
 def test_options_of_other_kinds_are_refused(options, message, corpus, tmp_path, capsys):
     assert message in refused(capsys, "sketch", corpus, "-o", tmp_path / "s.nds", *options)

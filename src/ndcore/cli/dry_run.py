@@ -214,8 +214,8 @@ def _sketched(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | N
 
 
 def _nbytes(sketches: Sketches) -> int:
-    offsets = 0 if sketches.offsets is None else sketches.offsets.nbytes
-    return int(sketches.values.nbytes) + offsets
+    arrays = (sketches.values, sketches.offsets, getattr(sketches, "positions", None))
+    return sum(int(array.nbytes) for array in arrays if array is not None)
 
 
 def _scaled(

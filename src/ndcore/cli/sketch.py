@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ndcore._version import __version__
+from ndcore.checks import MAX_MINIMA
 from ndcore.cli import summary
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import SKETCHES, choose_settings, find_inputs, open_documents, refuse_nothing_read, uniform
@@ -31,7 +32,7 @@ from ndcore.cli.options import (
     add_seed,
     add_tokens,
 )
-from ndcore.cli.values import modulus, positive, threshold
+from ndcore.cli.values import integer, modulus, positive, threshold
 from ndcore.dedup.first_pass import sketch_corpus
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
@@ -48,6 +49,7 @@ from ndcore.sketch.simhash import SimHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.weights import Idf
+from ndcore.sketch.winnow import Winnower
 from ndcore.storage.container import kind_of
 from ndcore.text.inputs import pieces
 
@@ -55,12 +57,14 @@ __all__ = ["OPTIONS", "add_sketch"]
 
 THRESHOLD = 0.8
 # kind of sketch -> the options that are for it alone
-OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",), "simhash": ("weights", "learn")}
+OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",), "simhash": ("weights", "learn"),
+           "winnow": ("window",)}
 _NEXT = {
     "minhash": "ndcore dedup {0} -o OUTDIR, or ndcore dedup IN -o OUTDIR --against {0}",
     "bottom": "ndcore cluster {0} -o COLLECTION",
     "mod": "ndcore cluster {0} -o COLLECTION",
     "simhash": "ndcore hamming pairs {0}, or ndcore hamming build {0} -o INDEX",
+    "winnow": "ndcore.load({0!r}) in Python, which has the positions; ndcore info {0}",
 }
 
 
@@ -69,7 +73,7 @@ def add_sketch(commands: Commands) -> None:
     p = commands.add_parser(
         "sketch",
         description="Save the sketches of documents, with their ids: MinHash signatures for ndcore dedup, bottom and mod "
-        "sketches for ndcore cluster, simhashes for ndcore hamming. " + INPUTS,
+        "sketches for ndcore cluster, simhashes for ndcore hamming, winnowed fingerprints with their positions. " + INPUTS,
     )
     p.set_defaults(run=run_sketch, options=SketchOptions)
     p.add_argument("inputs", nargs="+", metavar="IN", help="input to sketch")
@@ -97,6 +101,10 @@ def add_sketch(commands: Commands) -> None:
         help="mod: keep 1 value in M, or adaptive: 50 to 100 values of each document (default)",
     )
     kinds.add_argument(
+        "--window", type=integer(1, MAX_MINIMA), metavar="N",
+        help="winnow: shingles of a window; a common run of N + W - 1 tokens leaves a fingerprint in common (default 16)",
+    )
+    kinds.add_argument(
         "--weights", metavar="WEIGHTS",
         help="simhash: distinct counts each shingle once, which repetitive files need; or a file of weights (default: each "
              "shingle counts as often as it occurs)",
@@ -119,6 +127,7 @@ class SketchOptions(DocumentOptions):
     num_perm: int | None
     size: int | None
     modulus: Any
+    window: int | None
     weights: str | None
     learn: str | None
 
@@ -190,6 +199,8 @@ def _sketcher(options: SketchOptions, seed: int, shingling: Any, weights: Any) -
         return ModSketcher(options.modulus or "adaptive", seed, shingling)
     if options.kind == "simhash":
         return SimHasher(weights=weights, seed=seed, shingling=shingling)
+    if options.kind == "winnow":
+        return Winnower(options.window or 16, shingling, seed=seed)
     num_perm = options.num_perm or design_filter(options.threshold or THRESHOLD).num_perm
     return MinHasher(num_perm, seed=seed, shingling=shingling)
 
