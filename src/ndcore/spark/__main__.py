@@ -1,0 +1,43 @@
+"""Run a job: ``python -m ndcore.spark dedup …``, or ``spark-submit … $(python -m ndcore.spark --path) dedup …``.
+
+Exit codes: 0 done, 1 an input, an output or an executor is at fault, 2 the command line is at fault.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path[:] = [path for path in sys.path if path != str(Path(__file__).parent)]  # of a script: modules here are not on top
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the job that the arguments name, and return its exit code."""
+    from ndcore.checks import imported
+    from ndcore.spark.dedup_job import reason, run
+    from ndcore.spark.options import parse
+
+    options = parse(argv)
+    if options is None:
+        return 0
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of local workers; a cluster's own setting comes first
+    try:
+        imported("pyspark", "ndcore.spark")
+        from pyspark.sql import SparkSession
+
+        spark = SparkSession.builder.appName("ndcore dedup").getOrCreate()
+        try:
+            summary = run(spark, options)
+        finally:
+            spark.stop()
+    except Exception as error:
+        print(f"ndcore.spark: {reason(error)}", file=sys.stderr)
+        return 1
+    print(" ".join(f"{name} {value}" for name, value in summary.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

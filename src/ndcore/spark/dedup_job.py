@@ -1,0 +1,102 @@
+"""The job ``dedup``: from files to the kept documents, the verdicts and a summary, in one directory."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from ndcore._version import __version__
+from ndcore.spark.inputs import Input, open_input
+from ndcore.spark.near_duplicates import near_duplicates
+from ndcore.spark.options import JobOptions
+from ndcore.spark.result import NearDuplicates
+from ndcore.spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["reason", "run"]
+
+
+def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
+    """Deduplicate, write the output, and return its summary.
+
+    Raises
+    ------
+    ValueError, TypeError, RuntimeError
+        An option, a column or an executor is not accepted; or the output exists.
+    """
+    output = options.output.rstrip("/")
+    files = _Files(spark)
+    if files.exists(output):
+        raise ValueError(f"{output} exists; name another directory for --output")
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")  # texts of a batch may have more than 2 GiB
+    work = Work(spark, options.directory or f"{output}/_work")
+    kind = {"auto": None, "parquet": True, "files": False}[options.format]
+    shared: dict[str, Any] = {"text": options.text_field, "ident": options.id_field, "html": options.html, "parquet": kind}
+    given = open_input(work, options.input, "documents", by=options.by, order=options.keep, **shared)
+    known = open_input(work, options.against, "documents of against", **shared) if options.against else None
+    result = near_duplicates(
+        given.rows, given.text, given.key, threshold=options.threshold, shingling=options.shingling,
+        num_perm=options.num_perm, seed=options.seed, against=None if known is None else known.rows,
+        keep=options.keep[0] if given.priority is None else given.priority, cluster=options.clustering,  # type: ignore[arg-type]
+        max_holders=options.max_holders, by=given.by, min_shingles=options.min_shingles, task_pairs=options.task_pairs,
+        directory=f"{work.directory}/near-duplicates",
+    )
+    summary = _write(work, given, result, output)
+    files.remove(work.directory)
+    return summary
+
+
+def _write(work: Work, given: Input, result: NearDuplicates, output: str) -> dict[str, Any]:
+    """Write the kept documents, the verdicts and the summary."""
+    work.describe("kept documents")
+    kept = result.kept(given.rows)
+    if given.lines:
+        kept.selectExpr("cast(line as string)").write.text(f"{output}/kept")
+    elif given.key is None or given.text != "text" or "line" not in given.rows.columns:
+        kept.write.parquet(f"{output}/kept")
+    else:
+        kept.selectExpr("file", "record", "id", "cast(text as string) as text").write.parquet(f"{output}/kept")
+    work.describe("verdicts")
+    result.verdicts.write.parquet(f"{output}/verdicts")
+    counts = result.counts()
+    summary = {
+        "ndcore": __version__, "recipe": result.recipe.id, "threshold": result.rules.threshold, "read": sum(counts.values()),
+        **{name: counts.get(name, 0) for name in ("kept", "identical", "lexical", "shingle", "near", "chained")},
+    }
+    work.describe("summary")
+    work.spark.createDataFrame([(json.dumps(summary),)], "value string").coalesce(1).write.text(f"{output}/summary")
+    return summary
+
+
+def reason(error: BaseException) -> str:
+    """Return the message of an error in one line or two; of one in a task, the message of what was raised there."""
+    raised = re.findall(r"^\s*(?:pyspark\.\S+: )?((?:[\w.]+\.)?\w*(?:Error|Exception)\w*: .+)$", str(error), re.MULTILINE)
+    if type(error).__module__.startswith("pyspark") and raised:
+        return str(raised[-1]).partition(": ")[2]
+    return str(error)
+
+
+class _Files:
+    """The file systems that Spark knows, by URI."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def _open(self, place: str) -> tuple[Any, Any]:
+        """Return the file system of a place, and its path there."""
+        java: Any = self._spark.sparkContext._jvm
+        path = java.org.apache.hadoop.fs.Path(place)
+        return path.getFileSystem(self._spark.sparkContext._jsc.hadoopConfiguration()), path
+
+    def exists(self, place: str) -> bool:
+        """Tell whether there is something."""
+        files, path = self._open(place)
+        return bool(files.exists(path))
+
+    def remove(self, place: str) -> None:
+        """Remove a directory with all that is in it."""
+        files, path = self._open(place)
+        files.delete(path, True)

@@ -1,0 +1,130 @@
+"""The command line of a job on Spark: the options of ``ndcore dedup`` by the same names, and two of its own."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ndcore._version import __version__
+from ndcore.text.shingling import UNITS, Shingling
+
+__all__ = ["LOCAL_ONLY", "JobOptions", "parse"]
+
+LOCAL_ONLY = (  # options of the command ndcore dedup
+    "--annotate", "--table", "--pairs", "--report", "--json", "--drop", "--must-agree", "--drop-common", "--lost",
+    "--reassign", "--one-per", "--filter", "--memory", "--threads", "--quiet", "--overwrite", "--dry-run", "--include",
+    "--exclude", "--hidden", "--on-error",
+)
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """The options of ``dedup``; options of the shingling are None where they were not given."""
+
+    input: list[str]
+    output: str
+    format: str
+    against: list[str]
+    text_field: str
+    id_field: str | None
+    html: str | None
+    threshold: float
+    keep: tuple[str, str]
+    by: str | None
+    clustering: Any
+    max_holders: int
+    min_shingles: int
+    num_perm: int
+    seed: int
+    width: int | None
+    unit: Any
+    normalize: Any
+    stop_words: str | None
+    directory: str | None
+    task_pairs: int
+
+    @property
+    def shingling(self) -> Shingling:
+        """The shingling of these options."""
+        given = {"unit": self.unit, "width": self.width, "normalize": self.normalize}
+        if self.stop_words is not None:
+            given["stop_words"] = Path(self.stop_words).read_text(encoding="utf-8").splitlines()
+        return Shingling(**{name: value for name, value in given.items() if value is not None})
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that takes whole names only, and tells which options only the local command has."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        for word in args or ():
+            name = str(word).partition("=")[0]
+            if name in LOCAL_ONLY:
+                self.error(f"{name} is an option of ndcore dedup, and not available on Spark; leave it out, or run it "
+                           "locally")
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Write the message and where help is, and exit with 2."""
+        self.exit(2, f"{self.prog}: {message}\nHelp: {self.prog} --help\n")
+
+
+def parse(argv: Sequence[str]) -> JobOptions | None:
+    """Parse the arguments of ``ndcore.spark``; None where only the path to submit was asked for, which is printed.
+
+    SystemExit(2) for errors, and SystemExit(0) after --help and --version.
+    """
+    parser = _Parser(prog="ndcore.spark", allow_abbrev=False, description="Jobs on Apache Spark; see docs/spark.md.")
+    parser.add_argument("--version", action="version", version=f"ndcore {__version__}")
+    parser.add_argument("--path", action="store_true", help="print the file to give to spark-submit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_dedup(commands.add_parser("dedup", allow_abbrev=False, help="remove near-duplicate documents"))
+    given = vars(parser.parse_args(argv))
+    path, command = given.pop("path"), given.pop("command")
+    if path:
+        print(Path(__file__).with_name("__main__.py"))
+        return None
+    if command is None:
+        parser.error("name a command: dedup")
+    return JobOptions(**given)
+
+
+def _add_dedup(p: argparse.ArgumentParser) -> None:
+    """Add the options of ``dedup``."""
+    p.add_argument("--input", action="extend", nargs="+", required=True, metavar="IN",
+                   help="Parquet files or directories of them; or text, JSONL, JSON, CSV, HTML, web archives, or "
+                   "directories of them. All executors must reach them")
+    p.add_argument("--output", required=True, metavar="OUTDIR", help="directory or URI to write; kept/, verdicts/, summary/")
+    p.add_argument("--format", choices=("auto", "parquet", "files"), default="auto",
+                   help="whether the inputs are Parquet, read by Spark, or other files, each read by a task (default: as "
+                   "their first bytes say, of URLs their names)")
+    p.add_argument("--against", action="extend", nargs="+", default=[], metavar="IN",
+                   help="also drop near-duplicates of the documents in IN")
+    p.add_argument("--text-field", default="text", metavar="FIELD", help="column or field of the text (default text)")
+    p.add_argument("--id-field", metavar="FIELD", help="column or field that is the key (default: file and row or record)")
+    p.add_argument("--html", choices=("page", "main"), help="text of HTML, and of text fields")
+    p.add_argument("--threshold", type=float, default=0.8, metavar="T", help="Jaccard similarity (default 0.8)")
+    p.add_argument("--keep", type=_keep, default=("first", ""), metavar="RULE",
+                   help="first, longest, FIELD:desc or FIELD:asc (default first: by key)")
+    p.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
+    p.add_argument("--clustering", choices=("star", "components", "greedy"), default="star")
+    for name, default in (("--max-holders", 1000), ("--min-shingles", 0), ("--num-perm", 84), ("--seed", 1)):
+        p.add_argument(name, type=int, default=default, metavar="N", help=f"as of ndcore dedup (default {default})")
+    p.add_argument("--width", type=int, metavar="W", help="tokens per shingle (default 5)")
+    p.add_argument("--unit", choices=UNITS, help="kind of token (default word)")
+    p.add_argument("--normalize", choices=("NFKC",), help="Unicode normalization (default none)")
+    p.add_argument("--stop-words", metavar="FILE", help="words to leave out (default none)")
+    p.add_argument("--directory", metavar="DIR",
+                   help="directory or URI of intermediate results (default OUTDIR/_work); removed at the end")
+    p.add_argument("--task-pairs", type=int, default=1 << 22, metavar="N",
+                   help="accepted pairs that one task holds at most (default 4194304)")
+
+
+def _keep(text: str) -> tuple[str, str]:
+    """Parse the rule of --keep to (rule, "") or (field, order)."""
+    field, colon, order = text.rpartition(":")
+    if text not in ("first", "longest") and not (colon and field and order in ("asc", "desc")):
+        raise argparse.ArgumentTypeError(f"{text!r} is none of first, longest, FIELD:desc, FIELD:asc")
+    return (field, order) if colon else (text, "")

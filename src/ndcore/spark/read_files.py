@@ -1,0 +1,112 @@
+"""Tasks that read files: the documents of text, JSON, CSV, HTML and web archives, as `ndcore.files` reads them."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ndcore.files.archived_pages import Contents
+from ndcore.files.errors import DocumentError
+from ndcore.files.html_text import html_reader
+from ndcore.files.json_records import RecordParser
+from ndcore.files.raw_records import raw_records
+from ndcore.files.records import Fields, Record, RecordError
+from ndcore.files.source_reader import SourceReader
+from ndcore.files.sources import Source
+from ndcore.phases.columns import Batches, arrow
+from ndcore.text.inputs import as_bytes
+
+__all__ = ["DOCUMENTS", "read_documents"]
+
+DOCUMENTS = "file string, record bigint, id string, text binary, label string, number double, name string, line binary"
+BYTES = 16 << 20  # of texts in a batch, about
+ROWS = 10_000
+
+
+def read_documents(
+    batches: Batches, *, sources: list[Source], fields: Fields, html: str | None, label: str | None, order: str | None
+) -> Iterator[Any]:
+    """Read the documents of the sources at the positions in the column ``at``, as rows of DOCUMENTS.
+
+    ``record`` counts from 1, and is 0 for a file that is one document. ``label`` is the field of labels, as JSON;
+    ``number`` and ``name`` are the field that orders, by its type; ``line`` is a line of JSONL as it stands.
+
+    Raises
+    ------
+    DocumentError
+        A document cannot be read; the message names the file and the record.
+    """
+    positions = [names.index(name) if name is not None else None for names, name in ((fields.others, label),
+                                                                                   (fields.others, order))]
+    rows: list[tuple[Any, ...]] = []
+    held = 0
+    for at in (at for batch in batches for at in batch.column("at").to_pylist()):
+        for record, line in _records(sources[at], fields, html):
+            labels, value = (None if i is None else record.values[i] for i in positions)
+            text = as_bytes(record.text)
+            rows.append((
+                sources[at].path, record.number or 0, None if record.id is None else str(record.id), text,
+                None if label is None else json.dumps(labels, sort_keys=True, default=str),
+                *_ordering(sources[at], record, value, order), line,
+            ))
+            held += len(text) + len(line or b"")
+            if held >= BYTES or len(rows) >= ROWS:
+                yield _as_batch(rows)
+                rows, held = [], 0
+    if rows:
+        yield _as_batch(rows)
+
+
+def _records(source: Source, fields: Fields, html: str | None) -> Iterator[tuple[Record, bytes | None]]:
+    """Yield the documents of a source, of JSONL with their lines."""
+    if source.problem:
+        raise DocumentError(source.path, None, source.problem)
+    if source.kind == "jsonl":
+        yield from _lines(source, fields, html)
+        return
+    for item in SourceReader(fields, html).items(source, lambda number: True, Contents()):
+        if isinstance(item, Record):
+            yield item, None
+        elif item is not None:
+            raise DocumentError(source.path, *item)  # blocks are of JSONL
+
+
+def _lines(source: Source, fields: Fields, html: str | None) -> Iterator[tuple[Record, bytes]]:
+    """Yield the documents of a JSONL file with their lines."""
+    parser = RecordParser(fields)
+    extract: Callable[[Any, None], Any] | None = None if html is None else html_reader(source.path, html)
+    for number, _, line in raw_records(source):
+        if not line:
+            continue
+        try:
+            record = parser.parse(number, line)
+        except RecordError as error:
+            raise DocumentError(source.path, number, str(error)) from None
+        if extract is not None:
+            record = record._replace(text=extract(record.text, None))
+        yield record, line.rstrip(b"\r\n")
+
+
+def _ordering(source: Source, record: Record, value: Any, order: str | None) -> tuple[float | None, str | None]:
+    """Return the value that orders a record as a number or as a string. DocumentError where it is neither."""
+    if value is None:
+        return None, None
+    if isinstance(value, (bool, int, float)):
+        return float(value), None
+    if isinstance(value, datetime.datetime):
+        return value.timestamp(), None
+    if isinstance(value, str):
+        return None, value
+    raise DocumentError(source.path, record.number, f"the field {order!r} is {value!r:.40}; --keep needs numbers, "
+                                                    "strings or dates")
+
+
+def _as_batch(rows: list[tuple[Any, ...]]) -> Any:
+    """Make a record batch of rows of DOCUMENTS."""
+    pa = arrow()
+    kinds = {"string": pa.string(), "bigint": pa.int64(), "binary": pa.binary(), "double": pa.float64()}
+    names = [part.split() for part in DOCUMENTS.split(", ")]
+    arrays = [pa.array(column, kinds[kind]) for column, (_, kind) in zip(zip(*rows, strict=True), names, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, [name for name, _ in names])

@@ -1,0 +1,110 @@
+"""The job: what it writes is the local result, and its failures are clear."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from sparks import settings
+
+import ndcore as nd
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from ndcore.spark.dedup_job import reason, run
+from ndcore.spark.options import parse
+
+
+def records(n):
+    rng = random.Random(5)
+    base = [" ".join(rng.choice("abcdefghijklmnop") * 3 for _ in range(30)) for _ in range(n // 3)]
+    return [{"text": rng.choice(base) + rng.choice(["", " end", "!"]), "host": rng.choice("xy"),
+             "n": rng.choice([1, 2.5, None])} for _ in range(n)]
+
+
+def job(spark, *words):
+    options = parse(["dedup", *map(str, words)])
+    assert options is not None
+    return run(spark, options)
+
+
+@pytest.mark.slow
+def test_lines_of_json(spark, tmp_path):
+    rows = records(40)
+    lines = [json.dumps(row) for row in rows]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    out = tmp_path / "out"
+    summary = job(spark, "--input", tmp_path / "in.jsonl", "--output", out, "--by", "host", "--keep", "n:desc", "--width", 3)
+    priorities = [0 if row["n"] is None else -row["n"] for row in rows]
+    expected = nd.near_duplicates([row["text"] for row in rows], by=[row["host"] for row in rows], keep=priorities,
+                                  shingling=nd.Shingling(width=3))
+    kept = [line for part in (out / "kept").glob("*.txt") for line in part.read_text().splitlines()]
+    assert sorted(kept) == sorted(lines[i] for i in expected.kept) and len(kept) < len(lines)
+    verdicts = spark.read.parquet(str(out / "verdicts")).sort("record").collect()
+    assert [row.representative.record - 1 for row in verdicts] == expected.labels.tolist()
+    assert summary["read"] == 40 and summary["kept"] == len(kept) and not (out / "_work").exists()
+    [written] = (out / "summary").glob("*.txt")
+    assert json.loads(written.read_text()) == summary
+
+
+@pytest.mark.slow
+def test_parquet_against_parquet(spark, tmp_path):
+    rows = records(30)
+    for name, part in (("old", rows[:10]), ("new", rows[10:])):
+        values = [(i, row["text"], row["host"]) for i, row in enumerate(part)]
+        spark.createDataFrame(values, "url int, body string, host string").write.parquet(str(tmp_path / name))
+    out = tmp_path / "out"
+    job(spark, "--input", tmp_path / "new", "--against", tmp_path / "old", "--output", out, "--text-field", "body",
+        "--id-field", "url")
+    expected = nd.near_duplicates([row["text"] for row in rows[10:]], against=[row["text"] for row in rows[:10]])
+    kept = spark.read.parquet(str(out / "kept"))
+    assert kept.columns == ["url", "body", "host"]
+    assert sorted(row.url for row in kept.collect()) == expected.kept.tolist()
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["--text-field", "body"], "text='body': there is no such column; the columns are url, text, when"),
+    (["--text-field", "when"], "text='when' is a column of type date; texts are string or binary"),
+    (["--id-field", "id"], "id='id': there is no such column"),
+    (["--by", "host"], "--by='host': there is no such column"),
+    (["--keep", "n:desc"], "--keep n='n': there is no such column"),
+    (["--id-field", "url"], "2 documents have the key {'url': 1}; keys are unique"),
+])
+def test_clear_failures(spark, tmp_path, words, message):
+    spark.createDataFrame([(1, "a"), (1, "b")], "url int, text string").selectExpr("*", "current_date() as when").coalesce(1
+        ).write.parquet(str(tmp_path / "in"))
+    with pytest.raises(Exception) as caught:
+        job(spark, "--input", tmp_path / "in", "--output", tmp_path / "out", *words)
+    assert message in reason(caught.value)
+
+
+def test_reasons_of_failures(spark, tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"words": "a"}')
+    with pytest.raises(Exception) as caught:
+        job(spark, "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out")
+    assert reason(caught.value).startswith(f"{tmp_path}/in.jsonl:2: no text field 'text'")
+    with pytest.raises(ValueError, match="exists; name another directory for --output"):
+        job(spark, "--input", tmp_path / "in.jsonl", "--output", tmp_path)
+
+
+def test_batches_are_bounded_by_bytes(spark):
+    """A batch of large texts is bounded by bytes, where this Spark can do it."""
+    name = "spark.sql.execution.arrow.maxBytesPerBatch"
+    try:
+        given = spark.conf.get(name)
+    except Exception:
+        pytest.skip(f"this PySpark has no {name}")
+    assert given in ("64MB", f"{64 << 20}b", str(64 << 20))
+
+    df = spark.range(0, 64, 1, 1).selectExpr("repeat('x', 10000) as text")
+
+    def count(batches):
+        import pyarrow as pa
+
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"bytes": pa.array([batch.nbytes], pa.int64())})
+
+    with settings(spark, {name: "100000"}):
+        found = [row.bytes for row in df.mapInArrow(count, "bytes bigint").collect()]
+    assert len(found) >= 6 and max(found) <= 120_000 and sum(found) >= 640_000

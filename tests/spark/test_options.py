@@ -1,0 +1,52 @@
+"""The command line of jobs on Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ndcore.cli.parser import parser
+from ndcore.spark import options
+from ndcore.spark.options import LOCAL_ONLY, parse
+
+LEAST = ["dedup", "--input", "in", "--output", "out"]
+
+
+def test_defaults_and_the_shingling(tmp_path):
+    given = parse(LEAST)
+    assert given is not None and given.input == ["in"] and given.keep == ("first", "") and given.shingling.width == 5
+    (tmp_path / "stop").write_text("the\nof\n")
+    given = parse([*LEAST, "--input", "b", "c", "--keep", "a:b:desc", "--unit", "char", "--width", "9", "--against", "x"])
+    assert given is not None and given.input == ["in", "b", "c"]
+    assert given.keep == ("a:b", "desc") and given.against == ["x"]
+    assert (given.shingling.unit, given.shingling.width) == ("char", 9)
+    given = parse([*LEAST, "--stop-words", str(tmp_path / "stop")])
+    assert given is not None and given.shingling.stop_words == ("of", "the")
+
+
+def test_the_file_to_submit(capsys):
+    assert parse(["--path"]) is None
+    assert Path(capsys.readouterr().out.strip()) == Path(options.__file__).with_name("__main__.py")
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["dedup", "--input", "a"], "the following arguments are required: --output"),
+    ([*LEAST, "--lost"], "--lost is an option of ndcore dedup, and not available on Spark"),
+    ([*LEAST, "--filter=complete"], "--filter is an option of ndcore dedup, and not available on Spark"),
+    ([*LEAST, "--keep", "n:up"], "'n:up' is none of first, longest, FIELD:desc, FIELD:asc"),
+    ([*LEAST, "--speed", "3"], "unrecognized arguments: --speed 3"),
+    ([], "name a command: dedup"),
+])
+def test_what_is_refused(capsys, words, message):
+    with pytest.raises(SystemExit) as caught:
+        parse(words)
+    assert caught.value.code == 2 and message in capsys.readouterr().err
+
+
+def test_names_are_those_of_the_local_command():
+    local = {name for action in parser(["dedup"])._subparsers._group_actions[0].choices["dedup"]._actions
+             for name in action.option_strings}
+    assert set(LOCAL_ONLY) <= local
+    job = {f"--{name.replace('_', '-')}" for name in options.JobOptions.__dataclass_fields__}
+    assert job - local == {"--input", "--format", "--directory", "--task-pairs"} and not job & set(LOCAL_ONLY)
