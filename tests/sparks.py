@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -69,6 +70,12 @@ def settings(session: Any, values: dict[str, str]) -> Iterator[None]:
             session.conf.unset(name) if value is None else session.conf.set(name, value)
 
 
+def frame(spark: Any, rows: Sequence[tuple[Any, ...]], schema: str, partitions: int, seed: int | None = None) -> Any:
+    """Return rows in this many partitions; with a seed in another order."""
+    rows = list(rows) if seed is None else random.Random(seed).sample(list(rows), len(rows))
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, partitions), schema)
+
+
 def as_binary(texts: Sequence[str | bytes]) -> list[bytes]:
     """Return the bytes of texts; Spark's strings have no surrogates."""
     return [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts]
@@ -76,16 +83,24 @@ def as_binary(texts: Sequence[str | bytes]) -> list[bytes]:
 
 def check_verdicts(got: Any, expected: Any, ids: Sequence[Any], old: Sequence[Any] = ()) -> None:
     """Assert that verdicts of Spark are those of the local result on documents in the order of their ids."""
+    n = len(ids)
+    labels = [ids[label] if label < n else old[label - n] for label in expected.labels.tolist()]
+    ordered = check_rows(got, expected, ids, labels)
+    assert [row["against"] for row in ordered] == [label >= n for label in expected.labels.tolist()]
+
+
+def check_rows(got: Any, expected: Any, ids: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
+    """Assert that representatives (labels are their ids), classes, resemblances and sizes are the local ones."""
     rows = {row["id"]: row for row in got.verdicts.toArrow().to_pylist()}
     assert len(rows) == len(ids) == got.verdicts.count() and set(rows) == set(ids)
     ordered = [rows[id] for id in ids]
-    n = len(ids)
-    labels = [ids[label] if label < n else old[label - n] for label in expected.labels.tolist()]
-    assert [row["representative"]["id"] for row in ordered] == labels
-    assert [row["against"] for row in ordered] == [label >= n for label in expected.labels.tolist()]
+    assert [row["representative"]["id"] for row in ordered] == list(labels)
     assert [row["class"] for row in ordered] == expected.classes.tolist()
     np.testing.assert_array_equal([row["resemblance"] for row in ordered], expected.resemblance)
-    assert [row["cluster_size"] for row in ordered] == expected.cluster_sizes.tolist()
+    sizes = np.bincount(expected.labels, minlength=len(ids))[expected.labels]
+    sizes += expected.labels >= len(ids)  # a document of another collection
+    assert [row["cluster_size"] for row in ordered] == sizes.tolist()
+    return ordered
 
 
 def check_common(got: Any, expected: Any, ids: Sequence[Any]) -> None:

@@ -7,13 +7,11 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 from generated import corpus
-from sparks import as_binary, check_common, check_verdicts, settings
+from sparks import as_binary, check_common, check_verdicts, frame, settings
 
 import ndcore as nd
 
@@ -34,12 +32,6 @@ def documents(seed: int, n: int) -> list[bytes]:
     texts = as_binary(corpus(rng, n - 8))
     texts += [b"", b"", b"one", b"ONE!", b"a b", b"a b c d e f g h", b"A b c d e f g h.", b"\xff\xff"]
     return [head.encode() + b" " + text if i % 3 else text for i, text in enumerate(texts)]
-
-
-def frame(spark: Any, rows: Sequence[tuple[Any, ...]], schema: str, partitions: int, seed: int | None = None) -> Any:
-    """Return rows in this many partitions; with a seed in another order."""
-    rows = list(rows) if seed is None else random.Random(seed).sample(list(rows), len(rows))
-    return spark.createDataFrame(spark.sparkContext.parallelize(rows, partitions), schema)
 
 
 @pytest.mark.slow

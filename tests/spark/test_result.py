@@ -26,8 +26,8 @@ def test_verdicts(spark, work):
     ranked = spark.createDataFrame(
         [(rank, (name,), name == "old", name not in "gh") for rank, name in enumerate(["old", *EXPECTED])],
         "rank bigint, key struct<id:string>, against boolean, valid boolean")
-    followers = spark.createDataFrame([(2, 1, True), (3, 1, False), (8, 7, True)],
-                                      "rank bigint, leader bigint, identical boolean")
+    followers = spark.createDataFrame([(2, 1, "identical"), (3, 1, "lexical"), (8, 7, "identical")],
+                                      "rank bigint, leader bigint, how string")
     labels = spark.createDataFrame([(4, 1, 1.0), (5, 1, 0.5), (6, 0, 0.8)], "rank bigint, label bigint, resemblance double")
     pairs = spark.createDataFrame([(0, 6, 0.8), (1, 4, 1.0)], "a bigint, b bigint, resemblance double")
     verdicts, by_key = conclude(work, Documents(ranked, followers, 1), labels, pairs, 0.8)
@@ -37,8 +37,8 @@ def test_verdicts(spark, work):
     assert str(found) == str({name: EXPECTED[name] for name in found}) and set(found) == set(EXPECTED)
     assert sorted((row.a.id, row.b.id, row.resemblance) for row in by_key.collect()) == [("a", "d", 1.0), ("old", "f", 0.8)]
     design, rules = nd.FilterDesign.of(4, 3, threshold=0.8), Rules()
-    result = NearDuplicates(verdicts, by_key, rules, design, rules.recipe(nd.MinHasher().recipe, design), None,
-                            {"id": "id"}, work)
+    recipe = rules.recipe(nd.MinHasher().recipe, design)
+    result = NearDuplicates(verdicts, {"id": "id"}, work, by_key, rules, design, recipe, None)
     df = spark.createDataFrame([(name, name * 2) for name in EXPECTED], "id string, text string")
     kept = result.kept(df)
     assert sorted(map(tuple, kept.collect())) == [("a", "aa"), ("g", "gg")] and kept.columns == ["id", "text"]

@@ -26,7 +26,7 @@ from ndcore.collection.segments import Overlaps, Segments
 from ndcore.collection.settings import Grouping, Settings
 from ndcore.collection.shelf import Shelf
 
-__all__ = ["Clusters", "PairedCollection", "enough_members", "make_clusters"]
+__all__ = ["Clusters", "PairedCollection", "enough_members", "make_clusters", "weigh"]
 
 _NONE = np.empty(0, np.int64)
 _UNCHAINED = Chains(_NONE, _NONE, _NONE, np.empty(0), np.empty(0), _NONE)
@@ -103,11 +103,19 @@ class _Links:
             yield Pairs(a, b, weight).where(weight >= self.grouping.threshold)
 
     def weight(self, a: Ints, b: Ints, overlaps: Overlaps) -> Floats:
-        """Return what is compared with the threshold: the resemblance where too few members tell a containment."""
-        if self.grouping.policy == "resemblance":
-            return overlaps.resemblance
-        enough = enough_members(self.segments, a, b, np.minimum(overlaps.in_a, overlaps.in_b), self.grouping.least)
-        return np.where(enough, overlaps.contained, overlaps.resemblance)
+        """Return what is compared with the threshold."""
+        return weigh(overlaps, self.segments.whole(a, b), self.grouping)
+
+
+def weigh(overlaps: Overlaps, whole: Bools, grouping: Grouping) -> Floats:
+    """Return what is compared with the threshold: the resemblance where too few members tell a containment.
+
+    whole, bool (pairs,): both samples are the whole sets.
+    """
+    if grouping.policy == "resemblance":
+        return overlaps.resemblance
+    enough = whole | (np.minimum(overlaps.in_a, overlaps.in_b) >= grouping.least)
+    return np.where(enough, overlaps.contained, overlaps.resemblance)
 
 
 def _stars(links: _Links, n: int, best: bool) -> Ints:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ndcore.filters.design import FilterDesign
 from ndcore.phases.candidates import number_rows
-from ndcore.phases.sketches import sketch_documents
-from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
@@ -25,7 +22,6 @@ __all__ = [
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
 _FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
 _FLOATS = ("float", "double")
-_DIGESTS = ("bytes", "deciding", "features")
 _LABELS = ("boolean", "byte", "short", "integer", "long", "float", "double", "string", "binary", "date", "timestamp",
            "timestamp_ntz")  # and decimals
 
@@ -37,9 +33,9 @@ class Documents:
     Attributes
     ----------
     ranked : DataFrame
-        ``rank``, ``key``, ``against``, ``valid``, ``bytes``, ``deciding``, ``features``, with `by` ``scope``.
+        ``rank``, ``key``, ``against``, with `by` ``scope``, and the columns of the phase that sketched them.
     followers : DataFrame
-        ``rank`` and ``leader`` of documents that equal an earlier one, and whether they are ``identical``.
+        ``rank`` and ``leader`` of documents that equal an earlier one, and ``how`` they do: identical, lexical, shingle.
     first_new : int
         Documents of `against`; their ranks are lower.
     """
@@ -131,20 +127,26 @@ def refuse_missing(kind: DataType, column: Column, message: str) -> Column:
 
 
 def number_documents(
-    work: Work, sides: DataFrame, order: Sequence[str], sketcher: MinHasher, design: FilterDesign
+    work: Work, sides: DataFrame, order: Sequence[str], phase: Callable[..., Any], made: str, how: str, **given: Any
 ) -> Documents:
     """Sketch the documents of both sides, sort them in keep order, and find equal ones.
 
-    sides: ``key``, ``against``, ``text``, and what `order` (SQL) and ``scope`` need.
+    Parameters
+    ----------
+    sides : DataFrame
+        ``key``, ``against``, ``text``, and what `order` (SQL) and ``scope`` need.
+    phase, made, given
+        What sketches them; the columns that it makes, with ``valid``, ``bytes`` and ``deciding``; its settings.
+    how : str
+        SQL of `Documents.followers`, with ``first.bytes`` (and ``first.tokens``, where they are made) of the leader.
     """
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
     known = [field for field in sides.schema.fields if field.name != "text"]
-    made = (("length", T.LongType()), ("valid", T.BooleanType()), *((name, T.BinaryType()) for name in _DIGESTS))
-    schema = T.StructType([*known, *(T.StructField(name, kind) for name, kind in made)])
-    sketched = work.apply(sides, sketch_documents, schema, text="text", sketcher=sketcher, design=design)
-    sketched = work.keep(sketched, "sketches")
+    columns: list[Any] = T.StructType.fromDDL(made).fields  # type: ignore[attr-defined]
+    schema = T.StructType([*known, *columns])
+    sketched = work.keep(work.apply(sides, phase, schema, text="text", **given), "sketches")
     work.describe("check of keys")
     _check_keys(sketched)
     sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
@@ -161,8 +163,8 @@ def number_documents(
         total += size
     scope = [name for name in ("scope",) if name in placed.columns]
     ranked = placed.join(F.broadcast(work.table(starts, part="int32", start="int64")), "part").select(
-        F.expr("start + place as rank"), "key", "against", "valid", "bytes", "deciding", "features", *scope)
-    return Documents(ranked, _find_followers(work, ranked, scope), sum(against for _, _, against in sizes))
+        F.expr("start + place as rank"), "key", "against", *scope, *(field.name for field in columns))
+    return Documents(ranked, _find_followers(work, ranked, scope, how), sum(against for _, _, against in sizes))
 
 
 def _check_keys(sketched: DataFrame) -> None:
@@ -176,12 +178,13 @@ def _check_keys(sketched: DataFrame) -> None:
         raise ValueError(f"{number} document{'s have' if number > 1 else ' has'} the key {key}; {what}")
 
 
-def _find_followers(work: Work, ranked: DataFrame, scope: list[str]) -> DataFrame:
-    """Find the documents that equal an earlier one."""
+def _find_followers(work: Work, ranked: DataFrame, scope: list[str], how: str) -> DataFrame:
+    """Find the documents that equal an earlier one; one without a deciding digest does not."""
     from pyspark.sql import functions as F
 
     kind = ["valid", "deciding", *scope]
-    classes = ranked.groupBy(*kind).agg(F.min(F.struct("rank", "bytes")).alias("first"), F.count("*").alias("members"))
+    digests = [name for name in ("bytes", "tokens") if name in ranked.columns]
+    classes = ranked.groupBy(*kind).agg(F.min(F.struct("rank", *digests)).alias("first"), F.count("*").alias("members"))
     joined = ranked.join(classes.where("members > 1"), kind).where("rank != first.rank")
-    found = joined.selectExpr("rank", "first.rank as leader", "bytes = first.bytes as identical")
+    found = joined.selectExpr("rank", "first.rank as leader", f"{how} as how")
     return work.keep(found, "equal documents")

@@ -10,6 +10,7 @@ from ndcore.dedup.near_duplicates import plan_sketches
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.phases.candidates import expand_runs, list_entries
+from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
 from ndcore.spark.documents import (
     Documents,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["near_duplicates"]
 
+SKETCHED = "length bigint, valid boolean, bytes binary, deciding binary, features binary"
+HOW = "if(bytes = first.bytes, 'identical', 'lexical')"
 LOCAL_ONLY = (  # options of the local function
     "drop", "verify", "memory_limit", "threads", "progress", "one_per", "must_agree", "drop_common", "lost", "reassign",
     "ids",
@@ -123,14 +126,14 @@ def near_duplicates(
     assert isinstance(design, FilterDesign)
     sides, order = _read_sides(df, text, id, against, keep, by)
     work = Work(df.sparkSession, directory)
-    documents = number_documents(work, sides, order, sketcher, design)
+    documents = number_documents(work, sides, order, sketch_documents, SKETCHED, HOW, sketcher=sketcher, design=design)
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
                           rules.min_shingles, documents.first_new)
     pairs, labels, common = _cluster(work, sides, documents, judgement, rules, bound)
     verdicts, by_key = conclude(work, documents, labels, pairs, rules.threshold)
     key = key_columns(df, id)
     work.describe("done")
-    return NearDuplicates(verdicts, by_key, rules, design, rules.recipe(sketcher.recipe, design), common, key, work)
+    return NearDuplicates(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common)
 
 
 def _read_sides(

@@ -1,4 +1,4 @@
-"""The result of `near_duplicates` on Spark."""
+"""Results on Spark: the verdict on every document, by key, and the labels by rank that it comes from."""
 
 from __future__ import annotations
 
@@ -14,11 +14,59 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["NearDuplicates", "conclude"]
+__all__ = ["NearDuplicates", "Verdicts", "conclude", "join_labels", "pairs_by_key"]
 
 
 @dataclass(frozen=True)
-class NearDuplicates:
+class Verdicts:
+    """The verdict on every document of a collection.
+
+    Attributes
+    ----------
+    verdicts : DataFrame
+        A row for each document: the columns of its key; ``representative``, a struct of the same columns; ``class``,
+        ``resemblance`` and ``cluster_size``.
+    key : dict of str
+        The columns of the key, and the SQL that gives each.
+    """
+
+    verdicts: DataFrame
+    key: dict[str, str]
+    _work: Work = field(repr=False)
+
+    @property
+    def directory(self) -> str:
+        """Where the rows are kept. Remove it when nothing reads them; a temporary one is removed with this object."""
+        return self._work.directory
+
+    def counts(self) -> dict[str, int]:
+        """Count the documents of each class. One aggregation; accumulators would count the tasks that were retried."""
+        self._work.describe("counts")
+        rows = self.verdicts.groupBy("class").count().collect()
+        return {row["class"]: row["count"] for row in sorted(rows, key=lambda row: (-row["count"], row["class"]))}
+
+    def kept(self, df: DataFrame) -> DataFrame:
+        """Select the rows of the kept documents.
+
+        Parameters
+        ----------
+        df : DataFrame
+            With the columns of the key; of Parquet files without a key, what the verdicts are of.
+
+        Returns
+        -------
+        DataFrame
+            Its rows without the rows of dropped documents, by an anti-join.
+        """
+        named = [f"_ndcore_{i}" for i in range(len(self.key))]
+        columns = [_quoted(name) for name in self.key]
+        dropped = self.verdicts.where("class != 'kept'").selectExpr(
+            *(f"{column} as {name}" for column, name in zip(columns, named, strict=True)))
+        keyed = df.selectExpr("*", *(f"{sql} as {name}" for sql, name in zip(self.key.values(), named, strict=True)))
+        return keyed.join(dropped, named, "left_anti").drop(*named)
+
+@dataclass(frozen=True)
+class NearDuplicates(Verdicts):
     """The verdict on every document of a collection, as DataFrames.
 
     Attributes
@@ -35,52 +83,15 @@ class NearDuplicates:
     common : DataFrame or None
         ``group``, ``holders``, ``example`` (a struct of the key's columns), ``representatives`` and ``cut`` of features that
         more than max_holders documents have, as in `ndcore.NearDuplicates`; None where there are none.
-    key : dict of str
-        The columns of the key, and the SQL that gives each.
-    directory : str
-        Where the rows of these DataFrames are kept. Remove it when nothing reads them; a temporary directory is
-        removed with this object.
+    key, directory
+        As in `Verdicts`.
     """
 
-    verdicts: DataFrame
     pairs: DataFrame
     rules: Rules
     filter: FilterDesign
     recipe: Recipe
     common: DataFrame | None
-    key: dict[str, str]
-    _work: Work = field(repr=False)
-
-    @property
-    def directory(self) -> str:
-        """Where the rows are kept."""
-        return self._work.directory
-
-    def counts(self) -> dict[str, int]:
-        """Count the documents of each class. One aggregation; accumulators would count the tasks that were retried."""
-        self._work.describe("counts")
-        rows = self.verdicts.groupBy("class").count().collect()
-        return {row["class"]: row["count"] for row in sorted(rows, key=lambda row: (-row["count"], row["class"]))}
-
-    def kept(self, df: DataFrame) -> DataFrame:
-        """Select the rows of the kept documents.
-
-        Parameters
-        ----------
-        df : DataFrame
-            With the columns of the key; of Parquet files without a key, what was given to `near_duplicates`.
-
-        Returns
-        -------
-        DataFrame
-            Its rows without the rows of dropped documents, by an anti-join.
-        """
-        named = [f"_ndcore_{i}" for i in range(len(self.key))]
-        columns = [_quoted(name) for name in self.key]
-        dropped = self.verdicts.where("class != 'kept'").selectExpr(
-            *(f"{column} as {name}" for column, name in zip(columns, named, strict=True)))
-        keyed = df.selectExpr("*", *(f"{sql} as {name}" for sql, name in zip(self.key.values(), named, strict=True)))
-        return keyed.join(dropped, named, "left_anti").drop(*named)
 
 
 def _quoted(name: str) -> str:
@@ -88,32 +99,45 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def join_labels(documents: Documents, labels: DataFrame, sound: str) -> DataFrame:
+    """Return a row for each new document: what its verdict is made of.
+
+    ``key``, ``rank``, ``leader`` and ``how`` it equals it, ``label`` and ``representative``, its key, ``measured`` (the
+    resemblance of the leader to it), ``cluster_size``, and the column `sound` of the representative.
+    """
+    from pyspark.sql import functions as F
+
+    first_new = documents.first_new
+    followers = documents.followers.withColumnRenamed("rank", "follower")
+    joined = labels.selectExpr("rank as member", "label", "resemblance")
+    table = documents.ranked.select("rank", "key").where(f"rank >= {first_new}")
+    table = table.join(followers, F.col("rank") == F.col("follower"), "left")
+    table = table.selectExpr("key", "rank", "coalesce(leader, rank) as leader", "how")
+    table = table.join(joined, F.col("leader") == F.col("member"), "left").selectExpr(
+        "key", "rank", "leader", "how", "coalesce(label, leader) as label", "resemblance as measured")
+    sizes = table.groupBy("label").count().selectExpr("label as of", f"count + int(label < {first_new}) as cluster_size")
+    representatives = documents.ranked.selectExpr("rank as label_rank", "key as representative", sound)
+    return table.join(sizes, F.col("label") == F.col("of")).join(representatives, F.col("label") == F.col("label_rank"))
+
+
 def conclude(
     work: Work, documents: Documents, labels: DataFrame, pairs: DataFrame, threshold: float
 ) -> tuple[DataFrame, DataFrame]:
     """Return the verdicts and the pairs, by key, given the labels and accepted pairs of leaders, by rank."""
-    from pyspark.sql import functions as F
-
-    first_new = documents.first_new
-    names = documents.ranked.select("rank", "key")
-    followers = documents.followers.withColumnRenamed("rank", "follower")
-    joined = labels.selectExpr("rank as member", "label", "resemblance")
-    table = names.where(f"rank >= {first_new}").join(followers, F.col("rank") == F.col("follower"), "left")
-    table = table.selectExpr("key", "rank", "coalesce(leader, rank) as leader", "identical")
-    table = table.join(joined, F.col("leader") == F.col("member"), "left").selectExpr(
-        "key", "rank", "leader", "identical", "coalesce(label, leader) as label", "resemblance as measured")
-    sizes = table.groupBy("label").count().selectExpr("label as of", f"count + int(label < {first_new}) as cluster_size")
-    valid = documents.ranked.selectExpr("rank as label_rank", "key as representative", "valid")
-    table = table.join(sizes, F.col("label") == F.col("of")).join(valid, F.col("label") == F.col("label_rank"))
-    verdicts = table.selectExpr(
-        "key.*", "representative", f"label < {first_new} as against",
-        f"""case when rank = label then 'kept' when label = leader then if(identical, 'identical', 'lexical')
+    verdicts = join_labels(documents, labels, "valid").selectExpr(
+        "key.*", "representative", f"label < {documents.first_new} as against",
+        f"""case when rank = label then 'kept' when label = leader then how
             when measured = 1 then 'shingle' when measured >= {threshold!r}D then 'near' else 'chained' end as class""",
         """case when rank = label or (label = leader and valid) then 1D when label = leader then double('nan')
             else measured end as resemblance""",
         "cluster_size",
     )
-    a, b = names.selectExpr("rank as first", "key as a"), names.selectExpr("rank as second", "key as b")
-    scored = pairs.selectExpr("a as first", "b as second", "resemblance")
-    by_key = scored.join(a, "first").join(b, "second").select("a", "b", "resemblance")
+    by_key = pairs_by_key(pairs, documents.ranked, "resemblance")
     return work.keep(verdicts, "verdicts"), by_key
+
+
+def pairs_by_key(pairs: DataFrame, ranked: DataFrame, *columns: str) -> DataFrame:
+    """Return pairs, by rank, with the keys of both documents and these columns."""
+    a, b = ranked.selectExpr("rank as first", "key as a"), ranked.selectExpr("rank as second", "key as b")
+    by_rank = pairs.selectExpr("a as first", "b as second", *columns)
+    return by_rank.join(a, "first").join(b, "second").select("a", "b", *columns)

@@ -16,7 +16,9 @@ from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.inputs import digest, original_digest
 from ndcore.text.shingling import Shingling
 
-__all__ = ["OF_BYTES", "OF_TOKENS", "byte_digests", "digest_rows", "first_equal", "raw_batch", "read_digests"]
+__all__ = [
+    "OF_BYTES", "OF_TOKENS", "byte_digests", "digest_piece", "digest_rows", "first_equal", "raw_batch", "read_digests",
+]
 
 OF_BYTES, OF_TOKENS = 0, 1  # halves of a row of digests
 
@@ -69,7 +71,7 @@ def read_digests(
     done, total = 0, int(np.count_nonzero(wanted))
     if not total:
         return
-    work = partial(_digest_piece, shingling, valid, parts)
+    work = partial(digest_piece, shingling, valid, parts)
     for positions, found in map_pieces(work, indexed_texts(corpora, starts, wanted), threads):
         for part, rows in zip(parts, found, strict=True):
             digests[positions, 16 * part : 16 * part + 16] = rows
@@ -77,7 +79,7 @@ def read_digests(
         report("comparing equal signatures", done, total)
 
 
-def _digest_piece(
+def digest_piece(
     shingling: Shingling, valid: Bools, parts: Sequence[int], piece: tuple[Ints, Sequence[Text]]
 ) -> tuple[Ints, list[NDArray[np.uint8]]]:
     """Return the positions of a piece and, for each of the parts, rows of digests."""

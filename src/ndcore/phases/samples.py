@@ -1,0 +1,133 @@
+"""Phases one and two of clustering: texts to samples and digests, samples to entries (Broder et al. 1997, §4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ndcore._types import AnyArray, Ints
+from ndcore.collection.phase2_entries import pairing_sets
+from ndcore.collection.settings import Settings
+from ndcore.phases.columns import (
+    Batches,
+    arrow,
+    as_batch,
+    binary_column,
+    byte_rows,
+    bytes_of,
+    cut_binary,
+    drop_empty,
+    numbers,
+)
+from ndcore.phases.sketches import read_column, signed
+from ndcore.recipe import Recipe
+from ndcore.sketch.sketcher import Sketcher
+from ndcore.sketch.sketches import Sketches
+from ndcore.text.digests import OF_BYTES, OF_TOKENS, digest_piece
+from ndcore.text.inputs import digest, pieces
+
+__all__ = ["LEVELS", "list_members", "sample_documents", "sketches_of"]
+
+LEVELS = 65  # moduli that are powers of 2, of values of 64 bits
+OF_SAMPLE, OF_TEXT = b"s", b"t"  # what a deciding digest is of
+
+
+def sample_documents(batches: Batches, *, text: str, sketcher: Sketcher, tell_apart: bool) -> Iterator[Any]:
+    """Sketch and digest texts; yield all other columns as they are, and what is known of each text.
+
+    New columns: ``valid`` (has shingles), ``sound`` (has a sample that is not empty), ``bytes`` and ``tokens`` (digests of
+    them), ``deciding`` (the digest that tells documents to be collapsed: of the sample, or of the text where that is empty),
+    ``sample`` (its values, little-endian), ``modulus`` and ``levels``: how many members it has at the modulus, twice the
+    modulus, and so on. Without `tell_apart`, digests of texts are null, and so is ``deciding`` without a sample.
+    """
+    for batch in drop_empty(batches):
+        others = [name for name in batch.schema.names if name != text]
+        for first, piece in pieces(read_column(batch, text)):
+            n = len(piece)
+            sketches = sketcher.gather([sketcher.sketch_piece((0, piece))])
+            samples, bounds = _bytes_of_samples(sketches)
+            sound = sketches.valid & (np.diff(bounds) > 0)
+            moduli = np.ones(n, np.uint64) if sketches.moduli is None else sketches.moduli
+            of_bytes = of_tokens = deciding = None
+            if tell_apart:
+                parts = (OF_BYTES, OF_TOKENS)
+                _, (of_bytes, of_tokens) = digest_piece(sketcher.shingling, sketches.valid, parts, (np.arange(n), piece))
+                deciding = np.where(sketches.valid[:, None], of_tokens, of_bytes)
+            kept = {name: batch.column(name).slice(first, n) for name in others}
+            yield as_batch(
+                **kept, valid=sketches.valid, sound=sound, bytes=_rows_or_nulls(of_bytes, n),
+                tokens=_rows_or_nulls(of_tokens, n), deciding=_deciding(samples, bounds, moduli, sound, deciding),
+                sample=cut_binary(samples, bounds), modulus=signed(moduli), levels=_levels(sketches, np.diff(bounds)),
+            )
+
+
+def _bytes_of_samples(sketches: Sketches) -> tuple[NDArray[np.uint8], Ints]:
+    """Return the bytes of all samples, and where each begins and ends."""
+    values = np.ascontiguousarray(sketches.values)
+    size = values.dtype.itemsize
+    ends = np.arange(len(values) + 1) * values.shape[1] if sketches.offsets is None else sketches.offsets
+    return values.astype(values.dtype.newbyteorder("<")).reshape(-1).view(np.uint8), (ends * size).astype(np.int64)
+
+
+def _rows_or_nulls(rows: NDArray[np.uint8] | None, n: int) -> Any:
+    """Return rows of bytes as a binary column, or n nulls."""
+    return arrow().nulls(n, arrow().binary()) if rows is None else binary_column(rows)
+
+
+def _deciding(
+    samples: NDArray[np.uint8], bounds: Ints, moduli: AnyArray, sound: AnyArray, otherwise: NDArray[np.uint8] | None
+) -> Any:
+    """Return the column of deciding digests."""
+    found: list[bytes | None] = []
+    for i, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        if sound[i]:
+            found.append(OF_SAMPLE + digest(int(moduli[i]).to_bytes(8, "little") + samples[begin:end].tobytes()))
+        else:
+            found.append(None if otherwise is None else OF_TEXT + otherwise[i].tobytes())
+    return arrow().array(found, arrow().binary())
+
+
+def _levels(sketches: Sketches, sizes: Ints) -> Any:
+    """Return a list for each sample: its members at the modulus, at twice the modulus, and so on, up to the last member."""
+    pa = arrow()
+    n = len(sketches)
+    if sketches.moduli is None:
+        members = sizes // sketches.values.dtype.itemsize
+        return pa.ListArray.from_arrays(pa.array(np.arange(n + 1, dtype=np.int32)), pa.array(members.astype(np.int32)))
+    lowest = sketches.values & (np.uint64(0) - sketches.values)  # the lowest bit that is set; 0 of 0
+    zeros = np.where(lowest == 0, LEVELS - 1, np.frexp(lowest.astype(np.float64))[1] - 1)
+    own = np.frexp(sketches.moduli.astype(np.float64))[1] - 1
+    owners = np.repeat(np.arange(n), sizes // 8)
+    counts = np.bincount(owners * LEVELS + zeros - own[owners], minlength=n * LEVELS).reshape(n, LEVELS)
+    totals = counts[:, ::-1].cumsum(axis=1)[:, ::-1]
+    wanted = np.maximum(1, np.count_nonzero(totals, axis=1))
+    ends = np.append(0, np.cumsum(wanted)).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(totals[np.arange(LEVELS) < wanted[:, None]].astype(np.int32)))
+
+
+def sketches_of(samples: Any, moduli: Any, recipe: Recipe) -> Sketches:
+    """Return the samples of a column, with their moduli (int64), as Sketches; only of use for comparisons."""
+    n = len(samples)
+    known: dict[str, Any] = {"sizes": np.zeros(n), "sizes_exact": np.zeros(n, np.bool_), "valid": np.ones(n, np.bool_)}
+    if recipe["kind"] == "minhash":
+        rows = byte_rows(samples).reshape(n, -1).copy().view(f"<u{recipe['bits'] // 8}")
+        return Sketches(rows, recipe, **known)
+    data, bounds = bytes_of(samples)
+    values = np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8")
+    if recipe["kind"] == "mod" and recipe["modulus"] == "adaptive":
+        known["moduli"] = moduli.to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)
+    return Sketches(values, recipe, offsets=(bounds - bounds[0]) // 8, **known)
+
+
+def list_members(batches: Batches, *, settings: Settings) -> Iterator[Any]:
+    """List the entries (run, rank) of documents, given ``rank``, ``sample`` and ``modulus``.
+
+    A run is named by its value, 8 bytes, the highest first: a member, a super-shingle or a feature by the method.
+    """
+    for batch in drop_empty(batches):
+        sets = pairing_sets(sketches_of(batch.column("sample"), batch.column("modulus"), settings.recipe), settings)
+        names = np.ascontiguousarray(sets.values.astype(">u8")).view(np.uint8).reshape(-1, 8)
+        yield as_batch(run=binary_column(names), rank=np.repeat(numbers(batch, "rank"), np.diff(sets.offsets)))

@@ -1,0 +1,71 @@
+"""Phases one and two of clustering: samples, digests and entries are the local ones, in batches of any size."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from record_batches import cut_batches, pa
+
+import ndcore as nd
+from ndcore.collection.phase2_entries import pairing_sets
+from ndcore.collection.segments import Segments
+from ndcore.collection.settings import Settings
+from ndcore.phases.samples import list_members, sample_documents, sketches_of
+from ndcore.text.inputs import digest
+
+TEXTS = ["", "one", "a rose is a rose is a rose", "A rose is a rose, is a rose!", "x " * 9, "words " * 400,
+         " ".join(f"word{i}" for i in range(3000)), "", "something else entirely, as it seems, but a sample of it is empty"]
+SKETCHERS = [nd.ModSketcher("adaptive"), nd.ModSketcher(25), nd.ModSketcher(1), nd.BottomSketcher(16),
+             nd.MinHasher(16, bits=32), nd.MinHasher(16, bits=64)]
+
+
+def sampled(sketcher, tell_apart=True):
+    batches = cut_batches(random.Random(3), {"rank": pa.int64(), "text": pa.string()}, list(enumerate(TEXTS)))
+    return pa.Table.from_batches(sample_documents(batches, text="text", sketcher=sketcher, tell_apart=tell_apart)
+                                 ).combine_chunks().to_batches()[0]
+
+
+@pytest.mark.parametrize("sketcher", SKETCHERS)
+def test_samples_are_the_local_ones(sketcher):
+    batch = sampled(sketcher)
+    sketches = sketcher.sketch_many(TEXTS)
+    segments = Segments([sketches])
+    assert batch["rank"].to_pylist() == list(range(len(TEXTS)))
+    assert batch["valid"].to_pylist() == sketches.valid.tolist()
+    assert batch["sound"].to_pylist() == (~segments.empty).tolist()
+    assert batch["bytes"].to_pylist() == [digest(text.encode()) for text in TEXTS]
+    again = sketches_of(batch["sample"], batch["modulus"], sketcher.recipe)
+    np.testing.assert_array_equal(again.values, sketches.values)
+    for i, levels in enumerate(batch["levels"].to_pylist()):
+        members = sketches[i].tolist()
+        modulus = 1 if sketches.moduli is None else int(sketches.moduli[i])
+        if sketches.moduli is None:
+            assert levels == [len(members)]
+        else:
+            counts = [sum(value % (modulus << level) == 0 for value in members) for level in range(64)]
+            assert levels == [count for count in counts if count] or (levels == [0] and not members)
+
+
+def test_what_decides():
+    batch = sampled(nd.ModSketcher("adaptive"))
+    first = [batch["deciding"].to_pylist().index(value) for value in batch["deciding"].to_pylist()]
+    assert first == [0, 1, 2, 2, 4, 5, 6, 0, 8]
+    alone = sampled(nd.ModSketcher("adaptive"), tell_apart=False)
+    assert alone["bytes"].null_count == alone["tokens"].null_count == len(TEXTS)
+    assert [value is None for value in alone["deciding"].to_pylist()] == [not sound for sound in alone["sound"].to_pylist()]
+    assert b"t" in {value[:1] for value in sampled(nd.ModSketcher(1 << 40))["deciding"].to_pylist()}  # of empty samples
+
+
+@pytest.mark.parametrize(("method", "sketcher"), [
+    ("shingles", nd.ModSketcher("adaptive")), ("super-shingles", nd.BottomSketcher(16)),
+    ("super-shingles", nd.ModSketcher(25)), ("features", nd.MinHasher(84)),
+])
+def test_entries(method, sketcher):
+    settings = Settings.of(None, sketcher=sketcher, method=method, threshold=0.5, max_holders=10, run=3, filter=None)
+    batch = sampled(sketcher)
+    found = pa.Table.from_batches(list_members([batch.slice(0, 4), batch.slice(4)], settings=settings))
+    values, offsets = pairing_sets(sketcher.sketch_many(TEXTS), settings)
+    assert [int.from_bytes(run, "big") for run in found["run"].to_pylist()] == values.tolist()
+    np.testing.assert_array_equal(found["rank"], np.repeat(np.arange(len(TEXTS)), np.diff(offsets)))
