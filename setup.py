@@ -16,7 +16,7 @@ C_FILES = {
     "_cpu": ["cpu"],
     "_signals": [],
     "_rabin": ["gf2", "rabin"],
-    "_text": ["text", "units", "grapheme", "nfkc", "places"],
+    "_text": ["text", "units", "grapheme", "sentence", "nfkc", "places"],
     "_minhash": ["minhash", "fastsketch"],
     "_feature": ["feature"],
     "_sets": ["sets"],

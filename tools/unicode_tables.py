@@ -1,14 +1,15 @@
 """Write the Unicode tables of the C core and of the reference from the Unicode Character Database.
 
-    python tools/unicode_tables.py --ucd DIR            write the four generated files
+    python tools/unicode_tables.py --ucd DIR            write the five generated files
     python tools/unicode_tables.py --ucd DIR --check    write nothing; exit 1 where a file differs
 
 DIR holds UnicodeData.txt, CaseFolding.txt, DerivedCoreProperties.txt, Scripts.txt, ScriptExtensions.txt,
 NormalizationTest.txt, GraphemeBreakProperty.txt and emoji-data.txt, each plain or compressed (`.txt.zst`, needs the package
-`zstandard`). The four files are
+`zstandard`). `tools/ucd` has the part of SentenceBreakProperty.txt that does not follow from these. The five files are
 
 * `src/ndcore/core/unicode_tables.h`: what the word segmenter asks about a code point (case folding and kind);
 * `src/ndcore/core/grapheme_tables.h`: what the rules of UAX #29 for grapheme clusters ask about a code point;
+* `src/ndcore/core/sentence_tables.h`: Sentence_Break, which the rules of UAX #29 for sentences ask about a code point;
 * `src/ndcore/core/nfkc_tables.h`: combining classes, compatibility decompositions, compositions;
 * `src/ndcore/reference/unicode_tables.py`: the same facts for the reference, as properties and not as kinds.
 
@@ -29,6 +30,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CODE_POINTS = 0x110000
 HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
+SENTENCE_BREAK = ROOT / "tools" / "ucd"
+MKHEDRULI = {*range(0x10D0, 0x10FB), *range(0x10FD, 0x1100)}  # Georgian letters whose case parts no sentences
+MTAVRULI = {*range(0x1C90, 0x1CBB), *range(0x1CBD, 0x1CC0)}
 
 # Scripts written without spaces between words: the names of Scripts.txt and the codes of ScriptExtensions.txt.
 SPACELESS_SCRIPTS = {
@@ -70,6 +74,23 @@ CLUSTER_KINDS = {
     "CONSONANT": "Other, and InCB Consonant",
 }
 
+SENTENCE_KINDS = {
+    "Other": "nothing of the following; bytes that are not well-formed, too",
+    "Extend": "Extend and Format: belongs to what stands before it",
+    "Sp": "white space, as the next three",
+    "Sep": "",
+    "CR": "",
+    "LF": "",
+    "Lower": "",
+    "Upper": "",
+    "OLetter": "",
+    "Numeric": "",
+    "SContinue": "goes on with a sentence, as a comma",
+    "ATerm": "may end a sentence: the full stop",
+    "STerm": "ends a sentence",
+    "Close": "quotation marks and brackets",
+}
+
 
 @dataclass
 class Ucd:
@@ -87,6 +108,7 @@ class Ucd:
     cluster_break: dict[int, str] = field(default_factory=dict)
     pictographs: set[int] = field(default_factory=set)
     conjunct_break: dict[int, str] = field(default_factory=dict)
+    sentence_break: dict[int, str] = field(default_factory=dict)
 
     def kind(self, c: int) -> str:
         """The kind of `c` itself, before folding."""
@@ -200,6 +222,20 @@ def expand(c: int, decompositions: dict[int, tuple[bool, tuple[int, ...]]]) -> t
     return tuple(part for member in decompositions[c][1] for part in expand(member, decompositions))
 
 
+def read_sentence_break(category: list[str], core: dict[str, set[int]]) -> dict[int, str]:
+    """Sentence_Break other than Other: UAX #29, table 4. `core` has the properties of DerivedCoreProperties.txt."""
+    extend = core["Grapheme_Extend"] | {0x200D} | {c for c, name in enumerate(category) if name == "Mc"}
+    lower = core["Lowercase"] - core["Grapheme_Extend"] - MKHEDRULI
+    upper = (core["Uppercase"] | {c for c, name in enumerate(category) if name == "Lt"}) - MTAVRULI
+    found = dict.fromkeys(core["Alphabetic"] | {0x5F3}, "OLetter")
+    found.update(dict.fromkeys((c for c, name in enumerate(category) if name == "Cf"), "Format"))
+    for name, members in (("Upper", upper), ("Lower", lower), ("Extend", extend)):
+        found.update(dict.fromkeys(members, name))
+    for where, name in fields(read_lines(SENTENCE_BREAK, "SentenceBreakProperty.txt")):
+        found.update(dict.fromkeys(code_range(where), name))
+    return found
+
+
 def read_ucd(directory: Path) -> Ucd:
     header = read_lines(directory, "CaseFolding.txt")[0]
     version = re.fullmatch(r"# CaseFolding-(\d+\.\d+\.\d+)\.txt", header)
@@ -210,11 +246,13 @@ def read_ucd(directory: Path) -> Ucd:
     for row in fields(read_lines(directory, "CaseFolding.txt")):
         if row[1] in ("C", "S"):
             ucd.fold[int(row[0], 16)] = int(row[2], 16)
+    core: dict[str, set[int]] = {}
     for row in fields(read_lines(directory, "DerivedCoreProperties.txt")):
-        if row[1] == "Default_Ignorable_Code_Point":
-            ucd.ignorable.update(code_range(row[0]))
-        elif row[1] == "InCB":
+        core.setdefault(row[1], set()).update(code_range(row[0]))
+        if row[1] == "InCB":
             ucd.conjunct_break.update((c, row[2]) for c in code_range(row[0]))
+    ucd.ignorable = core["Default_Ignorable_Code_Point"]
+    ucd.sentence_break = read_sentence_break(category, core)
     for where, name in fields(read_lines(directory, "GraphemeBreakProperty.txt")):
         ucd.cluster_break.update((c, name) for c in code_range(where))
     for where, name in fields(read_lines(directory, "emoji-data.txt")):
@@ -490,6 +528,47 @@ enum {{
 """
 
 
+def write_sentences(ucd: Ucd) -> str:
+    """sentence_tables.h"""
+    names = list(SENTENCE_KINDS)
+    kinds = "\n".join(
+        f"    ND_SB_{name.upper()}," + (f" /* {note} */" if note else "") for name, note in SENTENCE_KINDS.items()
+    )
+    breaks = [ucd.sentence_break.get(c, "Other").replace("Format", "Extend") for c in range(CODE_POINTS)]
+    return f"""{notice(ucd, "/*", " */")}
+#ifndef ND_SENTENCE_TABLES_H
+#define ND_SENTENCE_TABLES_H
+
+#include <stdint.h>
+
+/* Sentence_Break. */
+enum {{
+{kinds}
+    ND_SB_KINDS
+}};
+
+/* ND_SB_STAGE2[ND_SB_STAGE1[c >> 8]][c & 255], c < 0x110000. */
+{c_two_stages("ND_SB", "uint8_t", [names.index(name) for name in breaks])}
+#endif
+"""
+
+
+def sentence_exceptions(ucd: Ucd) -> dict[int, str]:
+    """Sentence_Break where it is not what reference/sentence.py takes it for without an exception."""
+    folded = set(ucd.fold.values())
+
+    def usual(c: int) -> str:
+        kind = ucd.category[c]
+        if kind[0] == "M":
+            return "Extend"
+        if c in ucd.fold or c in folded:
+            return "Upper" if c in ucd.fold else "Lower"
+        return "Numeric" if kind == "Nd" else "OLetter" if kind[0] in "LN" else "Other"
+
+    breaks = (ucd.sentence_break.get(c, "Other").replace("Format", "Extend") for c in range(CODE_POINTS))
+    return {c: name for c, name in enumerate(breaks) if name != usual(c)}
+
+
 # The reference's tables are text of differences: a third of the bytes of the code points themselves in a wheel.
 
 
@@ -541,6 +620,8 @@ def write_reference(ucd: Ucd) -> str:
          by_value({c: name for c, name in ucd.cluster_break.items() if c not in HANGUL_SYLLABLES})),
         ("PICTOGRAPH", "Extended_Pictographic", ranges(ucd.pictographs)),
         ("CONJUNCT_BREAK", "Indic_Conjunct_Break other than None, value:ranges", by_value(ucd.conjunct_break)),
+        ("SENTENCE_BREAK", "Sentence_Break where it is not what sentence.py takes it for; Format is Extend: value:ranges",
+         by_value(sentence_exceptions(ucd))),
     ]  # fmt: skip
     body = "\n".join(f'# {note}\n{name} = """\n{wrapped(items, " ", indent="")}\n"""\n' for name, note, items in texts)
     return f'''{notice(ucd, "#", "")}\
@@ -566,6 +647,7 @@ def main() -> int:
     files = {
         package / "core" / "unicode_tables.h": write_code_points(ucd),
         package / "core" / "grapheme_tables.h": write_graphemes(ucd),
+        package / "core" / "sentence_tables.h": write_sentences(ucd),
         package / "core" / "nfkc_tables.h": write_nfkc(ucd),
         package / "reference" / "unicode_tables.py": write_reference(ucd),
     }

@@ -9,6 +9,11 @@ cdef extern from "text.h" nogil:
         ND_BYTE
         ND_TOKENS
         ND_GRAPHEME
+        ND_PARAGRAPH
+        ND_SENTENCE
+        ND_LINE_WORDS
+        ND_PARAGRAPH_WORDS
+        ND_SENTENCE_WORDS
     ctypedef struct nd_text:
         pass
     ctypedef struct nd_text_table:

@@ -7,6 +7,7 @@ from typing_extensions import disjoint_base
 
 from ndcore._cpu import Kernel
 
+PLACED: dict[str, int]
 UNICODE_VERSION: str
 SEPARATOR: int
 IGNORABLE: int

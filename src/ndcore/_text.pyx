@@ -63,6 +63,11 @@ cdef size_t text_symbols(nd_text *t, uint64_t *out, size_t cap) noexcept nogil:
 
 
 UNICODE_VERSION = ND_UNICODE_VERSION.decode()
+PLACED = {
+    "word": ND_WORD, "char": ND_CHAR, "grapheme": ND_GRAPHEME, "line": ND_LINE, "paragraph": ND_PARAGRAPH,
+    "sentence": ND_SENTENCE, "line words": ND_LINE_WORDS, "paragraph words": ND_PARAGRAPH_WORDS,
+    "sentence words": ND_SENTENCE_WORDS,
+}
 SEPARATOR, IGNORABLE, MARK = ND_KIND_SEPARATOR, ND_KIND_IGNORABLE, ND_KIND_MARK
 
 cdef size_t PIECE = 1 << 16
@@ -95,7 +100,7 @@ def kinds(const uint32_t[::1] points):
 def places(bytes data not None, str unit not None, const int64_t[::1] tokens not None):
     """Find where tokens begin and end in UTF-8, in bytes: (begins, ends), int64.
 
-    unit: word, char, grapheme or line. tokens: numbers of tokens, strictly ascending. IndexError if there are fewer tokens.
+    unit: one of PLACED. tokens: numbers of tokens, strictly ascending. IndexError if there are fewer tokens.
     """
     cdef nd_text_table table
     cdef nd_places found
@@ -103,7 +108,7 @@ def places(bytes data not None, str unit not None, const int64_t[::1] tokens not
     cdef const uint8_t *text = data
     cdef size_t size = len(data)
     cdef int64_t[::1] begins = np.empty(n, np.int64), ends = np.empty(n, np.int64)
-    cdef nd_unit kind = {"word": ND_WORD, "char": ND_CHAR, "grapheme": ND_GRAPHEME, "line": ND_LINE}[unit]
+    cdef nd_unit kind = PLACED[unit]
     for i in range(n):
         if tokens[i] <= (tokens[i - 1] if i else -1):
             raise ValueError(f"tokens are numbers that ascend, got {tokens[i]} at {i}")

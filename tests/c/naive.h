@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "grapheme_tables.h"
+#include "sentence_tables.h"
 #include "text.h"
 #include "unicode_tables.h"
 
@@ -257,7 +258,38 @@ static inline void naive_graphemes_of(naive_text *t, const uint8_t *text, size_t
 
 static inline int naive_blank(uint8_t c) { return c == ' ' || (c >= 9 && c <= 13); }
 
-static inline void naive_lines_of(naive_text *t, const uint8_t *text, size_t n)
+static inline void naive_close(naive_text *t)
+{
+    free(t->symbols);
+    free(t->tape);
+}
+
+/* Hands on a passage: its bytes, or its words with a space between two, if it has any. */
+static inline void naive_passage(naive_text *t, const uint8_t *from, const uint8_t *to, int words)
+{
+    if (!words) {
+        naive_token(t, from, (size_t)(to - from));
+        return;
+    }
+    naive_text found = {0};
+    naive_words_of(&found, from, (size_t)(to - from));
+    t->invalid += found.invalid;
+    uint8_t *joined = malloc(found.taped + 1);
+    size_t n = 0;
+    for (size_t at = 0, size; at < found.taped; at += 8 + size) {
+        size = (size_t)nd_load_be64(found.tape + at);
+        if (n)
+            joined[n++] = ' ';
+        memcpy(joined + n, found.tape + at + 8, size);
+        n += size;
+    }
+    if (found.count)
+        naive_token(t, joined, n);
+    free(joined);
+    naive_close(&found);
+}
+
+static inline void naive_lines_of(naive_text *t, const uint8_t *text, size_t n, int words)
 {
     for (size_t i = 0; i <= n; i++) {
         size_t from = i;
@@ -269,8 +301,99 @@ static inline void naive_lines_of(naive_text *t, const uint8_t *text, size_t n)
         while (from < to && naive_blank(text[from]))
             from++;
         if (from < to)
-            naive_token(t, text + from, to - from);
+            naive_passage(t, text + from, text + to, words);
     }
+}
+
+/* Bytes of a paragraph are not blank, or no blank line begins between them and the one before that is not. */
+static inline void naive_paragraphs_of(naive_text *t, const uint8_t *text, size_t n, int words)
+{
+    size_t from = n, to = n, ends = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\n' || text[i] == '\r') {
+            ends += text[i] == '\r' || i == 0 || text[i - 1] != '\r';
+        } else if (!naive_blank(text[i])) {
+            if (ends > 1 && from < n) {
+                naive_passage(t, text + from, text + to, words);
+                from = n;
+            }
+            from = from == n ? i : from;
+            to = i + 1;
+            ends = 0;
+        }
+    }
+    if (from < n)
+        naive_passage(t, text + from, text + to, words);
+}
+
+/* UAX #29, rule by rule: does a sentence end before kinds[i], if the one before begins at kinds[first]? */
+static inline int naive_ends(const uint8_t *kinds, size_t count, size_t first, size_t i)
+{
+#define IS(j, name) (kinds[j] == ND_SB_##name)
+#define IS_LINE_END(j) (IS(j, SEP) || IS(j, CR) || IS(j, LF))
+#define BACK_OVER(name) while (j > first && (IS(j - 1, name) || IS(j - 1, EXTEND))) j--
+    size_t j = i, k = i;
+    if (IS(i - 1, CR) && IS(i, LF))
+        return 0;
+    if (IS_LINE_END(i - 1))
+        return 1;
+    if (IS(i, EXTEND))
+        return 0;
+    BACK_OVER(EXTEND);
+    if (j > first && IS(j - 1, ATERM)) {
+        if (IS(i, NUMERIC))
+            return 0;
+        for (j--; j > first && IS(j - 1, EXTEND);)
+            j--;
+        if (j > first && (IS(j - 1, UPPER) || IS(j - 1, LOWER)) && IS(i, UPPER))
+            return 0;
+    }
+    j = i;
+    BACK_OVER(SP);
+    int spaces = 0;
+    for (size_t l = j; l < i; l++)
+        spaces |= IS(l, SP);
+    BACK_OVER(CLOSE);
+    if (j == first || !(IS(j - 1, ATERM) || IS(j - 1, STERM)))
+        return 0;
+    if (IS(j - 1, ATERM)) {
+        while (k < count && !(IS(k, OLETTER) || IS(k, UPPER) || IS(k, LOWER) || IS_LINE_END(k) || IS(k, STERM) || IS(k, ATERM)))
+            k++;
+        if (k < count && IS(k, LOWER))
+            return 0;
+    }
+    if (IS(i, SCONTINUE) || IS(i, ATERM) || IS(i, STERM) || IS(i, SP) || IS_LINE_END(i))
+        return 0;
+    return !(IS(i, CLOSE) && !spaces);
+#undef BACK_OVER
+#undef IS_LINE_END
+#undef IS
+}
+
+static inline void naive_sentences_of(naive_text *t, const uint8_t *text, size_t n, int words)
+{
+    uint8_t *kinds = malloc(n + 1);
+    size_t *starts = malloc((n + 2) * sizeof *starts), m = 0, first = 0;
+    starts[0] = 0;
+    for (size_t i = 0; i < n; i = starts[m]) {
+        uint32_t c;
+        const size_t taken = naive_decode(text + i, n - i, &c);
+        kinds[m] = taken ? ND_SB_STAGE2[ND_SB_STAGE1[c >> 8]][c & 255] : ND_SB_OTHER;
+        starts[++m] = i + (taken ? taken : 1);
+    }
+    for (size_t i = 1; i <= m; i++)
+        if (i == m || naive_ends(kinds, m, first, i)) {
+            size_t from = first, to = i;
+            while (from < to && kinds[from] >= ND_SB_SP && kinds[from] <= ND_SB_LF)
+                from++;
+            while (from < to && kinds[to - 1] >= ND_SB_SP && kinds[to - 1] <= ND_SB_LF)
+                to--;
+            if (from < to)
+                naive_passage(t, text + starts[from], text + starts[to], words);
+            first = i;
+        }
+    free(kinds);
+    free(starts);
 }
 
 static inline naive_text naive_read(nd_unit unit, const uint8_t *text, size_t n)
@@ -282,8 +405,12 @@ static inline naive_text naive_read(nd_unit unit, const uint8_t *text, size_t n)
         naive_chars_of(&t, text, n);
     else if (unit == ND_GRAPHEME)
         naive_graphemes_of(&t, text, n);
-    else if (unit == ND_LINE)
-        naive_lines_of(&t, text, n);
+    else if (unit == ND_LINE || unit == ND_LINE_WORDS)
+        naive_lines_of(&t, text, n, unit != ND_LINE);
+    else if (unit == ND_PARAGRAPH || unit == ND_PARAGRAPH_WORDS)
+        naive_paragraphs_of(&t, text, n, unit != ND_PARAGRAPH);
+    else if (unit == ND_SENTENCE || unit == ND_SENTENCE_WORDS)
+        naive_sentences_of(&t, text, n, unit != ND_SENTENCE);
     else
         for (size_t i = 0; i < n; i++)
             naive_token(&t, text + i, 1);
@@ -330,12 +457,6 @@ static inline naive_text naive_some(const naive_text *t, size_t k)
         token += 8 + n;
     }
     return some;
-}
-
-static inline void naive_close(naive_text *t)
-{
-    free(t->symbols);
-    free(t->tape);
 }
 
 static inline int naive_order(const void *a, const void *b)

@@ -57,6 +57,7 @@ static const char *const TEXTS[] = {
     "\xF0\x9F\x91\xA8\xE2\x80\x8D\xF0\x9F\x91\xA9\xCC\x81\xE2\x80\x8D\xF0\x9F\x91\xA7", "\xF0\x9F\x91\xA9\xE2\x80\x8D",
     "\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA\xF0\x9F\x87\xAB", "\xE0\xA4\x95\xE0\xA5\x8D\xE0\xA4\xB7\xE0\xA4\xBF", "\xE0\xA5\x8D\xE2\x80\x8D",
     "\xE0\xA4\x95\xE2\x80\x8C\xE0\xA5\x8D\xE0\xA4\xB7", "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB", "\xEA\xB0\x80\xEA\xB0\x81\xE1\x86\xA8",
+    "A. b. C? \"D!\" e.\xE2\x80\xA8x", "3.4 U.S. ", ".)\xC2\xA0(1,", "\n\n a\r\n\r\nb\n \t\nc\n\rd", "!?\xCC\x81 \xC2\xAD""e.\xCC\x81 \xC3\x89",
     "\xD8\x80\xD9\xA1", "\xD8\x80\n\r\n", "\xE0\xB8\x81\xE0\xB8\xB2\xE0\xB8\xA3", "\xE3\x80\x85""a\xE3\x80\x85\xE3\x80\x85", "\xCB\x87\xE4\xBA\xBA\xCB\x87""b\xCB\x87",
 };
 
@@ -121,7 +122,8 @@ static void random_script(uint8_t *out, size_t n)   /* changes now and then; may
     }
 }
 
-static const nd_unit UNITS[] = {ND_WORD, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_BYTE};
+static const nd_unit UNITS[] = {ND_WORD, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_BYTE, ND_PARAGRAPH, ND_SENTENCE, ND_LINE_WORDS,
+                                ND_PARAGRAPH_WORDS, ND_SENTENCE_WORDS};
 enum { UNIT_COUNT = sizeof UNITS / sizeof *UNITS, DECODED = 3 };   /* the first ones read code points */
 
 static void test_reading(const char *variant)
@@ -187,7 +189,7 @@ static void test_changing_text(const char *variant)
     for (int i = 0; i < POOL; i++)
         memcpy(&values[i], pool[i], 8);
     for (int l = 0; l < 3; l++)
-        for (int unit = 0; unit < 5; unit++)
+        for (size_t unit = 0; unit < UNIT_COUNT; unit++)
             for (int few = 0; few < 2; few++) {
                 const size_t n = lengths[l];
                 uint8_t *text = guarded(0, BACK, n, 0), *tape = guarded(1, BACK, nd_text_tape_size(n), 0);

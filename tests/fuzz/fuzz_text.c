@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *text = malloc(n ? n : 1);
     memcpy(text, data + 2, n);
     choose_variant(data[1] >> 2);
-    for (nd_unit unit = ND_WORD; unit <= ND_GRAPHEME; unit++) {
+    for (nd_unit unit = ND_WORD; unit <= ND_SENTENCE_WORDS; unit++) {
         if (unit == ND_TOKENS)
             continue;
         naive_text expected = naive_read(unit, text, n);

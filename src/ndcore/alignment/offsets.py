@@ -6,7 +6,6 @@ numbers are in words, marks where they follow one, and nothing else is.
 
 from __future__ import annotations
 
-import re
 from typing import TypeAlias
 
 import numpy as np
@@ -15,12 +14,11 @@ from numpy.typing import NDArray
 import ndcore._text as _text
 from ndcore._types import Bools, Ints, Text
 from ndcore.text.shingling import Shingling
+from ndcore.text.units import NORMALIZED, UNITS
 
 __all__ = ["Spans", "locate"]
 
 Spans: TypeAlias = tuple[Ints, Ints]
-
-LINE = re.compile(rb"[^\t\n\v\f\r ](?:[^\n\r]*[^\t\n\v\f\r ])?")
 
 
 def locate(text: Text, shingling: Shingling) -> Spans:
@@ -30,7 +28,7 @@ def locate(text: Text, shingling: Shingling) -> Spans:
     ----------
     text : str or bytes
     shingling : Shingling
-        Of unit word, char, grapheme, line or byte. Stop words are not tokens.
+        Not of a callable unit. Stop words are not tokens.
 
     Returns
     -------
@@ -51,15 +49,14 @@ def locate(text: Text, shingling: Shingling) -> Spans:
     if callable(shingling.unit):
         raise ValueError(
             f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; "
-            "passages are for the units word, char, grapheme, line and byte"
+            f"passages are for the units {', '.join(UNITS)}"
         )
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if shingling.unit == "byte":
         starts = np.arange(len(data))
         spans = starts, starts + 1
-    elif shingling.unit == "line":
-        found = np.array([match.span() for match in LINE.finditer(data)], np.int64).reshape(-1, 2)
-        spans = found[:, 0], found[:, 1]
+    elif shingling.unit in NORMALIZED["words"]:
+        spans = _text.places(data, shingling.kernel_unit, np.arange(len(shingling.tokens(text))))
     else:
         spans = _in_utf8(data, text, shingling)
     return _in_str(spans, text) if isinstance(text, str) else spans

@@ -11,6 +11,7 @@ from ndcore.alignment.rows import Row, elided, rows
 from ndcore.checks import missing
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_text
+from ndcore.text.units import NORMALIZED
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -129,5 +130,5 @@ def _one_line(text: str | bytes, unit: Any) -> str:
     decoded = as_text(text)
     if unit == "word":
         return printable(re.sub(r"\s+", " ", decoded))
-    lines: Iterable[str] = re.split(r"\r\n?|\n", decoded) if unit == "line" else [decoded]
+    lines: Iterable[str] = re.split(r"\r\n?|\n", decoded) if unit in NORMALIZED["words"] else [decoded]
     return "\n".join(map(printable, lines))

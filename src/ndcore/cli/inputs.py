@@ -190,7 +190,7 @@ def choose_settings(options: TokenOptions, saved: Sequence[Any], **numbers: Any)
             raise UsageError(f"{what} were made with {option} {there}, not {value}; leave the option out")
     shingling = Shingling.from_recipe(Recipe(parameters))
     if options.stop_words is not None:
-        asked = checked_shingling(normalize=parameters["normalize"], stop_words=options.stop_words)
+        asked = checked_shingling(unit=parameters["unit"], normalize=parameters["normalize"], stop_words=options.stop_words)
         if asked.stop_words != shingling.stop_words:
             raise UsageError(f"{what} were made with other stop words; leave --stop-words out")
     return shingling, {name: recipe[name] for name in numbers if name in recipe}

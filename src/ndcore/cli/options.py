@@ -10,7 +10,7 @@ from ndcore.cli.door import Options
 from ndcore.cli.strict_parser import Parser
 from ndcore.cli.values import Lines, lines, memory, part, positive, seed
 from ndcore.files.html_text import PARTS
-from ndcore.text.shingling import UNITS
+from ndcore.text.units import NORMALIZED, UNITS
 
 FORMATS = (
     "Files hold text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a "
@@ -48,7 +48,9 @@ def add_tokens(group: Group, width: bool = True) -> None:
         group.add_argument("--width", type=positive, metavar="W", help="tokens per shingle (default 5)")
     group.add_argument("--unit", choices=UNITS, help="kind of token (default word)")
     group.add_argument(
-        "--normalize", choices=("NFKC",), help="Unicode normalization of words and characters (default none)"
+        "--normalize", choices=tuple(NORMALIZED),
+        help="NFKC: Unicode normalization of words and characters; words: compare lines, paragraphs and sentences by their "
+             "words (default none)",
     )
     group.add_argument("--stop-words", type=lines, metavar="FILE", help="words to leave out, one per line (default none)")
 

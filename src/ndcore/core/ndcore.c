@@ -139,7 +139,7 @@ static const char *read_recipe(const nd_recipe *given, nd_recipe *r)
         return error;
     if (r->key_bits != 64)
         return "key_bits is 64 in this version";
-    if (r->unit > ND_GRAPHEME)
+    if (r->unit > ND_SENTENCE_WORDS)
         return "unit is one of nd_unit";
     if (r->width < 1 || r->width > MOST_WIDTH)
         return "width is 1 to 65536";

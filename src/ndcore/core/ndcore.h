@@ -97,9 +97,14 @@ ND_API const char *nd_running(const char *kernel);
 
 /* ---- recipes */
 
-/* What a token is. WORD, CHAR and GRAPHEME read UTF-8 and fold case, LINE and BYTE read raw bytes. TOKENS reads tokens that
- * the caller cut: a text made by nd_token_put, and of nothing else. */
-typedef enum { ND_WORD, ND_CHAR, ND_LINE, ND_BYTE, ND_TOKENS, ND_GRAPHEME } nd_unit;
+/* What a token is. WORD, CHAR and GRAPHEME read UTF-8 and fold case. LINE, PARAGRAPH (bounds are blank lines) and SENTENCE
+ * (UAX #29, Unicode 17) are raw bytes without blanks at the ends; LINE_WORDS, PARAGRAPH_WORDS and SENTENCE_WORDS are the words of
+ * such a token, joined by single spaces. BYTE reads raw bytes. TOKENS reads tokens that the caller cut: a text made by
+ * nd_token_put, and of nothing else. */
+typedef enum {
+    ND_WORD, ND_CHAR, ND_LINE, ND_BYTE, ND_TOKENS, ND_GRAPHEME, ND_PARAGRAPH, ND_SENTENCE, ND_LINE_WORDS, ND_PARAGRAPH_WORDS,
+    ND_SENTENCE_WORDS
+} nd_unit;
 
 /* The parameters that turn a document into numbers. */
 typedef struct {
@@ -137,8 +142,8 @@ ND_API size_t nd_sketcher_scratch(const nd_sketcher *sketcher, size_t n);
 
 /* ---- text to tokens, symbols, shingles: B97, sections 2 and 4 */
 
-/* What was read: tokens; shingles, with repeats; bytes in no well-formed UTF-8 sequence, which separate tokens (of units
- * that read UTF-8). */
+/* What was read: tokens; shingles, with repeats; bytes in no well-formed UTF-8 sequence, which separate tokens (of
+ * WORD, CHAR, GRAPHEME and the units of words; the other units keep and do not count them). */
 typedef struct { size_t tokens, shingles, invalid; } nd_shingled;
 
 /* A function of the caller that gets the next n fingerprints, at most 1024, and `to`. */

@@ -1,6 +1,6 @@
 /* The kernels read several tokens at once and keep no places. The naive way reads every token alone. Here tokens that
  * nobody asked for are read in blocks; one that is asked for is read alone, so it lies between the two ends of reading. Its
- * own bounds follow from the glyphs there. */
+ * own bounds follow from the glyphs there. Lines, paragraphs and sentences are found by their bounds, which stay known. */
 #include "places.h"
 #include "unicode_tables.h"
 #include "utf8.h"
@@ -14,13 +14,9 @@ void nd_places_open(nd_places *p, nd_unit unit, const nd_text_table *table, cons
     nd_text_open(&p->text, unit, table, text, size, NULL);
 }
 
-static inline int is_blank(uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
-
-/* Whether the glyph at p, of `taken` bytes, can begin a token. */
-static inline int begins(nd_unit unit, const uint8_t *p, unsigned taken, uint32_t point)
+/* Whether a glyph of `taken` bytes can begin a token. */
+static inline int begins(nd_unit unit, unsigned taken, uint32_t point)
 {
-    if (unit == ND_LINE)
-        return !is_blank(*p);
     if (unit != ND_WORD)
         return taken != 0;
     const int kind = taken ? nd_text_kind(point) : ND_KIND_SEPARATOR;
@@ -34,15 +30,10 @@ static void find_bounds(nd_unit unit, const uint8_t **begin, const uint8_t **end
     uint32_t point = 0;
     for (unsigned taken; p < *end; p += taken ? taken : 1) {
         taken = nd_utf8_decode(p, *end, &point);
-        if (begins(unit, p, taken, point))
+        if (begins(unit, taken, point))
             break;
     }
     *begin = p;
-    if (unit == ND_LINE) {
-        while (last > p && is_blank(last[-1]))
-            last--;
-        *end = last;
-    }
     if (unit != ND_WORD)
         return;
     for (unsigned taken; p < last; p += taken ? taken : 1) {
@@ -63,7 +54,12 @@ int nd_places_next(nd_places *p, const uint8_t *text, int64_t *begins_at, int64_
     p->read += got;
     if (missing == 0 && got) {
         const uint8_t *end = p->text.at;
-        find_bounds(p->text.unit, &begin, &end);
+        if (p->text.from) {
+            begin = p->text.from;
+            end = p->text.to;
+        } else {
+            find_bounds(p->text.unit, &begin, &end);
+        }
         begins_at[p->at] = begin - text;
         ends_at[p->at++] = end - text;
     }

@@ -62,16 +62,14 @@ static const struct { nd_variant is; span_fn *run, *script; } VARIANTS[] = {
 };
 ND_CHOICE(nd_text, VARIANTS)
 
-/* Reads the word that begins at *at with glyph *g; both move to the glyph that ends it. Bytes that stand in the text as
- * in the word, those from `run` to p, are appended together. A glyph that folds or is removed ends such a run. */
-static inline uint64_t read_word(nd_text *t, const uint8_t **at, glyph *g, const int with_tape)
+/* Appends the word that begins at *at with glyph *g to a symbol and to the tape; both move to the glyph that ends it. Bytes
+ * that stand in the text as in the word, those from `run` to p, are appended together. A glyph that folds or is removed ends
+ * such a run. */
+static inline uint64_t take_word(nd_text *t, uint64_t symbol, const uint8_t **at, glyph *g, const uint8_t *end,
+                                 const int with_tape)
 {
     const unsigned follows = FOLLOWS[g->kind];
-    const uint8_t *p = *at, *run = p, *const end = t->end;
-    uint8_t *const token = t->tape;
-    uint64_t symbol = 0;
-    if (with_tape)
-        t->tape += 8;
+    const uint8_t *p = *at, *run = p;
     do {
         if (ND_UNLIKELY(g->fold || g->kind == ND_KIND_IGNORABLE)) {
             uint8_t bytes[8] = {0};
@@ -85,10 +83,19 @@ static inline uint64_t read_word(nd_text *t, const uint8_t **at, glyph *g, const
         p = skip_kinds(p + g->taken, end, follows & ~(1u << ND_KIND_IGNORABLE));
         *g = read_glyph(p, end);
     } while (follows >> g->kind & 1);
-    symbol = take_bytes(t, symbol, run, (size_t)(p - run), end, with_tape);
+    *at = p;
+    return take_bytes(t, symbol, run, (size_t)(p - run), end, with_tape);
+}
+
+/* Reads a word, as above, to a token of its own. */
+static inline uint64_t read_word(nd_text *t, const uint8_t **at, glyph *g, const int with_tape)
+{
+    uint8_t *const token = t->tape;
+    if (with_tape)
+        t->tape += 8;
+    const uint64_t symbol = take_word(t, 0, at, g, t->end, with_tape);
     if (with_tape)
         nd_store_be64(token, (uint64_t)(t->tape - token - 8));
-    *at = p;
     return symbol;
 }
 
@@ -183,3 +190,34 @@ size_t nd_text_words(nd_text *t, uint64_t *out, size_t cap)
 {
     return t->tape ? read_words(t, out, cap, 1) : read_words(t, out, cap, 0);
 }
+
+static inline int read_joined(nd_text *t, uint64_t *out, const int with_tape)
+{
+    static const uint8_t space[8] = {' '};
+    const uint8_t *p = t->from, *const end = t->to;
+    uint8_t *const token = t->tape;
+    uint64_t symbol = 0;
+    int found = 0;
+    if (with_tape)
+        t->tape += 8;
+    for (glyph g = read_glyph(p, end); p < end;) {
+        if (FOLLOWS[g.kind]) {
+            if (found)
+                symbol = take_bytes(t, symbol, space, 1, space + 8, with_tape);
+            symbol = take_word(t, symbol, &p, &g, end, with_tape);
+            found = 1;
+            continue;
+        }
+        t->invalid += g.taken == 0;
+        p += g.taken ? g.taken : 1;
+        g = read_glyph(p, end);
+    }
+    if (with_tape) {
+        nd_store_be64(token, (uint64_t)(t->tape - token - 8));
+        t->tape = found ? t->tape : token;
+    }
+    *out = symbol;
+    return found;
+}
+
+int nd_text_joined(nd_text *t, uint64_t *out) { return t->tape ? read_joined(t, out, 1) : read_joined(t, out, 0); }

@@ -15,6 +15,7 @@ typedef struct {
     const nd_text_table *table;
     size_t invalid;          /* bytes so far that are in no well-formed UTF-8 sequence */
     uint8_t *tape;           /* where the next token goes; NULL: not wanted */
+    const uint8_t *from, *to;    /* of lines, paragraphs and sentences: the place of the last one, without blanks at its ends */
 } nd_text;
 
 /* The table stays while the text is read. tape: NULL, or room for nd_text_tape_size(n) bytes. TOKENS writes no tape: it
@@ -26,6 +27,9 @@ static inline size_t nd_text_tape_size(size_t n) { return 10 * n + 16; }
 
 /* Reads words: see nd_units_read in units.h. */
 size_t nd_text_words(nd_text *t, uint64_t *out, size_t cap);
+
+/* Joins all words from t->from to t->to by single spaces, to one token, and writes its symbol. Returns 0 if there are none. */
+int nd_text_joined(nd_text *t, uint64_t *out);
 
 /* Simple case folding; the property Default_Ignorable_Code_Point. */
 uint32_t nd_text_fold(uint32_t code_point);

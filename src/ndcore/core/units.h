@@ -1,5 +1,5 @@
-/* Tokens of all units: words (text.c), grapheme clusters (grapheme.c), code points, lines, bytes, and tokens that the caller
- * cut.
+/* Tokens of all units: words (text.c), grapheme clusters (grapheme.c), sentences (sentence.c), code points, lines, paragraphs,
+ * bytes, and tokens that the caller cut.
  *
  * A new unit is a function in units.c or a file of its own, a member of nd_unit (text.h; repeated in _text.pxd and in UNITS
  * of _pipeline.pyx), and a name in UNITS of text/shingling.py and of reference/text.py. */

@@ -29,10 +29,10 @@ def tokens(
     Parameters
     ----------
     document : str or bytes
-    unit : "word", "char", "byte", "line" or callable
+    unit : a unit of `text.tokens` or callable
         A callable gets the document as given and returns str or bytes tokens.
-    normalize : None or "NFKC"
-        Only for words, chars and graphemes.
+    normalize : None, "NFKC" or "words"
+        As for `text.tokens`.
     stop_words : iterable of str
         Words to leave out; only for words, and each must be one token.
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 
-from . import grapheme
+from . import grapheme, sentence
 from . import unicode_tables as tables
 from .properties import mappings, members, values
 
-UNITS = ("word", "char", "grapheme", "line", "byte")
+UNITS = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
 DECODED_UNITS = ("word", "char", "grapheme")
-NORMALIZATIONS = (None, "NFKC")
+PASSAGES = ("line", "paragraph", "sentence")
+NORMALIZATIONS = (None, "NFKC", "words")
+BLANKS = b"\t\n\v\f\r "
 
 # ------------------------------------------------------------------------------------------ properties
 
@@ -196,11 +199,45 @@ def _words(points: Iterable[int]) -> Iterator[list[int]]:
         yield word
 
 
-def _lines(data: bytes) -> list[bytes]:
-    """Split at LF, CR or CRLF; strip the bytes 09-0D and 20, skip empty lines."""
-    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-    stripped = [line.strip(b"\t\n\v\f\r ") for line in lines]
-    return [line for line in stripped if line]
+def _stripped(data: bytes, start: int, end: int) -> tuple[int, int]:
+    """Leave out the bytes 09-0D and 20 at both ends of a range."""
+    part = data[start:end]
+    return end - len(part.lstrip(BLANKS)), start + len(part.rstrip(BLANKS))
+
+
+def _lines(data: bytes) -> list[tuple[int, int]]:
+    """Find the lines, which end after LF, CR or CRLF."""
+    ends = list(accumulate(map(len, data.splitlines(keepends=True)), initial=0))
+    return list(pairwise(ends))
+
+
+def _paragraphs(data: bytes) -> list[tuple[int, int]]:
+    """Find the runs of lines that are not blank."""
+    found: list[tuple[int, int]] = []
+    blank = True
+    for start, end in _lines(data):
+        if data[start:end].strip(BLANKS):
+            found.append((start if blank else found.pop()[0], end))
+        blank = not data[start:end].strip(BLANKS)
+    return found
+
+
+def _sentences(data: bytes) -> list[tuple[int, int]]:
+    """Find the sentences (UAX #29), without white space at the ends; a byte in no well-formed sequence is in one."""
+    points = decode(data)
+    offsets = list(accumulate((1 if c is None else len(encode([c])) for c in points), initial=0))
+    found = (sentence.stripped(points, start, end) for start, end in sentence.sentences(points))
+    return [(offsets[start], offsets[end]) for start, end in found]
+
+
+def passages(text: str | bytes, unit: str) -> list[tuple[int, int]]:
+    """Find where lines, paragraphs or sentences begin and end, in bytes and without blanks at their ends; none is empty."""
+    data = to_bytes(text)
+    if unit == "sentence":
+        found = _sentences(data)
+    else:
+        found = [_stripped(data, *bounds) for bounds in (_lines if unit == "line" else _paragraphs)(data)]
+    return [(start, end) for start, end in found if start < end]
 
 
 def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) -> list[bytes]:
@@ -210,26 +247,27 @@ def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) 
     ----------
     text : str or bytes
         A str is taken as its UTF-8 bytes, written with "surrogatepass".
-    unit : {"word", "char", "grapheme", "line", "byte"}
-    normalize : {None, "NFKC"}
-        Not for lines and bytes.
+    unit : {"word", "char", "grapheme", "line", "paragraph", "sentence", "byte"}
+    normalize : {None, "NFKC", "words"}
+        "NFKC" for words, characters and grapheme clusters, "words" for lines, paragraphs and sentences.
 
     Raises
     ------
     ValueError
-        For another unit or normalization, and for a normalization with lines or bytes.
+        For another unit or normalization, and for a normalization with other units.
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; choose one of {', '.join(map(repr, UNITS))}")
     if normalize not in NORMALIZATIONS:
-        raise ValueError(f"normalize is {normalize!r}; choose None or 'NFKC'")
-    if normalize is not None and unit not in DECODED_UNITS:
-        raise ValueError(f"normalize is {normalize!r} with unit {unit!r}, whose tokens are raw bytes; leave it None")
+        raise ValueError(f"normalize is {normalize!r}; choose None, 'NFKC' or 'words'")
+    if normalize is not None and unit not in (PASSAGES if normalize == "words" else DECODED_UNITS):
+        raise ValueError(f"normalize is {normalize!r} with unit {unit!r}; leave it None")
     data = to_bytes(text)
     if unit == "byte":
         return [data[i : i + 1] for i in range(len(data))]
-    if unit == "line":
-        return _lines(data)
+    if unit in PASSAGES:
+        found = [data[start:end] for start, end in passages(data, unit)]
+        return found if normalize is None else [token for part in found if (token := b" ".join(tokens(part)))]
     runs = _canonical_runs(data, unit == "word", normalize)
     if unit == "char":
         return [encode([c]) for run in runs for c in run]

@@ -323,5 +323,5 @@ def shingles_of_values(text: Text, values: Iterable[int], shingling: Shingling, 
 
 def _joined(tokens: Sequence[Any], shingling: Shingling) -> str:
     """Join the tokens of a shingle as they stand in a text."""
-    between = {"word": " ", "line": "\n"}.get(str(shingling.unit), "")
+    between = {"word": " ", "line": "\n", "paragraph": "\n\n", "sentence": " "}.get(str(shingling.unit), "")
     return between.join(token.decode("utf-8", "surrogateescape") if isinstance(token, bytes) else token for token in tokens)

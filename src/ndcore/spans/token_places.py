@@ -39,12 +39,13 @@ def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) ->
     data = as_bytes(text)
     of_str = isinstance(text, str)
     tokens = np.unique(np.concatenate([firsts, lasts - 1]))
-    if callable(shingling.unit) or shingling.stop_words or shingling.normalize or (shingling.unit == "byte" and of_str):
+    if (callable(shingling.unit) or shingling.stop_words or shingling.normalize == "NFKC"
+            or (shingling.unit == "byte" and of_str)):
         begins, ends = (part[tokens] for part in _in_bytes(data, locate(data, shingling), of_str))
     elif shingling.unit == "byte":
         begins, ends = tokens, tokens + 1
     else:
-        begins, ends = places(data, shingling.unit, tokens)
+        begins, ends = places(data, shingling.kernel_unit, tokens)
     at_first, at_last = np.searchsorted(tokens, firsts), np.searchsorted(tokens, lasts - 1)
     start, end = begins[at_first], ends[at_last]
     begun = _counted(data, start + 1, of_str)  # with the character at the start

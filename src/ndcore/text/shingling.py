@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ndcore.checks import is_int
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
 from ndcore.text.inputs import as_texts, pieces
+from ndcore.text.units import TEXT_UNITS, UNITS, Normalize, Unit, check_unit, kernel_unit
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
@@ -33,12 +34,7 @@ FEATURE_POLYNOMIAL = 0x15F9968BB90FD8193  # R, of features: random_irreducible(6
 SUPER_FEATURE_POLYNOMIAL = 0x1DBEF19FC8E7B845F  # S, of super-features: random_irreducible(64, 4)
 _IRREDUCIBLE = frozenset({POLYNOMIAL, TOKEN_POLYNOMIAL})  # which need no test
 
-UNITS = ("word", "char", "grapheme", "line", "byte")
-TEXT_UNITS = ("word", "char", "grapheme")  # whose tokens are decoded and folded
 MAX_WIDTH = 1 << 16
-
-Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]
-Unit: TypeAlias = Literal["word", "char", "grapheme", "line", "byte"] | Tokenizer
 
 
 class Shingling:
@@ -46,10 +42,11 @@ class Shingling:
 
     Parameters
     ----------
-    unit : "word", "char", "grapheme", "line", "byte" or callable
+    unit : "word", "char", "grapheme", "line", "paragraph", "sentence", "byte" or callable
         The kind of token. Words are runs of letters, marks and digits after case folding, in all scripts; characters are
         the code points of the folded text; graphemes are its extended grapheme clusters (UAX #29), which readers perceive
-        as characters; lines are stripped of blanks. A callable gets the document as it is given and returns str or bytes
+        as characters; lines, paragraphs (whose bounds are blank lines) and sentences (UAX #29) are raw bytes, stripped of
+        blanks. A callable gets the document as it is given and returns str or bytes
         tokens; sketches can be saved only if it has a name, as a function of a module.
     width : int
         Tokens per shingle, 1 to 65536.
@@ -58,8 +55,9 @@ class Shingling:
     short : "whole", "skip" or "error"
         For a document of fewer tokens than `width`, but at least one: a single shingle of all tokens, no shingle, or
         ValueError.
-    normalize : None or "NFKC"
-        Also normalise compatibility characters (units word, char and grapheme).
+    normalize : None, "NFKC" or "words"
+        "NFKC" also normalises compatibility characters (units word, char and grapheme). "words" compares lines, paragraphs
+        and sentences by their words: case, punctuation and blanks are ignored, and what has no word is no token.
     polynomial, token_polynomial : int
         Irreducible, of degree 64: P of the fingerprints, and Q of the symbols of tokens longer than 8 bytes.
     stop_words : iterable of str, optional
@@ -108,7 +106,7 @@ class Shingling:
         width: int = 5,
         labelled: bool = False,
         short: Literal["whole", "skip", "error"] = "whole",
-        normalize: Literal["NFKC"] | None = None,
+        normalize: Normalize = None,
         polynomial: int = POLYNOMIAL,
         token_polynomial: int = TOKEN_POLYNOMIAL,
         stop_words: Iterable[str] | None = None,
@@ -132,15 +130,14 @@ class Shingling:
     def shingler(self) -> Shingler:
         """The tables of the extension; made at the first access."""
         return Shingler(
-            "tokens" if callable(self.unit) else self.unit, self.width, self.short == "whole", self.labelled,
-            self.polynomial, self.token_polynomial, None if self.normalize is None else self.unit == "word",
+            self.kernel_unit, self.width, self.short == "whole", self.labelled, self.polynomial, self.token_polynomial,
+            self.unit == "word" if self.normalize == "NFKC" else None,
             _tape(self.stop_words), self.short == "error",
         )
 
     def _check(self) -> None:
         """Check all parameters but the stop words."""
-        if not callable(self.unit) and self.unit not in UNITS:
-            raise ValueError(f"unit must be one of {', '.join(UNITS)} or a callable, got {self.unit!r}")
+        check_unit(self.unit, self.normalize)
         if not is_int(self.width):
             raise TypeError(f"width is a number of tokens, an int; got {self.width!r}")
         self.width = int(self.width)
@@ -150,10 +147,6 @@ class Shingling:
             raise TypeError(f"labelled is True (Option A) or False (Option B), got {self.labelled!r}")
         if self.short not in ("whole", "skip", "error"):
             raise ValueError(f"short must be 'whole', 'skip' or 'error', got {self.short!r}")
-        if self.normalize not in (None, "NFKC"):
-            raise ValueError(f"normalize must be None or 'NFKC', got {self.normalize!r}")
-        if self.normalize and self.unit not in TEXT_UNITS:
-            raise ValueError(f"normalize={self.normalize!r} is for the units {', '.join(TEXT_UNITS)}, not for {self.unit!r}")
         _check_polynomial("polynomial", self.polynomial)
         _check_polynomial("token_polynomial", self.token_polynomial)
         if self.polynomial in (self.token_polynomial, FEATURE_POLYNOMIAL):
@@ -275,8 +268,11 @@ class Shingling:
         )
 
     def tokens(self, text: Text) -> list[Any]:
-        """Return the canonical tokens of a document: str for words, characters and graphemes, else bytes. O(len)."""
-        return self.shingler.tokens(self.batch(as_texts([text])), self.unit in TEXT_UNITS)
+        """Return the canonical tokens of a document. O(len).
+
+        They are str for words, characters and graphemes, and with normalize="words", else bytes.
+        """
+        return self.shingler.tokens(self.batch(as_texts([text])), self.unit in TEXT_UNITS or self.normalize == "words")
 
     def shingles(self, text: Text) -> list[tuple[Any, ...]]:
         """List the shingles in order, with repeats: tuples of tokens; labelled ones end with their occurrence number."""
@@ -343,7 +339,12 @@ class Shingling:
     @property
     def reads_bytes(self) -> bool:
         """Whether `batch` holds the bytes of the documents as they are given."""
-        return not callable(self.unit) and self.normalize is None
+        return not callable(self.unit) and self.normalize != "NFKC"
+
+    @property
+    def kernel_unit(self) -> str:
+        """The unit of the kernels that read the tokens."""
+        return kernel_unit(self.unit, self.normalize)
 
 
 def joined_samples(parts: Sequence[tuple[UInts, Ints]]) -> tuple[UInts, Ints]:

@@ -1,0 +1,37 @@
+"""Kinds of tokens by name: which there are, how each may be normalised, and what its kernel is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Literal, TypeAlias
+
+from ndcore._types import Text
+
+__all__ = ["NORMALIZED", "TEXT_UNITS", "UNITS", "Normalize", "Tokenizer", "Unit", "check_unit", "kernel_unit"]
+
+UNITS: Final = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
+NORMALIZED: Final = {"NFKC": ("word", "char", "grapheme"), "words": ("line", "paragraph", "sentence")}  # for which units
+TEXT_UNITS: Final = NORMALIZED["NFKC"]  # whose tokens are decoded and folded
+
+Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]
+Unit: TypeAlias = Literal["word", "char", "grapheme", "line", "paragraph", "sentence", "byte"] | Tokenizer
+Normalize: TypeAlias = Literal["NFKC", "words"] | None
+
+
+def check_unit(unit: object, normalize: object) -> None:
+    """Check that a unit exists and may be normalised so; ValueError otherwise."""
+    if not callable(unit) and unit not in UNITS:
+        raise ValueError(f"unit must be one of {', '.join(UNITS)} or a callable, got {unit!r}")
+    if normalize is None:
+        return
+    if not isinstance(normalize, str) or normalize not in NORMALIZED:
+        raise ValueError(f"normalize must be None, {' or '.join(map(repr, NORMALIZED))}, got {normalize!r}")
+    if unit not in NORMALIZED[normalize]:
+        raise ValueError(f"normalize={normalize!r} is for the units {', '.join(NORMALIZED[normalize])}, not for {unit!r}")
+
+
+def kernel_unit(unit: Unit, normalize: Normalize) -> str:
+    """Return the name of the kernels that read the tokens."""
+    if callable(unit):
+        return "tokens"
+    return f"{unit} words" if normalize == "words" else unit
