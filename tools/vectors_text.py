@@ -332,6 +332,70 @@ LINE: list[Case] = [
     ("NUL and 1C to 1F are ordinary", "\x00a\x1c\n\x1f\n", "\x00a\x1c|\x1f"),
     ("byte order mark stays", "\ufeffa\n", "\ufeffa"),
 ]
+
+PARAGRAPH: list[Case] = [
+    ("empty", "", ""),
+    ("blank lines are bounds", "a\nb\n\nc\n \t\x0b\x0c\nd", "a\nb|c|d"),
+    ("LF, CR, CRLF; CRLF is one line end", "a\r\nb\rc\nd\r\n\r\ne\r\rf\n\rg", "a\r\nb\rc\nd|e|f|g"),
+    ("blank lines before and behind, many between", "\n \n\n  a \n\n\n\n\r\n\tb\n \n", "a|b"),
+    ("blanks at the ends are left out, not inside", "  a \n  b \n", "a \n  b"),
+    ("only blank lines", " \n\t\r\n\r \x0b", ""),
+    ("neither folded nor decoded", raw("Ab\u0301", b"\xff\n\xe2"), raw("Ab\u0301", b"\xff\n\xe2")),
+    ("no-break space, line and paragraph separator are ordinary", "a\n\u00a0\nb\u2029\u2028c", "a\n\u00a0\nb\u2029\u2028c"),
+]
+
+SENTENCE: list[Case] = [
+    ("empty", "", ""),
+    ("only white space", " \n\u2028\u00a0\u3000\u0085\t", ""),
+    ("terminators", "Is it? It is! So be it. End", "Is it?|It is!|So be it.|End"),
+    ("line ends are bounds (SB4), CRLF is one (SB3)", "a b\nc\r\nd\re\u0085f\u2028g\u2029h", "a b|c|d|e|f|g|h"),
+    ("marks and format characters belong to what is before (SB5)",
+     "A.\u0301\u00ad\u200d B. C\u0301.D", "A.\u0301\u00ad\u200d|B.|C\u0301.D"),
+    ("a number after a full stop (SB6), not after a quotation mark", "3.4 .5 A.)5 B.\u03015", "3.4 .5 A.)|5 B.\u03015"),
+    ("a capital after a letter and a full stop (SB7)", "U.S.A. a.B 1.C \u3001.D", "U.S.A. a.B 1.|C \u3001.|D"),
+    ("a small letter follows, behind spaces and signs (SB8)",
+     "etc. and so. (\u201c1 - \u3001 x. 2 X", "etc. and so. (\u201c1 - \u3001 x.|2 X"),
+    ("what the small letter is not behind (SB8)", "A. 1 B. \u4ebab. \u2029c. ?d", "A.|1 B.|\u4ebab.|c. ?|d"),
+    ("signs that go on with a sentence (SB8a)", "A!, b? \u2014 c. : d!.E", "A!, b? \u2014 c. : d!.|E"),
+    ("quotation marks and brackets (SB9)",
+     "(A.) \u201cB!\u201d\u00bb C?') D. ) E! (F", "(A.)|\u201cB!\u201d\u00bb|C?')|D.|) E!|(F"),
+    ("spaces and line ends (SB10, SB11)", "A!  \u00a0\u3000B.) \r\nC?\nD", "A!|B.)|C?|D"),
+    ("all terminators", "A.\u2024B\uff0e.C?! D\u2026 E\u3002F\uff01G", "A.\u2024|B\uff0e.|C?!|D\u2026 E\u3002|F\uff01|G"),
+    ("full stops without number", "A......B. ...C", "A......|B. ...|C"),
+    ("abbreviations and names", "Mr. Smith met Dr. No. He left.", "Mr.|Smith met Dr.|No.|He left."),
+    ("Chinese, Hindi, Arabic, Armenian, Thai",
+     "\u4eba\u4eba\u3002\u6587\uff1f \u0939\u0964\u0926 \u0628\u061f \u062a \u0561\u0589 \u0562 \u0e01\u0e02 \u0e03",
+     "\u4eba\u4eba\u3002|\u6587\uff1f|\u0939\u0964|\u0926 \u0628\u061f|\u062a \u0561\u0589|\u0562 \u0e01\u0e02 \u0e03"),
+    ("Georgian letters have no case here", "\u10d0. \u10d1. \u1c90. \u1c91", "\u10d0.|\u10d1.|\u1c90.|\u1c91"),
+    ("neither folded nor decoded: invalid bytes belong to the sentence", raw("A. ", b"\xff", " B! ", b"\xe2\x82", "C"),
+     raw("A.|", b"\xff", " B!|", b"\xe2\x82", "C")),
+    ("surrogates, NUL", raw("A.\ud800B. \x00"), raw("A.|\ud800B.|\x00")),
+    ("a letter after an invalid byte",
+     raw("a. ", b"\x80", "b. c", b"\x80", ".D"), raw("a. ", b"\x80", "b. c", b"\x80", ".|D")),
+]  # fmt: skip
+
+LINE_WORDS: list[Case] = [
+    ("empty", "", ""),
+    ("case, punctuation and blanks are ignored",
+     "Hello,  World!\n\thello world\r\nHELLO-WORLD", "hello world|hello world|hello world"),
+    ("a line without words has no token", "a\n--- * ---\n\n \u0301\u200b\nb", "a|b"),
+    ("marks, joiners, letters without spaces", "Cafe\u0301 co\u00adop\n\u4eba\u4eba3x", "cafe\u0301 coop|\u4eba \u4eba 3x"),
+    ("each line by itself: a mark at its start is dropped", "a\n\u0301b", "a|b"),
+    ("an invalid byte separates", raw("a", b"\xff", "b\n", b"\xff\n\xc3", "A"), "a b|a"),
+    ("more than 8 bytes", "The quick brown FOX\nI\u0307stanbul'dan", "the quick brown fox|i\u0307stanbul dan"),
+    ("line separators are no line ends", "a\u2028b", "a b"),
+]
+
+PARAGRAPH_WORDS: list[Case] = [
+    ("line ends are ignored", "A rose\nis a\r\nrose.\n\n***\n\na rose, is a rose", "a rose is a rose|a rose is a rose"),
+]
+
+SENTENCE_WORDS: list[Case] = [
+    ("white space and signs are ignored", "So it is. So  it is! \u2014\n...\nSO, IT: IS", "so it is|so it is|so it is"),
+    ("the bounds are those of the text as it is", "A. B a. b", "a|b a b"),
+    ("invalid bytes", raw("A. ", b"\xff", " b", b"\xff", "c"), "a b c"),
+]
+
 # note, stop words, normalization, input, tokens that are left
 STOP_WORDS: list[tuple[str, list[str], str | None, str | bytes, str]] = [
     ("left out in every case and place", ["the", "a"], None, "The cat, A mat; the", "cat|mat"),
@@ -364,6 +428,7 @@ CLUSTER_POOL = (
     "aA \r\n\x00\u200b\u00ad\u0301\u0345\u200d\u200c\ufe0f\u0600\u0903\u0e33\u1112\u1161\u11ab가각"
     "कष\u094d\u093cന\u0d4d\U0001f600\U0001f469\u2764\U0001f3fd\U0001f1e9\U0001f1ea\U0001f1eb"
 )
+SENTENCE_POOL = "aAbB. . . .!?,)\u201c'1 \n\n\r\t\u2028\u00a0\u0085\u0301\u00ad\u4eba\u3002\u10d0\u00c9\u01c5-\x00\u2024"
 FRAGMENTS = (b"\xff", b"\x80", b"\xc3", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xc0\x80", b"\xf4\x90\x80\x80")
 
 
@@ -416,6 +481,8 @@ def typed_vectors() -> list[dict[str, Any]]:
     for cases, unit, normalize in (
         (WORD, "word", None), (WORD_NFKC, "word", "NFKC"), (CHAR, "char", None), (CHAR_NFKC, "char", "NFKC"),
         (GRAPHEME, "grapheme", None), (GRAPHEME_NFKC, "grapheme", "NFKC"), (LINE, "line", None),
+        (PARAGRAPH, "paragraph", None), (SENTENCE, "sentence", None), (LINE_WORDS, "line", "words"),
+        (PARAGRAPH_WORDS, "paragraph", "words"), (SENTENCE_WORDS, "sentence", "words"),
     ):  # fmt: skip
         for note, text, joined in cases:
             data = reference.to_bytes(text)
@@ -439,6 +506,10 @@ def document() -> str:
     for number, data in enumerate(mixed_inputs(CLUSTER_POOL, 21)):
         for normalize in (None, "NFKC"):
             vectors.append(vector(f"mixed clusters {number}", data, "grapheme", normalize))
+    for number, data in enumerate(mixed_inputs(SENTENCE_POOL, 22)):
+        for unit in reference.PASSAGES:
+            for normalize in (None, "words"):
+                vectors.append(vector(f"mixed sentences {number}", data, unit, normalize))
     header = {
         "about": "canonical tokens of documents (DESIGN.md: Canonical words, Other units, Digests)",
         "generator": "tools/vectors_text.py, from ndcore.reference.text; tokens typed by hand except those of 'mixed'",

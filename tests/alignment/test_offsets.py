@@ -17,7 +17,8 @@ from ndcore.alignment.offsets import locate
 from ndcore.reference import text as reference_text
 
 KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("grapheme", None), ("grapheme", "NFKC"),
-         ("line", None), ("byte", None)]  # fmt: skip
+         ("line", None), ("paragraph", None), ("sentence", None), ("line", "words"), ("sentence", "words"),
+         ("byte", None)]  # fmt: skip
 ALPHABET = (
     "ab, .\n\r\t\x00Éé\u0301\u0345\u093c\u200d\u202e\u00ad\u3099かｶ\uff9e人"
     "々ー12½ﬁ㎏ⅧKſ\u1100\u1161\u11a8가\ud800\udcff𝔸"
@@ -49,6 +50,10 @@ def cut(text: str | bytes, unit: str, normalize: str | None) -> list[tuple[int, 
         ("e\u0301🇩🇪\r\n\ud800\u0301", "grapheme", None, ["e\u0301", "🇩🇪", "\r\n", "\u0301"]),
         (b"a\xcc\x81\xff\xcc\x81", "grapheme", None, [b"a\xcc\x81", b"\xcc\x81"]),
         (" é \r\n\n\x0bb c \rd", "line", None, ["é", "b c", "d"]),
+        (" é \r\n\x0b\nb \n  c \rd\r\r", "paragraph", None, ["é", "b \n  c \rd"]),
+        ("É! \u2028b. \ud800 c.\u3000D\u0085", "sentence", None, ["É!", "b. \ud800 c.", "D"]),
+        ("¿Qué?\n-\n\tSí!!\n", "line", "words", ["¿Qué?", "Sí!!"]),
+        (b"\xffa. \xc3\xa9. B\xff", "sentence", "words", [b"\xffa. \xc3\xa9.", b"B\xff"]),
         ("é", "byte", None, ["é", "é"]),
         (b"ab", "byte", None, [b"a", b"b"]),
     ],

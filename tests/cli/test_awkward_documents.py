@@ -84,7 +84,8 @@ def test_awkward_files(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [["--unit", "char"], ["--unit", "grapheme"], ["--unit", "byte"], ["--unit", "line"], ["--normalize", "NFKC"],
+    [["--unit", "char"], ["--unit", "grapheme"], ["--unit", "byte"], ["--unit", "line"],
+     ["--unit", "sentence", "--normalize", "words"], ["--normalize", "NFKC"],
      ["--width", "1"]],
 )
 def test_awkward_files_in_every_unit(folder: Path, tmp_path: Path, options: list[str]) -> None:

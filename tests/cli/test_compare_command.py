@@ -107,7 +107,7 @@ def test_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str, b:
     assert (found["resemblance"] is None) == ("..." in (a, b) or a == "")
 
 
-@pytest.mark.parametrize("unit", ["char", "grapheme", "byte", "line"])
+@pytest.mark.parametrize("unit", ["char", "grapheme", "byte", "line", "sentence"])
 def test_units(tmp_path: Path, capsys: pytest.CaptureFixture[str], unit: str) -> None:
     paths = write(tmp_path, "one\ntwo\nthree é\nfour\n", "one\ntwo\nthree é\nfive\n")
     assert run("compare", *paths, "--unit", unit, "--width", 2) == 0

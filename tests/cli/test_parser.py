@@ -108,7 +108,7 @@ def test_no_abbreviations(names: tuple[str, ...], capsys: pytest.CaptureFixture[
         (("compare", "x", "y", "--html", "page.html"), "--report page.html writes a page for a browser"),
         (("compare", "x", "y", "--html-text", "main"), "no option --html-text; did you mean --html?"),
         (("dedup", "x", "-o", "y", "--verbose"), "no option --verbose\n"),
-        (("dedup", "x", "-o", "y", "--unit", "wrod"), "none of word, char, grapheme, line, byte; did you mean word?"),
+        (("dedup", "x", "-o", "y", "--unit", "wrod"), "line, paragraph, sentence, byte; did you mean word?"),
         (("dedpu", "x"), "there is no command 'dedpu'; did you mean dedup? (commands: dedup, "),
         (("hamming", "pair", "x"), "there is no command 'pair'; did you mean pairs? (commands: build, "),
         (("nonsense",), "there is no command 'nonsense' (commands: "),

@@ -74,7 +74,8 @@ def test_every_verdict():
 
 
 @pytest.mark.parametrize(
-    "how", [{"unit": "char"}, {"unit": "grapheme"}, {"unit": "line", "width": 1}, {"unit": "byte"}, {"normalize": "NFKC"},
+    "how", [{"unit": "char"}, {"unit": "grapheme"}, {"unit": "line", "width": 1}, {"unit": "sentence", "normalize": "words"},
+            {"unit": "byte"}, {"normalize": "NFKC"},
             {"width": 1}, {"labelled": True}, {"short": "skip"}, {"unit": "char", "normalize": "NFKC", "width": 2}],
     ids=str,
 )  # fmt: skip

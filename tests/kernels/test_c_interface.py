@@ -22,12 +22,16 @@ import ndcore as nd
 from ndcore.reference import hamming, resemblance
 from ndcore.reference.simhash import units
 from ndcore.text.shingling import POLYNOMIAL, TOKEN_POLYNOMIAL
+from ndcore.text.units import kernel_unit
 
 CORE = Path(nd.get_include())
 HEADER = (CORE / "ndcore.h").read_text("utf-8")
 PROTOTYPES = re.findall(r"^ND_API ([\w ]+?[ *])(nd_\w+)\(([^;]*)\);", HEADER, re.M)
 INTERFACE = Path(__file__).parents[1] / "package" / "interface.txt"
-UNITS = {"word": 0, "char": 1, "line": 2, "byte": 3, "tokens": 4, "grapheme": 5}
+UNITS = {
+    "word": 0, "char": 1, "line": 2, "byte": 3, "tokens": 4, "grapheme": 5, "paragraph": 6, "sentence": 7, "line words": 8,
+    "paragraph words": 9, "sentence words": 10,
+}
 LOW = (1 << 64) - 1
 
 
@@ -193,7 +197,7 @@ def test_programs_of_other_versions(c):
 
 
 @pytest.mark.parametrize(("members", "message"), [
-    ({"key_bits": 128}, "key_bits is 64"), ({"unit": 6}, "unit is one of"), ({"width": 0}, "width is 1 to 65536"),
+    ({"key_bits": 128}, "key_bits is 64"), ({"unit": 11}, "unit is one of"), ({"width": 0}, "width is 1 to 65536"),
     ({"width": 65537}, "width is 1 to 65536"), ({"short_whole": 2}, "short_whole is 0 or 1"),
     ({"num_perm": 0}, "num_perm is 1 to 65536"), ({"num_perm": 65537}, "num_perm is 1 to 65536"),
     ({"minimum_bits": 16}, "minimum_bits is 32 or 64"), ({"polynomial": 2}, "must be irreducible"),
@@ -246,17 +250,18 @@ def test_forms(c):
 
 
 def test_texts(c, forms, vectors):
-    sketchers = {unit: Sketcher(c, unit=UNITS[unit], width=1) for unit in ("word", "char", "line", "byte", "grapheme")}
+    sketchers = {unit: Sketcher(c, unit=number, width=1) for unit, number in UNITS.items()}
     tried = 0
     for case in vectors("text")["vectors"]:
-        if case["normalize"] is not None:
+        if case["normalize"] == "NFKC":
             continue
-        sketcher, text, tried = sketchers[case["unit"]], bytes.fromhex(case["input"]), tried + 1
+        unit = kernel_unit(case["unit"], case["normalize"])
+        sketcher, text, tried = sketchers[unit], bytes.fromhex(case["input"]), tried + 1
         out = np.empty(c.nd_canonical_size(len(text)), np.uint8)
         n = c.nd_canonical(sketcher.at, text, len(text), out.ctypes.data)
         assert hashlib.blake2b(out[:n].tobytes(), digest_size=16).hexdigest() == case["canonical_digest"], case["note"]
         fingerprints, counts = sketcher.fingerprints(text)
-        invalid = 0 if case["unit"] in ("line", "byte") else case["invalid_bytes"]  # these read no UTF-8
+        invalid = 0 if unit in ("line", "paragraph", "sentence", "byte") else case["invalid_bytes"]  # these keep raw bytes
         assert (counts.tokens, counts.shingles, counts.invalid) == (len(case["tokens"]), len(case["tokens"]), invalid)
         assert len(sketcher.symbols(text)) == len(fingerprints) == counts.tokens
     assert tried > 300

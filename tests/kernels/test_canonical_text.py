@@ -19,14 +19,16 @@ from ndcore import _text
 from ndcore._pipeline import Shingler
 from ndcore.reference import shingling, text
 from ndcore.text.shingling import TOKEN_POLYNOMIAL
+from ndcore.text.units import UNITS, kernel_unit
 
 KERNEL = "text"
 KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("grapheme", None), ("grapheme", "NFKC"),
-         ("line", None), ("byte", None)]  # fmt: skip
+         ("line", None), ("paragraph", None), ("sentence", None), ("line", "words"), ("byte", None)]  # fmt: skip
 
 
 def shingler(unit: str, normalize: str | None) -> Shingler:
-    return Shingler(unit, 1, True, False, nd.POLYNOMIAL, TOKEN_POLYNOMIAL, None if normalize is None else unit == "word")
+    name, normal = kernel_unit(unit, normalize), unit == "word" if normalize == "NFKC" else None
+    return Shingler(name, 1, True, False, nd.POLYNOMIAL, TOKEN_POLYNOMIAL, normal)
 
 
 def read(document: str | bytes, unit: str, normalize: str | None) -> tuple[list[bytes], int, bytes]:
@@ -93,6 +95,9 @@ def test_other_units_typed_by_hand(variant):
     assert nd.Shingling(unit="char").tokens(b"a\xffb") == ["a", "b"]
     assert nd.Shingling(unit="grapheme").tokens("E\u0301\r\n🇩🇪!") == ["e\u0301", "\r\n", "🇩🇪", "!"]
     assert nd.Shingling(unit="line").tokens("  A b\r\n\r\n\tc\rd\x0b\n e") == [b"A b", b"c", b"d", b"e"]
+    assert nd.Shingling(unit="paragraph").tokens("  A\r\nb \r\n\t\r\nc") == [b"A\r\nb", b"c"]
+    assert nd.Shingling(unit="sentence").tokens("Is it? It is.\nA") == [b"Is it?", b"It is.", b"A"]
+    assert nd.Shingling(unit="sentence", normalize="words").tokens("Is it? IT -- is.\n*") == ["is it", "it is"]
     assert nd.Shingling(unit="byte").tokens("é!") == [b"\xc3", b"\xa9", b"!"]
     assert nd.Shingling(normalize="NFKC").tokens("ﬁne ①") == ["fine", "1"]
     assert nd.Shingling(unit=str.split).tokens("Kept As-is") == [b"Kept", b"As-is"]
@@ -182,9 +187,9 @@ def test_every_assigned_code_point(variant, unit, normalize):
             assert read(document, unit, normalize)[0] == text.tokens(document, unit, normalize), hex(start)
 
 
-@pytest.mark.parametrize("unit", ["word", "char", "grapheme", "line", "byte"])
+@pytest.mark.parametrize("unit", UNITS)
 def test_every_length(variant, unit):
-    for n in LENGTHS:
+    for n in (n for n in LENGTHS if unit != "sentence" or n < 300):  # of which the reference takes quadratic time
         for letter in ("x", "é", "人", "😀", "\n", " "):
             document = letter * n
             assert read(document, unit, None)[0] == text.tokens(document, unit, None), (letter, n)

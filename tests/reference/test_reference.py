@@ -293,7 +293,7 @@ def test_units_and_callables():
     [
         ({"width": 0}, "width is 0"),
         ({"short": "pad"}, "'pad'"),
-        ({"unit": "sentence"}, "'sentence'"),
+        ({"unit": "token"}, "'token'"),
         ({"unit": "byte", "normalize": "NFKC"}, "NFKC"),
         ({"unit": "line", "normalize": "NFKC"}, "NFKC"),
         ({"unit": str.split, "normalize": "NFKC"}, "NFKC"),
@@ -719,7 +719,7 @@ def test_promises_of_star_and_greedy(cluster):
 
 
 @pytest.mark.parametrize("option", [False, True])
-@pytest.mark.parametrize("unit", ["word", "char", "grapheme", "line", "byte"])
+@pytest.mark.parametrize("unit", ["word", "char", "grapheme", "line", "paragraph", "sentence", "byte"])
 def test_fingerprints_and_token_tuples_agree(unit, option):
     texts = ["a rose is a rose", "a rose is\na rose", "a rose", "rose a", "", "\n", "a\na\na", "\0\0", "\0", "A ROSE"]
     for short in ("whole", "skip"):

@@ -172,8 +172,8 @@ def test_normalize_is_refused(unit: str) -> None:
 
 
 def test_unknown_unit_and_normalization() -> None:
-    with pytest.raises(ValueError, match=r"'sentence'.*'word'"):
-        text.tokens("a", "sentence")
+    with pytest.raises(ValueError, match=r"'token'.*'word'"):
+        text.tokens("a", "token")
     with pytest.raises(ValueError, match=r"'NFD'.*'NFKC'"):
         text.tokens("a", "word", "NFD")
 

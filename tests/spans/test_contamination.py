@@ -96,7 +96,7 @@ def test_places_and_spans_by_brute_force(rng, length):
 
 
 @given(st.lists(texts, max_size=4), st.lists(texts, max_size=4), st.sampled_from([1, 2, 5]),
-       st.sampled_from(["word", "char", "grapheme", "line", "byte"]))
+       st.sampled_from(["word", "char", "grapheme", "line", "sentence", "byte"]))
 def test_awkward_texts_as_the_reference(items, documents, length, unit):
     shingling = nd.Shingling(unit)
     found = nd.contamination(items, documents + items[:1], length, shingling=shingling)

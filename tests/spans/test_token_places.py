@@ -14,6 +14,8 @@ from ndcore.spans.token_places import place_all, place_ranges
 SHINGLINGS = [
     nd.Shingling(), nd.Shingling(unit="char"), nd.Shingling(unit="grapheme"), nd.Shingling(unit="line"),
     nd.Shingling(unit="byte"), nd.Shingling(normalize="NFKC"), nd.Shingling(stop_words=["a"]),
+    *(nd.Shingling(unit=unit, normalize=normalize) for unit in ("paragraph", "sentence") for normalize in (None, "words")),
+    nd.Shingling(unit="line", normalize="words"),
 ]
 CHARACTERS = st.text(st.sampled_from("aB1 \n\r\t.é́ß中文の\u00ad\u200d👍🏽ﬁ\ud800") | st.characters(codec=None), max_size=40)
 TEXTS = CHARACTERS | st.binary(max_size=40) | CHARACTERS.map(lambda text: text.encode("utf-8", "surrogatepass"))

@@ -15,6 +15,7 @@ import ndcore as nd
 from ndcore import _text
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.reference import rabin, resemblance, shingling, text
+from ndcore.text.units import NORMALIZED
 
 KERNEL = "rabin"
 P = 0x1FD845EF300CE2D0B
@@ -145,7 +146,7 @@ def test_labels_of_vectors(vectors, variant):
 
 hows = st.fixed_dictionaries(
     {
-        "unit": st.sampled_from(["word", "word", "char", "grapheme", "line", "byte"]),
+        "unit": st.sampled_from(["word", "word", "char", "grapheme", "line", "paragraph", "sentence", "byte"]),
         "width": st.sampled_from([1, 2, 3, 5, 9]),
         "labelled": st.booleans(),
         "short": st.sampled_from(["whole", "skip"]),
@@ -155,8 +156,9 @@ hows = st.fixed_dictionaries(
 
 @given(hows, st.booleans(), st.lists(texts, max_size=4), st.sampled_from([(P, Q), (OTHER, Q), (OTHER, P), (P, OTHER)]))
 @settings(max_examples=100)
-def test_as_the_reference(variant, how, nfkc, documents, polynomials):
-    how = {**how, "normalize": "NFKC" if nfkc and how["unit"] in ("word", "char", "grapheme") else None}
+def test_as_the_reference(variant, how, normal, documents, polynomials):
+    [normalize] = [name for name, units in NORMALIZED.items() if normal and how["unit"] in units] or [None]
+    how = {**how, "normalize": normalize}
     how |= dict(zip(("polynomial", "token_polynomial"), polynomials, strict=True))
     expected = [shingling.fingerprints(document, **how) for document in documents]
     sh = nd.Shingling(**how)
@@ -257,7 +259,9 @@ def test_no_documents(variant):
 # ---------------------------------------------------------------------------------------------- recipes
 
 DIFFERENT = [
-    {}, {"unit": "char"}, {"unit": "grapheme"}, {"unit": "line"}, {"unit": "byte"}, {"width": 4}, {"labelled": True},
+    {}, {"unit": "char"}, {"unit": "grapheme"}, {"unit": "line"}, {"unit": "paragraph"}, {"unit": "sentence"},
+    {"unit": "line", "normalize": "words"}, {"unit": "paragraph", "normalize": "words"},
+    {"unit": "sentence", "normalize": "words"}, {"unit": "byte"}, {"width": 4}, {"labelled": True},
     {"short": "skip"}, {"short": "error"}, {"normalize": "NFKC"}, {"polynomial": OTHER}, {"token_polynomial": OTHER},
     {"unit": str.split}, {"unit": from_hex},
 ]  # fmt: skip
@@ -297,14 +301,14 @@ def test_a_recipe_of_other_tables_is_refused():
 @pytest.mark.parametrize(
     ("how", "error", "message"),
     [
-        ({"unit": "sentence"}, ValueError, "word, char, grapheme, line, byte or a callable, got 'sentence'"),
+        ({"unit": "token"}, ValueError, "word, char, grapheme, line, paragraph, sentence, byte or a callable, got 'token'"),
         ({"width": 0}, ValueError, "width must be 1 to 65536 tokens, got 0"),
         ({"width": 65537}, ValueError, "got 65537"),
         ({"width": 2.5}, TypeError, "an int; got 2.5"),
         ({"width": True}, TypeError, "an int; got True"),
         ({"labelled": 1}, TypeError, r"True \(Option A\) or False \(Option B\), got 1"),
         ({"short": "pad"}, ValueError, "'whole', 'skip' or 'error', got 'pad'"),
-        ({"normalize": "NFC"}, ValueError, "None or 'NFKC', got 'NFC'"),
+        ({"normalize": "NFC"}, ValueError, "None, 'NFKC' or 'words', got 'NFC'"),
         ({"unit": "byte", "normalize": "NFKC"}, ValueError, "for the units word, char, grapheme, not for 'byte'"),
         ({"unit": "line", "normalize": "NFKC"}, ValueError, "not for 'line'"),
         ({"unit": str.split, "normalize": "NFKC"}, ValueError, "units word, char, grapheme"),

@@ -2,7 +2,7 @@
  * bytes, and tokens that the caller cut.
  *
  * A new unit is a function in units.c or a file of its own, a member of nd_unit (text.h; repeated in _text.pxd and in UNITS
- * of _pipeline.pyx), and a name in UNITS of text/shingling.py and of reference/text.py. */
+ * of _pipeline.pyx), and a name in UNITS of text/units.py and of reference/text.py. */
 #ifndef ND_UNITS_H
 #define ND_UNITS_H
 

@@ -159,7 +159,9 @@ class Shingling:
         if isinstance(stop_words, (str, bytes)):
             raise TypeError(f"stop_words is one {type(stop_words).__name__}; give a list of words, [word] for a single one")
         listed = list(stop_words)
-        if listed and self.unit != "word":
+        if not listed:
+            return ()
+        if self.unit != "word":
             raise ValueError(f"stop_words are for the unit word, not for {_unit_name(self.unit)!r}")
         plain, tokens = Shingling(width=1, normalize=self.normalize), set()
         for word in listed:
