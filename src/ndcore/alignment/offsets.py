@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import ndcore._text as _text
 from ndcore._types import Bools, Ints, Text
 from ndcore.text.shingling import Shingling
-from ndcore.text.units import NORMALIZED, UNITS
+from ndcore.text.units import NORMALIZED, UNITS, kernel_unit
 
 __all__ = ["Spans", "locate"]
 
@@ -56,7 +56,7 @@ def locate(text: Text, shingling: Shingling) -> Spans:
         starts = np.arange(len(data))
         spans = starts, starts + 1
     elif shingling.unit in NORMALIZED["words"]:
-        spans = _text.places(data, shingling.kernel_unit, np.arange(len(shingling.tokens(text))))
+        spans = _text.places(data, kernel_unit(shingling.unit, shingling.normalize), np.arange(len(shingling.tokens(text))))
     else:
         spans = _in_utf8(data, text, shingling)
     return _in_str(spans, text) if isinstance(text, str) else spans

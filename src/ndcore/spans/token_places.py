@@ -14,6 +14,7 @@ from ndcore.alignment.offsets import Spans, locate
 from ndcore.parallel import map_pieces
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
+from ndcore.text.units import kernel_unit
 
 __all__ = ["Places", "Ranges", "place_all", "place_ranges"]
 
@@ -45,7 +46,7 @@ def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) ->
     elif shingling.unit == "byte":
         begins, ends = tokens, tokens + 1
     else:
-        begins, ends = places(data, shingling.kernel_unit, tokens)
+        begins, ends = places(data, kernel_unit(shingling.unit, shingling.normalize), tokens)
     at_first, at_last = np.searchsorted(tokens, firsts), np.searchsorted(tokens, lasts - 1)
     start, end = begins[at_first], ends[at_last]
     begun = _counted(data, start + 1, of_str)  # with the character at the start

@@ -21,7 +21,7 @@ from ndcore.checks import is_int
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
 from ndcore.text.inputs import as_texts, pieces
-from ndcore.text.units import TEXT_UNITS, UNITS, Normalize, Unit, check_unit, kernel_unit
+from ndcore.text.units import TEXT_UNITS, UNITS, Unit, check_unit, kernel_unit
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
@@ -106,7 +106,7 @@ class Shingling:
         width: int = 5,
         labelled: bool = False,
         short: Literal["whole", "skip", "error"] = "whole",
-        normalize: Normalize = None,
+        normalize: Literal["NFKC", "words"] | None = None,
         polynomial: int = POLYNOMIAL,
         token_polynomial: int = TOKEN_POLYNOMIAL,
         stop_words: Iterable[str] | None = None,
@@ -130,9 +130,9 @@ class Shingling:
     def shingler(self) -> Shingler:
         """The tables of the extension; made at the first access."""
         return Shingler(
-            self.kernel_unit, self.width, self.short == "whole", self.labelled, self.polynomial, self.token_polynomial,
-            self.unit == "word" if self.normalize == "NFKC" else None,
-            _tape(self.stop_words), self.short == "error",
+            kernel_unit(self.unit, self.normalize), self.width, self.short == "whole", self.labelled, self.polynomial,
+            self.token_polynomial, self.unit == "word" if self.normalize == "NFKC" else None, _tape(self.stop_words),
+            self.short == "error",
         )
 
     def _check(self) -> None:
@@ -342,11 +342,6 @@ class Shingling:
     def reads_bytes(self) -> bool:
         """Whether `batch` holds the bytes of the documents as they are given."""
         return not callable(self.unit) and self.normalize != "NFKC"
-
-    @property
-    def kernel_unit(self) -> str:
-        """The unit of the kernels that read the tokens."""
-        return kernel_unit(self.unit, self.normalize)
 
 
 def joined_samples(parts: Sequence[tuple[UInts, Ints]]) -> tuple[UInts, Ints]:

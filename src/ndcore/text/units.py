@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ndcore._types import Text
 
-__all__ = ["NORMALIZED", "TEXT_UNITS", "UNITS", "Normalize", "Tokenizer", "Unit", "check_unit", "kernel_unit"]
+__all__ = ["NORMALIZED", "TEXT_UNITS", "UNITS", "Tokenizer", "Unit", "check_unit", "kernel_unit"]
 
 UNITS: Final = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
 NORMALIZED: Final = {"NFKC": ("word", "char", "grapheme"), "words": ("line", "paragraph", "sentence")}  # for which units
@@ -15,7 +15,6 @@ TEXT_UNITS: Final = NORMALIZED["NFKC"]  # whose tokens are decoded and folded
 
 Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]
 Unit: TypeAlias = Literal["word", "char", "grapheme", "line", "paragraph", "sentence", "byte"] | Tokenizer
-Normalize: TypeAlias = Literal["NFKC", "words"] | None
 
 
 def check_unit(unit: object, normalize: object) -> None:
@@ -30,7 +29,7 @@ def check_unit(unit: object, normalize: object) -> None:
         raise ValueError(f"normalize={normalize!r} is for the units {', '.join(NORMALIZED[normalize])}, not for {unit!r}")
 
 
-def kernel_unit(unit: Unit, normalize: Normalize) -> str:
+def kernel_unit(unit: Unit, normalize: str | None) -> str:
     """Return the name of the kernels that read the tokens."""
     if callable(unit):
         return "tokens"
