@@ -16,15 +16,12 @@ from ndcore._batch cimport Batch, allocate
 from ndcore._minhash cimport Sink
 from ndcore._signals cimport check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
-from ndcore._text cimport (
-    ND_BYTE, ND_CHAR, ND_GRAPHEME, ND_LINE, ND_LINE_WORDS, ND_PARAGRAPH, ND_PARAGRAPH_WORDS, ND_SENTENCE, ND_SENTENCE_WORDS,
-    ND_TOKENS, ND_WORD, nd_text, nd_text_tape_size)
+from ndcore._text cimport ND_TOKENS, nd_text, nd_text_tape_size
 
-UNITS = {
-    "word": ND_WORD, "char": ND_CHAR, "grapheme": ND_GRAPHEME, "line": ND_LINE, "paragraph": ND_PARAGRAPH,
-    "sentence": ND_SENTENCE, "byte": ND_BYTE, "tokens": ND_TOKENS, "line words": ND_LINE_WORDS,
-    "paragraph words": ND_PARAGRAPH_WORDS, "sentence words": ND_SENTENCE_WORDS,
-}
+# In the order of nd_unit, whose numbers stay.
+UNITS = {name: number for number, name in enumerate((
+    "word", "char", "line", "byte", "tokens", "grapheme", "paragraph", "sentence", "line words", "paragraph words",
+    "sentence words"))}
 
 
 cdef enum:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ndcore._version import __version__
-from ndcore.text.shingling import UNITS, Shingling
+from ndcore.text.shingling import Shingling
+from ndcore.text.units import NORMALIZED, UNITS
 
 __all__ = ["LOCAL_ONLY", "JobOptions", "parse"]
 
@@ -114,7 +115,7 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
         p.add_argument(name, type=int, default=default, metavar="N", help=f"as of ndcore dedup (default {default})")
     p.add_argument("--width", type=int, metavar="W", help="tokens per shingle (default 5)")
     p.add_argument("--unit", choices=UNITS, help="kind of token (default word)")
-    p.add_argument("--normalize", choices=("NFKC",), help="Unicode normalization (default none)")
+    p.add_argument("--normalize", choices=tuple(NORMALIZED), help="NFKC, or words of lines and sentences (default none)")
     p.add_argument("--stop-words", metavar="FILE", help="words to leave out (default none)")
     p.add_argument("--directory", metavar="DIR",
                    help="directory or URI of intermediate results (default OUTDIR/_work); removed at the end")

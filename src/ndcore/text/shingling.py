@@ -57,7 +57,7 @@ class Shingling:
         ValueError.
     normalize : None, "NFKC" or "words"
         "NFKC" also normalises compatibility characters (units word, char and grapheme). "words" compares lines, paragraphs
-        and sentences by their words: case, punctuation and blanks are ignored, and what has no word is no token.
+        and sentences by their words: case, punctuation and blanks are ignored. One without words gives no token.
     polynomial, token_polynomial : int
         Irreducible, of degree 64: P of the fingerprints, and Q of the symbols of tokens longer than 8 bytes.
     stop_words : iterable of str, optional
