@@ -117,7 +117,7 @@ mkdir "$root/ndcore"
 cp -r "$folder/wheels" "$folder/sdist" "$work/requirements" "$root/ndcore/"
 [ -z "$wheel" ] || cp "$wheel" "$root/ndcore/"
 tar -xzf "$folder/sdist"/*.tar.gz -C "$root/ndcore"
-logged inside CFLAGS=-g0 sh -euc '
+logged inside sh -euc '
     cd /ndcore
     python3 -m venv venv
     given=$(ls ndcore-*.whl 2> /dev/null || ls sdist/*.tar.gz)

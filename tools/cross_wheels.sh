@@ -40,7 +40,7 @@ wheel() {    # wheel ZIG-TARGET PLATFORM SUFFIX LINK-OPTION ...: a wheel in $wor
     local compiler="$zig -target $1" platform=$2 ending=$3
     shift 3
     rm -rf "$work/wheels"
-    logged env CC="$compiler" LDSHARED="$compiler $*" CFLAGS=-g0 _PYTHON_HOST_PLATFORM="$platform" \
+    logged env CC="$compiler" LDSHARED="$compiler $*" _PYTHON_HOST_PLATFORM="$platform" \
         SETUPTOOLS_EXT_SUFFIX=".$(suffix)$ending.so" "$work/tools/bin/pip" wheel --no-deps --no-build-isolation \
         --wheel-dir "$work/wheels" "$work"/ndcore-*.tar.gz
 }
