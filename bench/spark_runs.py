@@ -1,0 +1,202 @@
+"""Spark for a benchmark: sessions on this machine, what their event logs say, and the memory of their processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+LOCAL = "local[2]"
+CLUSTER = "2 workers"
+WAIT = 60  # seconds for a master or a worker to start
+PREFIX = "ndcore: "  # of the names of jobs
+
+
+class Memory:
+    """The most memory that each of some trees of processes had at a time, looked at each second.
+
+    roots: the processes by name. A page that processes share is divided among them.
+    """
+
+    def __init__(self, roots: dict[str, int]) -> None:
+        self.roots = roots
+        self.peak: Counter[str] = Counter()
+
+    def __enter__(self) -> Memory:
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(1.0):
+            children = _children()
+            for name, root in self.roots.items():
+                self.peak[name] = max(self.peak[name], sum(map(_share, _tree(root, children))))
+
+
+def _children() -> dict[int, list[int]]:
+    found = defaultdict(list)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            found[int(path.read_text().rpartition(")")[2].split()[1])].append(int(path.parent.name))
+    return found
+
+
+def _tree(root: int, children: dict[int, list[int]]) -> Iterator[int]:
+    yield root
+    for child in children.get(root, ()):
+        yield from _tree(child, children)
+
+
+def _share(process: int) -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return 1024 * int(line.split()[1])
+    return 0
+
+
+def spark_home() -> Path:
+    """The folder of PySpark, which has Spark's programs."""
+    import pyspark
+
+    return Path(pyspark.__file__).parent
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, memory: str) -> Iterator[tuple[str, dict[str, int]]]:
+    """Start a standalone master and two workers of one core each as processes; give its URL, and the workers."""
+    start = [str(spark_home() / "bin" / "spark-class"), "org.apache.spark.deploy."]
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable,
+                   "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_DAEMON_MEMORY": "256m"}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"spark://127.0.0.1:{port}"
+    running = []
+
+    def launch(name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        log = folder / f"{name}.log"
+        with log.open("wb") as file:
+            running.append(subprocess.Popen([start[0], start[1] + arguments[0], *arguments[1:]], stdout=file,
+                                            stderr=subprocess.STDOUT, env=environment, start_new_session=True))
+        return running[-1]
+
+    def wait_for(name: str, text: str, times: int) -> None:
+        end = time.monotonic() + WAIT
+        while (folder / f"{name}.log").read_text().count(text) < times:
+            if time.monotonic() > end or any(process.poll() is not None for process in running):
+                raise RuntimeError(f"{name}: {(folder / f'{name}.log').read_text()[-2000:]}")
+            time.sleep(0.2)
+
+    try:
+        launch("master", "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+        wait_for("master", "New state: ALIVE", 1)
+        workers = {
+            f"worker {i}": launch(f"worker-{i}", "worker.Worker", "--cores", "1", "--memory", memory, "--webui-port", "0",
+                                  "--work-dir", str(folder / f"work-{i}"), url).pid
+            for i in (1, 2)
+        }  # fmt: skip
+        wait_for("master", "Registering worker", 2)
+        yield url, workers
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(WAIT)
+
+
+@contextlib.contextmanager
+def session(master: str, folder: Path, settings: dict[str, str]) -> Iterator[Any]:
+    """Start a session that writes an event log into `folder`."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    folder.mkdir(parents=True, exist_ok=True)
+    common = {
+        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.eventLog.enabled": "true", "spark.eventLog.dir": folder.as_uri(), "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false", "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(folder / "local"),
+    }
+    builder = SparkSession.builder.master(master).appName("bench")
+    for name, value in {**common, **settings}.items():
+        builder = builder.config(name, value)
+    started = builder.getOrCreate()
+    started.sparkContext.setLogLevel("ERROR")
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+class Events:
+    """What the event log of a finished session says, by job description.
+
+    seconds: of wall time, jobs one after another. cpu: seconds of tasks. shuffled, spilled: bytes. tasks: how many.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.seconds: Counter[str] = Counter()
+        self.cpu: Counter[str] = Counter()
+        self.shuffled: Counter[str] = Counter()
+        self.spilled: Counter[str] = Counter()
+        self.tasks: Counter[str] = Counter()
+        self.longest: Counter[str] = Counter()
+        self.failed = 0
+        steps: dict[int, str] = {}
+        jobs: dict[int, tuple[str, int]] = {}
+        for event in _events(folder):
+            kind = event["Event"]
+            if kind == "SparkListenerJobStart":
+                step = (event.get("Properties") or {}).get("spark.job.description", "").removeprefix(PREFIX)
+                jobs[event["Job ID"]] = step, event["Submission Time"]
+                steps.update((stage, step) for stage in event["Stage IDs"])
+            elif kind == "SparkListenerJobEnd":
+                step, start = jobs[event["Job ID"]]
+                self.seconds[step] += (event["Completion Time"] - start) / 1000
+            elif kind == "SparkListenerTaskEnd":
+                self._task(steps[event["Stage ID"]], event)
+
+    def _task(self, step: str, event: dict[str, Any]) -> None:
+        metrics = event.get("Task Metrics")
+        if event["Task End Reason"]["Reason"] != "Success" or metrics is None:
+            self.failed += 1
+            return
+        self.tasks[step] += 1
+        self.cpu[step] += metrics["Executor Run Time"] / 1000
+        self.longest[step] = max(self.longest[step], metrics["Executor Run Time"] / 1000)
+        self.shuffled[step] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+        self.spilled[step] += metrics["Disk Bytes Spilled"]
+
+    def rows(self) -> Iterable[tuple[str, float, float, int, int, int, float]]:
+        """Each step: seconds, seconds of tasks, tasks, bytes shuffled, bytes spilled, seconds of the longest task."""
+        for step, seconds in self.seconds.items():
+            yield (step, seconds, self.cpu[step], self.tasks[step], self.shuffled[step], self.spilled[step],
+                   self.longest[step])
+
+
+def _events(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted(folder.glob("*")):
+        if path.is_file():
+            with path.open(encoding="utf-8") as file:
+                yield from map(json.loads, file)
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
