@@ -2,12 +2,18 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import disjoint_base
+from typing_extensions import Buffer, disjoint_base
 
 from ndcore._minhash import Samples
 
 MAX_LENGTH: int
 MAX_WINDOWS: int
+
+@disjoint_base
+class Vocabulary:
+    def __new__(cls) -> Self: ...
+    def __len__(self) -> int: ...
+    def number(self, tape: Buffer, firsts: NDArray[np.int64], lasts: NDArray[np.int64]) -> NDArray[np.uint32]: ...
 
 @disjoint_base
 class Symbols(Samples):

@@ -1,9 +1,9 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Windows of tokens of given items, looked for in many documents."""
+"""Tokens as numbers, and windows of tokens of given items, looked for in many documents."""
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -14,7 +14,8 @@ import numpy as np
 from ndcore cimport _arrays, _bounds
 from ndcore._batch cimport allocate
 from ndcore._minhash cimport Samples
-from ndcore._signals cimport check_signals, stride
+from ndcore._signals cimport STRIDE, check_signals, stride
+from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
 
 
 cdef extern from "grams.h" nogil:
@@ -53,11 +54,118 @@ cdef extern from "grams.h" nogil:
     void nd_grams_close(nd_grams_scan *s)
 
 
+cdef extern from "vocabulary.h" nogil:
+    ctypedef struct nd_vocabulary_slot:
+        pass
+    ctypedef struct nd_vocabulary:
+        nd_table_key key
+        nd_vocabulary_slot *slots
+        size_t room
+        uint64_t *at
+        uint8_t *pool
+        size_t count
+        size_t used
+    void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room)
+    const uint8_t *nd_vocabulary_number(
+        nd_vocabulary *v, const uint8_t *tape, uint64_t *token, uint64_t first, uint64_t last, uint32_t *out)
+
+
 MAX_LENGTH = 1024  # of a window: a window that occurs is hashed at a cost of as many products
 MAX_WINDOWS = (1 << 31) - 1  # of all items
 
 cdef enum:
     WINDOWS = 4096  # that are numbered between two looks at signals
+    LENGTH = 8      # bytes before a token
+    LEAST = 1024    # tokens there is room for at first
+
+cdef size_t MOST = 0xFFFFFFFF  # tokens
+
+
+cdef class Vocabulary:
+    """Distinct tokens, each with a number: equal numbers exactly for equal bytes. For one thread."""
+    cdef nd_vocabulary how
+    cdef size_t tokens
+    cdef uint64_t[:, ::1] slots
+    cdef uint64_t[::1] at
+    cdef uint8_t[::1] pool
+
+    def __cinit__(self):
+        self.how.key = random_table_key()
+        self.slots, self.at = np.zeros((1, 2), np.uint64), np.empty(1, np.uint64)
+        self.pool = np.empty(1, np.uint8)
+        self.how.slots, self.how.room = <nd_vocabulary_slot *> &self.slots[0, 0], 1
+
+    def __len__(self):
+        return self.how.count
+
+    cdef _reserve(self, size_t tokens, size_t size):
+        """Make room for more tokens and bytes."""
+        cdef uint64_t[:, ::1] slots
+        cdef uint64_t[::1] at
+        cdef uint8_t[::1] pool
+        tokens, size = tokens + self.how.count, size + self.how.used
+        if tokens > MOST:
+            raise OverflowError(f"there are more than {MOST} different tokens in repeated passages; take the texts in parts")
+        if tokens > self.tokens:
+            self.tokens = max(<size_t> LEAST, tokens + tokens // 2)
+            slots = np.zeros((nd_table_room(self.tokens), 2), np.uint64)
+            at = np.empty(self.tokens, np.uint64)
+            at[: self.how.count] = self.at[: self.how.count]
+            nd_vocabulary_move(&self.how, <nd_vocabulary_slot *> &slots[0, 0], slots.shape[0])
+            self.slots, self.at, self.how.at = slots, at, &at[0]
+        if size > <size_t> self.pool.shape[0]:
+            pool = np.empty(size + size // 2, np.uint8)
+            memcpy(&pool[0], &self.pool[0], self.how.used)
+            self.pool, self.how.pool = pool, &pool[0]
+
+    def number(self, const uint8_t[::1] tape not None, const int64_t[::1] firsts not None,
+               const int64_t[::1] lasts not None):
+        """Number the tokens firsts[i] to lasts[i] − 1 of a tape, for all i, end to end; uint32.
+
+        The tape has each token's length as u64 big-endian, then the token. The ranges ascend and do not overlap. ValueError
+        for other ranges, or a tape that is cut.
+        """
+        cdef size_t i, n = firsts.shape[0], total = 0, size = tape.shape[0], wanted
+        cdef uint64_t token = 0, begin, end
+        cdef int64_t before = 0
+        cdef const uint8_t *at
+        if firsts.shape[0] != lasts.shape[0]:
+            raise ValueError(f"{firsts.shape[0]} ranges begin and {lasts.shape[0]} end")
+        for i in range(n):
+            if not before <= firsts[i] <= lasts[i]:
+                raise ValueError(f"tokens {firsts[i]} to {lasts[i]} do not follow on those before {before}")
+            before, total = lasts[i], total + <size_t> (lasts[i] - firsts[i])
+        if <size_t> before > _count(tape):
+            raise ValueError(f"the tape of {size} bytes is cut, or has fewer than {before} tokens")
+        self._reserve(total, size)
+        cdef uint32_t[::1] out = np.empty(total + 1, np.uint32)
+        total, at = 0, &tape[0] if size else NULL
+        with nogil:
+            for i in range(n):
+                begin, end = <uint64_t> firsts[i], <uint64_t> lasts[i]
+                while token < end:
+                    check_signals()
+                    wanted = min(token + STRIDE, end)
+                    at = nd_vocabulary_number(&self.how, at, &token, begin, wanted, &out[total])
+                    total += wanted - begin if wanted > begin else 0
+                    begin = max(begin, wanted)
+        return np.asarray(out)[:total]
+
+
+cdef size_t _count(const uint8_t[::1] tape):
+    """Count the tokens of a tape; those before the first that does not fit."""
+    cdef size_t n = tape.shape[0], at = 0, found = 0, i
+    cdef uint64_t size
+    with nogil:
+        while at + LENGTH <= n:
+            size = 0
+            for i in range(<size_t> LENGTH):
+                size = size << 8 | tape[at + i]
+            if size > n - at - <size_t> LENGTH:
+                break
+            at += LENGTH + <size_t> size
+            found += 1
+    return found
 
 
 cdef struct Collected:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore._greedy import MOST_VALUES, Greedy
+from ndcore._cluster import MOST_VALUES, Greedy
 from ndcore._types import Ints, UInts
 from ndcore.checks import check_numbered, checked_int, checked_threshold
 from ndcore.sketch.sketcher import checked_sets

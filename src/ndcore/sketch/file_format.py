@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._greedy import first_wrong
+from ndcore._cluster import first_wrong
 from ndcore._types import AnyArray, Arrays, Ints, UInts
 from ndcore.recipe import Recipe, stored_recipe
 from ndcore.storage.packed_ids import pack_ids, unpack_ids

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from ndcore._grams import GramHits, Grams, Symbols
+from ndcore._grams import GramHits, Grams, Symbols, Vocabulary
 from ndcore._types import AnyArray, Ints, Text, UInts
-from ndcore._vocabulary import Vocabulary
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.spans.reading import IdReading, symbol_shingling
 from ndcore.text.corpus import Corpus, pieces_once

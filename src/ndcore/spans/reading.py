@@ -7,8 +7,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from ndcore._grams import Vocabulary
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
-from ndcore._vocabulary import Vocabulary
 from ndcore.parallel import map_pieces
 from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.shingling import Shingling
