@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from text_kernels import CHECKED, Kernel, TextBench
 
 import ndcore
-from ndcore import _feature
+from ndcore import _candidates
 from ndcore.reference import features as reference_features
 from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
@@ -284,7 +284,7 @@ class Bench(TextBench):
         rows = self.rng.integers(0, 1 << 32, (n, 84), np.uint32)
 
         def run() -> NDArray[np.uint64]:
-            return np.asarray(_feature.features(rows, 14, 0, 6, R)).ravel()
+            return np.asarray(_candidates.features(rows, 14, 0, 6, R)).ravel()
 
         def expected() -> list[int]:
             return [feature for row in rows[:5].tolist() for feature in reference_features.features(row)]

@@ -78,7 +78,7 @@ def sbom(ndcore: str, unicode: str, cython: str) -> dict[str, object]:
                 "licenses": [{"license": {"id": license}}]}  # fmt: skip
 
     tables = part("data", "Unicode Character Database", unicode, "Unicode-3.0", f"unicode@{unicode}",
-                  "tables of case folding, categories, scripts, grapheme clusters, sentences and NFKC in the C core")  # fmt: skip
+                  "tables of case folding, categories, scripts, grapheme clusters, sentences and NFKC in C")  # fmt: skip
     runtime = part("library", "Cython", cython, "Apache-2.0", f"pkg:pypi/cython@{cython}",
                    "code that Cython writes into the extension modules")  # fmt: skip
     runtime["purl"] = runtime["bom-ref"]

@@ -4,6 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+def features(
+    rows: NDArray[np.uint32] | NDArray[np.uint64], group_size: int, first: int, last: int, polynomial: int
+) -> NDArray[np.uint64]: ...
+def super_features(features: NDArray[np.uint64], need: int, polynomial: int) -> NDArray[np.uint64]: ...
+def super_shingles(
+    members: NDArray[np.uint64], offsets: NDArray[np.int64], run: int, polynomial: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
 def row_hashes(rows: NDArray[np.uint32] | NDArray[np.uint64]) -> NDArray[np.uint64]: ...
 
 @disjoint_base

@@ -1,10 +1,12 @@
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 _Counted: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
+
+BLOCK: int
 
 def sort_entries(entries: NDArray[np.uint64]) -> None: ...
 def histogram(
@@ -43,3 +45,11 @@ def members_under(
 def sample_keys(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], moduli: NDArray[np.uint64] | None, ascending: bool = True
 ) -> NDArray[np.uint64]: ...
+def will_need(array: NDArray[Any], first: NDArray[np.int64], last: NDArray[np.int64]) -> int: ...
+
+@disjoint_base
+class SortedEntries:
+    def __new__(
+        cls, slabs: list[tuple[NDArray[np.uint64], NDArray[np.uint32], int, int]], directory: NDArray[np.uint64] | None
+    ) -> Self: ...
+    def holders(self, values: NDArray[np.uint64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]: ...

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 import pytest
 
-from ndcore._holders import BLOCK, SortedEntries, will_need
+from ndcore._entries import BLOCK, SortedEntries, will_need
 
 LAST = 2**64 - 1
 

@@ -159,8 +159,8 @@ def test_a_form_that_this_cpu_lacks(monkeypatch):
 
 
 def extensions() -> list[Path]:
-    names = ["_arrow", "_batch", "_candidates", "_cluster", "_cpu", "_entries", "_feature", "_hamming",
-             "_holders", "_keys", "_lookup", "_minhash", "_pipeline", "_postings", "_prefix", "_rabin",
+    names = ["_arrow", "_batch", "_candidates", "_cluster", "_cpu", "_entries", "_hamming",
+             "_keys", "_lookup", "_minhash", "_pipeline", "_postings", "_prefix", "_rabin",
              "_repeats", "_samples", "_sets", "_simhash", "_text"]
     return [Path(importlib.util.find_spec(f"ndcore.{name}").origin) for name in names]
 

@@ -141,8 +141,8 @@ def test_there_are_doctests_to_run():
 
 
 @pytest.mark.parametrize(
-    "module", ["_arrow", "_batch", "_candidates", "_cluster", "_cpu", "_entries", "_feature", "_grams", "_hamming",
-               "_holders", "_jsonl", "_keys", "_lookup", "_minhash", "_near", "_pipeline", "_postings",
+    "module", ["_arrow", "_batch", "_candidates", "_cluster", "_cpu", "_entries", "_grams", "_hamming",
+               "_jsonl", "_keys", "_lookup", "_minhash", "_near", "_pipeline", "_postings",
                "_prefix", "_rabin", "_repeats", "_samples", "_sets", "_signals", "_simhash", "_text"])
 def test_extensions_export_nothing_but_their_start(module):
     """Names of C functions that others export too would otherwise meet in one process."""

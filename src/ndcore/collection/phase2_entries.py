@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 import ndcore._entries as _entries
 import ndcore._sets as _sets
-from ndcore._holders import BLOCK
 from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.collection import slots
@@ -125,7 +124,7 @@ def sort_entries(
             shelf.put(runs, {}, _runs(keys, documents, min(max_holders, len(taken))))
         elif keep:
             keys = slots.opened(shelf, entries, len(taken))[1]["keys"]
-        return keys[::BLOCK].copy() if keep else _NO_VALUES
+        return keys[::_entries.BLOCK].copy() if keep else _NO_VALUES
 
     first: list[UInts] = []
     done, total = 0, int(slabs[:, 2].sum())

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._entries import members_under, sample_keys
-from ndcore._holders import will_need
+from ndcore._entries import members_under, sample_keys, will_need
 from ndcore._types import Bools, Floats, Ints, UInts
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches

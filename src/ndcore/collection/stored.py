@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._holders import BLOCK, SortedEntries
+from ndcore._entries import BLOCK, SortedEntries
 from ndcore._types import Ints, UInts
 from ndcore.clusters.chains import Chains
 from ndcore.collection import slots

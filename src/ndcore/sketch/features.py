@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-import ndcore._feature as _feature
+import ndcore._candidates as _candidates
 from ndcore._types import UInts
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
@@ -42,7 +42,7 @@ def features(sk: Sketches, groups: int = 6, group_size: int = 14) -> UInts:
     Broder (2000), Identifying and filtering near-duplicate documents, §3, DOI 10.1007/3-540-45123-4_1.
     """
     _check_groups(sk, groups, group_size)
-    return _feature.features(np.ascontiguousarray(sk.values), group_size, 0, groups, FEATURE_POLYNOMIAL)
+    return _candidates.features(np.ascontiguousarray(sk.values), group_size, 0, groups, FEATURE_POLYNOMIAL)
 
 
 def _check_groups(sk: Sketches, groups: int, group_size: int) -> None:

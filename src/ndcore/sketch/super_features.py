@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-import ndcore._feature as _feature
+import ndcore._candidates as _candidates
 from ndcore._types import UInts
 from ndcore.checks import checked_int
 from ndcore.sketch.features import features
@@ -70,4 +70,4 @@ def super_features(sk: Sketches, groups: int = 6, group_size: int = 14, need: in
             f"{MAX_SUPER_FEATURES:,} are made. Take fewer groups or a need near 1 or near groups, or count equal features "
             "instead: near_duplicates does"
         )
-    return _feature.super_features(features(sk, groups, group_size), need, SUPER_FEATURE_POLYNOMIAL)
+    return _candidates.super_features(features(sk, groups, group_size), need, SUPER_FEATURE_POLYNOMIAL)

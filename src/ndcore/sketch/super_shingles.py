@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-import ndcore._feature as _feature
+import ndcore._candidates as _candidates
 from ndcore._types import Floats, Ints, UInts
 from ndcore.checks import MAX_MINIMA, checked_int
 from ndcore.filters.pass_probability import checked_resemblance
@@ -84,7 +84,7 @@ def super_shingles(sk: Sketches, run: int = RUN) -> SuperShingles:
     if sk.moduli is not None:
         raise ValueError("super-shingles need samples of one modulus, these are adaptive; use ModSketcher(modulus=25)")
     members, offsets = np.ascontiguousarray(sk.values, np.uint64), np.ascontiguousarray(sk.offsets)
-    return frozen(SuperShingles(*_feature.super_shingles(members, offsets, run, FEATURE_POLYNOMIAL)))
+    return frozen(SuperShingles(*_candidates.super_shingles(members, offsets, run, FEATURE_POLYNOMIAL)))
 
 
 class SetSketcher(Protocol):

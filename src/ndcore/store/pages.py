@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-import ndcore._feature as _feature
+import ndcore._candidates as _candidates
 from ndcore._candidates import row_hashes
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Text, UInts
@@ -250,7 +250,7 @@ class Preparer:
 
     def features(self, rows: AnyArray) -> UInts:
         """Return the features of signatures, uint64 (n, groups)."""
-        return _feature.features(rows, self.settings.group_size, 0, self.settings.groups, FEATURE_POLYNOMIAL)
+        return _candidates.features(rows, self.settings.group_size, 0, self.settings.groups, FEATURE_POLYNOMIAL)
 
     def named(self, key: Key) -> tuple[Key, bytes, int]:
         """Return a key in its normal form, as bytes, and their hash."""
