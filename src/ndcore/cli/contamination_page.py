@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._types import Ints, Text
+from ndcore._types import Ints
 from ndcore.cli.contamination_output import place_in_corpus, place_in_items
 from ndcore.cli.contamination_search import Searched
-from ndcore.report.marked_passages import Marked, MarkedPage, MarkedText, Standing, excerpt, marked_page
+from ndcore.cli.standing import range_in, standing, united
+from ndcore.report.marked_passages import Marked, MarkedPage, MarkedText, Standing, marked_page
 from ndcore.report.model import ROWS, Figure, ReportTable
-from ndcore.spans.token_places import Places
 
 __all__ = ["contamination_page"]
 
@@ -54,52 +54,30 @@ def _shown(searched: Searched) -> list[MarkedText]:
     rows = {item: np.flatnonzero(places.item == item) for item in items.tolist()}
     listed = {item: of[np.argsort(places.start[of] - places.end[of], kind="stable")][:STANDING] for item, of in rows.items()}
     chosen = np.concatenate([np.zeros(0, np.int64), *listed.values()])
-    standing = dict(zip(chosen.tolist(), _standing(searched, chosen), strict=True))
+    stand = dict(zip(chosen.tolist(), _standing(searched, chosen), strict=True))
     marks = _marks(searched, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
     return [
         MarkedText(
             str(searched.items.ids[item]),
             f"{searched.labels[item]}: {found.covered[item]:,} of {found.tokens[item]:,} tokens",
-            Marked(searched.texts[item], marks[item]), [standing[row] for row in listed[item].tolist()], len(rows[item]),
+            Marked(searched.texts[item], marks[item]), [stand[row] for row in listed[item].tolist()], len(rows[item]),
         ) for item in items.tolist()
     ]
 
 
 def _marks(searched: Searched, rows: Ints) -> dict[int, list[tuple[int, int]]]:
-    """Return where the places of these rows stand in each item, united where they overlap or touch."""
+    """Return where the places of these rows stand in each item, united."""
     places = searched.found.places
     found = place_in_items(searched, (places.item[rows], places.start[rows], places.end[rows]))
     marks: dict[int, list[tuple[int, int]]] = {}
-    of = places.item[rows].tolist()
-    for at in np.lexsort((places.start[rows], places.item[rows])).tolist():
-        item = of[at]
-        start, end = _range(found, at, searched.texts[item])
-        listed = marks.setdefault(item, [])
-        if listed and start <= listed[-1][1]:
-            listed[-1] = (listed[-1][0], max(end, listed[-1][1]))
-        else:
-            listed.append((start, end))
-    return marks
+    for at, item in enumerate(places.item[rows].tolist()):
+        marks.setdefault(item, []).append(range_in(searched.texts[item], found, at))
+    return {item: united(ranges) for item, ranges in marks.items()}
 
 
 def _standing(searched: Searched, rows: Ints) -> list[Standing]:
-    """Return the documents where places stand, in the order of the rows; the documents are read again."""
-    places, corpus = searched.found.places, searched.corpus
+    """Return the documents where places stand, in the order of the rows."""
+    places = searched.found.places
     documents, there = places.document[rows], places.document_start[rows]
     found = place_in_corpus(searched, (documents, there, there + places.end[rows] - places.start[rows]))
-    wanted = np.zeros(len(corpus.ids), np.bool_)
-    wanted[documents] = True
-    made: dict[int, Standing] = {}
-    for positions, texts in corpus.selected(wanted):
-        for position, text in zip(positions.tolist(), texts, strict=True):
-            for at in np.flatnonzero(documents == position).tolist():
-                part = excerpt(text, *_range(found, at, text))
-                made[at] = Standing(str(corpus.ids[position]), str(corpus.place(position)), part)
-    return [made[at] for at in range(len(rows))]
-
-
-def _range(found: Places, at: int, text: Text) -> tuple[int, int]:
-    """Return where a range begins and ends, in the characters or bytes of a text."""
-    if isinstance(text, str):
-        return int(found.start_char[at]), int(found.end_char[at])
-    return int(found.start_byte[at]), int(found.end_byte[at])
+    return standing(searched.corpus, documents, found)

@@ -21,6 +21,7 @@ from ndcore.progress import Progress, by_position
 from ndcore.spans.contamination import contamination
 from ndcore.spans.contamination_result import Benchmark, Contamination, RuleName, Spans
 from ndcore.spans.contamination_result import Documents as Holders
+from ndcore.text.corpus import ChosenCorpus
 from ndcore.text.shingling import Shingling
 
 __all__ = ["ContaminationOptions", "Searched", "search"]
@@ -122,10 +123,8 @@ def _of_some(
 ) -> tuple[Spans, Holders]:
     """Look for contaminated items alone, in the documents that have windows of any; return their spans and documents."""
     chosen = np.flatnonzero(contaminated)
-    wanted = np.zeros(len(corpus.ids), np.bool_)
-    wanted[found.documents.document] = True
-    again = contamination([texts[i] for i in chosen.tolist()],
-                          (text for _, batch in corpus.selected(wanted) for text in batch), **how)
+    holding = ChosenCorpus(corpus, found.documents.document, len(corpus.ids))
+    again = contamination([texts[i] for i in chosen.tolist()], holding, **how)
     there = found.documents.document
     return (again.spans._replace(document=there[again.spans.document], item=chosen[again.spans.item]),
             again.documents._replace(document=there[again.documents.document]))

@@ -21,7 +21,7 @@ from ndcore.files.sources import STDIN, format_of, is_stream, is_url
 from ndcore.files.stream_copies import read_path
 from ndcore.human import printable
 
-__all__ = ["load_document"]
+__all__ = ["load_document", "path_of"]
 
 _HOST = re.compile(r"\w+://[^/]*:\d+")  # a URL that ends with a port
 
@@ -54,6 +54,12 @@ def load_document(name: str, options: RecordOptions, unit: str | None, advice: s
         return _load_whole(name, unit, options.html_part, advice)
     reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
     raise DocumentError(name, None, reason)
+
+
+def path_of(name: str) -> str:
+    """Return the file of a document: the name itself, or without the line or id of a record."""
+    record = None if name == STDIN or Path(name).exists() else _split_name(name)
+    return name if record is None else record[0]
 
 
 def _split_name(name: str) -> tuple[str, str | int] | None:

@@ -19,6 +19,7 @@ COMMANDS = {
     "sketch": "save the sketches of documents",
     "repeats": "find and cut passages that stand several times in a collection",
     "contamination": "find the items of benchmarks that stand in a corpus, and cut them",
+    "sources": "find where the passages of a text stand in a collection",
     "compare": "compare two documents side by side",
     "design": "choose a filter for a threshold, or examine a given one",
     "info": "show the installation, or a file of sketches",

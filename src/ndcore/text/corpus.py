@@ -12,7 +12,10 @@ from ndcore._types import Bools, Ints, Text
 from ndcore.storage.spill import temporary_file, writing_temporary
 from ndcore.text.inputs import Extracted, as_bytes, as_texts, pieces, take
 
-__all__ = ["BATCH", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "corpus_pieces", "indexed_texts", "pieces_once"]
+__all__ = [
+    "BATCH", "ChosenCorpus", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "corpus_pieces", "indexed_texts",
+    "pieces_once",
+]
 
 BATCH = 8 << 20  # bytes of text that are in memory at a time
 
@@ -46,6 +49,33 @@ class TextCorpus:
         positions = np.flatnonzero(wanted[: len(self.texts)])
         for first, texts in pieces(take(self.texts, positions), BATCH):
             yield positions[first : first + len(texts)], texts
+
+
+class ChosenCorpus:
+    """Some documents of a corpus as a Corpus, in their order.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    positions : ndarray of int64
+        Of the documents, ascending.
+    n : int
+        Documents of the whole corpus.
+    """
+
+    def __init__(self, corpus: Corpus, positions: Ints, n: int) -> None:
+        self._corpus, self._positions, self._n = corpus, positions, n
+
+    def batches(self) -> Iterator[Sequence[Text]]:
+        """Yield the documents in bounded batches."""
+        return (texts for _, texts in self.selected(np.ones(len(self._positions), np.bool_)))
+
+    def selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
+        """Yield (positions among the chosen ones, texts) of the wanted documents in bounded batches."""
+        there = np.zeros(self._n, np.bool_)
+        there[self._positions[np.flatnonzero(wanted[: len(self._positions)])]] = True
+        for positions, texts in _selected(self._corpus, there):
+            yield np.searchsorted(self._positions, positions), texts
 
 
 def corpus_pieces(corpus: Corpus) -> Iterator[tuple[int, Sequence[Text]]]:

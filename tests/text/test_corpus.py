@@ -1,0 +1,26 @@
+"""Parts of a corpus as a corpus."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ndcore.text.corpus import ChosenCorpus, SpooledCorpus, TextCorpus, corpus_pieces
+
+TEXTS = [f"text {i}" for i in range(10)]
+
+
+@pytest.mark.parametrize("kind", [TextCorpus, lambda texts: SpooledCorpus(iter(texts))], ids=["list", "spooled"])
+def test_chosen_documents_are_a_corpus(kind):
+    chosen = ChosenCorpus(kind(TEXTS), np.array([1, 4, 5, 9]), 10)
+    for _ in range(2):
+        assert [text for batch in chosen.batches() for text in batch] == ["text 1", "text 4", "text 5", "text 9"]
+    assert [first for first, _ in corpus_pieces(chosen)] == [0]
+    found = [(position, text) for positions, texts in chosen.selected(np.array([False, True, False, True, True]))
+             for position, text in zip(positions.tolist(), texts, strict=True)]
+    assert found == [(1, "text 4"), (3, "text 9")]
+
+
+def test_no_documents_may_be_chosen():
+    chosen = ChosenCorpus(TextCorpus(TEXTS), np.array([], np.int64), 10)
+    assert [text for batch in chosen.batches() for text in batch] == []
