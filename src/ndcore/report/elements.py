@@ -90,9 +90,9 @@ def fitted(make: Callable[[int], str], limit: int, size: int) -> str:
 
 def shortened(text: Text, limit: int) -> str:
     """Escape a text, and cut the middle of a long one."""
-    was_bytes = isinstance(text, bytes)
-    head, middle, tail = (escaped(part, was_bytes) if part else "" for part in elided(decoded(text), limit))
-    return f'{head}<span class="cut">… {len(middle):,} characters …</span>{tail}' if middle else head
+    head, middle, tail = elided(decoded(text), limit)
+    before, after = (escaped(part, isinstance(text, bytes)) for part in (head, tail))
+    return f'{before}<span class="cut">… {len(middle):,} characters …</span>{after}' if middle else before
 
 
 def show_name(name: str) -> str:
