@@ -61,8 +61,9 @@ def test_tables_of_items_benchmarks_documents_places_and_passages(capsys):
     assert values(out / "passages.jsonl", "id", "start", "end", "item", "item_start") == [
         ("d1", 1, 10, "q0", 0), ("d2", 0, 9, "q0", 0), ("d3", 1, 21, "q1", 0)]
     account = json.loads((out / "summary.json").read_bytes())
-    assert account["counts"] == {"items": 3, "contaminated": 2, "read": 4, "documents": 4, "with_passages": 3,
-                                 "passages": 3, "left_out": 0, "rejected": 0}
+    assert account["counts"] == {
+        "items": 3, "contaminated": 2, "shorter_than_a_run": 0, "read": 4, "documents": 4, "with_passages": 3, "passages": 3,
+        "left_out": 0, "rejected": 0}
     assert account["tokens"] == {"items": 27, "covered": 20, "corpus": 47, "in_passages": 38}
     assert sorted(path.name for path in out.iterdir()) == [
         "benchmarks.jsonl", "documents.jsonl", "items.jsonl", "passages.jsonl", "places.jsonl", "summary.json"]
@@ -75,7 +76,8 @@ def test_the_report_for_people_and_for_programs(capsys):
     told = capsys.readouterr().out
     assert told.startswith("2 of 3 items (66.7 %) are contaminated: rule any, runs of 9 tokens\n")
     assert "\n         1 of        1  towns\n         1 of        2  animals\n3 of 4 documents hold 3 passages" in told
-    assert "\n3 documents left out of kept/\nWritten: a\n" in told
+    assert "\n3 documents left out of kept/\n  note: 1 item with fewer tokens than a run: such an item" in told
+    assert "\nWritten: a\n" in told
     assert run(*arguments, "b", "--json") == 0
     assert json.loads(capsys.readouterr().out) == json.loads(Path("b/summary.json").read_bytes())
     assert run(*arguments, "c", "--min-tokens", 9, "--trim") == 0

@@ -185,6 +185,7 @@ def account_of(searched: Searched, written: Written, output: str) -> dict[str, A
         "counts": {
             "items": len(found),
             "contaminated": int(searched.contaminated.sum()),
+            "shorter_than_a_run": int(np.count_nonzero((found.tokens > 0) & (found.tokens < found.min_tokens))),
             "read": searched.corpus.read,
             "documents": found.corpus_documents,
             "with_passages": len(holders.document),
@@ -219,6 +220,9 @@ def print_report(account: dict[str, Any], options: ContaminationOptions, stream:
         print(f"{counted(counts['left_out'], 'document')} left out of kept/", file=stream)
     elif account["written"] == "cleaned":
         print(f"The passages were cut; nothing is left of {counted(counts['left_out'], 'document')}", file=stream)
+    if counts["shorter_than_a_run"]:
+        print(f"  note: {counted(counts['shorter_than_a_run'], 'item')} with fewer tokens than a run: such an item counts "
+              "wherever it stands as a whole; leave out the ones that stand everywhere", file=stream)
     print_faults(counts["rejected"], account["not_utf8"], stream)
     print(f"Written: {printable(options.output)}", file=stream)
     if options.report is not None:
