@@ -340,8 +340,8 @@ LONG_JOB = """
     [
         "nd.near_duplicates(texts(), threads=2)",
         "nd.near_duplicates(texts(), threads=1)",
-        "import itertools; t = list(itertools.islice(texts(), 150000)); print('running', flush=True); "
-        "[nd.MinHasher(512).sketch_many(t, threads=2) for _ in range(99)]",
+        "import itertools; t = list(itertools.islice(texts(), 150000)); m = nd.MinHasher(512); "
+        "m.sketch_many(t[:99], threads=2); print('running', flush=True); [m.sketch_many(t, threads=2) for _ in range(99)]",
         "import numpy as np; from ndcore import greedy_clusters; n = 1 << 16; own = np.arange(99, 99 + 80 * n); "
         "values = np.hstack([np.tile(np.arange(40), (n, 1)), own.reshape(n, 80)]).ravel(); print('running', flush=True); "
         "greedy_clusters(values, np.arange(0, 120 * n + 1, 120), threshold=0.5, max_holders=None)",
