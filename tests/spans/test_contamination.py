@@ -197,6 +197,7 @@ def test_tokens_that_collide_are_told_apart(monkeypatch):
     ({"corpus": iter(["a", 7])}, TypeError, "document 1 is 7"), ({"corpus": "text"}, TypeError, "str"),
     ({"corpus": (np.zeros(1, np.uint16), [0, 1])}, TypeError, "corpus are token ids, and items is of type list"),
     ({"items": (np.zeros(1, np.uint16), [0, 1])}, TypeError, "items are token ids, and corpus is of type list"),
+    ({"items": (np.zeros(1, np.uint16), [0, 1]), "corpus": None}, TypeError, "corpus is None"),
 ])  # fmt: skip
 def test_refusals(given, error, message):
     with pytest.raises(error, match=message):

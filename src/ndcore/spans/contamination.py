@@ -95,6 +95,9 @@ def contamination(
 
 def _search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> Search:
     """Return the items, ready to be looked for, and the corpus."""
+    for name, value in (("items", items), ("corpus", corpus)):
+        if value is None:
+            raise TypeError(f"{name} is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")
     if all_ids(items=items, corpus=corpus):
         refuse_shingling(shingling)
         return IdSearch(checked_ids("items", items), checked_ids("corpus", corpus), length)

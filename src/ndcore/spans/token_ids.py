@@ -46,11 +46,15 @@ def checked_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
     if offsets.ndim != 1 or offsets.dtype.kind not in "ui" or not len(offsets):
         raise ValueError(f"{name}: offsets are integers, one more than documents; got {offsets.dtype} of shape "
                          f"{offsets.shape}")
-    offsets = offsets.astype(np.int64)
-    if offsets[0] != 0 or offsets[-1] != len(ids) or bool((np.diff(offsets) < 0).any()):
+    if offsets[0] != 0 or offsets[-1] != len(ids):
         raise ValueError(f"{name}: offsets ascend from 0 to {len(ids)}, the number of ids; these go from {offsets[0]} to "
                          f"{offsets[-1]}")
-    return ids, offsets
+    falls = np.flatnonzero(offsets[1:] < offsets[:-1])
+    if len(falls):
+        at = int(falls[0])
+        raise ValueError(f"{name}: offsets ascend from 0 to {len(ids)}; offsets[{at + 1}] is {offsets[at + 1]}, below "
+                         f"offsets[{at}], which is {offsets[at]}")
+    return ids, offsets.astype(np.int64)
 
 
 def refuse_shingling(shingling: object) -> None:
