@@ -7,12 +7,12 @@ import math
 from typing import Any
 
 
-def to_json(value: Any, **options: Any) -> bytes:
+def to_json(value: Any, *, allow_nan: bool = False, **options: Any) -> bytes:
     """Encode as JSON in UTF-8; a lone surrogate, which UTF-8 does not have, makes the whole text ASCII with escapes."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, **options).encode()
+        return json.dumps(value, ensure_ascii=False, allow_nan=allow_nan, **options).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False, **options).encode()
+        return json.dumps(value, allow_nan=allow_nan, **options).encode()
 
 
 def to_string(value: str | int | None) -> str | None:

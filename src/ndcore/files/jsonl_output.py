@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+import math
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
@@ -137,15 +138,33 @@ def _write_records(
                 line = to_json(record)
             else:
                 line = line if source.kind == "jsonl" else line.translate(_ON_ONE_LINE)
-                line = line if edited is None else _changed(line, edited, position)
+                line = line if edited is None else _changed(line, edited, position, documents)
             line = line if annotation is None else splice(line, annotation(position))
             file.write(line if line.endswith(b"\n") else line + b"\n")
 
 
-def _changed(line: bytes, edited: Edited, position: int) -> bytes:
-    """Put the new text of a document into its record of JSON."""
-    record = json.loads(line)
-    return to_json(record) if edited.change(record, position) else line
+def _changed(line: bytes, edited: Edited, position: int, documents: Documents) -> bytes:
+    """Put the new text of a document into its record of JSON. NaN and infinities stay, as in records that stay as they are."""
+    try:
+        record = json.loads(line)
+        if not edited.change(record, position):
+            return line
+        try:
+            return to_json(record)
+        except ValueError:
+            json.loads(line, parse_float=_finite)
+            return to_json(record, allow_nan=True)
+    except ValueError as error:
+        place = documents.place(position)
+        raise DocumentError(place.file, place.line, f"cannot be written with its new text: {error}") from error
+
+
+def _finite(digits: str) -> float:
+    """Convert a number. ValueError where it is too large."""
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"the number {digits:.40} is beyond the range of a float")
+    return value
 
 
 def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None,
