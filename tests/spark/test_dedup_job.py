@@ -43,7 +43,8 @@ def test_lines_of_json(spark, tmp_path):
     assert sorted(kept) == sorted(lines[i] for i in expected.kept) and len(kept) < len(lines)
     verdicts = spark.read.parquet(str(out / "verdicts")).sort("record").collect()
     assert [row.representative.record - 1 for row in verdicts] == expected.labels.tolist()
-    assert summary["read"] == 40 and summary["kept"] == len(kept) and not (out / "_work").exists()
+    assert summary["read"] == 40 and summary["kept"] == len(kept)
+    assert sorted(path.name for path in out.iterdir()) == ["kept", "summary", "verdicts"]
     [written] = (out / "summary").glob("*.txt")
     assert json.loads(written.read_text()) == summary
 
@@ -54,9 +55,12 @@ def test_parquet_against_parquet(spark, tmp_path):
     for name, part in (("old", rows[:10]), ("new", rows[10:])):
         values = [(i, row["text"], row["host"]) for i, row in enumerate(part)]
         spark.createDataFrame(values, "url int, body string, host string").write.parquet(str(tmp_path / name))
-    out = tmp_path / "out"
+    out, scratch = tmp_path / "out", tmp_path / "scratch"
+    scratch.mkdir()
+    (scratch / "mine").write_text("of the user")
     job(spark, "--input", tmp_path / "new", "--against", tmp_path / "old", "--output", out, "--text-field", "body",
-        "--id-field", "url")
+        "--id-field", "url", "--directory", scratch)
+    assert [path.name for path in scratch.iterdir()] == ["mine"]  # the folder of the job is gone, and nothing else
     expected = nd.near_duplicates([row["text"] for row in rows[10:]], against=[row["text"] for row in rows[:10]])
     kept = spark.read.parquet(str(out / "kept"))
     assert kept.columns == ["url", "body", "host"]
@@ -77,6 +81,7 @@ def test_clear_failures(spark, tmp_path, words, message):
     with pytest.raises(Exception) as caught:
         job(spark, "--input", tmp_path / "in", "--output", tmp_path / "out", *words)
     assert message in reason(caught.value)
+    assert not (tmp_path / "out").exists()  # so the next run is not refused
 
 
 def test_reasons_of_failures(spark, tmp_path):

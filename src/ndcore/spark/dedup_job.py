@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import secrets
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ndcore._version import __version__
@@ -32,7 +35,12 @@ def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
     if files.exists(output):
         raise ValueError(f"{output} exists; name another directory for --output")
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")  # texts of a batch may have more than 2 GiB
-    work = Work(spark, options.directory or f"{output}/_work")
+    with files.folder(output, options.directory) as steps:
+        return _deduplicate(Work(spark, steps), options, output)
+
+
+def _deduplicate(work: Work, options: JobOptions, output: str) -> dict[str, Any]:
+    """Read the inputs, deduplicate them, and write the output."""
     kind = {"auto": None, "parquet": True, "files": False}[options.format]
     shared: dict[str, Any] = {"text": options.text_field, "ident": options.id_field, "html": options.html, "parquet": kind}
     given = open_input(work, options.input, "documents", by=options.by, order=options.keep, **shared)
@@ -44,9 +52,7 @@ def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
         max_holders=options.max_holders, by=given.by, min_shingles=options.min_shingles, task_pairs=options.task_pairs,
         directory=f"{work.directory}/near-duplicates",
     )
-    summary = _write(work, given, result, output)
-    files.remove(work.directory)
-    return summary
+    return _write(work, given, result, output)
 
 
 def _write(work: Work, given: Input, result: NearDuplicates, output: str) -> dict[str, Any]:
@@ -96,7 +102,23 @@ class _Files:
         files, path = self._open(place)
         return bool(files.exists(path))
 
-    def remove(self, place: str) -> None:
-        """Remove a directory with all that is in it."""
+    @contextlib.contextmanager
+    def folder(self, output: str, directory: str | None) -> Iterator[str]:
+        """Give a new folder of a directory, or of the output, for intermediate results, and remove it afterwards.
+
+        After a failure an output in which nothing was written is removed too, so that the job can be run again.
+        """
+        folder = f"{(directory or output).rstrip('/')}/_ndcore-{secrets.token_hex(8)}"
+        try:
+            yield folder
+        except BaseException:
+            with contextlib.suppress(Exception):  # the first error is the one to tell
+                self._remove(folder, True)
+                self._remove(output, False)
+            raise
+        self._remove(folder, True)
+
+    def _remove(self, place: str, whole: bool) -> None:
+        """Remove a directory, with all that is in it or only if it is empty."""
         files, path = self._open(place)
-        files.delete(path, True)
+        files.delete(path, whole)

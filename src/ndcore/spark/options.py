@@ -118,7 +118,7 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
     p.add_argument("--normalize", choices=tuple(NORMALIZED), help="NFKC, or words of lines and sentences (default none)")
     p.add_argument("--stop-words", metavar="FILE", help="words to leave out (default none)")
     p.add_argument("--directory", metavar="DIR",
-                   help="directory or URI of intermediate results (default OUTDIR/_work); removed at the end")
+                   help="directory or URI where a folder holds intermediate results until the end (default OUTDIR)")
     p.add_argument("--task-pairs", type=int, default=1 << 22, metavar="N",
                    help="accepted pairs that one task holds at most (default 4194304)")
 
