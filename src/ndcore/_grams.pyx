@@ -23,7 +23,7 @@ cdef extern from "grams.h" nogil:
         size_t length
         size_t stride
         size_t width
-        const uint64_t *factors
+        const uint64_t *words
         const uint64_t *symbols
         uint64_t *filter
         unsigned filter_shift
@@ -211,7 +211,7 @@ cdef class Grams:
     cdef object _widths  # of windows, ascending, and their first numbers
     cdef object _firsts
     cdef readonly object places
-    cdef object _factors
+    cdef object _words
     cdef list _memory
 
     def __cinit__(self, const uint64_t[::1] symbols not None, const int64_t[::1] offsets not None, size_t length):
@@ -228,7 +228,7 @@ cdef class Grams:
         if self.starts[n] > MAX_WINDOWS:
             raise ValueError(f"the items have {self.starts[n]} windows, and {MAX_WINDOWS} are accepted; give them in parts")
         self.numbers = np.empty(self.starts[n], np.uint32)
-        self._factors = np.frombuffer(os.urandom(8 * length), np.uint64) | np.uint64(1)
+        self._words = np.frombuffer(os.urandom(16 * length), np.uint64)
         self._memory = []
         self._build(np.asarray(offsets), np.minimum(sizes, <int64_t> length), windows)
 
@@ -237,7 +237,7 @@ cdef class Grams:
 
     cdef _build(self, offsets, widths, windows):
         """Number the windows of all items, one length after the other."""
-        cdef const uint64_t[::1] symbols = self.symbols, factors = self._factors
+        cdef const uint64_t[::1] symbols = self.symbols, words = self._words
         cdef const int64_t[::1] begins = np.array(offsets, np.int64), starts = self.starts
         cdef const int64_t[::1] items
         cdef uint32_t[::1] numbers = self.numbers
@@ -258,7 +258,7 @@ cdef class Grams:
             filter = np.zeros(nd_grams_filter_size(total), np.uint64)
             slots, places = np.zeros(nd_grams_room(total), np.uint32), np.empty(total, np.uint64)
             self._memory += [filter, slots, places]
-            g.factors, g.symbols, g.filter, g.slots, g.places = &factors[0], &symbols[0], &filter[0], &slots[0], &places[0]
+            g.words, g.symbols, g.filter, g.slots, g.places = &words[0], &symbols[0], &filter[0], &slots[0], &places[0]
             g.filter_shift, g.room = nd_grams_filter_shift(total), nd_grams_room(total)
             g.first, g.count = <uint32_t> first, 0
             with nogil:

@@ -134,6 +134,7 @@ int main(int argc, char **argv)
     test_prefix();
     test_clusters();
     test_grams();
+    test_grams_are_spread();
     test_greedy();
     test_codes();
     test_coding();

@@ -9,9 +9,12 @@
  * than one run in a hundred is marked by chance. Only where it is marked, the `stride` windows around it are looked up and compared symbol
  * by symbol: what is found is equal, not likely equal.
  *
- * Runs and windows are hashed by sums of products with random words, of which the leading bits are used (Dietzfelbinger,
- * "Universal hashing and k-wise independent random variables via integer arithmetic without primes", STACS 1996,
- * doi:10.1007/3-540-60922-9_46), so nobody can choose documents whose runs are marked by chance. */
+ * Runs and windows are hashed by sums of products, one for each symbol, of which the leading 32 bits are used: the factors are
+ * its high and its low half, each plus a random word of 64 bits (pair-multiply-shift: Thorup, "High speed hashing for integers
+ * and strings", 2015, arXiv:1504.06804; Dietzfelbinger, "Universal hashing and k-wise independent random variables via integer
+ * arithmetic without primes", STACS 1996, doi:10.1007/3-540-60922-9_46). So nobody can choose documents whose runs are marked by
+ * chance, or windows that share a slot. The halves matter: a whole symbol times one random word keeps the zeros at its end, and
+ * windows of symbols that differ in their leading bits only, as words of eight letters may, would have few hashes. */
 #include "grams.h"
 
 enum { BLOCK = 1024, AHEAD = 32 };
@@ -25,16 +28,21 @@ size_t nd_grams_filter_size(size_t windows) { return (size_t)1 << filter_bits(wi
 
 unsigned nd_grams_filter_shift(size_t windows) { return 64 - filter_bits(windows); }
 
+static inline uint64_t product(uint64_t symbol, const uint64_t *words)
+{
+    return ((symbol >> 32) + words[0]) * ((uint32_t)symbol + words[1]);
+}
+
 static uint64_t hash_of(const nd_grams *g, const uint64_t *symbols, size_t n)
 {
     uint64_t sums[2] = {0, 0};
     size_t i = 0;
     for (; i + 2 <= n; i += 2) {
-        sums[0] += symbols[i] * g->factors[i];
-        sums[1] += symbols[i + 1] * g->factors[i + 1];
+        sums[0] += product(symbols[i], g->words + 2 * i);
+        sums[1] += product(symbols[i + 1], g->words + 2 * i + 2);
     }
     if (i < n)
-        sums[0] += symbols[i] * g->factors[i];
+        sums[0] += product(symbols[i], g->words + 2 * i);
     const uint64_t h = sums[0] + sums[1];
     return (h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15);
 }

@@ -8,7 +8,7 @@
 typedef struct {
     size_t length;                  /* symbols of a window, >= 1 */
     size_t stride, width;           /* every stride-th run of `width` symbols of a document is looked up */
-    const uint64_t *factors;        /* `length` random words */
+    const uint64_t *words;          /* 2 · `length` random ones */
     const uint64_t *symbols;        /* of all items, end to end */
     uint64_t *filter;               /* nd_grams_filter_size(windows) words of zeros: marks of the runs of items */
     unsigned filter_shift;          /* nd_grams_filter_shift(windows) */
