@@ -40,7 +40,7 @@ def test_only_what_was_cut_is_encoded_anew(documents):
 ])
 def test_numbers_that_json_does_not_have(tmp_path, number, expected):
     path = tmp_path / "in.jsonl"
-    path.write_text('{"text": "text", "x": %s}\n' % number)
+    path.write_text(f'{{"text": "text", "x": {number}}}\n')
     made = Documents([str(path)])
     made.scan()
     cleaned = module.Cleaned(iter(["cut"]), np.array([0]), np.zeros(0, np.int64))

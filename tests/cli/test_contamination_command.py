@@ -213,6 +213,8 @@ def test_a_dry_run_writes_nothing(capsys):
     (1, "items.jsonl --in missing -o out", "missing"), (1, "items.jsonl --in corpus.jsonl -o out --item-field q", "'q'"),
     (1, "items.jsonl --in corpus.jsonl -o out --benchmark-field b", "'b'"),
     (1, "items.jsonl --in corpus.jsonl -o out --text-field content", "'content'"),
+    (1, "items.jsonl --in corpus.jsonl -o out --item-field question", "use --item-field text"),
+    (1, "items.jsonl --in corpus.jsonl -o out --text-field content", "use --text-field text"),
 ])
 def test_refusals(capsys, code, arguments, message):
     Path("empty.jsonl").write_bytes(b"")

@@ -99,7 +99,8 @@ def search(
     """
     groups = Grouping(options.benchmark_field, "--benchmark-field") if options.benchmark_field else None
     fields: dict[str, Any] = {"text_field": options.item_field or "text", "id_field": options.item_id_field or "id",
-                              "require_id": options.item_id_field is not None, "by": groups}
+                              "require_id": options.item_id_field is not None, "by": groups,
+                              "named_by": ("--item-field", "--item-id-field")}
     asked = stack.enter_context(open_documents(options, items, **fields))
     documents = stack.enter_context(open_documents(options, corpus))
     texts = [text for batch in asked.batches() for text in batch]

@@ -67,6 +67,8 @@ class Documents:
         Read hidden files and folders of directories, too.
     threads : int or None
         Processes that extract the text of much HTML (see `HtmlWorkers`); None: one for each CPU.
+    named_by : (str, str)
+        The options of a command that name `text_field` and `id_field`, for messages.
 
     Attributes
     ----------
@@ -95,14 +97,12 @@ class Documents:
         keep: Ranking | None = None,
         by: Grouping | None = None,
         one_per: Grouping | None = None,
-        on_error: str = "stop",
-        annotate: bool = False,
+        on_error: str = "stop", annotate: bool = False,
         fast: bool = True,
         html: str | None = None,
-        include: Sequence[str] = (),
-        exclude: Sequence[str] = (),
-        hidden: bool = False,
+        include: Sequence[str] = (), exclude: Sequence[str] = (), hidden: bool = False,
         threads: int | None = 1,
+        named_by: tuple[str, str] = ("--text-field", "--id-field"),
     ) -> None:
         if on_error not in ("stop", "skip"):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {on_error!r}")
@@ -119,7 +119,7 @@ class Documents:
         self._skip = on_error == "skip"
         self._columns = Columns([column for column in (keep, by, one_per) if column is not None])
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
-        fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate)
+        fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate, named_by)
         self._reader, self._html = SourceReader(fields, html, fast, threads), html is not None
         self._work = WorkDirectory()
         self._complete = False

@@ -86,7 +86,7 @@ class RecordParser:
         for field in self._fields.text:
             text = lookup(record, field)
             if text is MISSING:
-                raise RecordError(f"no text field {field!r} ({_fields_of(record)}){_suggestion(record)}")
+                raise RecordError(f"no text field {field!r} ({_fields_of(record)}){_suggestion(record, self._fields)}")
             if not isinstance(text, str):
                 raise RecordError(f"the text field {field!r} is {describe(text)}, not a string")
             texts.append(text)
@@ -201,10 +201,10 @@ def _fields_of(record: Any) -> str:
     return f"the record has: {', '.join(names[:12])}{more}"
 
 
-def _suggestion(record: dict[str, Any]) -> str:
+def _suggestion(record: dict[str, Any], fields: Fields) -> str:
     """Propose the longest string of a record, which is most likely its text, if it is more than a word."""
     strings = [(len(value), name) for name, value in _strings(record, "", 3) if " " in value.strip()]
-    return f"; use --text-field {max(strings)[1]}" if strings else ""
+    return f"; use {fields.named_by[0]} {max(strings)[1]}" if strings else ""
 
 
 def _strings(record: dict[str, Any], before: str, depth: int) -> Iterator[tuple[str, str]]:

@@ -144,7 +144,7 @@ def _write_records(
 
 
 def _changed(line: bytes, edited: Edited, position: int, documents: Documents) -> bytes:
-    """Put the new text of a document into its record of JSON. NaN and infinities stay, as in records that stay as they are."""
+    """Put the new text of a document into its record of JSON. NaN and infinities stay, as in other records."""
     try:
         record = json.loads(line)
         if not edited.change(record, position):

@@ -65,6 +65,8 @@ class Fields:
     optional : frozenset of str
     annotated : bool
         Refuse records that have a field already which annotation adds.
+    named_by : (str, str)
+        The options that name `text` and `id`, for messages.
     """
 
     text: tuple[str, ...] = ("text",)
@@ -73,6 +75,7 @@ class Fields:
     others: tuple[str, ...] = ()
     optional: frozenset[str] = frozenset()
     annotated: bool = False
+    named_by: tuple[str, str] = ("--text-field", "--id-field")
 
     def __post_init__(self) -> None:
         if not self.text or len(set(self.text)) < len(self.text):
@@ -126,7 +129,7 @@ def check_columns(path: str, names: Sequence[str], found: Mapping[str, str], fie
     required = [name for name in fields.others if name not in fields.optional]
     for name in dict.fromkeys([*fields.text, *id_field, *required]):
         if name not in found:
-            option = "--text-field" if name in fields.text else "--id-field" if name == fields.id else ""
+            option = fields.named_by[0] if name in fields.text else fields.named_by[1] if name == fields.id else ""
             hint = f"; name the right one with {option}" if option else ""
             raise DocumentError(path, None, f"no column {name!r} ({present}){hint}")
         if names.count(found[name]) > 1:
