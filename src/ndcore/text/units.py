@@ -17,7 +17,7 @@ Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]
 Unit: TypeAlias = Literal["word", "char", "grapheme", "line", "paragraph", "sentence", "byte"] | Tokenizer
 
 
-def check_unit(unit: object, normalize: object) -> None:
+def check_unit(unit: Any, normalize: Any) -> None:
     """Check that a unit exists and may be normalised so; ValueError otherwise."""
     if not callable(unit) and unit not in UNITS:
         raise ValueError(f"unit must be one of {', '.join(UNITS)} or a callable, got {unit!r}")
