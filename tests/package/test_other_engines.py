@@ -1,0 +1,142 @@
+"""examples/engines: each adapter keeps the documents that near_duplicates keeps; docs/other-engines.md shows them."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import random
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from generated import corpus
+
+import ndcore as nd
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "examples" / "engines"
+ADAPTERS = sorted(FOLDER.glob("with_*.py"))
+TEXTS = [text if isinstance(text, str) else text.decode() for text in corpus(random.Random(11), 150)]
+SHUFFLED = random.Random(1).sample(range(150), 150)
+ROWS = {"text": [TEXTS[i] for i in SHUFFLED], "length": [len(TEXTS[i]) for i in SHUFFLED], "id": SHUFFLED}
+
+
+def adapter(engine: str) -> ModuleType:
+    """Load the module of an engine; skip the test where the engine is not installed."""
+    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    pytest.importorskip(engine, reason=f"{engine} is not installed")
+    place = importlib.util.spec_from_file_location(f"with_{engine}", FOLDER / f"with_{engine}.py")
+    assert place is not None and place.loader is not None
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
+
+
+@functools.cache
+def kept_by_id(threshold: float = 0.8) -> list[int]:
+    """Return the documents to keep, in the order of their ids."""
+    kept: list[int] = nd.near_duplicates(TEXTS, threshold=threshold).keep_indices.tolist()
+    assert 0 < len(kept) < len(TEXTS)
+    return kept
+
+
+@functools.cache
+def kept_by_row() -> dict[str, list[Any]]:
+    """Return the rows to keep, in their order."""
+    kept = nd.near_duplicates(ROWS["text"], threshold=0.7).keep_indices
+    return {name: [column[i] for i in kept] for name, column in ROWS.items()}
+
+
+@pytest.mark.parametrize("kind", ["DataFrame", "LazyFrame"])
+def test_polars(kind: str) -> None:
+    module = adapter("polars")
+    frame = getattr(module.pl, kind)(ROWS)
+    found = module.deduplicate(frame, threshold=0.7)
+    assert type(found) is type(frame) and found.lazy().collect().to_dict(as_series=False) == kept_by_row()
+    assert module.deduplicate(frame.filter(module.pl.col("id") < 0)).lazy().collect().is_empty()
+
+
+def test_polars_files(tmp_path: Path) -> None:
+    module = adapter("polars")
+    module.pl.DataFrame(ROWS).write_parquet(tmp_path / "rows.parquet", row_group_size=7)
+    found = module.deduplicate(module.pl.scan_parquet(tmp_path / "rows.parquet"), threshold=0.7)
+    assert found.collect().to_dict(as_series=False) == kept_by_row()
+    assert found.filter(module.pl.col("id") > 70).select("id").collect()["id"].to_list() == [
+        i for i in kept_by_row()["id"] if i > 70]
+
+
+def test_duckdb() -> None:
+    module, arrow = adapter("duckdb"), pytest.importorskip("pyarrow")
+    connection = module.duckdb.connect()
+    connection.register("pages", arrow.table({"body": ROWS["text"], "length": ROWS["length"], "number": SHUFFLED}))
+    found = module.deduplicate(connection, "pages", "number", "body", threshold=0.8)
+    assert found.columns == ["body", "length", "number"]
+    assert sorted(row[2] for row in found.fetchall()) == kept_by_id()
+    plain = nd.near_duplicates(TEXTS, threshold=0.8)
+    verdicts = connection.sql("SELECT id, label, class FROM verdicts ORDER BY id").fetchall()
+    assert verdicts == list(zip(range(150), plain.labels.tolist(), plain.classes.tolist(), strict=True))
+
+
+def test_datasets() -> None:
+    module, datasets = adapter("datasets"), pytest.importorskip("datasets")
+    found = module.deduplicate(datasets.Dataset.from_dict(ROWS), threshold=0.7)
+    assert found.to_dict() == kept_by_row()
+    chosen = datasets.Dataset.from_dict(ROWS).select(SHUFFLED)
+    texts = [ROWS["text"][i] for i in SHUFFLED]
+    assert module.deduplicate(chosen)["text"][:] == [texts[i] for i in nd.near_duplicates(texts).keep_indices]
+
+
+def test_datatrove() -> None:
+    module = adapter("datatrove")
+    from datatrove.data import Document
+
+    documents = [Document(text=text, id=str(i)) for i, text in enumerate(TEXTS)]
+    step = module.NearDuplicates(threshold=0.8)
+    found = list(step.run(iter(documents)))
+    assert [int(document.id) for document in found] == kept_by_id()
+    assert sum(document.metadata["cluster_size"] for document in found) == len(TEXTS)
+    with pytest.raises(ValueError, match="the pipeline has 2 tasks"):
+        list(step.run(iter(documents), 0, 2))
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.8])
+def test_dask(threshold: float) -> None:
+    module = adapter("dask")
+    pages = module.dd.from_pandas(module.pd.DataFrame(ROWS), npartitions=4, sort=False)
+    found = module.deduplicate(pages, threshold).compute()
+    assert list(found.columns) == list(ROWS) and sorted(found["id"].tolist()) == kept_by_id(threshold)
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.8])
+def test_daft(threshold: float) -> None:
+    module = adapter("daft")
+    found = module.deduplicate(module.daft.from_pydict(ROWS), threshold).to_pydict()
+    assert list(found) == list(ROWS) and sorted(found["id"]) == kept_by_id(threshold)
+
+
+@pytest.mark.slow
+def test_ray() -> None:
+    module, arrow = adapter("ray"), pytest.importorskip("pyarrow")
+    module.ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        pages = module.ray.data.from_arrow(arrow.table(ROWS)).repartition(4)
+        found = module.deduplicate(pages, 0.8).to_pandas()
+        assert list(found.columns) == list(ROWS) and sorted(found["id"].tolist()) == kept_by_id()
+    finally:
+        module.ray.shutdown()
+
+
+@pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: path.stem)
+def test_the_page_shows_the_adapter(path: Path) -> None:
+    page = (ROOT / "docs" / "other-engines.md").read_text("utf-8")
+    shown = re.findall(r"^```\w+\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    program = path.read_text("utf-8")
+    code = program.split('"""\n\n', 1)[1].split("\n\n\nif __name__")[0] + "\n"
+    assert code in shown and f"(../examples/engines/{path.name})" in page
+    assert code.count("\n") <= 40
+
+
+def test_every_adapter_has_a_test() -> None:
+    assert {f"test_{path.stem.removeprefix('with_')}" for path in ADAPTERS} <= set(globals())
