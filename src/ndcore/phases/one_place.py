@@ -24,7 +24,7 @@ __all__ = ["find_contenders", "sketch_table"]
 
 
 def sketch_table(table: Any, *, text: str, sketcher: MinHasher, design: FilterDesign) -> Any:
-    """Sketch the texts of a pyarrow Table, empty or not; return its other columns and those of `sketch_documents`."""
+    """Sketch the texts of a pyarrow Table, empty or not, and return a Table: `sketch_documents` says its columns."""
     pa = arrow()
     batches = list(sketch_documents(table.to_batches(), text=text, sketcher=sketcher, design=design))
     if not batches:
