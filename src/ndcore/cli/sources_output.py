@@ -102,7 +102,7 @@ def print_report(sources: Sources, account: dict[str, Any], page: str | None, st
     share = 100 * tokens["found"] / tokens["all"]
     print(f"{tokens['found']:,} of {counted(tokens['all'], 'token')} ({share:.1f} %) of {printable(sources.name)} stand in "
           f"{counts['with_passages']:,} of {counted(counts['documents'], 'document')}, in "
-          f"{counted(counts['passages'], 'passage')} of {account['min_tokens']} tokens or more", file=stream)
+          f"{counted(counts['passages'], 'passage')} of {counted(account['min_tokens'], 'token')} or more", file=stream)
     for each in account["documents"][:DOCUMENTS]:
         place = each["file"] if each["line"] is None else f"{each['file']}:{each['line']}"
         print(f"  {each['shared']:8,} of {counted(each['tokens'], 'token')}  {printable(place, 80)}", file=stream)
