@@ -14,7 +14,6 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ import numpy as np
 from collection1996 import Collection
 from measure import Report, interleaved, options
 from numpy.typing import NDArray
-from spark_runs import CLUSTER, LOCAL, Events, Memory, cluster, session, size_of
+from spark_runs import Place, add_options, differences, place_for, session
 
 import ndcore as nd
 
@@ -67,19 +66,15 @@ def identity(batches: Iterator[Any]) -> Iterator[Any]:
     yield from batches
 
 
-def compare_with_local(report: Report, spark: Any, folder: Path, collection: Collection, steps: Path) -> None:
+def compare_with_local(report: Report, place: Place, work: Path, documents: int) -> None:
     """Require the verdicts of the local function."""
-    from ndcore.spark import near_duplicates
-
-    got = near_duplicates(spark.read.parquet(str(folder)), id="number", threshold=THRESHOLD, directory=str(steps))
-    rows = got.verdicts.toArrow().sort_by("number")
-    batch = collection.bank.write(collection.recipes(np.arange(collection.documents)))
+    collection = Short(documents)
+    write(collection, work / "checked")
+    batch = collection.bank.write(collection.recipes(np.arange(documents)))
     expected = nd.near_duplicates([batch.text(i) for i in range(len(batch))], threshold=THRESHOLD)
-    labels = np.array([row["number"] for row in rows["representative"].to_pylist()])
-    report.require(np.array_equal(labels, expected.labels), "representatives differ from the local ones")
-    report.require(np.array_equal(rows["class"].to_pylist(), expected.classes), "classes differ from the local ones")
-    report.require(np.array_equal(rows["resemblance"].to_numpy(), expected.resemblance, equal_nan=True),
-                   "resemblances differ from the local ones")
+    rows = place.run(work / "checked", work, THRESHOLD).rows()
+    for what in differences(rows, expected.labels, expected.classes, expected.resemblance):
+        report.require(False, f"{what} differ from the local ones")
 
 
 def judge(report: Report, collection: Collection, kept: NDArray[np.bool_]) -> None:
@@ -120,90 +115,52 @@ def measure_sketching(report: Report, spark: Any, folder: Path, megabytes: float
     table.add(*(taken[name].median for name in cases), ratio)
 
 
-def run_job(master: str, source: Path, work: Path, settings: dict[str, str], workers: dict[str, int]) -> dict[str, Any]:
-    """Run the main job on a collection in a session of its own; tell its time, traffic and memory."""
-    from ndcore.spark import near_duplicates
-
-    log = work / f"log-{source.name}"
-    with Memory(dict(workers)) as memory, session(master, log, settings) as spark:
-        memory.roots["driver"] = spark.sparkContext._gateway.proc.pid
-        directory = work / f"steps-{source.name}"
-        start = time.perf_counter()
-        result = near_duplicates(spark.read.parquet(str(source)), id="number", threshold=THRESHOLD, directory=str(directory))
-        counts = result.counts()
-        seconds = time.perf_counter() - start
-        kept = result.verdicts.where("class = 'kept'").select("number").toArrow()["number"].to_numpy()
-    disk = size_of(directory)
-    shutil.rmtree(directory)
-    return {"seconds": seconds, "counts": counts, "kept": kept, "disk": disk, "events": Events(log), "memory": memory.peak}
-
-
-def measure_jobs(report: Report, master: str, work: Path, arguments: Any, workers: dict[str, int]) -> None:
+def measure_jobs(report: Report, place: Place, work: Path) -> None:
     """Run all sizes, and tabulate."""
-    where = CLUSTER if workers else LOCAL
-    table = report.table("spark_jobs", f"near_duplicates on Spark, documents of 100 words, {where}", [
+    table = report.table("spark_jobs", f"near_duplicates on Spark, documents of 100 words, {place.name}", [
         "documents", "MB", "seconds", "documents a second", "seconds of tasks", "tasks", "failed tasks",
         "bytes shuffled a document", "bytes kept on disk a document", "memory of the largest worker MB",
         "memory of the driver MB", "kept"])
-    steps = report.table("spark_steps", f"Steps of the largest job, {where}", [
+    steps = report.table("spark_steps", f"Steps of the largest job, {place.name}", [
         "step", "seconds", "seconds of tasks", "tasks", "bytes shuffled", "bytes spilled", "longest task seconds"])
-    settings = {"spark.sql.shuffle.partitions": str(arguments.partitions), "spark.driver.memory": arguments.driver_memory}
-    if workers:
-        settings["spark.executor.memory"] = arguments.executor_memory
-    for documents in arguments.documents:
+    for documents in place.arguments.documents:
         collection = Short(documents)
         source = work / f"documents-{documents}"
         nbytes = write(collection, source)
-        found = run_job(master, source, work, settings, workers)
-        kept = np.zeros(documents, np.bool_)
-        kept[found["kept"]] = True
+        done = place.run(source, work, THRESHOLD)
+        rows = done.rows()
+        kept = rows["number"].to_numpy() == rows["label"].to_numpy()
         judge(report, collection, kept)
-        events = found["events"]
-        largest = max((found["memory"][name] for name in workers), default=None)
-        table.add(documents, nbytes / 1e6, found["seconds"], documents / found["seconds"], sum(events.cpu.values()),
+        events = done.events
+        table.add(documents, nbytes / 1e6, done.seconds, documents / done.seconds, sum(events.cpu.values()),
                   sum(events.tasks.values()), events.failed, sum(events.shuffled.values()) / documents,
-                  found["disk"] / documents, None if largest is None else largest / 1e6, found["memory"]["driver"] / 1e6,
-                  found["counts"]["kept"])
+                  done.disk / documents, done.largest_worker, done.memory["driver"] / 1e6, int(kept.sum()))
         steps.rows = [list(row) for row in events.rows()]
         shutil.rmtree(source)
 
 
-def run_on(report: Report, arguments: Any, work: Path, master: str, workers: dict[str, int]) -> None:
-    """Check, then measure, on one master."""
-    small = work / "checked"
-    collection = Short(200 if arguments.quick else CHECKED)
-    write(collection, small)
-    with session(master, work / "log-checked", {"spark.sql.shuffle.partitions": "4"}) as spark:
-        compare_with_local(report, spark, small, collection, work / "steps-checked")
-    if not workers:
+def run_on(report: Report, place: Place, work: Path) -> None:
+    """Check, then measure."""
+    quick = place.arguments.quick
+    compare_with_local(report, place, work, 200 if quick else CHECKED)
+    if not place.workers:
         source = work / "sketched"
-        nbytes = write(Short(1000 if arguments.quick else SKETCHED), source)
-        with session(master, work / "log-sketched", {}) as spark:
-            measure_sketching(report, spark, source, nbytes / 1e6, arguments)
-    measure_jobs(report, master, work, arguments, workers)
+        nbytes = write(Short(1000 if quick else SKETCHED), source)
+        with session(place.master, work / "log-sketched", {}) as spark:
+            measure_sketching(report, spark, source, nbytes / 1e6, place.arguments)
+    measure_jobs(report, place, work)
 
 
 def main() -> int:
     parser = options(__doc__, repeats=3)
     parser.add_argument("--documents", type=int, nargs="+", default=SIZES, metavar="N", help="sizes of collections")
-    parser.add_argument("--cluster", action="store_true", help="a master and two workers of one core each")
-    parser.add_argument("--partitions", type=int, default=16, help="of a shuffle (default 16)")
-    parser.add_argument("--worker-memory", default="4g", help="of each worker, Python included (default 4g)")
-    parser.add_argument("--executor-memory", default="2g", help="of Java in each worker (default 2g)")
-    parser.add_argument("--driver-memory", default="2g", help="of the driver's Java (default 2g)")
-    parser.add_argument("--work", metavar="FOLDER", help="for files; 3 KB a document (default: a temporary folder)")
+    add_options(parser)
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.documents, arguments.repeats = (500,), 1
-    name = "spark_cluster" if arguments.cluster else "spark"
-    report = Report(name, arguments)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
-        work = Path(folder)
-        if arguments.cluster:
-            with cluster(work, arguments.worker_memory) as (master, workers):
-                run_on(report, arguments, work, master, workers)
-        else:
-            run_on(report, arguments, work, LOCAL, {})
+    report = Report("spark_cluster" if arguments.cluster else "spark", arguments)
+    with tempfile.TemporaryDirectory(dir=arguments.work) as folder, place_for(arguments, Path(folder)) as place:
+        run_on(report, place, Path(folder))
     return report.finish()
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +121,100 @@ def cluster(folder: Path, memory: str) -> Iterator[tuple[str, dict[str, int]]]:
             process.terminate()
         for process in running:
             process.wait(WAIT)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where and how Spark runs."""
+    parser.add_argument("--cluster", action="store_true", help="a master and two workers of one core each")
+    parser.add_argument("--partitions", type=int, default=16, help="of a shuffle (default 16)")
+    parser.add_argument("--worker-memory", default="4g", help="of each worker, Python included (default 4g)")
+    parser.add_argument("--executor-memory", default="2g", help="of Java in each worker (default 2g)")
+    parser.add_argument("--driver-memory", default="2g", help="of the driver's Java (default 2g)")
+    parser.add_argument("--work", metavar="FOLDER", help="for files; 3 KB a document (default: a temporary folder)")
+
+
+@contextlib.contextmanager
+def place_for(arguments: argparse.Namespace, work: Path) -> Iterator[Place]:
+    """Start what the options ask for: nothing for local[2], or a master and two workers."""
+    if not arguments.cluster:
+        yield Place(LOCAL, {}, arguments)
+        return
+    with cluster(work, arguments.worker_memory) as (master, workers):
+        yield Place(master, workers, arguments)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where jobs run: the URL of a master, its workers by name (processes; none for local[2]), and the options."""
+
+    master: str
+    workers: dict[str, int]
+    arguments: argparse.Namespace
+
+    @property
+    def name(self) -> str:
+        return CLUSTER if self.workers else LOCAL
+
+    def run(self, source: Path, work: Path, threshold: float, **chosen: Any) -> Run:
+        """Run the main job on the Parquet files of `source` in a session of its own."""
+        from ndcore.spark import near_duplicates
+
+        log, directory, verdicts = (work / f"{kind}-{source.name}" for kind in ("log", "steps", "verdicts"))
+        settings = {"spark.sql.shuffle.partitions": str(self.arguments.partitions),
+                    "spark.driver.memory": self.arguments.driver_memory}
+        if self.workers:
+            settings["spark.executor.memory"] = self.arguments.executor_memory
+        with Memory(dict(self.workers)) as memory, session(self.master, log, settings) as spark:
+            memory.roots["driver"] = spark.sparkContext._gateway.proc.pid
+            start = time.perf_counter()
+            result = near_duplicates(spark.read.parquet(str(source)), id="number", threshold=threshold,
+                                     directory=str(directory), **chosen)
+            result.counts()
+            seconds = time.perf_counter() - start
+            rows = result.verdicts.selectExpr("number", "representative.number as label", "class", "resemblance")
+            rows.write.parquet(str(verdicts))
+        disk = size_of(directory)
+        shutil.rmtree(directory)
+        return Run(verdicts, seconds, disk, Events(log), dict(memory.peak))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A job that is done.
+
+    verdicts: Parquet files with number, label, class, resemblance. disk: bytes of its intermediate files. memory: the most
+    bytes of each worker and of the driver.
+    """
+
+    verdicts: Path
+    seconds: float
+    disk: int
+    events: Events
+    memory: dict[str, int]
+
+    def rows(self) -> Any:
+        """The verdicts in the order of numbers, as an Arrow table."""
+        import pyarrow.parquet as pq
+
+        return pq.read_table(self.verdicts).sort_by("number")
+
+    @property
+    def largest_worker(self) -> float | None:
+        """MB of the worker that had the most; None without workers."""
+        return max((bytes_ / 1e6 for name, bytes_ in self.memory.items() if name != "driver"), default=None)
+
+
+def differences(rows: Any, labels: Any, classes: Any, resemblance: Any) -> list[str]:
+    """Name what of the verdicts differs from the local ones."""
+    import numpy as np
+
+    same = {
+        "numbers": np.array_equal(rows["number"].to_numpy(), np.arange(len(labels))),
+        "representatives": np.array_equal(rows["label"].to_numpy(), labels),
+        "classes": rows["class"].to_pylist() == list(classes),
+        "resemblances": np.array_equal(rows["resemblance"].to_numpy(), resemblance, equal_nan=True),
+    }
+    return [name for name, equal in same.items() if not equal]
 
 
 @contextlib.contextmanager
