@@ -11,6 +11,8 @@ from ndcore.clusters.greedy import greedy_clusters as greedy_clusters
 from ndcore.collection.cluster import cluster as cluster
 from ndcore.collection.clustering import Clustering as Clustering
 from ndcore.collection.collection import Collection as Collection
+from ndcore.collection.ranking import Ranking as Ranking
+from ndcore.collection.ranking import rank_pairs as rank_pairs
 from ndcore.dedup.collapse import Collapsed as Collapsed
 from ndcore.dedup.collapse import collapse as collapse
 from ndcore.dedup.near_duplicates import near_duplicates as near_duplicates

@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from ndcore import _entries
 from ndcore._cluster import star_ascending
 from ndcore._sets import distinct
 from ndcore._types import Bools, Floats, Ints, Text, UInts
 from ndcore.checks import check_choice, checked_threshold
+from ndcore.clusters.common_values import Holders
 from ndcore.human import counted
 from ndcore.readonly import Frozen
 from ndcore.text.inputs import as_texts, digest, original_digest, take
@@ -171,16 +171,9 @@ def _pairs_in_common(values: UInts, offsets: Ints, compared: Bools, labels: Ints
     n = len(compared)
     positions = np.repeat(np.arange(n), np.diff(offsets))
     taken = compared[positions]
-    entries = np.column_stack([values[taken], positions[taken].astype(np.uint64)])
-    _entries.sort_entries(entries)
-    holders, ends, _ = _entries.runs(entries[:, 0].copy(), entries[:, 1].astype(np.uint32), max(2, n))
-    volume = np.zeros(n, np.int64)
-    _entries.volume(holders, ends, volume)
-    for part in _parts(volume, labels):
-        counts = _entries.Counts([(holders, ends)], part.start, part.stop, volume[part], n)
-        while (found := counts.next(n)) is not None:
-            a, b, common = (column.astype(np.int64) for column in found)
-            yield a, b, common
+    holders = Holders(values[taken], positions[taken], n, max(2, n))
+    for part in _parts(holders.volume, labels):
+        yield from holders.pairs(part, n)
 
 
 def _parts(volume: Ints, labels: Ints) -> Iterator[slice]:
