@@ -79,6 +79,7 @@ if [ ! -e "$root/complete" ]; then
     logged inside /debootstrap/debootstrap --second-stage
     touch "$root/complete"
 fi
+[ -e "$root/etc/hosts" ] || echo "127.0.0.1 localhost" > "$root/etc/hosts"      # a minimal root has no names of hosts
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 
