@@ -319,7 +319,7 @@ def test_overwrite_spares_what_is_not_ours(corpus: Path, tmp_path: Path, capsys:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").write_text("x")
     message = refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "precious", "--overwrite")
-    assert "is not an output of ndcore dedup" in message
+    assert "is not an output of ndcore" in message
     assert "is not a directory" in refused(capsys, 2, "dedup", corpus, "-o", corpus, "--overwrite")
     assert "make it first" in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "no" / "where")
     (tmp_path / "empty").mkdir()

@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,7 @@ def given(request, tmp_path, monkeypatch, capsys):
         names, stdin = ["-"], jsonl_of(texts)
     cut_small(monkeypatch, documents=10, piece=5)
     monkeypatch.setattr(sys, "stdin", Repeated(stdin))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # a killed process leaves its copy of a stream there
     return [str(name) for name in names]
 
 

@@ -180,11 +180,11 @@ def test_what_ndcore_wrote_is_no_input(tmp_path: Path, store: Any, capsys: pytes
     found = find(["memory://all"])
     assert [source.label for source in found.sources] == ["deep/a.jsonl", "summary.json"]
     assert [(item.path, item.kind) for item in found.ignored] == [
-        ("memory:///all/deep/c.ndc", "collection of ndcore"), ("memory:///all/deep/out", "output of ndcore dedup")]
+        ("memory:///all/deep/c.ndc", "collection of ndcore"), ("memory:///all/deep/out", "output of ndcore")]
     assert [item.path for item in find(["memory://all"], (), Selection(exclude=["out/"])).ignored] == [
         "memory:///all/deep/c.ndc"]
     capsys.readouterr()
-    for place, said in (("out", "an output of ndcore dedup, and no folder of documents; its documents are below kept/"),
+    for place, said in (("out", "an output of ndcore, and no folder of documents; its documents are below kept/"),
                         ("c.ndc", "a collection of ndcore, and no folder of documents")):
         assert main(["dedup", f"memory://all/deep/{place}", "-o", str(tmp_path / "new")]) == 2
         assert said in capsys.readouterr().err

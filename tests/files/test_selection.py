@@ -148,7 +148,7 @@ def test_what_ndcore_wrote_is_passed_over_in_directories(written, tmp_path):
     found = find([str(written)])
     assert [source.label for source in found.sources] == ["c.txt"]
     assert [(item.path[len(str(written)) :], item.kind) for item in found.ignored] == [
-        ("/c.ndc", "collection of ndcore"), ("/h.ndh", "file of ndcore"), ("/out", "output of ndcore dedup"),
+        ("/c.ndc", "collection of ndcore"), ("/h.ndh", "file of ndcore"), ("/out", "output of ndcore"),
         ("/s.nds", "file of ndcore"), ("/w.ndw", "file of ndcore")]
     other = tmp_path / "postman"
     other.mkdir()

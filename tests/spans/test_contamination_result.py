@@ -50,6 +50,16 @@ def test_the_corpus_without_what_was_found():
     for other in (corpus[:2], [*corpus, "more"]):
         with pytest.raises(ValueError, match=f"has {len(other)} documents, and 4 were looked through"):
             list(found.cleaned(other))
+    with pytest.raises(ValueError, match="document 0 has no token 3, which is to be cut: its text is not the one that"):
+        list(found.cleaned(["x", *corpus[1:]]))
+
+
+@pytest.mark.parametrize("shingling", [nd.Shingling("byte"), nd.Shingling(normalize="NFKC"), nd.Shingling(stop_words=["to"]),
+                                       nd.Shingling("line", normalize="words")], ids=repr)
+def test_a_shorter_text_is_refused_in_every_unit(shingling):
+    found = nd.contamination(["a b c\nd e f"], [b"x a b c\nd e f"], 1, shingling=shingling)
+    with pytest.raises(ValueError, match="document 0 has no token"):
+        list(found.cleaned([b""]))
 
 
 def test_ids_and_callables_cannot_be_cut():

@@ -25,7 +25,7 @@ from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Ignored, Inputs, Source, format_of, is_stream, is_url, recognised
 
 _EXCLUDED = "excluded"
-_OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore dedup", STORE: "store of ndcore"}
+_OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore", STORE: "store of ndcore"}
 _ARTICLES = {COLLECTION: "a", OUTPUT: "an", STORE: "a"}
 
 

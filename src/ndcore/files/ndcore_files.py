@@ -13,7 +13,7 @@ from ndcore.store.manifest import DESCRIPTION as STORE_DESCRIPTION
 from ndcore.store.manifest import begins_store, is_store
 
 COLLECTION, OUTPUT, SKETCHES, STORE = "collection", "output", "sketches", "store"
-SUMMARY = "summary.json"  # of an output of ndcore dedup
+SUMMARY = "summary.json"  # of an output of ndcore
 NAMES = frozenset((DESCRIPTION, SUMMARY, STORE_DESCRIPTION, STORE_COPY))  # files that tell what a directory is
 _SUFFIXES = (".nds", ".ndc", ".ndh", ".ndw")
 _WHAT = {
@@ -48,7 +48,7 @@ def own_directory(place: Path, names: Collection[str]) -> str | None:
 
 
 def is_output(place: Path) -> bool:
-    """Tell whether ``ndcore dedup`` wrote the directory."""
+    """Tell whether ndcore wrote the directory as an output."""
     try:
         with (place / SUMMARY).open("rb") as file:
             return begins_output(file.read(64))
@@ -57,7 +57,7 @@ def is_output(place: Path) -> bool:
 
 
 def begins_output(head: bytes) -> bool:
-    """Tell whether a ``summary.json`` that begins with `head` comes from ``ndcore dedup``."""
+    """Tell whether a ``summary.json`` that begins with `head` comes from ndcore."""
     return b'"ndcore"' in head[:64]
 
 

@@ -1,4 +1,4 @@
-"""The directory that ``ndcore dedup`` writes: it appears complete or not at all."""
+"""The directory that a command writes: it appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OutputDirectory:
     Raises
     ------
     UsageError
-        `path` exists and `overwrite` is False; or it exists and was not written by ``ndcore dedup``; or there is no
+        `path` exists and `overwrite` is False; or it exists and was not written by ndcore; or there is no
         directory to put it in.
     """
 
@@ -45,7 +45,7 @@ class OutputDirectory:
 
     def _check(self) -> None:
         """Check that the directory can be written."""
-        check_output(self.path, "output of ndcore dedup", overwrite=self._overwrite, ours=is_output, folder=True)
+        check_output(self.path, "output of ndcore", overwrite=self._overwrite, ours=is_output, folder=True)
 
     def refuse_overlap(self, sources: list[Source]) -> None:
         """Raise UsageError where an input lies in the output directory (it would be replaced)."""

@@ -207,7 +207,7 @@ class Contamination(Frozen):
         ------
         ValueError
             The result is of token ids (`spans` has the tokens); the unit is a callable, whose tokens have no known places;
-            or the corpus has more or fewer documents.
+            or the corpus is not the one that was looked through: it has more or fewer documents, or a shorter one.
         """
         if self.shingling is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: spans has the tokens")

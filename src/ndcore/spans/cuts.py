@@ -70,7 +70,7 @@ def cut_corpus(
     Raises
     ------
     ValueError
-        The unit is a callable, whose tokens have no known places.
+        The unit is a callable, whose tokens have no known places; or a document has fewer tokens than are to be cut.
     """
     if callable(shingling.unit):
         raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; cut "
@@ -85,5 +85,11 @@ def _cut_piece(shingling: Shingling, ranges: Ranges, piece: tuple[int, Sequence[
     first, texts = piece
     positions = np.arange(first, first + len(texts))
     begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
-    return [(isinstance(text, str), cut_text(text, shingling, firsts[begin:end], lasts[begin:end]))
-            for text, begin, end in zip(texts, begins.tolist(), ends.tolist(), strict=True)]
+    left = []
+    for position, text, begin, end in zip(positions.tolist(), texts, begins.tolist(), ends.tolist(), strict=True):
+        try:
+            left.append((isinstance(text, str), cut_text(text, shingling, firsts[begin:end], lasts[begin:end])))
+        except IndexError as error:
+            raise ValueError(f"document {position} has no token {lasts[end - 1] - 1}, which is to be cut: its text is not "
+                             "the one that was looked through") from error
+    return left

@@ -35,7 +35,8 @@ def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) ->
     """Find where the tokens firsts[i] to lasts[i] − 1 of a text stand, for all i.
 
     Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. O(len): the kernels read the
-    text once; with stop words or normalize="NFKC" `locate` does. ValueError for a callable unit.
+    text once; with stop words or normalize="NFKC" `locate` does. ValueError for a callable unit; IndexError for a token that
+    is not there.
     """
     data = as_bytes(text)
     of_str = isinstance(text, str)
@@ -44,6 +45,8 @@ def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) ->
             or (shingling.unit == "byte" and of_str)):
         begins, ends = (part[tokens] for part in _in_bytes(data, locate(data, shingling), of_str))
     elif shingling.unit == "byte":
+        if len(tokens) and tokens[-1] >= len(data):
+            raise IndexError(f"there is no byte {tokens[-1]} in {len(data)}")
         begins, ends = tokens, tokens + 1
     else:
         begins, ends = places(data, kernel_unit(shingling.unit, shingling.normalize), tokens)
