@@ -6,7 +6,7 @@ Lines of JSONL files with plain fields are read by `_jsonl`, without this module
 records: JSON files, lines that `_jsonl` leaves, and fields within objects. ``msgspec`` makes these up to four times faster
 on short records where it is installed. What it refuses is decided by the standard ``json`` module, and what it does not look
 at (UTF-8 in fields that nobody asked for) is checked here, so both installations accept the same lines. The one exception is
-nesting deeper than about a thousand levels.
+nesting deeper than about a thousand levels: each follows as many as its stack allows.
 """
 
 from __future__ import annotations
