@@ -163,6 +163,8 @@ def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
         pytest.skip("no bash")
     if page.stem == "embedding" and not (shutil.which("cc") and shutil.which("make")):
         pytest.skip("no C compiler or no make")
+    if page.stem == "choosing-a-filter":
+        pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     for block in blocks(page):
         if block.language == "sh" and block.before not in RUN_BY_CI:
             done = subprocess.run(
