@@ -14,6 +14,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from ndcore.spark.dedup_job import reason, run
 from ndcore.spark.options import parse
+from ndcore.spark.result import NearDuplicates
 
 
 def records(n):
@@ -82,6 +83,18 @@ def test_clear_failures(spark, tmp_path, words, message):
         job(spark, "--input", tmp_path / "in", "--output", tmp_path / "out", *words)
     assert message in reason(caught.value)
     assert not (tmp_path / "out").exists()  # so the next run is not refused
+
+
+def test_a_failure_leaves_no_output(spark, tmp_path, monkeypatch):
+    def fail(_):
+        assert (tmp_path / "out" / "kept" / "_SUCCESS").exists()
+        raise RuntimeError("on the way")
+
+    monkeypatch.setattr(NearDuplicates, "counts", fail)
+    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')
+    with pytest.raises(RuntimeError, match="on the way"):
+        job(spark, "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_reasons_of_failures(spark, tmp_path):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["reason", "run"]
 
+KEPT, VERDICTS, SUMMARY = PARTS = ("kept", "verdicts", "summary")  # of the output, in the order in which they are written
+
 
 def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
     """Deduplicate, write the output, and return its summary.
@@ -60,20 +62,20 @@ def _write(work: Work, given: Input, result: NearDuplicates, output: str) -> dic
     work.describe("kept documents")
     kept = result.kept(given.rows)
     if given.lines:
-        kept.selectExpr("cast(line as string)").write.text(f"{output}/kept")
+        kept.selectExpr("cast(line as string)").write.text(f"{output}/{KEPT}")
     elif given.key is None or given.text != "text" or "line" not in given.rows.columns:
-        kept.write.parquet(f"{output}/kept")
+        kept.write.parquet(f"{output}/{KEPT}")
     else:
-        kept.selectExpr("file", "record", "id", "cast(text as string) as text").write.parquet(f"{output}/kept")
+        kept.selectExpr("file", "record", "id", "cast(text as string) as text").write.parquet(f"{output}/{KEPT}")
     work.describe("verdicts")
-    result.verdicts.write.parquet(f"{output}/verdicts")
+    result.verdicts.write.parquet(f"{output}/{VERDICTS}")
     counts = result.counts()
     summary = {
         "ndcore": __version__, "recipe": result.recipe.id, "threshold": result.rules.threshold, "read": sum(counts.values()),
         **{name: counts.get(name, 0) for name in ("kept", "identical", "lexical", "shingle", "near", "chained")},
     }
     work.describe("summary")
-    work.spark.createDataFrame([(json.dumps(summary),)], "value string").coalesce(1).write.text(f"{output}/summary")
+    work.spark.createDataFrame([(json.dumps(summary),)], "value string").coalesce(1).write.text(f"{output}/{SUMMARY}")
     return summary
 
 
@@ -106,14 +108,15 @@ class _Files:
     def folder(self, output: str, directory: str | None) -> Iterator[str]:
         """Give a new folder of a directory, or of the output, for intermediate results, and remove it afterwards.
 
-        After a failure an output in which nothing was written is removed too, so that the job can be run again.
+        After a failure what was written of the output is removed too, so that the job can be run again.
         """
         folder = f"{(directory or output).rstrip('/')}/_ndcore-{secrets.token_hex(8)}"
         try:
             yield folder
         except BaseException:
             with contextlib.suppress(Exception):  # the first error is the one to tell
-                self._remove(folder, True)
+                for written in (folder, *(f"{output}/{part}" for part in PARTS)):
+                    self._remove(written, True)
                 self._remove(output, False)
             raise
         self._remove(folder, True)
