@@ -1,7 +1,7 @@
 """The main job on Spark with collections whose shape is hard for many machines, equal to the local job to the last value.
 
 - equal: a million equal documents among others
-- hot: features that 100,000 documents have, of 5,300 families
+- hot: features that 100,000 documents have, of 20 families
 - chain: 10,000 documents, each like the next only
 - chains: 100,000 of them with 100 documents each
 - short: empty and short documents
@@ -91,11 +91,11 @@ def equal(documents: int) -> Shape:
 
 
 def hot(documents: int) -> Shape:
-    """Families of fifty; 85 of 100 shingles are common to all documents, 94 to a family."""
+    """Twenty families; 85 of 100 shingles are common to all documents, 94 to a family."""
 
     def words(numbers: Keys) -> tuple[Keys, Keys]:
         common = np.broadcast_to(np.arange(88), (len(numbers), 88))
-        family = ALL + (numbers // 50)[:, None] * 1000 + np.arange(9)
+        family = ALL + (numbers % 20)[:, None] * 1000 + np.arange(9)
         own = 2 * ALL + numbers[:, None] * 1000 + np.arange(6)
         return _whole(np.concatenate([common, family, own], axis=1))
 
@@ -124,7 +124,7 @@ def short(documents: int) -> Shape:
 
 SHAPES = {
     "equal": lambda scale: equal(int(1_000_000 * scale)),
-    "hot": lambda scale: hot(int(265_000 * scale)),
+    "hot": lambda scale: hot(int(200_000 * scale)),
     "chain": lambda scale: chains(1, int(10_000 * scale)),
     "short": lambda scale: short(int(100_000 * scale)),
     "chains": lambda scale: chains(int(100_000 * scale), 100),
