@@ -47,7 +47,7 @@ class Memory:
     def _watch(self) -> None:
         while not self._done.wait(1.0):
             children = _children()
-            for name, root in self.roots.items():
+            for name, root in list(self.roots.items()):
                 self.peak[name] = max(self.peak[name], sum(map(_share, _tree(root, children))))
 
 
