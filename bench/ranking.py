@@ -1,8 +1,8 @@
 """Do ranked pairs find copied programs? Modules of Python's standard library among disguised copies of some of them.
 
-A copy has no comments and docstrings, other names everywhere, and its functions, methods and classes in another order. With
-`--other FOLDER`, the library of another version of Python, modules of the same path are a second set of labels. Required,
-else the exit code is 1: with a lexer, the best pairs have at least the copies that words find.
+A copy has no comments and docstrings, other names of all but imports and keyword arguments, and its functions, methods and
+classes in another order. With `--other FOLDER`, the library of another version of Python, modules of the same path are a
+second set of labels. Required, else the exit code is 1: by a lexer the best pairs have as many copies as by words.
 """
 
 from __future__ import annotations
