@@ -84,11 +84,11 @@ def test_what_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch):
 def test_a_disk_without_room_is_told_before(tmp_path, texts, monkeypatch):
     """Check that only the description is written, and that with room the same call goes on."""
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr("ndcore.collection.shelf.shutil.disk_usage", lambda path: usage._replace(free=10**9))
+    monkeypatch.setattr("ndcore.storage.file_shelf.shutil.disk_usage", lambda path: usage._replace(free=10**9))
     with pytest.raises(OSError, match=r"take about \d+\.\d GB, and 1\.0 GB are free"):
         nd.Collection.build(tmp_path / "c", texts, text_bytes=10**11)
     assert [path.name for path in (tmp_path / "c").iterdir()] == ["collection.json"]
-    monkeypatch.setattr("ndcore.collection.shelf.shutil.disk_usage", lambda path: usage._replace(free=100))
+    monkeypatch.setattr("ndcore.storage.file_shelf.shutil.disk_usage", lambda path: usage._replace(free=100))
     with pytest.raises(OSError, match="the sorted entries take about"):
         nd.Collection.build(tmp_path / "c", texts)
     monkeypatch.undo()

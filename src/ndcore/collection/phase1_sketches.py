@@ -21,6 +21,7 @@ from ndcore.collection.shelf import Shelf, part_name
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.sketch.sketches import Sketches
+from ndcore.storage.file_shelf import consecutive
 from ndcore.text.corpus import Corpus
 from ndcore.text.inputs import pieces, take
 
@@ -47,7 +48,7 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
     if isinstance(given, (Sketches, Segments)):
         return Segments(parts)
     assert sketcher is not None
-    names = _consecutive(shelf)
+    names = consecutive(shelf, slots.SKETCHES)
     done = sum(len(shelf.get_sketches(name)) for name in names[len(parts) :])
     whole = shelf.has(slots.SKETCHED) and slots.read(shelf, slots.SKETCHED, done)[0]["documents"] == done
     n = length(given)
@@ -67,15 +68,6 @@ def _put_given(shelf: Shelf, name: str, part: Sketches) -> None:
     columns = ("values", "offsets", "moduli", "valid")
     if not all(np.array_equal(getattr(there, column), getattr(part, column)) for column in columns):
         raise ValueError(f"the sketches in {name} are not those given: go on with the same, or build in another directory")
-
-
-def _consecutive(shelf: Shelf) -> list[str]:
-    """Return the names of the parts up to the first gap; drop the parts after it."""
-    names = shelf.names(slots.SKETCHES)
-    whole = next((number for number, name in enumerate(names) if name != part_name(slots.SKETCHES, number)), len(names))
-    for name in names[whole:]:
-        shelf.drop(name)
-    return names[:whole]
 
 
 def _sketch_rest(shelf: Shelf, corpus: Corpus, job: Job, number: int, done: int, report: Progress) -> None:

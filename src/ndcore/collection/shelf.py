@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -10,15 +9,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ndcore._types import AnyArray, Arrays
-from ndcore.human import human_bytes
 from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.sketch.sketches import Sketches
-from ndcore.storage import container
+from ndcore.storage.file_shelf import FileShelf, part_name
 
 __all__ = ["DirectoryShelf", "MemoryShelf", "Shelf", "part_name"]
 
-KIND = "collection/"
+FAMILY = "collection"
 _COUNTING = threading.Lock()  # guards the sizes of memory shelves: phases put from several threads
 
 
@@ -127,103 +125,15 @@ class MemoryShelf(Shelf):
         pass
 
 
-class DirectoryShelf(Shelf):
-    """A shelf of files, each put in its place when it is complete, so that an interrupted job goes on after the last one.
-
-    Nothing waits for the disk until `sync`. Headers are checked whenever a file is opened, checksums of arrays by `verify`
-    and by `mend`, which read all files.
-    """
-
-    path: Path
+class DirectoryShelf(FileShelf, Shelf):
+    """A shelf of files, for the outcomes of a collection; see `FileShelf`."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-
-    def _file(self, name: str) -> Path:
-        """Name the file of an outcome."""
-        return self.path / f"{name}.ndc"
-
-    def has(self, name: str) -> bool:
-        return self._file(name).exists()
-
-    def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
-        file = self._file(name)
-        file.parent.mkdir(exist_ok=True)
-        container.write(file, KIND + name.partition("/")[0], header, arrays, durable=False, on_page=True)
-
-    def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        kind = KIND + name.partition("/")[0]
-        self._check_kind(name, kind)
-        return container.read(self._file(name), kind, mmap=True, verify=False)
-
-    def _check_kind(self, name: str, kind: str) -> None:
-        """Raise CorruptFile where the file of this name holds something else."""
-        found = container.peek(self._file(name)).kind
-        if found != kind:
-            raise container.CorruptFile(f"{self._file(name)}: the file holds {found!r}, not {kind!r}")
+        super().__init__(path, FAMILY)
 
     def put_sketches(self, name: str, sketches: Sketches) -> None:
-        file = self._file(name)
-        file.parent.mkdir(exist_ok=True)
-        sketches.save(file, durable=False)
+        sketches.save(self._place(name), durable=False)
 
     def get_sketches(self, name: str) -> Sketches:
         self._check_kind(name, SKETCHES)
         return load(self._file(name), mmap=True, verify=False)
-
-    def drop(self, name: str) -> None:
-        self._file(name).unlink(missing_ok=True)
-
-    def names(self, folder: str) -> list[str]:
-        return sorted(f"{folder}/{file.stem}" for file in (self.path / folder).glob("*.ndc"))
-
-    def where(self, name: str) -> str:
-        return str(self._file(name))
-
-    def reserve(self, need: int, what: str) -> None:
-        free = shutil.disk_usage(self.path).free
-        if need > free:
-            raise OSError(
-                f"{self.path}: {what} take about {human_bytes(need)}, and {human_bytes(free)} are free there; what was done "
-                "so far is kept: make room and run the same again"
-            )
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all files."""
-        return sum(file.stat().st_size for file in self._files())
-
-    def verify(self) -> int:
-        """Compare every checksum, and count the files. CorruptFile names the first that is damaged."""
-        files = self._files()
-        for file in files:
-            container.read(file, mmap=True)
-        return len(files)
-
-    def mend(self) -> None:
-        """Remove damaged files, as after a power failure, and files that were never finished."""
-        for file in self._files():
-            try:
-                container.read(file, mmap=True)
-            except container.CorruptFile:
-                file.unlink()
-        self.sweep()
-
-    def sweep(self) -> None:
-        """Remove files that were never finished."""
-        for file in self.path.rglob(".*.ndc.*.tmp"):
-            file.unlink()
-
-    def sync(self) -> None:
-        """Wait until the disk has all files."""
-        for place in [*self._files(), *(file.parent for file in self._files()), self.path]:
-            container.sync(place)
-
-    def _files(self) -> list[Path]:
-        """List all files, sorted."""
-        return sorted(self.path.rglob("*.ndc"))
-
-
-def part_name(folder: str, number: int) -> str:
-    """Name a part of a slot; names ascend as numbers do."""
-    return f"{folder}/{number:08d}"

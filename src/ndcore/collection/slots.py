@@ -20,6 +20,7 @@ from ndcore.collection.shelf import Shelf
 from ndcore.recipe import Recipe
 from ndcore.sketch.file_format import check_values
 from ndcore.sketch.sketches import Sketches
+from ndcore.storage.array_forms import Form, misfit
 from ndcore.storage.container import CorruptFile
 
 __all__ = ["SLOTS", "Slot", "corrupt", "discard", "drop_parts", "opened", "read", "read_parts", "read_sketches"]
@@ -29,7 +30,6 @@ SLABS, ENTRIES, DIRECTORY, RUNS = "slabs", "entries", "directory", "runs"  # pha
 RANGES, PAIRS, PAIRED = "ranges", "pairs", "paired"  # phase three
 CLUSTERS, IDS, PLACES = "clusters", "ids", "places"  # phase four, and what a collection adds to the four phases
 
-Form = Mapping[str, tuple[type[np.generic], str]]  # by name of an array: dtype, dimensions
 Lifetime = Literal["kept", "until paired", "until finished"]
 
 
@@ -123,7 +123,8 @@ def opened(shelf: Shelf, name: str, documents: int) -> tuple[dict[str, Any], dic
     except FileNotFoundError as error:
         raise corrupt(shelf, name, "the file is missing") from error
     slot = SLOTS[name.partition("/")[0]]
-    faults = [_misfit(form, arrays, documents) for form in slot.forms]
+    sizes = {"n": documents, "n'": documents + 1}
+    faults = [misfit(form, arrays, sizes, f"the other arrays and {documents} documents") for form in slot.forms]
     if None not in faults:
         raise corrupt(shelf, name, str(faults[0]))
     for key in slot.header:
@@ -179,19 +180,3 @@ def discard(shelf: Shelf, lifetime: Lifetime) -> None:
 def corrupt(shelf: Shelf, name: str, fault: str) -> CorruptFile:
     """Make the error to raise where something is wrong with a slot."""
     return CorruptFile(f"{shelf.where(name)}: {fault}; build the collection again")
-
-
-def _misfit(form: Form, arrays: Arrays, documents: int) -> str | None:
-    """Find an array whose name, type or dimensions do not fit the form."""
-    if arrays.keys() != form.keys():
-        return f"it has the arrays {', '.join(sorted(arrays)) or 'none'}, not {', '.join(sorted(form)) or 'none'}"
-    sizes = {"n": documents, "n'": documents + 1}
-    for name, (dtype, dimensions) in form.items():
-        array, wanted = arrays[name], dimensions.split()
-        if array.dtype != dtype or array.ndim != len(wanted):
-            return f"{name} is {array.dtype} of {array.ndim} dimensions, not {np.dtype(dtype)} of {len(wanted)}"
-        for size, dimension in zip(array.shape, wanted, strict=True):
-            expected = int(dimension) if dimension.isdigit() else sizes.setdefault(dimension, size)
-            if size != expected:
-                return f"{name} has {size} where {expected} fit the other arrays and {documents} documents"
-    return None

@@ -1,0 +1,154 @@
+"""A directory of checksummed files, where a long job puts the outcomes of its steps, so that it can be interrupted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from ndcore._types import AnyArray, Arrays
+from ndcore.human import human_bytes
+from ndcore.storage import container
+
+__all__ = ["SUFFIX", "FileShelf", "consecutive", "part_name"]
+
+SUFFIX = ".ndc"
+
+
+class FileShelf:
+    """Named outcomes as files, each put in its place once complete, so that an interrupted job goes on after the last one.
+
+    Nothing waits for the disk until `sync`. Headers are checked whenever a file is opened, checksums of arrays by `verify`
+    and by `mend`, which read all files.
+
+    Parameters
+    ----------
+    path : path
+        The directory.
+    family : str
+        What the kinds of the files begin with: ``runs/00000000`` is of the kind ``<family>/runs``.
+    """
+
+    path: Path
+
+    def __init__(self, path: str | Path, family: str) -> None:
+        self.path = Path(path)
+        self._family = family
+
+    def _file(self, name: str) -> Path:
+        """Name the file of an outcome."""
+        return self.path / f"{name}{SUFFIX}"
+
+    def has(self, name: str) -> bool:
+        """Tell whether an outcome is there."""
+        return self._file(name).exists()
+
+    def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
+        """Put an outcome there, in place of an older one."""
+        container.write(self._place(name), self._kind(name), header, arrays, durable=False, on_page=True)
+
+    def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return header and arrays of an outcome; the arrays are not to be written to. FileNotFoundError without it."""
+        self._check_kind(name, self._kind(name))
+        return container.read(self._file(name), self._kind(name), mmap=True, verify=False)
+
+    def _kind(self, name: str) -> str:
+        """Return the kind of the file of an outcome."""
+        return f"{self._family}/{name.partition('/')[0]}"
+
+    def _place(self, name: str) -> Path:
+        """Name the file of an outcome, and make its folder."""
+        file = self._file(name)
+        file.parent.mkdir(exist_ok=True)
+        return file
+
+    def _check_kind(self, name: str, kind: str) -> None:
+        """Raise CorruptFile where the file of this name holds something else."""
+        found = container.peek(self._file(name)).kind
+        if found != kind:
+            raise container.CorruptFile(f"{self._file(name)}: the file holds {found!r}, not {kind!r}")
+
+    def drop(self, name: str) -> None:
+        """Drop an outcome, if it is there."""
+        self._file(name).unlink(missing_ok=True)
+
+    def names(self, folder: str) -> list[str]:
+        """List the names that begin with ``folder/``, ascending."""
+        return sorted(f"{folder}/{file.stem}" for file in (self.path / folder).glob(f"*{SUFFIX}"))
+
+    def where(self, name: str) -> str:
+        """Name the file of an outcome for a message."""
+        return str(self._file(name))
+
+    def reserve(self, need: int, what: str) -> None:
+        """Raise OSError where the disk has no room for `need` bytes more."""
+        free = shutil.disk_usage(self.path).free
+        if need > free:
+            raise OSError(
+                f"{self.path}: {what} take about {human_bytes(need)}, and {human_bytes(free)} are free there; what was done "
+                "so far is kept: make room and run the same again"
+            )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all files."""
+        return sum(file.stat().st_size for file in self._files())
+
+    def verify(self) -> int:
+        """Compare every checksum, and count the files. CorruptFile names the first that is damaged."""
+        files = self._files()
+        for file in files:
+            container.read(file, mmap=True)
+        return len(files)
+
+    def mend(self) -> None:
+        """Remove damaged files, as after a power failure, and files that were never finished."""
+        for file in self._files():
+            try:
+                container.read(file, mmap=True)
+            except container.CorruptFile:
+                file.unlink()
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Remove files that were never finished."""
+        for file in self.path.rglob(f".*{SUFFIX}.*.tmp"):
+            file.unlink()
+
+    def clear(self) -> None:
+        """Remove all files."""
+        for file in self._files():
+            file.unlink()
+        self.sweep()
+
+    def sync(self) -> None:
+        """Wait until the disk has all files."""
+        for place in [*self._files(), *(file.parent for file in self._files()), self.path]:
+            container.sync(place)
+
+    def _files(self) -> list[Path]:
+        """List all files, sorted."""
+        return sorted(self.path.rglob(f"*{SUFFIX}"))
+
+
+class _Parted(Protocol):
+    """A shelf of any kind."""
+
+    def names(self, folder: str) -> list[str]: ...
+
+    def drop(self, name: str) -> None: ...
+
+
+def part_name(folder: str, number: int) -> str:
+    """Name a part of an outcome; names ascend as numbers do."""
+    return f"{folder}/{number:08d}"
+
+
+def consecutive(shelf: _Parted, folder: str) -> list[str]:
+    """Return the names of the parts of an outcome up to the first gap; drop the parts after it."""
+    names = shelf.names(folder)
+    whole = next((number for number, name in enumerate(names) if name != part_name(folder, number)), len(names))
+    for name in names[whole:]:
+        shelf.drop(name)
+    return names[:whole]

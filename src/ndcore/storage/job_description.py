@@ -1,0 +1,144 @@
+"""The description of a job in its directory, and whether one may be begun, or gone on with, there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.disk_space import naming
+from ndcore.storage.file_shelf import SUFFIX, FileShelf
+
+__all__ = ["COLLECTION", "REPEATS", "JobDescription"]
+
+NEW = ".new"  # ends the name of a description that is being written
+
+
+@dataclass(frozen=True)
+class JobDescription:
+    """A file that says what a directory holds, finished or not: parameters, and the source they are applied to.
+
+    Attributes
+    ----------
+    file : str
+        Its name.
+    key : str
+        The name of the format's number in it.
+    what : str
+        What the directory holds, as a noun that takes the article "a".
+    format : int
+        The number of the format that is written, and the newest that is read.
+    """
+
+    file: str
+    key: str
+    what: str
+    format: int
+
+    def is_in(self, path: str | os.PathLike[str]) -> bool:
+        """Tell whether a directory has such a file, and not another one of its name."""
+        try:
+            with (Path(path) / self.file).open("rb") as file:
+                return self.begins(file.read(64))
+        except OSError:
+            return False
+
+    def begins(self, head: bytes) -> bool:
+        """Tell whether such a file begins with these bytes."""
+        return f'"{self.key}"'.encode() in head[:64]
+
+    def read(self, place: Path) -> dict[str, Any]:
+        """Read "finished", "parameters" and "source".
+
+        FileNotFoundError without the file, CorruptFile where it is damaged, ValueError for a newer format.
+        """
+        try:
+            found = json.loads((place / self.file).read_text(encoding="utf-8"))
+            newer = found[self.key] > self.format
+            checked = {} if newer else {"finished": bool(found["finished"]), "parameters": dict(found["parameters"])}
+        except FileNotFoundError:
+            raise FileNotFoundError(2, f"holds no {self.what}: there is no {self.file}", str(place)) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorruptFile(f"{place / self.file}: not the description of a {self.what}: {error}") from error
+        if newer:
+            raise ValueError(f"{place}: a {self.what} of format {found[self.key]!r:.40}; this ndcore reads {self.format}: "
+                             "upgrade ndcore")
+        return {**checked, "source": found.get("source")}
+
+    def write(self, place: Path, parameters: dict[str, Any], source: Any, *, finished: bool) -> None:
+        """Write the file, in place of an older one."""
+        fields = {self.key: self.format, "finished": finished, "parameters": parameters, "source": source}
+        new = place / (self.file + NEW)
+        with naming(place / self.file, inside=new):
+            new.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
+            new.replace(place / self.file)
+
+    def begin(self, place: Path, parameters: dict[str, Any], source: Any) -> None:
+        """Make a directory to work in: a new one, or one with an unfinished job of the same parameters and source.
+
+        An unfinished job that has nothing but its description is begun anew, with any parameters.
+
+        Raises
+        ------
+        FileExistsError
+            Something else is there.
+        ValueError
+            The unfinished job has other parameters, or another source.
+        """
+        place.mkdir(parents=True, exist_ok=True)
+        if not self.is_in(place):
+            if any(entry.name != self.file + NEW for entry in place.iterdir()):
+                raise FileExistsError(17, f"exists and holds something else than a {self.what}", str(place))
+            self.write(place, parameters, source, finished=False)
+            return
+        there = self.read(place)
+        if there["finished"]:
+            raise FileExistsError(17, f"holds a finished {self.what} already", str(place))
+        if not self.is_begun(place):
+            self.write(place, parameters, source, finished=False)
+            return
+        for part, words, now in (("parameters", "other parameters", parameters), ("source", "another source", source)):
+            if there[part] != now:
+                raise ValueError(f"{place} holds an unfinished {self.what} of {words}: {_difference(there[part], now)}; "
+                                 "go on with the same, take another directory, or remove this one")
+
+    def is_begun(self, place: Path) -> bool:
+        """Tell whether a job has an outcome of a step there."""
+        return any(place.rglob(f"*{SUFFIX}"))
+
+    def remove(self, place: Path) -> None:
+        """Remove what a job has put there, and the directory if there is nothing else in it."""
+        FileShelf(place, "").clear()
+        for file in (place / self.file, place / (self.file + NEW)):
+            file.unlink(missing_ok=True)
+        for folder in [*(entry for entry in place.iterdir() if entry.is_dir()), place]:
+            with contextlib.suppress(OSError):  # something else is in it
+                folder.rmdir()
+
+
+COLLECTION = JobDescription("collection.json", "ndcore.collection", "collection", 1)
+REPEATS = JobDescription("repeats.json", "ndcore.repeats", "search for repeated passages", 1)
+
+
+def _difference(before: Any, now: Any, names: tuple[str, ...] = ()) -> str:
+    """Describe the first difference between two descriptions."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in sorted({*before, *now}):
+            if before.get(name) != now.get(name):
+                return _difference(before.get(name), now.get(name), (*names, name))
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for old, new in zip(before, now, strict=True):
+            if old != new and isinstance(old, list):
+                named = old[:1] == new[:1] and isinstance(old[0], str)  # a file with its size and date
+                return _difference(old[1:], new[1:], (*names, old[0])) if named else _difference(old, new, names)
+    return " ".join([*names, _short(before), "there,", _short(now), "here"])
+
+
+def _short(value: Any) -> str:
+    """Write a value as JSON, cut to 60 characters."""
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:60]}…"
