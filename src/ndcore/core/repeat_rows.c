@@ -141,6 +141,10 @@ size_t nd_repeats_rows(nd_repeat_rows *r, nd_repeat_row *out, size_t room)
         const uint64_t from = start < last ? start : last, base = r->bases[r->document];
         uint64_t source = 0, copies = 0;
         const uint64_t windows = longest(r, r->unit, from - unit->place, &source, &copies);
+        if (!windows) {  /* units that no search makes: their first place has other windows */
+            r->unit++;
+            continue;
+        }
         r->done = from + windows + r->tokens - 1;
         out[found++] = (nd_repeat_row){.document = r->document, .start = start - base, .end = r->done - base,
                                        .source = source + (start - from), .copies = copies};

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias
+from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ndcore._grams import Vocabulary
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces
 from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
+from ndcore.text.inputs import as_bytes, take
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Cover", "IdReading", "Reading", "TextReading", "symbol_shingling"]
+__all__ = ["Cover", "IdReading", "Reading", "TextReading", "UInt32s", "symbol_shingling"]
 
 Symbols: TypeAlias = tuple[Ints, UInts, Ints]  # positions of documents, their values end to end, offsets
 Cover: TypeAlias = tuple[Ints, Ints, Ints]  # documents, ascending, and the first and the last token + 1 of ranges of them
+
+UInt32s: TypeAlias = NDArray[np.uint32]
 
 PIECE_TOKENS = 1 << 18  # of token ids that are read at a time
 
@@ -31,6 +36,15 @@ class Reading(Protocol):
 
     def pieces(self, wanted: Bools | None) -> Iterator[Any]:
         """Yield pieces of work: all documents, or the wanted ones, in order."""
+
+    def positions(self, piece: Any) -> Ints:
+        """Return the positions of the documents of a piece, ascending."""
+
+    def cut(self, piece: Any, document: int) -> list[Any]:
+        """Cut a piece before this document; return one or two pieces, in order."""
+
+    def checksums(self, piece: Any) -> UInt32s:
+        """Return a checksum (CRC-32) of the content of each document of a piece; in any thread."""
 
     def symbols(self, piece: Any, secret: int) -> Symbols:
         """Return 64-bit values that stand for the tokens of a piece; in any thread.
@@ -60,6 +74,23 @@ class TextReading:
     def pieces(self, wanted: Bools | None) -> Iterator[tuple[Ints, Sequence[Text]]]:
         """Yield (positions, texts); see `Reading`."""
         return self._all() if wanted is None else self._selected(wanted)
+
+    def positions(self, piece: tuple[Ints, Sequence[Text]]) -> Ints:
+        """Return the positions of a piece; see `Reading`."""
+        return piece[0]
+
+    def cut(self, piece: tuple[Ints, Sequence[Text]], document: int) -> list[tuple[Ints, Sequence[Text]]]:
+        """Cut a piece; see `Reading`."""
+        positions, texts = piece
+        bound = int(np.searchsorted(positions, document))
+        if bound in (0, len(positions)):
+            return [piece]
+        inside = np.arange(len(positions))
+        return [(positions[some], take(texts, some)) for some in (inside[:bound], inside[bound:])]
+
+    def checksums(self, piece: tuple[Ints, Sequence[Text]]) -> UInt32s:
+        """Return checksums of texts; see `Reading`."""
+        return np.fromiter((crc32(as_bytes(text)) for text in piece[1]), np.uint32, len(piece[1]))
 
     def symbols(self, piece: tuple[Ints, Sequence[Text]], secret: int) -> Symbols:
         """Return values of tokens; see `Reading`."""
@@ -124,6 +155,22 @@ class IdReading:
                 yield i, some
             start += n
 
+    def positions(self, piece: tuple[int, Ints]) -> Ints:
+        """Return the positions of a piece; see `Reading`."""
+        return sum(self.counts[: piece[0]]) + piece[1]
+
+    def cut(self, piece: tuple[int, Ints], document: int) -> list[tuple[int, Ints]]:
+        """Cut a piece; see `Reading`."""
+        i, some = piece
+        bound = int(np.searchsorted(self.positions(piece), document))
+        return [(i, part) for part in (some[:bound], some[bound:]) if len(part)]
+
+    def checksums(self, piece: tuple[int, Ints]) -> UInt32s:
+        """Return checksums of ids; see `Reading`."""
+        ids, offsets = self.collections[piece[0]]
+        each = (np.ascontiguousarray(ids[int(offsets[i]) : int(offsets[i + 1])]) for i in piece[1].tolist())
+        return np.fromiter((crc32(own.data.cast("B") if own.size else b"") for own in each), np.uint32, len(piece[1]))
+
     def symbols(self, piece: tuple[int, Ints], secret: int) -> Symbols:
         """Return the ids as values; see `Reading`."""
         i, some = piece
@@ -134,7 +181,7 @@ class IdReading:
         else:
             values = np.concatenate([ids[int(offsets[i]) : int(offsets[i + 1])] for i in some.tolist()])
         inside = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        return sum(self.counts[:i]) + some, values.astype(np.uint64), inside
+        return self.positions(piece), values.astype(np.uint64), inside
 
     def numbers(self, cover: Cover, n: int, threads: int | None) -> Iterator[AnyArray]:
         """Yield the ids of ranges; see `Reading`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
@@ -10,15 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._repeats import MAX_WINDOW
-from ndcore._types import Ints, UInts
+from ndcore._types import AnyPath, Ints
 from ndcore.checks import checked_int, checked_memory_limit
 from ndcore.dedup.leaders import number_labels, ordered
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.spans.reading import IdReading, Reading, TextReading
+from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_result import Repeats
 from ndcore.spans.repeats_rows import Choice, find_rows
-from ndcore.spans.repeats_windows import Counted, Layout, find_runs
+from ndcore.spans.repeats_windows import Counted, find_runs
+from ndcore.spans.repeats_work import WorkPlace, working
 from ndcore.spans.token_ids import Ids, all_ids, checked_ids, refuse_shingling
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling, given_shingling
@@ -44,6 +45,7 @@ def repeats(
     max_copies: int | None = None,
     exceptions: Texts | Ids | None = None,
     memory_limit: int | str | None = None,
+    work: AnyPath | WorkPlace | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Repeats:
@@ -81,6 +83,10 @@ def repeats(
         Windows that stand in one of these do not count: licences, for example.
     memory_limit : int or str, optional
         Bytes, or a size as "2G", for sort entries and numbers of tokens. Beyond it they go to temporary files.
+    work : path, optional
+        A directory for what is finished of the search, made where there is none. After an interruption the same call goes on
+        there; the directory is removed when the result is returned. It takes about 1.2 bytes a token, then 16 bytes a window
+        that may be repeated.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
@@ -94,7 +100,12 @@ def repeats(
     Raises
     ------
     TypeError, ValueError
-        A parameter or a text is not accepted, or parameters exclude each other.
+        A parameter or a text is not accepted, or parameters exclude each other. `work` holds an unfinished search of other
+        documents, with other parameters or of another version of ndcore.
+    CorruptFile
+        A file in `work` holds what cannot be.
+    FileExistsError
+        `work` holds something else.
 
     Notes
     -----
@@ -127,14 +138,19 @@ def repeats(
         n, others = reading.counts[0], reading.counts[1]
         exempt.append(len(sizes) - n - others)
         order = np.concatenate([np.arange(n + others, len(sizes)), np.arange(n, n + others), ordered(keep, n, sizes[:n])])
-        return Layout.of(sizes, order, _secret_labels(number_labels("by", by, n), len(sizes)), exempt[0])
+        codes = number_labels("by", by, n)
+        labels = np.zeros(len(sizes), np.uint64) if codes is None else codes.astype(np.uint64)
+        return Layout.of(sizes, order, labels, exempt[0])
 
-    with reporting(progress) as report:
+    texts_read = reading if isinstance(reading, TextReading) else None
+    parameters = {"min_tokens": min_tokens, "min_copies": fewest, "max_copies": max_copies,
+                  "against": against is not None, "exceptions": exceptions is not None,
+                  "shingling": None if texts_read is None else texts_read.shingling.recipe.parameters}
+    with reporting(progress) as report, working(work, parameters) as unfinished:
         counted = Counted(min_tokens, min(fewest, MOST), min(most, MOST), limit)
-        layout, runs = find_runs(reading, counted, lay_out, threads=threads, report=report)
+        layout, runs = find_runs(reading, counted, lay_out, unfinished, threads=threads, report=report)
         sources = None if against is None else int(layout.bases[exempt[0] + reading.counts[1]])
         found = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
-    texts_read = reading if isinstance(reading, TextReading) else None
     return Repeats(found, layout, reading.counts[0], min_tokens, texts_read, threads)
 
 
@@ -142,16 +158,6 @@ def _shared_limit(memory_limit: int | str | None) -> int | None:
     """Return a third of the limit: entries by fingerprint, entries by place and numbers of tokens get one each."""
     limit = checked_memory_limit(memory_limit)
     return None if limit is None else max(1, limit // 3)
-
-
-def _secret_labels(codes: Ints | None, n: int) -> UInts:
-    """Return a random number for each label, different ones; 0 for every document without labels."""
-    if codes is None or not len(codes):
-        return np.zeros(n, np.uint64)
-    numbers: dict[int, None] = {}
-    while len(numbers) <= int(codes.max()):
-        numbers[secrets.randbits(64)] = None
-    return np.fromiter(numbers, np.uint64)[codes]
 
 
 def _reading(collections: dict[str, Any], shingling: Shingling | None) -> Reading:

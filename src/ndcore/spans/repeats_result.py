@@ -12,8 +12,9 @@ from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.spans.reading import TextReading
+from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_rows import Found
-from ndcore.spans.repeats_windows import Layout, merged
+from ndcore.spans.repeats_windows import merged
 from ndcore.spans.token_places import Ranges, place_all
 
 __all__ = ["Copies", "Repeats"]

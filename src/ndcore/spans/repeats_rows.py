@@ -9,7 +9,8 @@ import numpy as np
 from ndcore._entries import sort_entries
 from ndcore._repeats import Rows, units
 from ndcore._types import Bools, Ints, UInts
-from ndcore.spans.repeats_windows import Layout, merged
+from ndcore.spans.repeats_layout import Layout
+from ndcore.spans.repeats_windows import merged
 
 __all__ = ["Choice", "Found", "find_rows"]
 

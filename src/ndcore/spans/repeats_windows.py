@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ndcore._entries import sort_entries
-from ndcore._rabin import random_irreducible
-from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, part, shared
+from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, shared
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
-from ndcore.spans.reading import Reading
+from ndcore.spans.parts import Parts, SpooledParts
+from ndcore.spans.reading import Reading, UInt32s
+from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of
+from ndcore.spans.repeats_work import Work
 from ndcore.storage.spill import SpooledArray
 
-__all__ = ["Counted", "Layout", "find_runs"]
+__all__ = ["Counted", "find_runs"]
 
-PARTS = 64  # that entries are sorted in
-MAX_PLACES = 1 << 48
 ATTEMPTS = 8  # with other secret polynomials each
+
+# Positions of documents, their checksums, and of new documents tokens, entries and starts of the groups of these.
+Read: TypeAlias = tuple[Ints, UInt32s, tuple[Ints, UInts, Ints] | None]
 
 
 @dataclass(frozen=True)
@@ -35,69 +36,9 @@ class Counted:
     limit: int | None
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Places of the documents of a collection.
-
-    Attributes
-    ----------
-    sizes : ndarray of int64, shape (n,)
-        Tokens of each document.
-    order : ndarray of int64, shape (n,)
-        Documents in keep order.
-    bases : ndarray of int64, shape (n + 1,)
-        The place of the first token of each document of `order`, and the number of places.
-    labels : ndarray of uint64, shape (n,)
-        A secret number for the label of each document.
-    exempt : int
-        Windows that stand at a place below it do not count.
-    """
-
-    sizes: Ints
-    order: Ints
-    bases: Ints
-    labels: UInts
-    exempt: int
-
-    @property
-    def places(self) -> UInts:
-        """The place of the first token of each document, by its position."""
-        found = np.empty(len(self.order), np.uint64)
-        found[self.order] = self.bases[:-1]
-        return found
-
-    @staticmethod
-    def of(sizes: Ints, order: Ints, labels: UInts, exempt: int) -> Layout:
-        """Lay documents out in this order; windows of the first `exempt` of them do not count."""
-        bases = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[order] + 1)])
-        return Layout(sizes, order, bases, labels, int(bases[exempt]))
-
-
-class Parts:
-    """Entries (key, id) in groups by the leading bits of their keys, each sorted alone; past a limit on disk."""
-
-    def __init__(self, bits: int, limit: int | None) -> None:
-        self.shift = max(0, bits - (PARTS - 1).bit_length())
-        each = None if limit is None else limit // PARTS
-        self._groups = [SpooledArray(np.uint64, each, (2,)) for _ in range(PARTS)]
-
-    def group(self, entries: UInts) -> tuple[UInts, Ints]:
-        """Group entries; in any thread."""
-        return part(entries, self.shift, PARTS)
-
-    def append(self, entries: UInts, starts: Ints) -> None:
-        """Append entries that `group` returned."""
-        for i, group in enumerate(self._groups):
-            if starts[i] < starts[i + 1]:
-                group.append(entries[starts[i] : starts[i + 1]].copy())  # a view would keep the entries of all groups
-
-    def sorted(self, threads: int | None) -> Iterator[UInts]:
-        """Yield the entries of each group, sorted by key, in ascending order. Nothing can be appended afterwards."""
-        return map_pieces(_sorted, (self._groups.pop(0) for _ in range(len(self._groups))), threads)
-
-
 def find_runs(
-    reading: Reading, counted: Counted, lay_out: Callable[[Ints], Layout], *, threads: int | None, report: Progress
+    reading: Reading, counted: Counted, lay_out: Callable[[Ints], Layout], work: Work, *, threads: int | None,
+    report: Progress,
 ) -> tuple[Layout, UInts]:
     """Find the runs of windows that stand at several places.
 
@@ -107,6 +48,8 @@ def find_runs(
     counted : Counted
     lay_out : callable
         Gets the tokens of each document, int64 (n,), and returns their layout.
+    work : Work
+        What an interrupted search has finished; what this one finishes is put there.
 
     Returns
     -------
@@ -126,12 +69,17 @@ def find_runs(
     """
     layout: Layout | None = None
     for _ in range(ATTEMPTS):
-        finder = Finder(reading, counted, threads, report)
+        finder = Finder(reading, counted, work, threads, report)
         sizes, ranges = finder.anchors()
         layout = layout or lay_out(sizes)
+        work.fix(layout)
         runs = finder.windows(layout, ranges)
-        if finder.confirm(layout, runs):
+        if work.confirmed():
             return layout, runs
+        if finder.confirm(layout, runs):
+            work.put_confirmed()
+            return layout, runs
+        work.clear()
     raise RuntimeError(f"different windows had the same fingerprints under {ATTEMPTS} pairs of random polynomials, which "
                        "happens only where random numbers are not random")
 
@@ -139,60 +87,98 @@ def find_runs(
 class Finder:
     """One search, with secret polynomials."""
 
-    def __init__(self, reading: Reading, counted: Counted, threads: int | None, report: Progress) -> None:
-        self.reading, self.counted, self.threads, self.report = reading, counted, threads, report
+    def __init__(self, reading: Reading, counted: Counted, work: Work, threads: int | None, report: Progress) -> None:
+        self.reading, self.counted, self.work, self.threads, self.report = reading, counted, work, threads, report
         self.width = (counted.tokens + 1) // 2
-        self.secret, self.key = secrets.randbits(64), secrets.randbits(64)
-        self.polynomial = random_irreducible(64, secrets.randbits(64))
+        self.secrets = work.secrets()
 
     def anchors(self) -> tuple[Ints, UInts]:
         """Read all documents; return their tokens, int64 (n,), and the ranges of windows whose anchor is not alone."""
-        slide, found = Windows(self.width, self.polynomial), Parts(64, self.counted.limit)
-        window, sizes, base = self.counted.tokens - self.width + 1, SpooledArray(np.int64), 0
-
-        def work(piece: Any) -> tuple[Ints, UInts, Ints]:
-            _, values, offsets = self.reading.symbols(piece, self.secret)
-            own = np.diff(offsets)
-            places = (np.cumsum(own + 1) - own - 1).astype(np.uint64)
-            anchors = slide.anchors(values, offsets, np.zeros(len(own), np.uint64), places, window, self.key)
-            return own, *found.group(anchors)
-
-        for done, (own, anchors, starts) in enumerate(
-                map_pieces(work, self.reading.pieces(None), self.threads), 1):
-            anchors[:, 1] += np.uint64(base << RANGE_BITS)
-            found.append(anchors, starts)
-            sizes.append(own)
-            base += int(own.sum()) + len(own)
+        found, read = self.work.anchors(self.counted.limit)
+        work = self._anchors_of(found, read.known)
+        for done, (positions, sums, new) in enumerate(map_pieces(work, self._pieces_after(read.known), self.threads), 1):
+            if new is None:
+                read.compare(positions, sums)
+            else:
+                own, anchors, starts = new
+                anchors[:, 1] += np.uint64(read.places << RANGE_BITS)
+                found.append(anchors, starts)
+                read.append(own, sums)
+                if found.keep({}, read.unsaved):
+                    read.saved()
             self.report("reading", done, None)
-            if base >= MAX_PLACES:
+            if read.places >= MAX_PLACES:
                 raise OverflowError(f"there are more than {MAX_PLACES} tokens; take the documents in parts")
-        ranges = np.concatenate([shared(entries) for entries in found.sorted(self.threads)])
-        ranges.sort()
-        return np.asarray(sizes.array()), ranges
+        read.end()
+        ranges = self.work.ranges(read)
+        if ranges is None:
+            ranges = np.concatenate([shared(entries) for entries in found.sorted(self.threads)])
+            ranges.sort()
+            self.work.put_ranges(read, ranges)
+        return read.sizes, ranges
+
+    def _anchors_of(self, found: Parts, known: int) -> Callable[[Any], Read]:
+        """Return what reads a piece of documents: the first `known` were read before, so that only checksums are made."""
+        slide, window = Windows(self.width, self.secrets.polynomial), self.counted.tokens - self.width + 1
+
+        def work(piece: Any) -> Read:
+            positions = self.reading.positions(piece)
+            new = None
+            if positions[0] >= known:
+                _, values, offsets = self.reading.symbols(piece, self.secrets.symbols)
+                own = np.diff(offsets)
+                anchors = slide.anchors(values, offsets, np.zeros(len(own), np.uint64), bases_of(own).astype(np.uint64),
+                                        window, self.secrets.key)
+                new = own, *found.group(anchors)
+            sums = self.reading.checksums(piece) if self.work.keeps else np.empty(0, np.uint32)
+            return positions, sums, new
+
+        return work
+
+    def _pieces_after(self, known: int) -> Iterator[Any]:
+        """Yield all documents in pieces, one of which ends before document `known`."""
+        for piece in self.reading.pieces(None):
+            yield from self.reading.cut(piece, known)
 
     def windows(self, layout: Layout, ranges: UInts) -> UInts:
         """Read the documents of ranges again; return the runs of their windows that stand at several places."""
-        bases = np.cumsum(layout.sizes + 1) - layout.sizes - 1  # in the order of reading
+        runs = self.work.runs(layout)
+        if runs is None:
+            runs = self._runs(layout, self._entries(layout, ranges))
+            self.work.put_runs(layout, runs)
+        return runs
+
+    def _entries(self, layout: Layout, ranges: UInts) -> Parts:
+        """Return the entries (fingerprint, place) of windows in ranges."""
+        bases = bases_of(layout.sizes)
         which = np.searchsorted(bases, (ranges >> np.uint64(RANGE_BITS)).astype(np.int64), "right") - 1
+        found, done = self.work.windows(layout, self.counted.limit)
         wanted = np.zeros(len(bases), np.bool_)
         wanted[which] = True
-        slide, found = Windows(self.counted.tokens, self.polynomial), Parts(64, self.counted.limit)
-        places = layout.places
+        wanted[:done] = False
+        slide, places = Windows(self.counted.tokens, self.secrets.polynomial), layout.places
+        labels = layout.labels * np.uint64(self.secrets.key | 1)  # different ones stay different
 
-        def work(piece: Any) -> tuple[UInts, Ints]:
-            positions, values, offsets = self.reading.symbols(piece, self.secret)
+        def work(piece: Any) -> tuple[int, UInts, Ints]:
+            positions, values, offsets = self.reading.symbols(piece, self.secrets.symbols)
             begins, ends = np.searchsorted(which, positions), np.searchsorted(which, positions, "right")
             counts = ends - begins
             own = ranges[_spread(begins, counts)] - np.repeat(
                 bases[positions].astype(np.uint64) << np.uint64(RANGE_BITS), counts)
             limits = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-            return found.group(slide.taken(values, offsets, layout.labels[positions], places[positions], own, limits))
+            entries = slide.taken(values, offsets, labels[positions], places[positions], own, limits)
+            return int(positions[-1]), *found.group(entries)
 
-        pieces = self.reading.pieces(wanted) if len(ranges) else iter(())
-        for done, (entries, starts) in enumerate(map_pieces(work, pieces, self.threads), 1):
+        pieces = self.reading.pieces(wanted) if wanted.any() else iter(())
+        for number, (last, entries, starts) in enumerate(map_pieces(work, pieces, self.threads), 1):
             found.append(entries, starts)
-            self.report("reading passages", done, None)
-        by_place = Parts(int(layout.bases[-1]).bit_length(), self.counted.limit)
+            found.keep({"documents": last + 1}, dict)
+            self.report("reading passages", number, None)
+        return found
+
+    def _runs(self, layout: Layout, found: Parts) -> UInts:
+        """Return runs of windows that stand at several places, of the entries of all windows."""
+        by_place = SpooledParts(int(layout.bases[-1]).bit_length(), self.counted.limit)
         for entries in found.sorted(self.threads):
             by_place.append(*by_place.group(firsts(entries, self.counted.fewest, self.counted.most, layout.exempt)))
         last = np.zeros(3, np.uint64)
@@ -225,13 +211,6 @@ class Finder:
         which = np.searchsorted(begins, places, "right") - 1
         found: Ints = at[which] + (places - begins[which]).astype(np.int64)
         return found
-
-
-def _sorted(group: SpooledArray) -> UInts:
-    """Return the entries of a group, sorted by key."""
-    entries = np.array(group.array(), np.uint64).reshape(-1, 2)
-    sort_entries(entries)
-    return entries
 
 
 def merged(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:

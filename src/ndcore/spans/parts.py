@@ -1,0 +1,118 @@
+"""Entries (key, id) in parts by the leading bits of their keys, each part sorted alone: in memory, in files, or kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ndcore._entries import sort_entries
+from ndcore._repeats import part
+from ndcore._types import AnyArray, Arrays, Ints, UInts
+from ndcore.parallel import map_pieces
+from ndcore.storage.spill import SpooledArray
+
+__all__ = ["PARTS", "KeptParts", "Parts", "SpooledParts"]
+
+PARTS = 64
+KEPT = 32 << 20  # bytes of entries in a file that is kept
+
+Put = Callable[[Mapping[str, Any], Arrays], tuple[UInts, Ints]]
+
+
+class Parts:
+    """Entries that are appended in any order, and come back sorted."""
+
+    def __init__(self, bits: int) -> None:
+        """Take entries whose keys are below 2^bits."""
+        self._shift = max(0, bits - (PARTS - 1).bit_length())
+
+    def group(self, entries: UInts) -> tuple[UInts, Ints]:
+        """Group entries by their part; in any thread."""
+        return part(entries, self._shift, PARTS)
+
+    def append(self, entries: UInts, starts: Ints) -> None:
+        """Append entries that `group` returned."""
+        raise NotImplementedError
+
+    def keep(self, header: Mapping[str, Any], arrays: Callable[[], Arrays]) -> bool:
+        """Keep what was appended, with this header and the arrays that a call returns; tell whether it was time to."""
+        return False
+
+    def sorted(self, threads: int | None) -> Iterator[UInts]:
+        """Yield the entries of each part, sorted by key, in ascending order. Nothing can be appended afterwards."""
+        return map_pieces(_sorted, map(self._take, range(PARTS)), threads)
+
+    def _take(self, number: int) -> Callable[[], AnyArray]:
+        """Return what makes an array of the entries of a part, which is asked for once."""
+        raise NotImplementedError
+
+
+class SpooledParts(Parts):
+    """Entries in memory; past a limit in bytes in temporary files."""
+
+    def __init__(self, bits: int, limit: int | None) -> None:
+        super().__init__(bits)
+        each = None if limit is None else limit // PARTS
+        self._groups = [SpooledArray(np.uint64, each, (2,)) for _ in range(PARTS)]
+
+    def append(self, entries: UInts, starts: Ints) -> None:
+        for i, group in enumerate(self._groups):
+            if starts[i] < starts[i + 1]:
+                group.append(entries[starts[i] : starts[i + 1]].copy())  # a view would keep the entries of all groups
+
+    def _take(self, number: int) -> Callable[[], AnyArray]:
+        group, self._groups[number] = self._groups[number], SpooledArray(np.uint64)
+        return lambda: np.array(group.array(), np.uint64)
+
+
+class KeptParts(Parts):
+    """Entries in files that stay when the process ends, and the last of them in memory.
+
+    Parameters
+    ----------
+    bits : int
+    kept : list of (entries, starts)
+        What files have already, mapped, as of `group`.
+    put : callable
+        Writes a file of a header and arrays, and returns entries and starts mapped from it.
+    """
+
+    def __init__(self, bits: int, kept: list[tuple[UInts, Ints]], put: Put) -> None:
+        super().__init__(bits)
+        self._all, self._put = kept, put
+        self._waiting = len(kept)  # from here on in memory
+        self._nbytes = 0
+
+    def append(self, entries: UInts, starts: Ints) -> None:
+        self._all.append((entries, starts))
+        self._nbytes += entries.nbytes
+
+    def keep(self, header: Mapping[str, Any], arrays: Callable[[], Arrays]) -> bool:
+        if self._nbytes < KEPT:
+            return False
+        waiting = self._all[self._waiting :]
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sum(np.diff(own) for _, own in waiting))])
+        entries = np.empty((int(starts[-1]), 2), np.uint64)
+        for number in range(PARTS):
+            entries[starts[number] : starts[number + 1]] = _joined(waiting, number)
+        self._all[self._waiting :] = [self._put(header, {**arrays(), "entries": entries, "starts": starts})]
+        self._waiting, self._nbytes = len(self._all), 0
+        return True
+
+    def _take(self, number: int) -> Callable[[], AnyArray]:
+        return lambda: _joined(self._all, number)
+
+
+def _joined(groups: list[tuple[UInts, Ints]], number: int) -> UInts:
+    """Join the entries of a part."""
+    return np.concatenate([np.empty((0, 2), np.uint64), *(
+        entries[starts[number] : starts[number + 1]] for entries, starts in groups)])
+
+
+def _sorted(take: Callable[[], AnyArray]) -> UInts:
+    """Return the entries of a part, sorted by key."""
+    entries = take().reshape(-1, 2)
+    sort_entries(entries)
+    return entries

@@ -1,0 +1,93 @@
+"""Places of the tokens of a collection, and what must be true of ranges and runs of its windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ndcore._repeats import RANGE_BITS
+from ndcore._types import Ints, UInts
+
+__all__ = ["MAX_PLACES", "Layout", "bases_of", "ranges_fault", "runs_fault"]
+
+MAX_PLACES = 1 << 48
+STEP = 1 << 20  # ranges or runs that are checked at a time
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places of the documents of a collection.
+
+    Attributes
+    ----------
+    sizes : ndarray of int64, shape (n,)
+        Tokens of each document.
+    order : ndarray of int64, shape (n,)
+        Documents in keep order.
+    bases : ndarray of int64, shape (n + 1,)
+        The place of the first token of each document of `order`, and the number of places.
+    labels : ndarray of uint64, shape (n,)
+        A number for the label of each document.
+    exempt : int
+        Windows that stand at a place below it do not count.
+    """
+
+    sizes: Ints
+    order: Ints
+    bases: Ints
+    labels: UInts
+    exempt: int
+
+    @property
+    def places(self) -> UInts:
+        """The place of the first token of each document, by its position."""
+        found = np.empty(len(self.order), np.uint64)
+        found[self.order] = self.bases[:-1]
+        return found
+
+    @staticmethod
+    def of(sizes: Ints, order: Ints, labels: UInts, exempt: int) -> Layout:
+        """Lay documents out in this order; windows of the first `exempt` of them do not count."""
+        bases = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[order] + 1)])
+        return Layout(sizes, order, bases, labels, int(bases[exempt]))
+
+
+def bases_of(sizes: Ints) -> Ints:
+    """Return the place of the first token of each document, in the order of reading."""
+    return np.cumsum(sizes + 1) - sizes - 1
+
+
+def ranges_fault(sizes: Ints, ranges: UInts, tokens: int) -> str | None:
+    """Find ranges that do not ascend, or one that is not of windows of a document; say so in words. Linear."""
+    bases = bases_of(sizes)
+    for some in _steps(ranges):
+        if not len(sizes) or (some[1:] < some[:-1]).any():
+            return "its ranges of windows do not ascend"
+        firsts, windows = (some >> np.uint64(RANGE_BITS)).astype(np.int64), (some & np.uint64((1 << RANGE_BITS) - 1)) + 1
+        which = np.searchsorted(bases, firsts, "right") - 1
+        if (firsts + windows.astype(np.int64) + tokens - 1 > bases[which] + sizes[which]).any():
+            return "a range is not one of windows of a document"
+    return None
+
+
+def runs_fault(layout: Layout, runs: UInts, tokens: int) -> str | None:
+    """Find runs that overlap, or one that is not of windows of a document with an earlier place; say so in words. Linear."""
+    total = int(layout.bases[-1])
+    for some in _steps(runs):
+        places, firsts, windows = some.T
+        if (places >= total).any() or (firsts > places).any() or (windows < 1).any() or (windows > total).any():
+            return f"a run is not among {total} places, or begins before its first place"
+        if (places[1:] < places[:-1] + windows[:-1]).any():
+            return "its runs do not follow each other"
+        for begins in (places, firsts):
+            ends = layout.bases[np.searchsorted(layout.bases, begins.astype(np.int64), "right")] - 1  # of documents
+            if (begins + windows + np.uint64(tokens - 1) > ends.astype(np.uint64)).any():
+                return "a run is not one of windows of a document"
+    return None
+
+
+def _steps(rows: UInts) -> Iterator[UInts]:
+    """Yield rows in parts that overlap by one."""
+    return (rows[start : start + STEP + 1] for start in range(0, len(rows), STEP))

@@ -1,0 +1,379 @@
+"""What a search for repeated passages has finished: in a directory, so that it goes on there after an interruption.
+
+| file | content | until |
+|---|---|---|
+| ``repeats.json`` | parameters of the search, and the source that its caller describes | the end |
+| ``secrets`` | the polynomial and the numbers that the search has drawn | the end |
+| ``anchors/…`` | tokens and checksums of documents that were read, the anchors of their windows; in parts | ``ranges`` |
+| ``ranges`` | the same of all documents, and the ranges of windows whose anchor is not alone | the end |
+| ``layout`` | digests of the order of the documents and of their labels | the end |
+| ``windows/…`` | fingerprints of the windows in these ranges, in parts | ``runs`` |
+| ``runs`` | runs of windows that stand at several places | the end |
+| ``confirmed`` | nothing: its being there says that tokens have confirmed the runs | the end |
+
+Files may be forged: checksums tell damage, not who wrote a file. So names, types, lengths and bounds are checked here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ndcore._rabin import random_irreducible
+from ndcore._types import AnyArray, AnyPath, Arrays, Ints, UInts
+from ndcore._version import __version__
+from ndcore.spans.parts import PARTS, KeptParts, Parts, SpooledParts
+from ndcore.spans.reading import UInt32s
+from ndcore.spans.repeats_layout import MAX_PLACES, Layout, ranges_fault, runs_fault
+from ndcore.storage.array_forms import Form, misfit
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.file_shelf import FileShelf, consecutive, part_name
+from ndcore.storage.job_description import REPEATS
+
+__all__ = ["KeptWork", "ReadDocuments", "Secrets", "Work", "WorkPlace", "working"]
+
+SECRETS, ANCHORS, RANGES, LAYOUT = "secrets", "anchors", "ranges", "layout"
+WINDOWS, RUNS, CONFIRMED = "windows", "runs", "confirmed"
+
+ENTRIES: Form = {"entries": (np.uint64, "e 2"), "starts": (np.int64, str(PARTS + 1))}
+DOCUMENTS: Form = {"sizes": (np.int64, "n"), "sums": (np.uint32, "n")}
+FORMS: Mapping[str, Form] = {
+    SECRETS: {}, ANCHORS: {**DOCUMENTS, **ENTRIES}, RANGES: {**DOCUMENTS, "ranges": (np.uint64, "r")}, LAYOUT: {},
+    WINDOWS: ENTRIES, RUNS: {"runs": (np.uint64, "r 3")}, CONFIRMED: {},
+}
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What a search draws at random: a number behind the values of tokens, a key of anchors, an irreducible polynomial."""
+
+    symbols: int
+    key: int
+    polynomial: int
+
+    @staticmethod
+    def drawn() -> Secrets:
+        """Draw new ones."""
+        return Secrets(secrets.randbits(64), secrets.randbits(64), random_irreducible(64, secrets.randbits(64)))
+
+
+class ReadDocuments:
+    """The tokens of documents that were read, and checksums of their contents where these are asked for.
+
+    Attributes
+    ----------
+    known : int
+        Documents that an earlier call has read.
+    places : int
+        Places of all documents: tokens, and one for each document.
+    """
+
+    def __init__(self, known: list[dict[str, AnyArray]], whole: bool = False) -> None:
+        """Take what an earlier call has read; `whole`: these are all documents."""
+        self._sizes: list[Ints] = [part["sizes"] for part in known]
+        self._sums: list[UInt32s] = [part["sums"] for part in known]
+        self._before = np.concatenate([np.empty(0, np.uint32), *self._sums])
+        self._whole, self._saved = whole, len(known)
+        self.known, self._seen = len(self._before), 0
+        self.places = sum(int(sizes.sum()) + len(sizes) for sizes in self._sizes)
+
+    def compare(self, positions: Ints, sums: UInt32s) -> None:
+        """Take known documents that are read again. Raises ValueError where their contents are other ones."""
+        self._seen += len(positions)
+        other = np.flatnonzero(self._before[positions] != sums)
+        if len(other):
+            raise ValueError(f"document {positions[other[0]]} is not the one that was read before the interruption; "
+                             "go on with the same documents, or remove the work directory")
+
+    def append(self, sizes: Ints, sums: UInt32s) -> None:
+        """Take new documents."""
+        if self._whole:
+            raise self._others(f"more than {self.known}")
+        self._sizes.append(sizes)
+        self._sums.append(sums)
+        self.places += int(sizes.sum()) + len(sizes)
+
+    def end(self) -> None:
+        """Raise ValueError where known documents were not read again."""
+        if self._seen < self.known:
+            raise self._others(str(self._seen))
+
+    def _others(self, count: str) -> ValueError:
+        """Make the error of another number of documents."""
+        return ValueError(f"{self.known} documents were read before the interruption, and {count} are given; go on with the "
+                          "same documents, or remove the work directory")
+
+    def unsaved(self) -> Arrays:
+        """Return the documents since the last call that are not known."""
+        sizes, sums = self._sizes[self._saved :], self._sums[self._saved :]
+        return {"sizes": np.concatenate([np.empty(0, np.int64), *sizes]), "sums": np.concatenate([self._before[:0], *sums])}
+
+    def saved(self) -> None:
+        """Note that `unsaved` was saved."""
+        self._saved = len(self._sizes)
+
+    @property
+    def sizes(self) -> Ints:
+        """Tokens of all documents."""
+        return np.concatenate([np.empty(0, np.int64), *self._sizes])
+
+    @property
+    def sums(self) -> UInt32s:
+        """Checksums of all documents."""
+        return np.concatenate([self._before[:0], *self._sums])
+
+
+class Work:
+    """What a search has finished. This one keeps nothing: everything is still to do."""
+
+    keeps = False
+
+    def secrets(self) -> Secrets:
+        """Return what the search draws at random, drawn before or now."""
+        return Secrets.drawn()
+
+    def anchors(self, limit: int | None) -> tuple[Parts, ReadDocuments]:
+        """Return the anchors of the documents that were read, and these documents."""
+        return SpooledParts(64, limit), ReadDocuments([])
+
+    def ranges(self, read: ReadDocuments) -> UInts | None:
+        """Return the ranges of windows whose anchor is not alone, once all documents were read."""
+        return None
+
+    def put_ranges(self, read: ReadDocuments, ranges: UInts) -> None:
+        """Keep ranges."""
+
+    def fix(self, layout: Layout) -> None:
+        """Keep the order and the labels of the documents. Raises ValueError where a search with others was begun."""
+
+    def windows(self, layout: Layout, limit: int | None) -> tuple[Parts, int]:
+        """Return the entries of windows, and the number of the documents before which they are complete."""
+        return SpooledParts(64, limit), 0
+
+    def runs(self, layout: Layout) -> UInts | None:
+        """Return the runs of windows that stand at several places."""
+        return None
+
+    def put_runs(self, layout: Layout, runs: UInts) -> None:
+        """Keep runs."""
+
+    def confirmed(self) -> bool:
+        """Tell whether tokens have confirmed the runs."""
+        return False
+
+    def put_confirmed(self) -> None:
+        """Keep that tokens have confirmed the runs."""
+
+    def clear(self) -> None:
+        """Forget everything: the search is begun anew."""
+
+
+class KeptWork(Work):
+    """What a search has finished, in the files of a directory.
+
+    Parameters
+    ----------
+    path : Path
+        With the description of this search.
+    tokens : int
+        Of a window.
+    """
+
+    keeps = True
+
+    def __init__(self, path: Path, tokens: int) -> None:
+        self._shelf, self._tokens = FileShelf(path, "repeats"), tokens
+        self._shelf.mend()
+        if not self._shelf.has(SECRETS):
+            self._shelf.clear()
+        if not self._shelf.has(LAYOUT):
+            self._drop(WINDOWS, RUNS)
+        if not self._shelf.has(RUNS):
+            self._drop(CONFIRMED)
+        self._secrets: Secrets | None = None
+
+    def secrets(self) -> Secrets:
+        if self._secrets is None:
+            self._secrets = self._read_secrets() if self._shelf.has(SECRETS) else Secrets.drawn()
+        return self._secrets
+
+    def _read_secrets(self) -> Secrets:
+        """Return the secrets that are there. Raises CorruptFile."""
+        header, _ = self._get(SECRETS)
+        if header.keys() != {"symbols", "key", "polynomial"} or not all(type(value) is int for value in header.values()):
+            raise self._corrupt(SECRETS, "it does not hold three numbers")
+        found = Secrets(**header)
+        if not (0 <= found.symbols < 1 << 64 and 0 <= found.key < 1 << 64 and 1 << 64 < found.polynomial < 1 << 65):
+            raise self._corrupt(SECRETS, "a number is out of range")
+        return found
+
+    def anchors(self, limit: int | None) -> tuple[Parts, ReadDocuments]:
+        if self._shelf.has(RANGES):
+            self._drop(ANCHORS)
+            return KeptParts(64, [], self._put_entries(ANCHORS)), ReadDocuments([self._documents(RANGES)], True)
+        names = consecutive(self._shelf, ANCHORS)
+        read = ReadDocuments([self._documents(name) for name in names])
+        if read.places >= MAX_PLACES:
+            raise self._corrupt(names[-1], f"there are more than {MAX_PLACES} tokens")
+        return KeptParts(64, [self._entries(name) for name in names], self._put_entries(ANCHORS)), read
+
+    def _documents(self, name: str) -> dict[str, AnyArray]:
+        """Return the documents of a file."""
+        _, arrays = self._get(name)
+        sizes = arrays["sizes"]
+        if len(sizes) and not (sizes.min() >= 0 and sizes.max() < MAX_PLACES):
+            raise self._corrupt(name, "a document has an impossible number of tokens")
+        return arrays
+
+    def _entries(self, name: str) -> tuple[UInts, Ints]:
+        """Return the entries of a file, and the starts of their groups."""
+        _, arrays = self._get(name)
+        entries, starts = arrays["entries"], arrays["starts"]
+        if starts[0] != 0 or starts[-1] != len(entries) or (np.diff(starts) < 0).any():
+            raise self._corrupt(name, f"its groups do not follow each other in {len(entries)} entries")
+        return entries, starts
+
+    def _put_entries(self, folder: str) -> Any:
+        """Return what puts the next part of entries there, and returns it mapped."""
+
+        def put(header: Mapping[str, Any], arrays: Arrays) -> tuple[UInts, Ints]:
+            name = part_name(folder, len(self._shelf.names(folder)))
+            self._put(name, header, arrays)
+            return self._entries(name)
+
+        return put
+
+    def ranges(self, read: ReadDocuments) -> UInts | None:
+        if not self._shelf.has(RANGES):
+            return None
+        ranges: UInts = self._get(RANGES)[1]["ranges"]
+        self._refuse(RANGES, ranges_fault(read.sizes, ranges, self._tokens))
+        return ranges
+
+    def put_ranges(self, read: ReadDocuments, ranges: UInts) -> None:
+        self._refuse(ANCHORS, ranges_fault(read.sizes, ranges, self._tokens))
+        self._put(RANGES, {}, {"sizes": read.sizes, "sums": read.sums, "ranges": ranges})
+        self._drop(ANCHORS)
+
+    def fix(self, layout: Layout) -> None:
+        now = {name: hashlib.blake2b(np.ascontiguousarray(values).view(np.uint8).data, digest_size=16).hexdigest()
+               for name, values in (("keep", layout.order), ("by", layout.labels))}
+        there = self._get(LAYOUT)[0] if self._shelf.has(LAYOUT) else now
+        for name, what in (("keep", "another order"), ("by", "other labels")):
+            if there.get(name) != now[name]:
+                raise ValueError(f"{self._shelf.path} holds an unfinished search in which the documents had {what}; go on "
+                                 f"with the same {name}=…, or remove the directory")
+        if not self._shelf.has(LAYOUT):
+            self._put(LAYOUT, now, {})
+
+    def windows(self, layout: Layout, limit: int | None) -> tuple[Parts, int]:
+        n, done, kept = len(layout.sizes), 0, []
+        for name in consecutive(self._shelf, WINDOWS):
+            kept.append(self._entries(name))
+            ends = self._get(name)[0].get("documents")
+            if type(ends) is not int or not done < ends <= n:
+                raise self._corrupt(name, f"it ends before document {ends!r:.40} of {n}, after {done}")
+            done, places = ends, kept[-1][0][:, 1]
+            if len(places) and places.max() >= layout.bases[-1]:
+                raise self._corrupt(name, f"place {places.max()} is not among {layout.bases[-1]}")
+        return KeptParts(64, kept, self._put_entries(WINDOWS)), done
+
+    def runs(self, layout: Layout) -> UInts | None:
+        if not self._shelf.has(RUNS):
+            return None
+        runs: UInts = self._get(RUNS)[1]["runs"]
+        self._refuse(RUNS, runs_fault(layout, runs, self._tokens))
+        return runs
+
+    def put_runs(self, layout: Layout, runs: UInts) -> None:
+        self._refuse(WINDOWS, runs_fault(layout, runs, self._tokens))
+        self._put(RUNS, {}, {"runs": runs})
+        self._drop(WINDOWS)
+
+    def confirmed(self) -> bool:
+        return self._shelf.has(CONFIRMED)
+
+    def put_confirmed(self) -> None:
+        self._put(CONFIRMED, {}, {})
+
+    def clear(self) -> None:
+        self._shelf.clear()
+        self._secrets = None
+
+    def _put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
+        """Put a file there, after the secrets that it depends on."""
+        if not self._shelf.has(SECRETS):
+            self._shelf.put(SECRETS, asdict(self.secrets()), {})
+        self._shelf.put(name, header, arrays)
+
+    def _get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return header and arrays of a file, whose names, types and dimensions are right."""
+        header, arrays = self._shelf.get(name)
+        self._refuse(name, misfit(FORMS[name.partition("/")[0]], arrays, {}, "the other arrays"))
+        return header, arrays
+
+    def _drop(self, *names: str) -> None:
+        """Drop files, and the parts of files, of these names."""
+        for name in names:
+            for each in (name, *self._shelf.names(name)):
+                self._shelf.drop(each)
+
+    def _refuse(self, name: str, fault: str | None) -> None:
+        """Raise CorruptFile where there is a fault."""
+        if fault is not None:
+            raise self._corrupt(name, fault)
+
+    def _corrupt(self, name: str, fault: str) -> CorruptFile:
+        """Make the error of a file that cannot be."""
+        return CorruptFile(f"{self._shelf.where(name)}: {fault}; remove {self._shelf.path} and begin anew")
+
+
+class WorkPlace(NamedTuple):
+    """A work directory of a caller who removes it, once he has used the result.
+
+    Attributes
+    ----------
+    path : str or path
+    source : dict
+        What JSON holds; a search with another source does not go on there.
+    """
+
+    path: AnyPath
+    source: Any
+
+
+@contextlib.contextmanager
+def working(work: AnyPath | WorkPlace | None, parameters: dict[str, Any]) -> Iterator[Work]:
+    """Open the work directory of a search with these parameters for a ``with`` block.
+
+    It is removed with the block, unless an exception ends the block and there is something to go on with. A `WorkPlace`
+    stays.
+
+    Raises
+    ------
+    FileExistsError
+        The directory holds something else.
+    ValueError
+        It holds an unfinished search with other parameters or another source.
+    """
+    if work is None:
+        yield Work()
+        return
+    place = work if isinstance(work, WorkPlace) else WorkPlace(work, None)
+    path = Path(place.path)
+    REPEATS.begin(path, {"ndcore": __version__, **parameters}, place.source)
+    try:
+        yield KeptWork(path, parameters["min_tokens"])
+    except BaseException:
+        if not REPEATS.is_begun(path):
+            REPEATS.remove(path)
+        raise
+    if place is not work:
+        REPEATS.remove(path)
