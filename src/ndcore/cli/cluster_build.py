@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ndcore.cli import summary
 from ndcore.cli.cluster_output import CollectionOutput, keep_places
+from ndcore.cli.described_inputs import reading_of, stamp, stamps_of
 from ndcore.cli.inputs import (
     COLLECTION,
     SKETCHES,
@@ -23,7 +23,6 @@ from ndcore.cli.inputs import (
     load_sketches,
     only_rejected,
     open_documents,
-    text_field,
     uniform,
 )
 from ndcore.cli.options import DocumentOptions
@@ -310,28 +309,13 @@ def plan_sketcher(options: ClusterOptions, method: str) -> Sketcher:
 def _describe_source(options: ClusterOptions, old: Collection | None, found: Inputs) -> dict[str, Any]:
     """Describe the inputs, and how they are read and sketched, so that an interrupted run is recognised.
 
-    A file is described by size and date; a stream, which has been copied, by a digest; a collection by its manifest.
+    A collection is described by its manifest, the others as by `stamps_of`.
     """
-    known = {} if old is None else {"collection": [str(old.path), *_stamp(old.path / DESCRIPTION)]}
-    stamps: list[list[Any]] = []
-    for source in found.sources:
-        if not source.location:  # a stream that is not a document
-            continue
-        if source.location == source.path:
-            stamps.append([source.path, *_stamp(Path(source.location))])
-        else:
-            with Path(source.location).open("rb") as file:
-                stamps.append([source.path, hashlib.file_digest(file, "blake2b").hexdigest()[:32]])
-    reading = {"text_field": text_field(options), "id_field": options.id_field, "html": options.html_part}
+    known = {} if old is None else {"collection": [str(old.path), *stamp(old.path / DESCRIPTION)]}
     names = ("threshold", "method", "max_holders", "run_length", "modulus", "seed", "width", "unit", "normalize",
              "stop_words")
-    return {**known, "inputs": stamps, "reading": reading, "options": {name: getattr(options, name) for name in names}}
-
-
-def _stamp(file: Path) -> list[int]:
-    """Return size and modification time of a file."""
-    status = file.stat()
-    return [status.st_size, status.st_mtime_ns]
+    return {**known, "inputs": stamps_of(found), "reading": reading_of(options),
+            "options": {name: getattr(options, name) for name in names}}
 
 
 def _text_bytes(found: Inputs) -> int:

@@ -27,6 +27,7 @@ from ndcore.cli.options import (
 )
 from ndcore.cli.outputs import print_account, standard_output, write_table
 from ndcore.cli.repeats_output import WRITES, account_of, print_report, row_table, write_result
+from ndcore.cli.unfinished_search import UnfinishedSearch
 from ndcore.cli.values import integer, keep
 from ndcore.files.document_fields import Grouping, Ranking
 from ndcore.files.documents import Documents
@@ -55,7 +56,8 @@ def add_repeats(commands: Commands) -> None:
         epilog="OUTDIR gets cleaned.jsonl (or annotated.jsonl, or attributes.jsonl), rows.jsonl with the place of each "
         "passage and of its source, empty.jsonl with the documents of which nothing is left, and summary.json. JSON "
         "records keep their other fields, rows of tables become objects of their columns, and texts, pages and documents of "
-        'archives {"id": ..., "text": ...}.',
+        'archives {"id": ..., "text": ...}.\n\n'
+        "An interrupted run leaves what it has done in OUTDIR.unfinished, and the same command goes on from there.",
     )
     p.set_defaults(run=run_repeats, options=RepeatsOptions, width=None, seed=None)
     p.add_argument("inputs", nargs="+", metavar="IN", help="input to search")
@@ -138,10 +140,14 @@ def run_repeats(options: RepeatsOptions) -> int:
     if options.dry_run:
         return _dry_run(options, found[0], shingling)
     with contextlib.ExitStack() as stack:
+        work = None
+        if output is not None:
+            work = UnfinishedSearch(options.output, options.overwrite, options.outcome)
+            stack.enter_context(work.say_what_is_left())
         for each in (output, table):
             if each is not None:
                 stack.enter_context(each)
-        result, sides = _search(options, found, shingling, stack)
+        result, sides = _search(options, found, shingling, work, stack)
         with reporting(not options.quiet) as report:
             written = write_result(options.write, options.copies, field, result, sides[0], output, stdout, report)
             if output is not None:
@@ -155,6 +161,8 @@ def run_repeats(options: RepeatsOptions) -> int:
         if table is not None:
             table.commit()
         options.outcome.written = True
+        if work is not None:
+            work.remove()
     stream = sys.stderr if output is None else sys.stdout
     print_account(options, account, lambda: print_report(account, written, options.output, stream),
                   time.monotonic() - begun)
@@ -171,7 +179,8 @@ def _checked_field(options: RepeatsOptions) -> str:
 
 
 def _search(
-    options: RepeatsOptions, found: list[Inputs], shingling: Shingling, stack: contextlib.ExitStack
+    options: RepeatsOptions, found: list[Inputs], shingling: Shingling, work: UnfinishedSearch | None,
+    stack: contextlib.ExitStack,
 ) -> tuple[Repeats, list[Documents]]:
     """Find the repeated passages; return them, and the documents of the inputs, of --against and of --exceptions."""
     rule, order = options.keep
@@ -180,7 +189,8 @@ def _search(
     fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
     sides = [stack.enter_context(open_documents(options, inputs, **(fields if i == 0 else {})))
              for i, inputs in enumerate(found)]
-    with reporting(not options.quiet) as report:
+    place = None if work is None else work.begin(options, found, sides)
+    with reporting(not options.quiet) as report, contextlib.nullcontext() if work is None else work.refuse_others():
         result = repeats(
             sides[0],
             options.min_tokens,
@@ -193,10 +203,14 @@ def _search(
             min_copies=options.min_copies,
             max_copies=options.max_copies,
             memory_limit=options.memory_limit,
+            work=place,
             threads=options.threads,
             progress=by_position(report, "reading", sides[0].position),
         )
-    refuse_nothing_read(sides[0], options.inputs[0])
+    if work is None:
+        refuse_nothing_read(sides[0], options.inputs[0])
+    else:
+        work.refuse_nothing(sides[0], options.inputs[0])
     return result, sides
 
 
@@ -207,7 +221,7 @@ def _dry_run(options: RepeatsOptions, found: Inputs, shingling: Shingling) -> in
         return 100 * documents + 0.5 * stored
 
     def disk(documents: float, stored: float, each: float) -> Range:
-        return Range(0.1 * stored, 1.2 * stored)
+        return Range(0.1 * stored, 2.5 * stored)  # a window that may be repeated takes 16 bytes until the search ends
 
     reader = ModSketcher(1 << 40, shingling=shingling)
     return dry_run(options, found, reader, Costs(memory, disk, Range(1.5, 5.0), 0), options.output)

@@ -19,14 +19,25 @@ from pathlib import Path
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import Format, of_name
 from ndcore.files.input_names import distinct_names, refuse_overlaps
-from ndcore.files.ndcore_files import COLLECTION, NAMES, OUTPUT, STORE, is_own_file, own_directory, own_remote, refuse_own
+from ndcore.files.ndcore_files import (
+    COLLECTION,
+    NAMES,
+    OUTPUT,
+    SEARCH,
+    STORE,
+    is_own_file,
+    own_directory,
+    own_remote,
+    refuse_own,
+)
 from ndcore.files.remote import beginnings, expanded, listed
 from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Ignored, Inputs, Source, format_of, is_stream, is_url, recognised
 
 _EXCLUDED = "excluded"
-_OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore", STORE: "store of ndcore"}
-_ARTICLES = {COLLECTION: "a", OUTPUT: "an", STORE: "a"}
+_OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore", SEARCH: "unfinished search of ndcore",
+        STORE: "store of ndcore"}
+_ARTICLES = {COLLECTION: "a", OUTPUT: "an", SEARCH: "an", STORE: "a"}
 
 
 def find(

@@ -8,19 +8,21 @@ from pathlib import Path
 from ndcore.collection.manifest import DESCRIPTION, begins_collection, is_collection
 from ndcore.files.errors import UsageError
 from ndcore.storage.container import MAGIC, kind_of
+from ndcore.storage.job_description import REPEATS
 from ndcore.store.manifest import COPY as STORE_COPY
 from ndcore.store.manifest import DESCRIPTION as STORE_DESCRIPTION
 from ndcore.store.manifest import begins_store, is_store
 
-COLLECTION, OUTPUT, SKETCHES, STORE = "collection", "output", "sketches", "store"
+COLLECTION, OUTPUT, SEARCH, SKETCHES, STORE = "collection", "output", "search", "sketches", "store"
 SUMMARY = "summary.json"  # of an output of ndcore
-NAMES = frozenset((DESCRIPTION, SUMMARY, STORE_DESCRIPTION, STORE_COPY))  # files that tell what a directory is
+NAMES = frozenset((DESCRIPTION, SUMMARY, STORE_DESCRIPTION, STORE_COPY, REPEATS.file))  # files that tell what a directory is
 _SUFFIXES = (".nds", ".ndc", ".ndh", ".ndw")
 _WHAT = {
     COLLECTION: "is a collection of ndcore cluster, without texts: ndcore cluster {0} NEW -o COLLECTION adds documents "
     "to it, ndcore query asks it, ndcore dedup NEW --against {0} takes one of signatures; elsewhere name the documents",
     OUTPUT: "is an output of ndcore; its documents are {0}/{1}: name that",
     STORE: "is a store of ndcore store, which ndcore store decide {0} IN adds pages to; name the documents",
+    SEARCH: "is what an interrupted ndcore repeats has left, and the same command goes on from there; name the documents",
     SKETCHES: "holds sketches, not documents",
     "hamming": "is an index of fingerprints, not a document: ndcore hamming query {0} asks it",
     "idf": "holds weights of shingles, not a document: give them to ndcore sketch by --weights",
@@ -28,7 +30,7 @@ _WHAT = {
 
 
 def own_kind(path: str) -> str | None:
-    """Return the kind of output of ndcore at `path`: "collection", "store", "output", the kind of a container, or None.
+    """Return the kind of output of ndcore at `path`, as `own_directory` or as its container has it, or None.
 
     CorruptFile where a file begins like a container of ndcore and is damaged.
     """
@@ -39,11 +41,13 @@ def own_kind(path: str) -> str | None:
 
 
 def own_directory(place: Path, names: Collection[str]) -> str | None:
-    """Return "collection", "store" or "output" if a directory, which has entries with these names, is one; else None."""
+    """Return "collection", "store", "search" or "output" if a directory with entries of these names is one, else None."""
     if DESCRIPTION in names and is_collection(place):
         return COLLECTION
     if not NAMES.isdisjoint(names) and is_store(place):
         return STORE
+    if REPEATS.file in names and REPEATS.is_in(place):
+        return SEARCH
     return OUTPUT if SUMMARY in names and is_output(place) else None
 
 
@@ -67,6 +71,8 @@ def own_remote(name: str, head: bytes) -> str | None:
         return COLLECTION
     if name in (STORE_DESCRIPTION, STORE_COPY) and begins_store(head):
         return STORE
+    if name == REPEATS.file and REPEATS.begins(head):
+        return SEARCH
     return OUTPUT if name == SUMMARY and begins_output(head) else None
 
 

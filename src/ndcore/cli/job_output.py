@@ -1,0 +1,101 @@
+"""The directory of a long run: what an earlier run left there, and what an interrupted one leaves to go on with."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ndcore.cli.door import Outcome
+from ndcore.files.errors import DocumentError, UsageError
+from ndcore.storage.job_description import JobDescription
+
+__all__ = ["JobOutput"]
+
+
+class JobOutput:
+    """The directory of one run.
+
+    An interrupted run leaves what it has finished there, and the same command goes on with it. What is there is of the same
+    command if its description has the same source: inputs, how they are read, and options.
+
+    Attributes
+    ----------
+    name : str
+        As the user gave it.
+    source : dict or None
+        What this run works on; None until it has claimed the directory.
+    others : str
+        What is said of a directory of something else.
+    """
+
+    others = "{name} {fault}"
+
+    def __init__(self, name: str, overwrite: bool, outcome: Outcome, description: JobDescription) -> None:
+        """Name the directory; nothing is checked or written yet."""
+        self.name, self.path, self.overwrite, self.outcome = name, Path(name), overwrite, outcome
+        self.description = description
+        self.source: dict[str, Any] | None = None
+
+    def claim(self, source: dict[str, Any]) -> None:
+        """Take the directory for this run.
+
+        With ``--overwrite``, what is there of another run, or of a finished one, is removed.
+        """
+        source = json.loads(json.dumps(source))
+        if self.overwrite and self.description.is_in(self.path):
+            try:
+                there = self.description.read(self.path)
+                unfinished = not there["finished"] and there["source"] == source
+            except ValueError:  # damaged, or of a newer format
+                unfinished = False
+            if not unfinished:
+                self.remove()
+        self.source = source
+
+    @contextlib.contextmanager
+    def refuse_others(self) -> Iterator[None]:
+        """Raise UsageError where the directory holds something else than what this run can go on with."""
+        try:
+            yield
+        except FileExistsError as error:
+            raise UsageError(self.others.format(name=self.name, fault=error.strerror)) from error
+
+    def remove(self) -> None:
+        """Remove the directory."""
+        self.description.remove(self.path)
+
+    @contextlib.contextmanager
+    def say_what_is_left(self) -> Iterator[None]:
+        """Tell `main` at an interruption or an error what there is to go on with."""
+        try:
+            yield
+        except (KeyboardInterrupt, MemoryError, OSError, DocumentError) as error:
+            if self.source is not None and self.description.is_in(self.path):
+                self.outcome.message = self._left(error)
+            raise
+
+    def _left(self, error: BaseException) -> str:
+        """Return what to say of what is left; remove it if no step has an outcome.
+
+        Say nothing of another source, or where the description cannot be read: this run did not make it.
+        """
+        try:
+            there = self.description.read(self.path)
+        except (OSError, ValueError):
+            return ""
+        if there["source"] != self.source:
+            return ""
+        if there["finished"]:
+            return self._finished() if isinstance(error, KeyboardInterrupt) else ""
+        if not self.description.is_begun(self.path):
+            self.remove()
+            return ""
+        same = "the same command with --on-error skip" if isinstance(error, DocumentError) else "the same command"
+        return f"what was done so far is in {self.path}: {same} goes on from there"
+
+    def _finished(self) -> str:
+        """Return what to say where the run was interrupted after everything was finished."""
+        return ""

@@ -1,0 +1,162 @@
+"""``ndcore repeats``: what an interruption leaves, and that the same command ends with the same outputs."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ndcore.cli.main import main
+from ndcore.spans import parts
+from ndcore.storage.file_shelf import FileShelf
+from ndcore.storage.job_description import REPEATS
+
+pytest.importorskip("msgspec")
+
+RIGHTS = "All rights reserved by the printers of Oslo"
+TEXTS = [f"{RIGHTS}. A cat sat.", f"A dog ran: {RIGHTS}.", RIGHTS, "nothing in common with others"] * 3
+LINES = "".join(json.dumps({"id": f"d{i}", "text": text, "n": -i}) + "\n" for i, text in enumerate(TEXTS)) + '{"text": 7}\n'
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(parts, "KEPT", 1)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "in.jsonl"
+    path.write_text(LINES)
+    return path
+
+
+class Stdin:
+    """Standard input that says the same to every command."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @property
+    def buffer(self) -> io.BytesIO:
+        return io.BytesIO(self.text.encode())
+
+
+def run(*arguments: object) -> int:
+    return main(["repeats", *map(str, arguments), "--min-tokens", "5", "--on-error", "skip", "-q"])
+
+
+def stopped(slot: str, *arguments: object) -> None:
+    """Run a command until something of this name is kept."""
+    put = FileShelf.put
+
+    def stopping(shelf, name, *what):
+        put(shelf, name, *what)
+        if name.partition("/")[0] == slot:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileShelf, "put", stopping)
+        assert run(*arguments) == 130
+
+
+def files(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+STAGES = ("anchors", "ranges", "layout", "windows", "runs", "confirmed")
+
+
+@pytest.mark.parametrize("kind", ["file", "stdin"])
+def test_outputs_are_those_of_an_uninterrupted_run(corpus, tmp_path, capsys, monkeypatch, kind):
+    monkeypatch.setattr(sys, "stdin", Stdin(LINES))
+    given = [corpus if kind == "file" else "-", "-o", tmp_path / "out", "--keep", "n:asc", "--json"]
+    assert run(*given) == 0
+    whole, account = files(tmp_path / "out"), capsys.readouterr().out
+    for stage in STAGES:
+        (tmp_path / "out").rename(tmp_path / f"before {stage}")
+        stopped(stage, *given)
+        assert f"interrupted; what was done so far is in {tmp_path}/out.unfinished: the same command goes on from there" in (
+            capsys.readouterr().err)
+        assert not (tmp_path / "out").exists() and (tmp_path / "out.unfinished").is_dir()
+        assert run(*given) == 0
+        assert files(tmp_path / "out") == whole and capsys.readouterr().out == account
+        assert not (tmp_path / "out.unfinished").exists()
+
+
+def test_writing_goes_on_too(corpus, tmp_path, capsys, monkeypatch):
+    given = (corpus, "-o", tmp_path / "out")
+    with monkeypatch.context() as patch:
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        patch.setattr("ndcore.cli.repeats.write_result", full)
+        assert run(*given) == 1
+    assert "goes on from there" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr("ndcore.spans.repeats_windows.Finder.confirm", lambda *_: pytest.fail("tokens are compared again"))
+        assert run(*given, "--copies", "none", "--other-documents", "--threads", 1) == 0
+    assert (tmp_path / "out" / "summary.json").exists()
+
+
+@pytest.mark.parametrize(("more", "message"), [
+    (["--min-tokens", 6], "other parameters: min_tokens 5 there, 6 here"),
+    (["--by", "n"], 'another source: options by null there, "n"'),
+    (["--keep", "longest"], 'options keep ["first", ""] there, ["longest", ""] here'),
+    (["--text-field", "id"], 'reading text_field "text" there, "id" here'),
+])
+def test_another_command_is_refused_or_replaces_it(corpus, tmp_path, capsys, more, message):
+    stopped("ranges", corpus, "-o", tmp_path / "out")
+    def command(*words):
+        return main([str(word) for word in ("repeats", corpus, "-o", tmp_path / "out", "-q", "--on-error", "skip",
+                                            *(() if "--min-tokens" in more else ("--min-tokens", 5)), *more, *words)])
+
+    assert command() == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert command("--overwrite") == 0
+    assert not (tmp_path / "out.unfinished").exists()
+
+
+def test_a_changed_file_is_refused(corpus, tmp_path, capsys):
+    stopped("ranges", corpus, "-o", tmp_path / "out")
+    corpus.write_text(LINES + LINES)
+    capsys.readouterr()
+    assert run(corpus, "-o", tmp_path / "out") == 1
+    assert f"of another source: inputs {corpus} [{len(LINES)}, " in capsys.readouterr().err
+
+
+def test_a_directory_of_something_else_is_named(corpus, tmp_path, capsys):
+    (tmp_path / "out.unfinished").mkdir()
+    (tmp_path / "out.unfinished" / "mine").write_text("mine")
+    assert run(corpus, "-o", tmp_path / "out") == 2
+    assert "give another OUTDIR, or remove it yourself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ['{"text": 7}\n', ""])
+def test_nothing_is_left_of_nothing(tmp_path, text):
+    (tmp_path / "in.jsonl").write_text(text)
+    run(tmp_path / "in.jsonl", "-o", tmp_path / "out")
+    assert not (tmp_path / "out.unfinished").exists()
+
+
+def test_standard_output_leaves_nothing(corpus, tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    assert run(corpus, "-o", "-") == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_what_is_left_is_no_document(corpus, tmp_path, capsys):
+    stopped("ranges", corpus, "-o", tmp_path / "out")
+    assert REPEATS.is_in(tmp_path / "out.unfinished")
+    capsys.readouterr()
+    assert run(tmp_path / "out.unfinished", "-o", tmp_path / "other") == 2
+    assert "an interrupted ndcore repeats has left" in capsys.readouterr().err
+    with gzip.open(tmp_path / "more.jsonl.gz", "wt") as file:
+        file.write(LINES)
+    assert run(tmp_path, "-o", tmp_path.parent / f"{tmp_path.name}-out") == 0
+    ignored = json.loads((tmp_path.parent / f"{tmp_path.name}-out" / "summary.json").read_bytes())
+    assert "unfinished search of ndcore" in json.dumps(ignored)
