@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -14,6 +15,8 @@ pytest.importorskip("msgspec")
 
 RIGHTS = "All rights reserved by the printers of Oslo"
 TEXTS = [f"{RIGHTS}. A cat sat.", f"A dog ran: {RIGHTS}.", RIGHTS]
+ATTRIBUTES = [{"id": f"d{i}", "attributes": {"ndcore__repeats": spans}}
+              for i, spans in enumerate([[], [[11, 54, 3]], [[0, 43, 3]]])]
 
 
 def run(*arguments: object) -> int:
@@ -55,9 +58,31 @@ def test_annotated_records_and_attributes(corpus, tmp_path):
     assert found[2]["ndcore"]["spans"] == [{"start": 0, "end": 8, "start_char": 0, "end_char": 43, "start_byte": 0,
                                             "end_byte": 43, "copies": 3}]
     assert run("repeats", corpus, "-o", tmp_path / "b", "--min-tokens", 5, "-q", "--write", "attributes") == 0
-    assert lines(tmp_path / "b" / "attributes.jsonl") == [
-        {"id": "d0", "attributes": {"ndcore__repeats": []}}, {"id": "d1", "attributes": {"ndcore__repeats": [[11, 54, 3]]}},
-        {"id": "d2", "attributes": {"ndcore__repeats": [[0, 43, 3]]}}]
+    assert lines(tmp_path / "b" / "attributes" / "in.jsonl") == ATTRIBUTES
+    assert not (tmp_path / "b" / "attributes.jsonl").exists()
+
+
+def test_attributes_stand_in_files_like_the_inputs(corpus, tmp_path, capfdbinary):
+    folder = tmp_path / "documents"
+    (folder / "deep").mkdir(parents=True)
+    records = corpus.read_bytes().splitlines(keepends=True)
+    (folder / "a.jsonl").write_bytes(records[0])
+    (folder / "b.jsonl").write_bytes(b"")
+    (folder / "deep" / "c.jsonl.gz").write_bytes(gzip.compress(records[1]))
+    (folder / "d.txt").write_text(TEXTS[2])
+    options = ("--min-tokens", 5, "-q", "--write", "attributes")
+    assert run("repeats", folder, "-o", tmp_path / "out", *options, "--copies", "none") == 0
+    below = tmp_path / "out" / "attributes" / "documents"
+    names = sorted(path.relative_to(below).as_posix() for path in below.rglob("*.jsonl*"))
+    assert names == ["a.jsonl", "b.jsonl", "deep/c.jsonl.gz"]
+    assert lines(below / "a.jsonl") == [{"id": "d0", "attributes": {"ndcore__repeats": [[0, 43, 1]]}}]
+    assert (below / "b.jsonl").read_bytes() == b""
+    assert json.loads(gzip.decompress((below / "deep" / "c.jsonl.gz").read_bytes()))["attributes"] == {
+        "ndcore__repeats": [[11, 54, 1]]}
+    assert lines(tmp_path / "out" / "attributes.jsonl") == [
+        {"id": "d.txt", "attributes": {"ndcore__repeats": [[0, 43, 1]]}}]
+    assert run("repeats", corpus, "-o", "-", *options) == 0
+    assert [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()] == ATTRIBUTES
 
 
 def test_standard_output_gets_documents_and_standard_error_the_report(corpus, capfdbinary):

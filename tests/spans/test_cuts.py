@@ -1,10 +1,13 @@
 """Cut texts, by hand."""
 
+import random
+import sys
+
 import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.spans.cuts import cut_corpus, cut_text, joined
+from ndcore.spans.cuts import cut_corpus, cut_text, joined, spans_of_corpus, spans_of_text
 from ndcore.text.corpus import as_corpus
 
 WORDS = nd.Shingling()
@@ -31,6 +34,48 @@ def test_pieces_are_joined_by_a_blank():
     assert joined([b"a", b"\tb"], False) == b"a\tb"
     assert joined([], True) == ""
     assert joined([], False) == b""
+
+
+def test_blanks_of_bytes_are_those_of_str():
+    char = nd.Shingling("char")
+    blanks = [code for code in range(sys.maxunicode + 1) if chr(code).isspace()]
+    for code in (*blanks, *(code + 1 for code in blanks), *range(1, 0xD800, 211), 0x1D4B3, sys.maxunicode):
+        text = f"a{chr(code)}b {chr(code)}"
+        whole, data = (cut_text(each, char, np.array([0]), np.array([1])) for each in (text, text.encode()))
+        assert [piece.encode() for piece in whole] == data, hex(code)
+        for pieces in (["x" + chr(code), "y"], ["x", chr(code) + "y"]):
+            assert joined(pieces, True).encode() == joined([piece.encode() for piece in pieces], False), hex(code)
+    assert joined([b"x \xff", b"y", b"\xff\xa0 z"], False) == b"x \xff y \xff\xa0 z"
+
+
+def left_out(text: str, spans: list[tuple[int, int]]) -> str:
+    ends = [0, *(end for _, end in spans)]
+    starts = [*(start for start, _ in spans), len(text)]
+    assert all(end <= start for end, start in zip(ends, starts, strict=True))
+    return "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+
+
+def test_spans_are_what_pieces_leave_out():
+    rng = random.Random(3)
+    for _ in range(300):
+        words = [rng.choice(["a", "Fluß", "中文", "𝒳y", "é", "x."]) for _ in range(rng.randrange(1, 12))]
+        text = "".join(word + rng.choice([" ", "\u3000", "\n ", ", "]) for word in words)
+        n = len(WORDS.tokens(text))
+        bounds = sorted(rng.sample(range(n + 1), rng.randrange(0, min(n, 5)) // 2 * 2))
+        firsts, lasts = np.array(bounds[::2], np.int64), np.array(bounds[1::2], np.int64)
+        expected = "".join(cut_text(text, WORDS, firsts, lasts))
+        spans = spans_of_text(text, WORDS, firsts, lasts)
+        assert left_out(text, spans) == expected
+        assert spans_of_text(text.encode(), WORDS, firsts, lasts) == spans
+        firsts, lasts = np.arange(n), np.arange(1, n + 1)  # each token by itself: what is between them goes too
+        whole = "".join(cut_text(text, WORDS, firsts[:1], lasts[-1:]))
+        assert left_out(text, spans_of_text(text, WORDS, firsts, lasts)) == whole
+
+
+def test_spans_of_a_corpus_come_in_order():
+    texts = ["a b c", b"a \xc3\xa9 b", "", "d"]
+    ranges = (np.array([0, 1]), np.array([1, 1]), np.array([2, 2]))
+    assert list(spans_of_corpus(as_corpus(texts), WORDS, ranges, 1)) == [[(2, 4)], [(2, 4)], [], []]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -43,6 +43,23 @@ def test_documents_left_empty_are_listed():
     assert list(result.pieces("none")) == [[], [], [], ["x "]]
 
 
+def test_spans_with_scores_are_what_pieces_leave_out():
+    texts = ["a b c d, é", "x! a b  c", "é a b c d é. c d é", "y"]
+    result = nd.repeats(texts, 3)
+    assert [list(spans) for spans in result.spans()] == [[], [(3, 9, 3)], [(2, 13, 2), (13, 18, 3)], []]
+    assert [list(spans) for spans in result.spans("none")] == [[(0, 10, 1)], [(3, 9, 1)], [(2, 18, 1)], []]
+    for copies in ("one", "none"):
+        for text, spans, pieces in zip(texts, result.spans(copies), result.pieces(copies), strict=True):
+            marks = list(text)
+            for start, end, _ in spans:
+                marks[start:end] = [""] * (end - start)
+            assert "".join(marks) == "".join(pieces)
+    with pytest.raises(ValueError, match="copies"):
+        result.spans("all")
+    with pytest.raises(ValueError, match="token ids"):
+        nd.repeats((np.array([1, 2, 1, 2], np.uint16), [0, 2, 4]), 2).spans()
+
+
 def test_pieces_are_bounds_for_later_runs():
     result = nd.repeats(["a b", "x a b y", "x y"], 2)
     assert list(result.cleaned()) == ["a b", "x y", "x y"]

@@ -53,7 +53,7 @@ def add_repeats(commands: Commands) -> None:
         "repeats",
         description="Find the passages that stand at an earlier place of a collection too, exactly, and write the documents "
         "without them. " + INPUTS,
-        epilog="OUTDIR gets cleaned.jsonl (or annotated.jsonl, or attributes.jsonl), rows.jsonl with the place of each "
+        epilog="OUTDIR gets cleaned.jsonl (or annotated.jsonl, or attributes/), rows.jsonl with the place of each "
         "passage and of its source, empty.jsonl with the documents of which nothing is left, and summary.json. JSON "
         "records keep their other fields, rows of tables become objects of their columns, and texts, pages and documents of "
         'archives {"id": ..., "text": ...}.\n\n'
@@ -68,8 +68,8 @@ def add_repeats(commands: Commands) -> None:
     output.add_argument(
         "--write", choices=WRITES, default=WRITES[0],
         help="what becomes of the documents. cleaned: texts without repeated passages, without documents of which nothing "
-        "is left. annotated: all records, with the passages in a field ndcore. attributes: id and passages, as Dolma has "
-        "them (default cleaned)",
+        "is left. annotated: all records, with the passages in a field ndcore. attributes: id and what would be cut, as Dolma "
+        "has them, in a file for each file of JSON lines (default cleaned)",
     )
     output.add_argument("--table", metavar="FILE", help="also write the rows to a .parquet, .csv or .jsonl file")
     add_json(output, "print summary.json instead of the report")

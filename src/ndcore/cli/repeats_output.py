@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO, Any, TextIO
 
 import numpy as np
@@ -13,9 +15,10 @@ from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.cleaned_output import Cleaned, print_faults, write_cleaned, write_empty
 from ndcore.cli.outputs import id_and_place, place_columns
+from ndcore.files.compression import open_writer
 from ndcore.files.documents import Documents
 from ndcore.files.json_values import to_json
-from ndcore.files.jsonl_output import write_lines
+from ndcore.files.jsonl_output import Annotation, write_lines
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
@@ -68,8 +71,11 @@ def write_result(
         stdout.flush()
         return written
     assert output is not None
-    with output.below(f"{kind}.jsonl").open("xb", buffering=1 << 20) as file:
-        written.repaired = _write(file, kind, copies, field, result, documents, empty, report)
+    if kind == "attributes":
+        _write_attributes(output, result, documents, copies)
+    else:
+        with output.below(f"{kind}.jsonl").open("xb", buffering=1 << 20) as file:
+            written.repaired = _write(file, kind, copies, field, result, documents, empty, report)
     write_empty(output, documents, empty)
     return written
 
@@ -82,35 +88,46 @@ def _write(
     if kind == "cleaned":
         cleaned = Cleaned(result.cleaned(copies), result.cuts(copies)[0], empty)
         return write_cleaned(file, documents, field, cleaned, report)
-    spans = _Spans(result, documents)
     if kind == "annotated":
-        return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), spans.annotation, report)
-    for position in range(len(documents.ids)):
-        file.write(to_json({"id": documents.ids[position], "attributes": {ATTRIBUTE: spans.attribute(position)}}) + b"\n")
+        return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), _annotations(result), report)
+    file.writelines(_attributes(result, documents, copies))
     return 0
 
 
-class _Spans:
-    """The rows of each document, as values for JSON."""
+def _annotations(result: Repeats) -> Annotation:
+    """Return what tells the field ``ndcore`` of a document by its position: its tokens, and its rows."""
+    names = (*PLACED, "copies")
+    columns = [result.columns[name] for name in names]
+    bounds = np.searchsorted(result.documents, np.arange(len(result.sizes) + 1)).tolist()
 
-    def __init__(self, result: Repeats, documents: Documents) -> None:
-        self._columns, self._result = result.columns, result
-        self._bounds = np.searchsorted(result.documents, np.arange(len(result.sizes) + 1))
-        self._ids = documents.ids
+    def annotation(position: int) -> dict[str, Any]:
+        begin, end = bounds[position], bounds[position + 1]
+        rows = zip(*(column[begin:end].tolist() for column in columns), strict=True)
+        return {"tokens": int(result.sizes[position]), "repeated": int(result.repeated[position]),
+                "spans": [dict(zip(names, row, strict=True)) for row in rows]}
 
-    def annotation(self, position: int) -> dict[str, Any]:
-        """Return the value of the field ``ndcore`` of a document."""
-        rows = [dict(zip((*PLACED, "copies"), row, strict=True)) for row in self._rows(position, (*PLACED, "copies"))]
-        return {"tokens": int(self._result.sizes[position]), "repeated": int(self._result.repeated[position]), "spans": rows}
+    return annotation
 
-    def attribute(self, position: int) -> list[list[int]]:
-        """Return the spans of a document as Dolma has them: first character, last character + 1, score (copies)."""
-        return [list(row) for row in self._rows(position, ("start_char", "end_char", "copies"))]
 
-    def _rows(self, position: int, names: tuple[str, ...]) -> Iterator[tuple[int, ...]]:
-        """Yield the values of some columns of the rows of a document."""
-        begin, end = self._bounds[position], self._bounds[position + 1]
-        return zip(*(self._columns[name][begin:end].tolist() for name in names), strict=True)
+def _attributes(result: Repeats, documents: Documents, copies: Copies) -> Iterator[bytes]:
+    """Yield the spans of each document as a line of attributes of Dolma: first character, last character + 1, score."""
+    for ident, spans in zip(documents.ids, result.spans(copies), strict=True):
+        yield to_json({"id": ident, "attributes": {ATTRIBUTE: spans}}) + b"\n"
+
+
+def _write_attributes(output: OutputDirectory, result: Repeats, documents: Documents, copies: Copies) -> None:
+    """Write the attributes of each file of JSON lines to a file of its name and compression, all others to one file."""
+    lines = _attributes(result, documents, copies)
+    with contextlib.ExitStack() as stack:
+        others: IO[bytes] | None = None
+        for index, source in enumerate(documents.sources):
+            count = len(documents.span(index))
+            if source.kind == "jsonl" and not documents.is_left_out(index):
+                with open_writer(output.below("attributes", source.name), source.compression) as file:
+                    file.writelines(islice(lines, count))
+            elif count:
+                others = others or stack.enter_context(output.below("attributes.jsonl").open("xb", buffering=1 << 20))
+                others.writelines(islice(lines, count))
 
 
 def row_table(result: Repeats, sides: list[Documents]) -> Table:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from ndcore.spans.token_places import Ranges, place_ranges
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["cut_corpus", "cut_text", "joined"]
+__all__ = ["cut_corpus", "cut_text", "joined", "spans_of_corpus", "spans_of_text"]
 
 BLANKS = re.compile(r"\s*")
-BLANK_BYTES = re.compile(rb"\s*")
+BLANK_BYTES = re.compile(rb"(?:[\s\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f"
+                         rb"|\xe3\x80\x80)*")  # the same in UTF-8
+LONGEST_BLANK = 3  # bytes
+
+Kind = TypeVar("Kind")
 
 
 def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> list[Text]:
@@ -30,24 +34,40 @@ def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> lis
     if not len(firsts):
         return [text] if text else []
     found = place_ranges(text, shingling, firsts, lasts)
+    starts, ends = (found.start_char, found.end_char) if isinstance(text, str) else (found.start_byte, found.end_byte)
     pieces: list[Text] = []
     at = 0
-    if isinstance(text, str):
-        for start, end in zip(found.start_char.tolist(), found.end_char.tolist(), strict=True):
-            pieces.append(text[at:start])
-            at = _behind(BLANKS, text, end)
-    else:
-        for start, end in zip(found.start_byte.tolist(), found.end_byte.tolist(), strict=True):
-            pieces.append(text[at:start])
-            at = _behind(BLANK_BYTES, text, end)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        pieces.append(text[at:start])
+        at = _behind(text, end)
     pieces.append(text[at:])
     return [piece for piece in pieces if piece]
 
 
-def _behind(blanks: re.Pattern[Any], text: Any, at: int) -> int:
+def spans_of_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> list[tuple[int, int]]:
+    """Return where cutting ranges of tokens begins and ends, in characters (code points): what `cut_text` leaves out.
+
+    The ranges ascend and do not overlap. Where one follows another without a token between them, the first goes up to it.
+    """
+    if not len(firsts):
+        return []
+    found = place_ranges(text, shingling, firsts, lasts)
+    starts = found.start_char.tolist()
+    ends = []
+    for char, byte in zip(found.end_char.tolist(), found.end_byte.tolist(), strict=True):
+        if isinstance(text, str):
+            ends.append(_behind(text, char))
+        else:
+            ends.append(char + len(text[byte : _behind(text, byte)].decode()))
+    for i in (np.flatnonzero(lasts[:-1] == firsts[1:])).tolist():
+        ends[i] = starts[i + 1]
+    return list(zip(starts, ends, strict=True))
+
+
+def _behind(text: Any, at: int) -> int:
     """Return the end of the blanks that begin at a position."""
-    found = blanks.match(text, at)
-    return at if found is None else found.end()
+    found = (BLANKS if isinstance(text, str) else BLANK_BYTES).match(text, at)
+    return at if found is None else int(found.end())
 
 
 def joined(pieces: list[Text], of_str: bool) -> Text:
@@ -55,11 +75,17 @@ def joined(pieces: list[Text], of_str: bool) -> Text:
     blank: Any = " " if of_str else b" "
     parts: list[Any] = []
     for piece in pieces:
-        if parts and not parts[-1][-1:].isspace() and not piece[:1].isspace():
+        if parts and not _ends_blank(parts[-1]) and not _behind(piece, 0):
             parts.append(blank)
         parts.append(piece)
     whole: Text = blank[:0].join(parts)
     return whole
+
+
+def _ends_blank(piece: Text) -> bool:
+    """Tell whether the last character is a blank."""
+    end = piece[-1:] if isinstance(piece, str) else piece[-LONGEST_BLANK:].decode("utf-8", "replace")[-1:]
+    return end.isspace()
 
 
 def cut_corpus(
@@ -72,24 +98,46 @@ def cut_corpus(
     ValueError
         The unit is a callable, whose tokens have no known places; or a document has fewer tokens than are to be cut.
     """
+    return _of_corpus(_cut, corpus, shingling, ranges, threads)
+
+
+def spans_of_corpus(
+    corpus: Corpus, shingling: Shingling, ranges: Ranges, threads: int | None
+) -> Iterator[list[tuple[int, int]]]:
+    """Yield for each document of a corpus what `spans_of_text` says, in order. Raises as `cut_corpus` does."""
+    return _of_corpus(spans_of_text, corpus, shingling, ranges, threads)
+
+
+def _cut(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> tuple[bool, list[Text]]:
+    """Tell whether a text is a str, and what `cut_text` leaves of it."""
+    return isinstance(text, str), cut_text(text, shingling, firsts, lasts)
+
+
+def _of_corpus(
+    work: Callable[[Text, Shingling, Ints, Ints], Kind], corpus: Corpus, shingling: Shingling, ranges: Ranges,
+    threads: int | None,
+) -> Iterator[Kind]:
+    """Yield what `work` makes of each document and its ranges of tokens, in order."""
     if callable(shingling.unit):
         raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; cut "
                          "at tokens")
-    work = partial(_cut_piece, shingling, ranges)
-    return chain.from_iterable(map_pieces(work, corpus_pieces(corpus), threads))
+    return chain.from_iterable(map_pieces(partial(_of_piece, work, shingling, ranges), corpus_pieces(corpus), threads))
 
 
-def _cut_piece(shingling: Shingling, ranges: Ranges, piece: tuple[int, Sequence[Text]]) -> list[tuple[bool, list[Text]]]:
-    """Cut the texts of a piece."""
+def _of_piece(
+    work: Callable[[Text, Shingling, Ints, Ints], Kind], shingling: Shingling, ranges: Ranges,
+    piece: tuple[int, Sequence[Text]],
+) -> list[Kind]:
+    """Return what `work` makes of the texts of a piece."""
     documents, firsts, lasts = ranges
     first, texts = piece
     positions = np.arange(first, first + len(texts))
     begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
-    left = []
+    made = []
     for position, text, begin, end in zip(positions.tolist(), texts, begins.tolist(), ends.tolist(), strict=True):
         try:
-            left.append((isinstance(text, str), cut_text(text, shingling, firsts[begin:end], lasts[begin:end])))
+            made.append(work(text, shingling, firsts[begin:end], lasts[begin:end]))
         except IndexError as error:
             raise ValueError(f"document {position} has no token {lasts[end - 1] - 1}, which is to be cut: its text is not "
                              "the one that was looked through") from error
-    return left
+    return made

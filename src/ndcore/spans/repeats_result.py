@@ -10,12 +10,14 @@ import numpy as np
 
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
-from ndcore.spans.cuts import cut_corpus, joined
+from ndcore.spans.cuts import cut_corpus, joined, spans_of_corpus
 from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_rows import Found
 from ndcore.spans.repeats_windows import merged
 from ndcore.spans.token_places import Ranges, place_all
+from ndcore.text.corpus import Corpus
+from ndcore.text.shingling import Shingling
 
 __all__ = ["Copies", "Repeats"]
 
@@ -188,9 +190,28 @@ class Repeats:
         """
         return (joined(pieces, of_str) for of_str, pieces in self._left(copies))
 
+    def spans(self, copies: Copies = "one") -> Iterator[list[tuple[int, int, int]]]:
+        """Yield what cutting removes from each text, in order: (first character, last character + 1, score).
+
+        Characters are code points. Spans ascend and do not overlap; each has the blanks that follow. What is outside of them
+        is what `pieces` yields. The score of a row is its `copies`; with copies="none" it is 1. Raises as `pieces` does.
+        """
+        ranges: Ranges = (self.documents, self.starts, self.ends)
+        scores = self.copies
+        if copies != "one":
+            ranges = self.cuts(copies)
+            scores = np.ones(len(ranges[0]), np.int64)
+        corpus, shingling = self._texts()
+        found, score = spans_of_corpus(corpus, shingling, ranges, self._threads), iter(scores.tolist())
+        return ([(start, end, next(score)) for start, end in spans] for spans in found)
+
     def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:
         """Yield for each text whether it is a str, and its pieces."""
+        return cut_corpus(*self._texts(), self.cuts(copies), self._threads)
+
+    def _texts(self) -> tuple[Corpus, Shingling]:
+        """Return the texts, and what a token is. Raises ValueError for a result of token ids."""
         if self._reading is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: use kept(), which tells the "
                              "tokens that are left")
-        return cut_corpus(self._reading.corpora[0], self._reading.shingling, self.cuts(copies), self._threads)
+        return self._reading.corpora[0], self._reading.shingling
