@@ -13,7 +13,6 @@ import argparse
 import contextlib
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,8 @@ import numpy as np
 from corpus import Corpus, add_options, data_folder, load, natural, sample
 from measure import Report, Table, Times, options, usable_cpus
 from peers import common
-from peers_setup import LISTED, SEARCHERS, interpreter
+from peers_setup import CUTTERS, LISTED, SEARCHERS, interpreter
+from processes import without_paths
 
 import ndcore as nd
 
@@ -67,11 +67,6 @@ class Peer:
 # ---- starting
 
 
-def without_paths(text: str) -> str:
-    """A message without the places of this machine."""
-    return re.sub(r"(?<![\w.])/[^\s'\"]+", "…", text)
-
-
 def started(name: str, python: Path | str, log: Any) -> Peer:
     """A worker that has told its versions and cases; RuntimeError where it cannot."""
     module = MODULES.get(name, name)
@@ -96,7 +91,7 @@ def all_peers(folder: Path | None, log: Any, missing: dict[str, str]) -> Iterato
     listed = json.loads((folder / LISTED).read_text()) if folder else {}
     running = []
     try:
-        for name in (*HERE, *(name for name in listed if name not in SEARCHERS)):
+        for name in (*HERE, *(name for name in listed if name not in (*SEARCHERS, *CUTTERS))):
             if "error" in listed.get(name, {}):
                 missing[name] = without_paths(listed[name]["error"])
                 continue

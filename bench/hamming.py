@@ -16,7 +16,6 @@ import itertools
 import json
 import math
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ import numpy as np
 from measure import Report, Table, interleaved, options, pinned
 from numpy.typing import NDArray
 from peers_setup import FINDERS, LISTED, SEARCHERS, interpreter
+from processes import told
 
 import ndcore as nd
 from ndcore import _hamming
@@ -196,16 +196,6 @@ def others(folder: Path, values: Fingerprints, queries: Fingerprints, repeats: i
                           1e6 * row["one"] if "one" in row else None,
                           len(queries) / row["asking"] / 1e3 if "asking" in row else None, row.get("joining"),
                           "all" if right else "others or not all")
-
-
-def told(python: Path, script: str, *arguments: object) -> dict[str, Any]:
-    """What a script of peers/ says in its environment, or that it `failed`."""
-    command = [python, Path(__file__).parent / "peers" / script, *arguments]
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    if done.returncode:
-        return {"failed": (done.stderr.strip() or f"ended with {done.returncode}").splitlines()[-1][:60]}
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
 
 
 def planted(n: int, seed: int) -> tuple[list[str], int, int]:

@@ -26,12 +26,14 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 THRESHOLDS = "thresholds.md"  # beside it
 REMARKS = Path(__file__).parent / "remarks.md"
 ORDER = ("against", "pipeline", "job", "verdicts_speed", "quality", "containment", "altavista", "clustering", "nearness",
-         "hamming", "pairing", "joining_file", "store", "kernels", "calls", "verdicts_labels", "verdicts_options")
+         "hamming", "pairing", "joining_file", "repeats", "passages", "ranking", "store", "kernels", "calls",
+         "verdicts_labels", "verdicts_options")
 TITLES = {
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
     "altavista": "AltaVista, 1996, again", "clustering": "Clusters of sketches beside the truth",
     "joining_file": "Fingerprints on disk", "pairing": "All pairs of fingerprints", "quality": "Are the results right?",
     "containment": "Containment from sketches",
+    "repeats": "Repeated passages", "passages": "Passages, beside other tools", "ranking": "Copied programs",
     "nearness": "Simhash and near-duplicates", "hamming": "Fingerprints within 3 bits", "kernels": "Kernels",
     "calls": "What a call costs", "store": "What a crawler keeps", "verdicts_speed": "What the options of the verdict cost",
 }

@@ -18,7 +18,9 @@ from measure import RESULTS
 
 HERE = Path(__file__).parent
 PARTS = ("kernels", "calls", "pipeline", "against", "job", "quality", "clustering", "containment", "nearness", "hamming",
-         "pairing")
+         "pairing", "repeats", "ranking", "passages")
+WITHOUT_CORPORA = ("kernels", "calls", "hamming", "pairing", "repeats", "ranking", "passages")
+WITH_PEERS = ("against", "hamming", "passages")
 QUIET = 0.5  # load average above which figures are not to be trusted
 
 
@@ -27,9 +29,9 @@ def command(part: str, arguments: argparse.Namespace) -> list[str]:
     made = [sys.executable, str(HERE / f"{part}.py"), "--results", arguments.results]
     if arguments.quick:
         made.append("--quick")
-    if arguments.data and part not in ("kernels", "calls", "hamming", "pairing"):
+    if arguments.data and part not in WITHOUT_CORPORA:
         made += ["--data", arguments.data]
-    if part in ("against", "hamming"):
+    if part in WITH_PEERS:
         made += ["--peers", arguments.peers] if arguments.peers else []
     return made
 

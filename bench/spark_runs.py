@@ -10,67 +10,19 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from processes import Memory
+
 LOCAL = "local[2]"
 CLUSTER = "2 workers"
 WAIT = 60  # seconds for a master or a worker to start
 PREFIX = "ndcore: "  # of the names of jobs
-
-
-class Memory:
-    """The most memory that each of some trees of processes had at a time, looked at each second.
-
-    roots: the processes by name. A page that processes share is divided among them.
-    """
-
-    def __init__(self, roots: dict[str, int]) -> None:
-        self.roots = roots
-        self.peak: Counter[str] = Counter()
-
-    def __enter__(self) -> Memory:
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(1.0):
-            children = _children()
-            for name, root in list(self.roots.items()):
-                self.peak[name] = max(self.peak[name], sum(map(_share, _tree(root, children))))
-
-
-def _children() -> dict[int, list[int]]:
-    found = defaultdict(list)
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            found[int(path.read_text().rpartition(")")[2].split()[1])].append(int(path.parent.name))
-    return found
-
-
-def _tree(root: int, children: dict[int, list[int]]) -> Iterator[int]:
-    yield root
-    for child in children.get(root, ()):
-        yield from _tree(child, children)
-
-
-def _share(process: int) -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return 1024 * int(line.split()[1])
-    return 0
 
 
 def spark_home() -> Path:

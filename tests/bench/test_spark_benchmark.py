@@ -10,7 +10,7 @@ from pathlib import Path
 import benches
 import pytest
 
-[spark_runs] = benches.imported("spark_runs")
+spark_runs, processes = benches.imported("spark_runs", "processes")
 
 
 def task(stage: int, seconds: float, shuffled: int, reason: str = "Success") -> dict[str, object]:
@@ -38,7 +38,7 @@ def test_an_event_log_by_steps(tmp_path):
 def test_memory_of_a_tree_of_processes():
     program = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'b = b\"x\" * (64 << 20); input()'])"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as process:
-        with spark_runs.Memory({"one": process.pid}) as memory:
+        with processes.Memory({"one": process.pid}, every=0.1) as memory:
             while memory.peak["one"] < 64 << 20:
                 assert process.poll() is None
         process.communicate(b"\n")

@@ -68,8 +68,8 @@ def add_repeats(commands: Commands) -> None:
     output.add_argument(
         "--write", choices=WRITES, default=WRITES[0],
         help="what becomes of the documents. cleaned: texts without repeated passages, without documents of which nothing "
-        "is left. annotated: all records, with the passages in a field ndcore. attributes: id and what would be cut, as Dolma "
-        "has them, in a file for each file of JSON lines (default cleaned)",
+        "is left. annotated: all records, with the passages in a field ndcore. attributes: id and what would be cut, as "
+        "Dolma has them, in a file for each file of JSON lines (default cleaned)",
     )
     output.add_argument("--table", metavar="FILE", help="also write the rows to a .parquet, .csv or .jsonl file")
     add_json(output, "print summary.json instead of the report")
