@@ -92,7 +92,9 @@ def made_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table = arrow.table({"id": [f"{name}{i}" for i in range(len(part))], "text": part})
         pyarrow.parquet.write_table(table, folder / f"{name}.parquet")
     old = "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts[:12]))
-    (folder / "old.jsonl.gz").write_bytes(gzip.compress(old.encode()))
+    (folder / "dataset" / "documents").mkdir(parents=True)
+    for path in (folder / "old.jsonl.gz", folder / "dataset" / "documents" / "old.jsonl.gz"):
+        path.write_bytes(gzip.compress(old.encode()))
     (folder / "gsm8k.jsonl").write_text("".join(json.dumps({"question": texts[i][:90 * i]}) + "\n" for i in range(4)))
     (folder / "new-pages").mkdir()
     (folder / "new-pages" / "one.html").write_bytes(html(prose(60)))
