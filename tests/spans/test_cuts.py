@@ -21,16 +21,29 @@ WORDS = nd.Shingling()
     ("a b \n c.", [(1, 2)], ["a ", "c."]),
     ("a b, c", [(1, 2)], ["a ", ", c"]),
     (b"a b c d", [(0, 1), (2, 3)], [b"b ", b"d"]),
-    ("é\u2003ü ö", [(0, 1)], ["ü ö"]),
+    ("é\u2003ü ö", [(0, 1)], ["\u2003ü ö"]),
+    ("é\u2003ü ö".encode(), [(0, 1)], ["\u2003ü ö".encode()]),
 ])
 def test_a_cut_takes_the_blanks_that_follow(text, ranges, pieces):
     firsts, lasts = (np.array([pair[k] for pair in ranges], np.int64) for k in (0, 1))
     assert cut_text(text, WORDS, firsts, lasts) == pieces
 
 
+@pytest.mark.parametrize("unit", ["line", "paragraph"])
+def test_a_cut_leaves_the_next_line_as_it_is(unit):
+    shingling = nd.Shingling(unit)
+    text = "one\n\n \u00a0two\n\n\x1cthree\n\n\u3000\n\n four"  # white space that is no blank belongs to a line
+    tokens = shingling.tokens(text)
+    for at in range(len(tokens) - 1):
+        for given in (text, text.encode()):
+            left = joined(cut_text(given, shingling, np.array([at]), np.array([at + 1])), isinstance(given, str))
+            assert shingling.tokens(left) == tokens[:at] + tokens[at + 1 :]
+
+
 def test_pieces_are_joined_by_a_blank():
     assert joined(["a ", "b"], True) == "a b"
     assert joined(["中", "文"], True) == "中 文"
+    assert joined(["a\u00a0", "b"], True).encode() == joined(["a\u00a0".encode(), b"b"], False) == "a\u00a0 b".encode()
     assert joined([b"a", b"\tb"], False) == b"a\tb"
     assert joined([], True) == ""
     assert joined([], False) == b""
@@ -75,7 +88,7 @@ def test_spans_are_what_pieces_leave_out():
 def test_spans_of_a_corpus_come_in_order():
     texts = ["a b c", b"a \xc3\xa9 b", "", "d"]
     ranges = (np.array([0, 1]), np.array([1, 1]), np.array([2, 2]))
-    assert list(spans_of_corpus(as_corpus(texts), WORDS, ranges, 1)) == [[(2, 4)], [(2, 4)], [], []]
+    assert list(spans_of_corpus(as_corpus(texts), 4, WORDS, ranges, 1)) == [[(2, 4)], [(2, 4)], [], []]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -83,11 +96,18 @@ def test_documents_of_a_corpus_are_cut_in_order(threads):
     texts = ["a b c", b"a b", "", "d"] * 500
     documents = np.repeat(np.arange(0, 2000, 4), 2)
     firsts, lasts = np.tile([0, 2], 500), np.tile([1, 3], 500)
-    found = list(cut_corpus(as_corpus(texts), WORDS, (documents, firsts, lasts), threads))
+    found = list(cut_corpus(as_corpus(texts), 2000, WORDS, (documents, firsts, lasts), threads))
     assert found == [(True, ["b "]), (False, [b"a b"]), (True, []), (True, ["d"])] * 500
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_corpus_with_other_documents_is_refused(n):
+    none = np.empty(0, np.int64)
+    with pytest.raises(ValueError, match=f"the corpus has 2 documents, and {n} were looked through"):
+        list(cut_corpus(as_corpus(["a", "b"]), n, WORDS, (none, none, none), 1))
 
 
 def test_tokens_of_a_callable_are_not_cut():
     none = np.empty(0, np.int64)
     with pytest.raises(ValueError, match=r"of a callable stand .* cut at tokens"):
-        cut_corpus(as_corpus(["a"]), nd.Shingling(unit=str.split), (none, none, none), 1)
+        cut_corpus(as_corpus(["a"]), 1, nd.Shingling(unit=str.split), (none, none, none), 1)

@@ -64,7 +64,8 @@ def write_documents(
         return Written("kept", len(holders.document))
     if not options.trim:
         return Written()
-    left = cut_corpus(corpus, searched.shingling, (spans.document, spans.start, spans.end), searched.threads)
+    ranges = (spans.document, spans.start, spans.end)
+    left = cut_corpus(corpus, len(corpus.ids), searched.shingling, ranges, searched.threads)
     empty = holders.document[holders.covered == holders.tokens]
     cleaned = Cleaned((joined(pieces, of_str) for of_str, pieces in left), holders.document, empty)
     with output.below("cleaned.jsonl").open("xb", buffering=1 << 20) as file:

@@ -212,17 +212,8 @@ class Contamination(Frozen):
         if self.shingling is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: spans has the tokens")
         ranges = (self.spans.document, self.spans.start, self.spans.end)
-        left = cut_corpus(as_corpus(corpus), self.shingling, ranges, threads)
-        return self._joined(left)
-
-    def _joined(self, left: Iterator[tuple[bool, list[Text]]]) -> Iterator[Text]:
-        """Join the pieces of each document, and count the documents."""
-        count = 0
-        for of_str, pieces in left:
-            yield joined(pieces, of_str)
-            count += 1
-        if count != self.corpus_documents:
-            raise ValueError(f"the corpus has {count} documents, and {self.corpus_documents} were looked through")
+        left = cut_corpus(as_corpus(corpus), self.corpus_documents, self.shingling, ranges, threads)
+        return (joined(pieces, of_str) for of_str, pieces in left)
 
 
 def _distinct(items: Ints, numbers: Ints, occurs: Bools, n: int) -> tuple[Ints, Ints]:

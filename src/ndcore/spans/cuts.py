@@ -18,10 +18,8 @@ from ndcore.text.shingling import Shingling
 
 __all__ = ["cut_corpus", "cut_text", "joined", "spans_of_corpus", "spans_of_text"]
 
-BLANKS = re.compile(r"\s*")
-BLANK_BYTES = re.compile(rb"(?:[\s\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f"
-                         rb"|\xe3\x80\x80)*")  # the same in UTF-8
-LONGEST_BLANK = 3  # bytes
+# White space of ASCII; other white space may be a part of a line or paragraph.
+BLANKS, BLANK_BYTES = re.compile(r"[\t\n\v\f\r ]*"), re.compile(rb"[\t\n\v\f\r ]*")
 
 Kind = TypeVar("Kind")
 
@@ -29,7 +27,7 @@ Kind = TypeVar("Kind")
 def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> list[Text]:
     """Return what is left of a text without ranges of tokens, ascending and apart, and the blanks that follow each.
 
-    The pieces are in order, and none is empty.
+    The pieces are in order, and none is empty. Blanks are white space of ASCII, in str and in bytes.
     """
     if not len(firsts):
         return [text] if text else []
@@ -52,13 +50,9 @@ def spans_of_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -
     if not len(firsts):
         return []
     found = place_ranges(text, shingling, firsts, lasts)
-    starts = found.start_char.tolist()
-    ends = []
-    for char, byte in zip(found.end_char.tolist(), found.end_byte.tolist(), strict=True):
-        if isinstance(text, str):
-            ends.append(_behind(text, char))
-        else:
-            ends.append(char + len(text[byte : _behind(text, byte)].decode()))
+    starts, ends = found.start_char.tolist(), found.end_char.tolist()
+    inside = ends if isinstance(text, str) else found.end_byte.tolist()
+    ends = [end + _behind(text, at) - at for end, at in zip(ends, inside, strict=True)]
     for i in (np.flatnonzero(lasts[:-1] == firsts[1:])).tolist():
         ends[i] = starts[i + 1]
     return list(zip(starts, ends, strict=True))
@@ -75,37 +69,32 @@ def joined(pieces: list[Text], of_str: bool) -> Text:
     blank: Any = " " if of_str else b" "
     parts: list[Any] = []
     for piece in pieces:
-        if parts and not _ends_blank(parts[-1]) and not _behind(piece, 0):
+        if parts and not _behind(parts[-1][-1:], 0) and not _behind(piece[:1], 0):
             parts.append(blank)
         parts.append(piece)
     whole: Text = blank[:0].join(parts)
     return whole
 
 
-def _ends_blank(piece: Text) -> bool:
-    """Tell whether the last character is a blank."""
-    end = piece[-1:] if isinstance(piece, str) else piece[-LONGEST_BLANK:].decode("utf-8", "replace")[-1:]
-    return end.isspace()
-
-
 def cut_corpus(
-    corpus: Corpus, shingling: Shingling, ranges: Ranges, threads: int | None
+    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
 ) -> Iterator[tuple[bool, list[Text]]]:
-    """Yield for each document of a corpus whether it is a str, and what `cut_text` leaves of it, in order.
+    """Yield for each of the n documents of a corpus whether it is a str, and what `cut_text` leaves of it, in order.
 
     Raises
     ------
     ValueError
-        The unit is a callable, whose tokens have no known places; or a document has fewer tokens than are to be cut.
+        The unit is a callable, whose tokens have no known places; or the corpus is not the one that was looked through: it
+        has more or fewer documents, or one with fewer tokens than are to be cut.
     """
-    return _of_corpus(_cut, corpus, shingling, ranges, threads)
+    return _of_corpus(_cut, corpus, n, shingling, ranges, threads)
 
 
 def spans_of_corpus(
-    corpus: Corpus, shingling: Shingling, ranges: Ranges, threads: int | None
+    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
 ) -> Iterator[list[tuple[int, int]]]:
-    """Yield for each document of a corpus what `spans_of_text` says, in order. Raises as `cut_corpus` does."""
-    return _of_corpus(spans_of_text, corpus, shingling, ranges, threads)
+    """Yield for each of the n documents of a corpus what `spans_of_text` says, in order. Raises as `cut_corpus` does."""
+    return _of_corpus(spans_of_text, corpus, n, shingling, ranges, threads)
 
 
 def _cut(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> tuple[bool, list[Text]]:
@@ -114,14 +103,25 @@ def _cut(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> tuple[b
 
 
 def _of_corpus(
-    work: Callable[[Text, Shingling, Ints, Ints], Kind], corpus: Corpus, shingling: Shingling, ranges: Ranges,
+    work: Callable[[Text, Shingling, Ints, Ints], Kind], corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges,
     threads: int | None,
 ) -> Iterator[Kind]:
-    """Yield what `work` makes of each document and its ranges of tokens, in order."""
+    """Yield what `work` makes of each document and its ranges of tokens, in order. See `cut_corpus`."""
     if callable(shingling.unit):
         raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; cut "
                          "at tokens")
-    return chain.from_iterable(map_pieces(partial(_of_piece, work, shingling, ranges), corpus_pieces(corpus), threads))
+    on_piece = partial(_of_piece, work, shingling, ranges)
+    return _all(chain.from_iterable(map_pieces(on_piece, corpus_pieces(corpus), threads)), n)
+
+
+def _all(made: Iterator[Kind], n: int) -> Iterator[Kind]:
+    """Yield what was made of documents, and raise ValueError at the end if there were not n."""
+    count = 0
+    for each in made:
+        yield each
+        count += 1
+    if count != n:
+        raise ValueError(f"the corpus has {count} documents, and {n} were looked through")
 
 
 def _of_piece(

@@ -201,17 +201,16 @@ class Repeats:
         if copies != "one":
             ranges = self.cuts(copies)
             scores = np.ones(len(ranges[0]), np.int64)
-        corpus, shingling = self._texts()
-        found, score = spans_of_corpus(corpus, shingling, ranges, self._threads), iter(scores.tolist())
+        found, score = spans_of_corpus(*self._texts(), ranges, self._threads), iter(scores.tolist())
         return ([(start, end, next(score)) for start, end in spans] for spans in found)
 
     def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:
         """Yield for each text whether it is a str, and its pieces."""
         return cut_corpus(*self._texts(), self.cuts(copies), self._threads)
 
-    def _texts(self) -> tuple[Corpus, Shingling]:
-        """Return the texts, and what a token is. Raises ValueError for a result of token ids."""
+    def _texts(self) -> tuple[Corpus, int, Shingling]:
+        """Return the texts, their number, and what a token is. Raises ValueError for a result of token ids."""
         if self._reading is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: use kept(), which tells the "
                              "tokens that are left")
-        return self._reading.corpora[0], self._reading.shingling
+        return self._reading.corpora[0], len(self.sizes), self._reading.shingling
