@@ -164,6 +164,9 @@ def test_refusals(options, message):
 
 @pytest.mark.parametrize(("texts", "options", "error", "message"), [
     ("a text", {}, TypeError, "texts is one str"),
+    (None, {}, TypeError, "texts is None; give a list"),
+    (["a"], {"against": "a b"}, TypeError, "against is one str"),
+    (["a"], {"exceptions": {"a": 1}}, TypeError, "exceptions is a dict"),
     (["a"], {"within": 1}, TypeError, "within is True or False"),
     (["a"], {"against": (np.zeros(1, np.uint16), [0, 1])}, TypeError, "against are token ids"),
     ((np.zeros(1, np.uint16), [0, 1]), {"against": ["a"]}, TypeError, "give a pair"),
@@ -171,7 +174,28 @@ def test_refusals(options, message):
     ((np.zeros(1, np.int64), [0, 1]), {}, TypeError, "uint16, uint32 or uint64"),
     ((np.zeros(1, np.uint16), [0, 2]), {}, ValueError, "offsets ascend from 0 to 1"),
     ((np.zeros(1, np.uint16), [[0, 1]]), {}, ValueError, "offsets are integers"),
+    ((np.zeros(1, np.uint16), [0, [1, 2]]), {}, ValueError, r"texts: offsets are integers, .* got \[0, \[1, 2\]\]"),
 ])
 def test_refusals_of_texts(texts, options, error, message):
     with pytest.raises(error, match=message):
         nd.repeats(texts, 2, **options)
+
+
+class Changing:
+    """A corpus that is another one each time it is read."""
+
+    def __init__(self, *readings: list[str]) -> None:
+        self.readings = [*readings]
+
+    def batches(self):
+        yield self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
+
+
+@pytest.mark.parametrize(("again", "message"), [
+    (["a b c"], "document 1 was read at first, and is not there any more"),
+    (["a b c", "a b"], "document 1 had 3 tokens when it was read first, and has 2 now"),
+    (["a b c d", "a b c"], "document 0 had 3 tokens when it was read first, and has 4 now"),
+])
+def test_documents_that_change_are_noticed(again, message):
+    with pytest.raises(ValueError, match=message):
+        nd.repeats(Changing(["a b c", "a b c"], again), 2, threads=1)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ndcore._repeats import MAX_WINDOW
 from ndcore._types import AnyPath, Ints
-from ndcore.checks import checked_int, checked_memory_limit
+from ndcore.checks import check_documents, checked_int, checked_memory_limit
 from ndcore.dedup.leaders import number_labels, ordered
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
@@ -162,7 +162,11 @@ def _shared_limit(memory_limit: int | str | None) -> int | None:
 
 def _reading(collections: dict[str, Any], shingling: Shingling | None) -> Reading:
     """Return what reads the documents: texts, against, exceptions."""
+    if collections["texts"] is None:
+        raise TypeError("texts is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")
     if not all_ids(**collections):
+        for name, given in collections.items():
+            check_documents(given, name)
         return TextReading([as_corpus([] if given is None else given) for given in collections.values()],
                            given_shingling(shingling))
     refuse_shingling(shingling)

@@ -21,6 +21,7 @@ from ndcore.storage.spill import SpooledArray
 __all__ = ["Counted", "find_runs"]
 
 ATTEMPTS = 8  # with other secret polynomials each
+CHANGED = "each time the collection is read, it must have the same documents"
 
 # Positions of documents, their checksums, and of new documents tokens, entries and starts of the groups of these.
 Read: TypeAlias = tuple[Ints, UInt32s, tuple[Ints, UInts, Ints] | None]
@@ -81,7 +82,7 @@ def find_runs(
             return layout, runs
         work.clear()
     raise RuntimeError(f"different windows had the same fingerprints under {ATTEMPTS} pairs of random polynomials, which "
-                       "happens only where random numbers are not random")
+                       f"happens only where random numbers are not random, or documents change; {CHANGED}")
 
 
 class Finder:
@@ -153,7 +154,7 @@ class Finder:
         bases = bases_of(layout.sizes)
         which = np.searchsorted(bases, (ranges >> np.uint64(RANGE_BITS)).astype(np.int64), "right") - 1
         found, done = self.work.windows(layout, self.counted.limit)
-        wanted = np.zeros(len(bases), np.bool_)
+        wanted, seen = np.zeros((2, len(bases)), np.bool_)
         wanted[which] = True
         wanted[:done] = False
         slide, places = Windows(self.counted.tokens, self.secrets.polynomial), layout.places
@@ -161,6 +162,8 @@ class Finder:
 
         def work(piece: Any) -> tuple[int, UInts, Ints]:
             positions, values, offsets = self.reading.symbols(piece, self.secrets.symbols)
+            _check_unchanged(positions, np.diff(offsets), layout.sizes)
+            seen[positions] = True
             begins, ends = np.searchsorted(which, positions), np.searchsorted(which, positions, "right")
             counts = ends - begins
             own = ranges[_spread(begins, counts)] - np.repeat(
@@ -174,6 +177,9 @@ class Finder:
             found.append(entries, starts)
             found.keep({"documents": last + 1}, dict)
             self.report("reading passages", number, None)
+        if (seen != wanted).any():
+            raise ValueError(f"document {np.flatnonzero(seen != wanted)[0]} was read at first, and is not there any more; "
+                             f"{CHANGED}")
         return found
 
     def _runs(self, layout: Layout, found: Parts) -> UInts:
@@ -211,6 +217,15 @@ class Finder:
         which = np.searchsorted(begins, places, "right") - 1
         found: Ints = at[which] + (places - begins[which]).astype(np.int64)
         return found
+
+
+def _check_unchanged(positions: Ints, now: Ints, sizes: Ints) -> None:
+    """Raise ValueError where a document has not as many tokens as when it was read first."""
+    changed = np.flatnonzero(now != sizes[positions])
+    if len(changed):
+        at = int(positions[changed[0]])
+        raise ValueError(f"document {at} had {sizes[at]} tokens when it was read first, and has {now[changed[0]]} now; "
+                         f"{CHANGED}")
 
 
 def merged(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:

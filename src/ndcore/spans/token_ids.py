@@ -39,7 +39,7 @@ def checked_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
     """Return token ids and their offsets, int64; none for None. Raises TypeError or ValueError for others."""
     if given is None:
         return np.empty(0, np.uint64), np.zeros(1, np.int64)
-    ids, offsets = given[0], np.asarray(given[1])
+    ids, offsets = given[0], _as_array(name, given[1])
     if ids.dtype.kind != "u" or ids.ndim != 1:
         raise TypeError(f"{name}: token ids are an array of uint16, uint32 or uint64 in one dimension, got {ids.dtype} of "
                         f"shape {ids.shape}; convert them by astype")
@@ -55,6 +55,14 @@ def checked_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
         raise ValueError(f"{name}: offsets ascend from 0 to {len(ids)}; offsets[{at + 1}] is {offsets[at + 1]}, below "
                          f"offsets[{at}], which is {offsets[at]}")
     return ids, offsets.astype(np.int64)
+
+
+def _as_array(name: str, offsets: ArrayLike) -> AnyArray:
+    """Return offsets as an array. Raises ValueError where they are sequences of different lengths."""
+    try:
+        return np.asarray(offsets)
+    except ValueError as error:
+        raise ValueError(f"{name}: offsets are integers, one more than documents; got {offsets!r:.80}") from error
 
 
 def refuse_shingling(shingling: object) -> None:
