@@ -131,6 +131,12 @@ def test_columns_and_fields_of_objects(tmp_path):
     assert run("repeats", tmp_path / "in.parquet", "-o", tmp_path / "a", "--min-tokens", 5, "-q", "--table", table) == 0
     assert lines(tmp_path / "a" / "cleaned.jsonl")[1] == {"id": 2, "text": "A dog ran: ."}
     assert parquet.read_table(table).column("source").to_pylist() == [1]
+    texts = [b"\xff kept", *(text.encode() + b" \xfe" for text in TEXTS)]
+    parquet.write_table(pa.table({"id": range(4), "text": pa.array(texts, pa.binary())}), tmp_path / "bytes.parquet")
+    assert run("repeats", tmp_path / "bytes.parquet", "-o", tmp_path / "c", "--min-tokens", 5, "-q") == 0
+    assert [record["text"] for record in lines(tmp_path / "c" / "cleaned.jsonl")] == [
+        "\ufffd kept", f"{TEXTS[0]} \ufffd", "A dog ran: . \ufffd"]
+    assert json.loads((tmp_path / "c" / "summary.json").read_bytes())["not_utf8"] == 3
     nested = tmp_path / "nested.jsonl"
     nested.write_text("".join(json.dumps({"id": i, "data": {"text": text}}) + "\n" for i, text in enumerate(TEXTS)))
     assert run("repeats", nested, "-o", tmp_path / "b", "--min-tokens", 5, "-q", "--text-field", "data.text") == 0

@@ -104,7 +104,7 @@ def write_lines(
         if source.kind in SPLIT:
             _write_records(file, documents, index, wanted, annotation, report, edited)
         elif source.kind in COLUMNAR:
-            _write_rows(file, documents, index, wanted, annotation, edited)
+            repaired += _write_rows(file, documents, index, wanted, annotation, edited)
         else:
             repaired += _write_texts(file, documents, index, wanted, annotation, edited)
         documents.check_unchanged(index)
@@ -188,9 +188,9 @@ def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bool
 
 
 def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None,
-                edited: Edited | None) -> None:
-    """Write rows of Parquet and Arrow."""
-    source = documents.sources[index]
+                edited: Edited | None) -> int:
+    """Write rows of Parquet and Arrow. With new texts, count the texts that are not UTF-8."""
+    source, repaired = documents.sources[index], 0
     positions = {number: position for position, number in numbered(documents, index) if wanted[position]}
     with columnar.open_file(source) as opened:
         names = opened.schema.names
@@ -203,10 +203,21 @@ def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools
                 if number in positions:
                     record = dict(zip(names, row, strict=True))
                     if edited is not None:
+                        repaired += _repair(record, edited.field)
                         edited.change(record, positions[number])
                     if annotation is not None:
                         record[ANNOTATION] = annotation(positions[number])
                     file.write(_row(source, number, record) + b"\n")
+    return repaired
+
+
+def _repair(record: dict[str, Any], field: str) -> bool:
+    """Decode a text in a column of bytes, with U+FFFD for invalid ones; return whether there are any."""
+    text = record.get(field)
+    if not isinstance(text, bytes):
+        return False
+    record[field] = text.decode("utf-8", "replace")
+    return bool(record[field].encode() != text)
 
 
 def _check_names(source: Source, names: list[str], annotation: Annotation | None) -> None:
@@ -226,7 +237,8 @@ def _row(source: Source, number: int, record: dict[str, Any]) -> bytes:
         except ValueError:  # nan or an infinity, which JSON does not have
             return to_json(json.loads(json.dumps(record, default=_value), parse_constant=_nothing))
     except (TypeError, ValueError) as error:
-        raise DocumentError(source.path, number, f"cannot be written as JSON: {error}; write to a directory") from error
+        raise DocumentError(source.path, number, f"cannot be written as JSON: {error}; convert the column, or let ndcore "
+                            "dedup write to a directory") from error
 
 
 def _nothing(name: str) -> None:
