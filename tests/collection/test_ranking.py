@@ -83,6 +83,8 @@ def test_bad_parameters():
         nd.rank_pairs(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="winnower must be a Winnower or None, got MinHasher"):
         nd.rank_pairs(["a"], nd.MinHasher())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="exceptions are minhash sketches; give documents, or Winnowed"):
+        nd.rank_pairs(["a"], exceptions=nd.MinHasher().sketch_many(["a"]))
     other = nd.Winnower(window=4, shingling=nd.Shingling(width=2)).sketch_many(["a b c"])
     with pytest.raises(nd.RecipeMismatch, match="window is 3 here and 4 there"):
         nd.rank_pairs(other, WINNOWER)

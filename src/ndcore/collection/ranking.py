@@ -19,6 +19,7 @@ from ndcore.progress import Progress
 from ndcore.readonly import Frozen
 from ndcore.recipe import Recipe
 from ndcore.sketch.from_recipe import sketcher_of
+from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.winnow import Winnowed, Winnower
 
 __all__ = ["Ranking", "rank_pairs"]
@@ -141,6 +142,8 @@ def _winnowed(
         if winnower is not None:
             (winnower.recipe if isinstance(winnower, Winnower) else winnower).check(texts.recipe)
         return texts
+    if isinstance(texts, Sketches):
+        raise TypeError(f"{name} are {texts.recipe['kind']} sketches; give documents, or Winnowed, which a Winnower makes")
     if texts is None:
         raise TypeError(f"{name} is None; give a list or another iterable of str or bytes, or Winnowed")
     sketcher = sketcher_of(winnower) if isinstance(winnower, Recipe) else winnower or Winnower()

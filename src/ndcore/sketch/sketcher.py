@@ -217,6 +217,8 @@ def checked_sets(values: ArrayLike, offsets: ArrayLike) -> tuple[UInts, Ints]:
         raise TypeError(f"offsets are n + 1 integers, got {ends.dtype} {ends.shape}")
     ends = np.array(ends, np.int64, order="C")  # a copy, which nobody else can change after the checks
     if ends[0] != 0 or ends[-1] != len(hashes) or (np.diff(ends) < 0).any():
+        falls = np.flatnonzero(np.diff(ends) < 0)[:1].tolist()
+        where = [f"offsets[{i + 1}] is {ends[i + 1]}, below offsets[{i}], which is {ends[i]}" for i in falls]
         raise ValueError(f"offsets must ascend from 0 to {len(hashes)}, the number of values; "
-                         f"they go from {ends[0]} to {ends[-1]}")
+                         f"{''.join(where) or f'they go from {ends[0]} to {ends[-1]}'}")
     return np.ascontiguousarray(hashes, np.uint64), ends
