@@ -210,6 +210,7 @@ def test_a_dry_run_writes_nothing(capsys):
     (2, "items.jsonl --in corpus.jsonl -o -", "cannot be written to standard output"),
     (1, "empty.jsonl --in corpus.jsonl -o out", "empty.jsonl: holds no items"),
     (1, "blank.jsonl --in corpus.jsonl -o out", "blank.jsonl: holds no items with a token, of 2 in all"),
+    (1, "circle --in corpus.jsonl -o out", "circle: symbolic link to circle, which does not exist"),
     (1, "items.jsonl --in missing -o out", "missing"), (1, "items.jsonl --in corpus.jsonl -o out --item-field q", "'q'"),
     (1, "items.jsonl --in corpus.jsonl -o out --benchmark-field b", "'b'"),
     (1, "items.jsonl --in corpus.jsonl -o out --text-field content", "'content'"),
@@ -219,8 +220,14 @@ def test_a_dry_run_writes_nothing(capsys):
 def test_refusals(capsys, code, arguments, message):
     Path("empty.jsonl").write_bytes(b"")
     Path("blank.jsonl").write_bytes(jsonl([{"text": " ... "}, {"text": ""}]))
+    Path("circle").symlink_to("circle")
     assert message in refused(capsys, code, "contamination", *arguments.split())
     assert not Path("out").exists()
+
+
+def test_no_name_is_no_folder(capsys):
+    for arguments in (["", "--in", "corpus.jsonl"], ["items.jsonl", "--in", ""]):
+        assert "no such file" in refused(capsys, 1, "contamination", *arguments, "-o", "out")
 
 
 def test_outputs_are_no_inputs_and_are_replaced_as_a_whole(capsys):

@@ -63,6 +63,15 @@ def test_an_output_in_an_input(tmp_path: Path) -> None:
         assert "lies in the input" in refusal(place, inputs=[str(tmp_path / "in")])
 
 
+def test_links_in_a_circle(tmp_path: Path) -> None:
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    assert "exists already" in refusal(circle)
+    assert "exists and is not a directory" in refusal(circle, folder=True, overwrite=True)
+    assert "there is no directory" in refusal(circle / "new")
+    check_output(str(tmp_path / "new"), "index", inputs=[str(circle)])
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from pathlib import Path
@@ -123,7 +124,7 @@ def _min_tokens(options: ContaminationOptions) -> int:
 
 def _refuse_items_in_corpus(options: ContaminationOptions) -> None:
     """Raise UsageError where items are part of the corpus, so that each would be found."""
-    places = [[(path, Path(path).resolve()) for path in paths if path != STDIN and not is_url(path)]
+    places = [[(path, Path(os.path.realpath(path))) for path in paths if path not in (STDIN, "") and not is_url(path)]
               for paths in (options.inputs, options.corpus)]
     for item, place in places[0]:
         for path, other in places[1]:

@@ -15,7 +15,7 @@ from ndcore.cli.options import DocumentOptions
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.output_paths import STDOUT, check_output
+from ndcore.files.output_paths import STDOUT, check_output, lies_in
 from ndcore.files.sources import starts_with
 from ndcore.files.table_files import Column, Table, write_json_lines
 from ndcore.report.html import BEGINNING
@@ -62,7 +62,7 @@ def check_report(path: str | None, overwrite: bool, inputs: Sequence[str], outpu
     """
     if path is None:
         return
-    if output not in (None, STDOUT) and Path(path).resolve().is_relative_to(Path(output).resolve()):
+    if output not in (None, STDOUT) and lies_in(path, str(output)):
         raise UsageError(f"the report {path} lies in the output {output}; name a file beside it")
 
     def is_page(place: Path) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.ndcore_files import SUMMARY, is_output
-from ndcore.files.output_paths import check_output
+from ndcore.files.output_paths import check_output, lies_in
 from ndcore.files.sources import Source
 from ndcore.files.verdicts import Verdicts
 from ndcore.storage.disk_space import name_place
@@ -38,7 +38,7 @@ class OutputDirectory:
     def __init__(self, path: str, overwrite: bool = False) -> None:
         self.path = path
         self._overwrite = overwrite
-        self._target = Path(path).resolve()
+        self._target = Path(os.path.realpath(path))
         self._building: Path | None = None
         self.inside: tuple[str, ...] = ()
         self._check()
@@ -53,7 +53,7 @@ class OutputDirectory:
         for source in sources:
             folder = os.path.dirname(source.location)  # noqa: PTH120 - a Path for each file would take most of the time
             if folder not in inside:
-                inside[folder] = Path(folder).resolve().is_relative_to(self._target)
+                inside[folder] = lies_in(folder, self.path)
             if source.location and inside[folder]:
                 raise UsageError(f"the input {source.path} lies in the output {self.path}; give another output name")
 

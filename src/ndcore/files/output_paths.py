@@ -11,7 +11,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.remote import is_remote
 from ndcore.files.sources import STDIN
 
-__all__ = ["STDOUT", "check_apart", "check_output"]
+__all__ = ["STDOUT", "check_apart", "check_output", "lies_in"]
 
 STDOUT = "-"
 
@@ -53,7 +53,7 @@ def check_output(
     if is_remote(path):
         raise UsageError(f"the output {path} is a URL; ndcore writes to local disks: name a path, and copy it afterwards")
     place = Path(path)
-    parent = place.resolve().parent
+    parent = Path(os.path.realpath(path)).parent
     if not parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no directory {parent}; make it first")
     if not folder and place.is_dir():
@@ -67,7 +67,7 @@ def check_output(
             raise UsageError(f"the output {path} exists and is not {_article(what)} {what}; --overwrite replaces nothing "
                              "else: give another name, or remove it yourself")
     for other in inputs:
-        if other != STDIN and place.resolve().is_relative_to(Path(other).resolve()):
+        if other != STDIN and lies_in(path, other):
             raise UsageError(f"the output {path} lies in the input {other}; name a place that is not read next time")
 
 
@@ -75,8 +75,13 @@ def check_apart(paths: Iterable[str | None]) -> None:
     """Raise UsageError where two outputs would be the same file, or one lies in another."""
     given = [path for path in paths if path not in (None, STDOUT)]
     for a, b in itertools.permutations(given, 2):
-        if Path(str(a)).resolve().is_relative_to(Path(str(b)).resolve()):
+        if lies_in(str(a), str(b)):
             raise UsageError(f"the outputs {a} and {b} are the same, or one lies in the other; give each its own name")
+
+
+def lies_in(path: str, place: str) -> bool:
+    """Tell whether a path is a place, or lies below it. Links are followed; one in a circle is a place of its own."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(place))
 
 
 def _article(noun: str) -> str:

@@ -9,6 +9,7 @@ import csv
 import datetime
 import importlib.util
 import itertools
+import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ class TableFile:
             raise UsageError(f"the table {path} would be of no known format; end its name in {', '.join(WRITERS)}")
         if self._format == ".parquet" and importlib.util.find_spec("pyarrow") is None:
             raise UsageError(f"{missing('pyarrow', f'writing {path}')}; or write .csv or .jsonl")
-        target = self._target.resolve()
+        target = Path(os.path.realpath(self._target))
         self._new = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.tmp"
 
     def __enter__(self) -> TableFile:
@@ -86,7 +87,7 @@ class TableFile:
 
     def commit(self) -> None:
         """Give the table its name."""
-        self._new.replace(self._target.resolve())
+        self._new.replace(Path(os.path.realpath(self._target)))
 
 
 def write_json_lines(file: IO[bytes], table: Table) -> int:

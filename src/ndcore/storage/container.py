@@ -56,7 +56,7 @@ from ndcore.storage.container_header import (
     corrupt,
     read_head,
 )
-from ndcore.storage.disk_space import name_place
+from ndcore.storage.disk_space import name_place, naming
 
 __all__ = ["MAGIC", "Contents", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
 
@@ -171,7 +171,7 @@ def kind_of(path: AnyPath) -> str | None:
     file = Path(path)
     if not file.is_file():
         return None
-    with file.open("rb") as opened:
+    with naming(path), file.open("rb") as opened:
         if opened.read(len(MAGIC)) != MAGIC:
             return None
     return peek(path).kind
@@ -237,7 +237,7 @@ def replacing(path: AnyPath, durable: bool, need: int = 0) -> Iterator[BinaryIO]
 
     OSError names `path` and, if the disk is full, the `need` bytes that the file takes.
     """
-    target = Path(path).resolve()
+    target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
