@@ -27,6 +27,7 @@ def test_a_new_file(tmp_path: Path) -> None:
     assert "an index cannot be written to standard output; name a file" in refusal("-")
     assert "a collection cannot be written to standard output; name a directory" in refusal("-", "collection", folder=True)
     assert "make it first" in refusal(tmp_path / "no" / "new")
+    assert refusal("", folder=True, overwrite=True) == "the output has an empty name; name a directory"
 
 
 def test_what_is_there(tmp_path: Path) -> None:

@@ -45,11 +45,13 @@ def check_output(
     Raises
     ------
     UsageError
-        The path is ``-``, has no folder to lie in, exists and may not be replaced, or lies in an input.
+        The path is ``-`` or empty, has no folder to lie in, exists and may not be replaced, or lies in an input.
     """
     if path == STDOUT:
         raise UsageError(f"the output -: {_article(what)} {what} cannot be written to standard output; name a "
                          f"{'directory' if folder else 'file'} (a file called - is ./-)")
+    if not path:  # to the system the current directory, which nobody means
+        raise UsageError(f"the output has an empty name; name a {'directory' if folder else 'file'}")
     if is_remote(path):
         raise UsageError(f"the output {path} is a URL; ndcore writes to local disks: name a path, and copy it afterwards")
     place = Path(path)
