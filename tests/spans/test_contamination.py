@@ -142,7 +142,7 @@ def ids_of(rows: list[list[str]], dtype: type, place: Path | None = None) -> tup
     return ids, np.cumsum([0, *map(len, rows)])
 
 
-@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.uint64])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
 @pytest.mark.parametrize("length", [1, 3, 8])
 def test_token_ids_as_texts(monkeypatch, tmp_path, dtype, length):
     rng = random.Random(length)

@@ -40,4 +40,31 @@ def test_token_ids_are_read_in_pieces(monkeypatch, size):
     assert values_of(source) == {0: [5], 1: [], 2: [6, 7, 8], 3: [9]}
     assert values_of(source, np.array([True, False, True, False])) == {0: [5], 2: [6, 7, 8]}
     cover = np.array([2, 3]), np.array([1, 0]), np.array([3, 1])
-    assert [part.tolist() for part in source.numbers(cover, 4, 1)] == [[7, 8], [9]]
+    numbers = list(source.numbers(cover, 4, 1))
+    assert [part.tolist() for part in numbers] == [[7, 8], [9]] and {part.dtype for part in numbers} == {np.dtype(np.uint32)}
+
+
+def texts():
+    return reading.TextReading([as_corpus(["a b", "", "c"]), as_corpus([b"d", "e\ud800"])], nd.Shingling())
+
+
+def ids():
+    return reading.IdReading([(np.array([5, 6, 7], np.uint16), np.array([0, 2, 2, 3])),
+                              (np.array([8, 9], np.uint8), np.array([0, 1, 2]))])
+
+
+@pytest.mark.parametrize("make", [texts, ids])
+def test_pieces_are_cut_before_a_document(make):
+    for document in range(7):
+        source, bounds, sums = make(), [], []
+        for piece in source.pieces(None):
+            for part in source.cut(piece, document):
+                positions = source.positions(part)
+                bounds.append((int(positions[0]), int(positions[-1]) + 1))
+                sums += source.checksums(part).tolist()
+                assert np.array_equal(source.symbols(part, 0)[0], positions)
+        assert [start for start, _ in bounds] == [0, *(end for _, end in bounds[:-1])] and bounds[-1][1] == 5
+        assert document in (6, *(bound for each in bounds for bound in each))
+        whole = make()
+        assert sums == [int(value) for piece in whole.pieces(None) for value in whole.checksums(piece)]
+    assert len(set(sums)) == 5

@@ -76,7 +76,7 @@ def test_other_collections_are_those_of_the_brute_force(documents, others, excep
 
 
 @settings(max_examples=60, deadline=None)
-@given(COLLECTIONS, st.integers(1, 4), st.sampled_from([np.uint16, np.uint32, np.uint64]))
+@given(COLLECTIONS, st.integers(1, 4), st.sampled_from([np.uint8, np.uint16, np.uint32, np.uint64]))
 def test_token_ids_have_the_rows_of_their_texts(documents, min_tokens, dtype):
     ids = np.array(["abc".index(token) for document in documents for token in document], dtype)
     offsets = np.cumsum([0, *map(len, documents)])
@@ -86,6 +86,12 @@ def test_token_ids_have_the_rows_of_their_texts(documents, min_tokens, dtype):
     ranges = found.cuts()
     assert kept.tolist() == [not mark for marks in marked(ranges, found.sizes.tolist()) for mark in marks]
     assert left.tolist() == np.cumsum([0, *(found.sizes - found.repeated)]).tolist()
+
+
+@pytest.mark.parametrize(("dtype", "other"), [(np.uint16, np.uint32), (np.uint64, np.uint8), (np.dtype(">u2"), np.uint16)])
+def test_token_ids_of_several_types(dtype, other):
+    ids, others = np.array([1, 2, 3, 4, 5, 6, 7, 8], dtype), np.array([9, 3, 4, 5, 6, 9], other)
+    assert rows_of(nd.repeats((ids, [0, 8]), 3, against=(others, [0, 6]))) == [(0, 2, 6, 1, 1, 2)]
 
 
 def test_a_window_is_not_repeated_by_one_that_it_overlaps():
@@ -171,7 +177,7 @@ def test_refusals(options, message):
     (["a"], {"against": (np.zeros(1, np.uint16), [0, 1])}, TypeError, "against are token ids"),
     ((np.zeros(1, np.uint16), [0, 1]), {"against": ["a"]}, TypeError, "give a pair"),
     ((np.zeros(1, np.uint16), [0, 1]), {"shingling": nd.Shingling()}, ValueError, "token ids are tokens already"),
-    ((np.zeros(1, np.int64), [0, 1]), {}, TypeError, "uint16, uint32 or uint64"),
+    ((np.zeros(1, np.int64), [0, 1]), {}, TypeError, "uint8, 16, 32 or 64 in one"),
     ((np.zeros(1, np.uint16), [0, 2]), {}, ValueError, "offsets ascend from 0 to 1"),
     ((np.zeros(1, np.uint16), [[0, 1]]), {}, ValueError, "offsets are integers"),
     ((np.zeros(1, np.uint16), [0, [1, 2]]), {}, ValueError, r"texts: offsets are integers, .* got \[0, \[1, 2\]\]"),

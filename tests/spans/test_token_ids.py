@@ -30,7 +30,7 @@ def test_offsets_become_int64_and_nothing_has_no_documents():
 
 
 @pytest.mark.parametrize(("ids", "offsets", "error", "message"), [
-    (np.zeros(1), [0, 1], TypeError, "uint16, uint32 or uint64 in one dimension, got float64"),
+    (np.zeros(1), [0, 1], TypeError, "uint8, 16, 32 or 64 in one dimension, got float64"),
     (np.zeros((1, 1), np.uint32), [0, 1], TypeError, r"shape \(1, 1\)"), (np.zeros(1, np.uint32), [], ValueError, "float64"),
     (np.zeros(1, np.uint32), [1, 1], ValueError, "these go from 1 to 1"),
     (np.zeros(2, np.uint32), [0, 2, 1, 2], ValueError, r"offsets\[2\] is 1, below offsets\[1\], which is 2"),

@@ -40,7 +40,7 @@ def contamination(
     ----------
     items : iterable of str or bytes, a column of them, or token ids
         Texts whose tokens are looked for. All are in memory. Token ids are a pair (ids, offsets) of arrays: item i has
-        ids[offsets[i] : offsets[i + 1]], of dtype uint16, uint32 or uint64.
+        ids[offsets[i] : offsets[i + 1]], of dtype uint8, 16, 32 or 64.
     corpus : iterable of str or bytes, a column, a Corpus, or token ids
         Documents. They are read once, in order; an iterator is never stored. Token ids, if the items are; their array may be
         a memory map.

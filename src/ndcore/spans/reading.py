@@ -145,6 +145,7 @@ class IdReading:
     def __init__(self, collections: Iterable[tuple[AnyArray, Ints]]) -> None:
         self.collections = list(collections)
         self.counts = [len(offsets) - 1 for _, offsets in self.collections]
+        self._dtype = np.result_type(np.uint8, *(ids.dtype for ids, _ in self.collections)).newbyteorder("=")
 
     def pieces(self, wanted: Bools | None) -> Iterator[tuple[int, Ints]]:
         """Yield (collection, documents of it); see `Reading`."""
@@ -190,7 +191,7 @@ class IdReading:
         for i, document, first, last in zip(which.tolist(), *(part.tolist() for part in cover), strict=True):
             ids, offsets = self.collections[i]
             base = int(offsets[document - int(starts[i])])
-            yield ids[base + first : base + last]
+            yield ids[base + first : base + last].astype(self._dtype, copy=False)
 
 
 def _tokens_at_a_time(documents: Ints, offsets: Ints) -> Iterator[Ints]:

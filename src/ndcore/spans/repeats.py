@@ -60,7 +60,7 @@ def repeats(
     ----------
     texts : iterable of str or bytes, a column of them, a Corpus, or token ids
         Texts are read again, so an iterator is written, compressed, to a temporary file. Token ids are a pair (ids, offsets)
-        of arrays: document i has ids[offsets[i] : offsets[i + 1]], of dtype uint16, uint32 or uint64, which may be a memory
+        of arrays: document i has ids[offsets[i] : offsets[i + 1]], of dtype uint8, 16, 32 or 64, which may be a memory
         map.
     min_tokens : int
         L, the tokens of a window: 1 to 65536.

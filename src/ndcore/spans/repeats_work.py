@@ -195,8 +195,8 @@ class KeptWork(Work):
             self._shelf.clear()
         if not self._shelf.has(LAYOUT):
             self._drop(WINDOWS, RUNS)
-        if not self._shelf.has(RUNS):
-            self._drop(CONFIRMED)
+        self._drop(*[later for earlier, later in ((RANGES, ANCHORS), (RUNS, WINDOWS)) if self._shelf.has(earlier)])
+        self._drop(*[] if self._shelf.has(RUNS) else [CONFIRMED])
         self._secrets: Secrets | None = None
 
     def secrets(self) -> Secrets:
@@ -216,7 +216,6 @@ class KeptWork(Work):
 
     def anchors(self, limit: int | None) -> tuple[Parts, ReadDocuments]:
         if self._shelf.has(RANGES):
-            self._drop(ANCHORS)
             return KeptParts(64, [], self._put_entries(ANCHORS)), ReadDocuments([self._documents(RANGES)], True)
         names = consecutive(self._shelf, ANCHORS)
         read = ReadDocuments([self._documents(name) for name in names])

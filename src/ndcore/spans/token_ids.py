@@ -38,11 +38,11 @@ def _is_ids(given: Any) -> bool:
 def checked_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
     """Return token ids and their offsets, int64; none for None. Raises TypeError or ValueError for others."""
     if given is None:
-        return np.empty(0, np.uint64), np.zeros(1, np.int64)
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)  # the narrowest type: others keep theirs
     ids, offsets = given[0], _as_array(name, given[1])
     if ids.dtype.kind != "u" or ids.ndim != 1:
-        raise TypeError(f"{name}: token ids are an array of uint16, uint32 or uint64 in one dimension, got {ids.dtype} of "
-                        f"shape {ids.shape}; convert them by astype")
+        raise TypeError(f"{name}: token ids are an array of uint8, 16, 32 or 64 in one dimension, got {ids.dtype} of shape "
+                        f"{ids.shape}; convert them by astype")
     if offsets.ndim != 1 or offsets.dtype.kind not in "ui" or not len(offsets):
         raise ValueError(f"{name}: offsets are integers, one more than documents; got {offsets.dtype} of shape "
                          f"{offsets.shape}")
