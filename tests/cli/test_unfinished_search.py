@@ -115,7 +115,9 @@ def test_another_command_is_refused_or_replaces_it(corpus, tmp_path, capsys, mor
                                             *(() if "--min-tokens" in more else ("--min-tokens", 5)), *more, *words)])
 
     assert command() == 1
-    assert message in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert message in said
+    assert f"ndcore: with --overwrite, {tmp_path}/out.unfinished is removed, and the run begins anew" in said
     assert not (tmp_path / "out").exists()
     assert command("--overwrite") == 0
     assert not (tmp_path / "out.unfinished").exists()

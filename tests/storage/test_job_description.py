@@ -8,7 +8,7 @@ import pytest
 
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.file_shelf import FileShelf
-from ndcore.storage.job_description import COLLECTION, REPEATS, JobDescription
+from ndcore.storage.job_description import COLLECTION, REPEATS, JobDescription, OtherJob
 
 JOB = JobDescription("job.json", "ndcore.job", "job", 3)
 
@@ -46,7 +46,7 @@ def test_another_job_is_refused_by_the_difference(tmp_path, before, now, words):
     JOB.begin(tmp_path, *before)
     FileShelf(tmp_path, "jobs").put("step", {}, {})
     JOB.begin(tmp_path, *before)
-    with pytest.raises(ValueError) as refused:
+    with pytest.raises(OtherJob) as refused:
         JOB.begin(tmp_path, *now)
     assert f"{tmp_path} holds an unfinished job {words}; go on with the same" in str(refused.value)
 

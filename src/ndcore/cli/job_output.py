@@ -10,7 +10,7 @@ from typing import Any
 
 from ndcore.cli.door import Outcome
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.storage.job_description import JobDescription
+from ndcore.storage.job_description import JobDescription, OtherJob
 
 __all__ = ["JobOutput"]
 
@@ -57,11 +57,14 @@ class JobOutput:
 
     @contextlib.contextmanager
     def refuse_others(self) -> Iterator[None]:
-        """Raise UsageError where the directory holds something else than what this run can go on with."""
+        """Raise UsageError where the directory holds something else; where it holds another job, say what to do."""
         try:
             yield
         except FileExistsError as error:
             raise UsageError(self.others.format(name=self.name, fault=error.strerror)) from error
+        except OtherJob:
+            self.outcome.message = f"with --overwrite, {self.name} is removed, and the run begins anew"
+            raise
 
     def remove(self) -> None:
         """Remove the directory."""

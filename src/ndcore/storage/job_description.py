@@ -13,9 +13,13 @@ from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming
 from ndcore.storage.file_shelf import SUFFIX, FileShelf
 
-__all__ = ["COLLECTION", "REPEATS", "JobDescription"]
+__all__ = ["COLLECTION", "REPEATS", "JobDescription", "OtherJob"]
 
 NEW = ".new"  # ends the name of a description that is being written
+
+
+class OtherJob(ValueError):
+    """Raised where a directory holds an unfinished job that is not the one to go on with; the message has the difference."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class JobDescription:
         ------
         FileExistsError
             Something else is there.
-        ValueError
+        OtherJob
             The unfinished job has other parameters, or another source.
         """
         place.mkdir(parents=True, exist_ok=True)
@@ -103,8 +107,8 @@ class JobDescription:
             return
         for part, words, now in (("parameters", "other parameters", parameters), ("source", "another source", source)):
             if there[part] != now:
-                raise ValueError(f"{place} holds an unfinished {self.what} of {words}: {_difference(there[part], now)}; "
-                                 "go on with the same, take another directory, or remove this one")
+                raise OtherJob(f"{place} holds an unfinished {self.what} of {words}: {_difference(there[part], now)}; go on "
+                               "with the same, take another directory, or remove this one")
 
     def is_begun(self, place: Path) -> bool:
         """Tell whether a job has an outcome of a step there."""
