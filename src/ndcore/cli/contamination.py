@@ -15,8 +15,8 @@ from ndcore.cli.contamination_search import ContaminationOptions, search
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import checked_shingling, find_inputs
 from ndcore.cli.options import (
+    DOCUMENTS,
     INPUT,
-    INPUTS,
     OUTPUT,
     SHINGLES,
     Commands,
@@ -47,7 +47,7 @@ def add_contamination(commands: Commands) -> None:
     """Add the command to the parser."""
     p = commands.add_parser(
         "contamination",
-        description="Find the items of benchmarks, such as test questions, that stand in a corpus, exactly. " + INPUTS,
+        description="Find the items of benchmarks, such as test questions, that stand in a corpus, exactly. " + DOCUMENTS,
         epilog="OUTDIR gets items.jsonl, benchmarks.jsonl and documents.jsonl, which count what was found by item, by "
         "benchmark and by document of the corpus; places.jsonl, where each item stands first; passages.jsonl, all passages "
         "of contaminated items in the corpus; and summary.json.",

@@ -17,11 +17,13 @@ FORMATS = (
     "header, HTML (.html, .htm, .xhtml), web archives (.warc, .wet, .arc), all of these also compressed by gzip, zstd, "
     "bzip2 or xz, or Parquet, Arrow, Feather"
 )
-INPUTS = (
-    "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. "
-    f"{FORMATS}, or the sketches of ndcore sketch. Their first bytes tell the format. Standard input is records of any "
-    "format, or a web archive. A file that is not text is an error; in a directory it is passed over and listed."
+_FOUND = "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. "
+_READ = (
+    ". Their first bytes tell the format. Standard input is records of any format, or a web archive. A file that is not "
+    "text is an error; in a directory it is passed over and listed."
 )
+DOCUMENTS = f"{_FOUND}{FORMATS}{_READ}"
+INPUTS = f"{_FOUND}{FORMATS}, or the sketches of ndcore sketch{_READ}"
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
 VERDICTS = "which pairs count, and what a drop costs"

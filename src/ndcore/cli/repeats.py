@@ -12,8 +12,8 @@ from ndcore.cli.cleaned_output import the_text_field
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
 from ndcore.cli.options import (
+    DOCUMENTS,
     INPUT,
-    INPUTS,
     OUTPUT,
     SHINGLES,
     Commands,
@@ -51,13 +51,13 @@ def add_repeats(commands: Commands) -> None:
     """Add the command to the parser."""
     p = commands.add_parser(
         "repeats",
-        description="Find the passages that stand at an earlier place of a collection too, exactly, and write the documents "
-        "without them. " + INPUTS,
+        description="Find, exactly, the passages that occur more than once in a collection, and write the documents without "
+        "the repetitions. " + DOCUMENTS,
         epilog="OUTDIR gets cleaned.jsonl (or annotated.jsonl, or attributes/), rows.jsonl with the place of each "
         "passage and of its source, empty.jsonl with the documents of which nothing is left, and summary.json. JSON "
-        "records keep their other fields, rows of tables become objects of their columns, and texts, pages and documents of "
-        'archives {"id": ..., "text": ...}.\n\n'
-        "An interrupted run leaves what it has done in OUTDIR.unfinished, and the same command goes on from there.",
+        "records keep their other fields; a row of a table becomes an object of its columns; a text, a page or a document "
+        'of an archive becomes {"id": ..., "text": ...}.\n\n'
+        "An interrupted run leaves its work in OUTDIR.unfinished and continues when the same command is given again.",
     )
     p.set_defaults(run=run_repeats, options=RepeatsOptions, width=None, seed=None)
     p.add_argument("inputs", nargs="+", metavar="IN", help="input to search")
@@ -67,11 +67,12 @@ def add_repeats(commands: Commands) -> None:
     add_overwrite(output, "OUTDIR if ndcore wrote it, and any file of --table")
     output.add_argument(
         "--write", choices=WRITES, default=WRITES[0],
-        help="what becomes of the documents. cleaned: texts without repeated passages, without documents of which nothing "
-        "is left. annotated: all records, with the passages in a field ndcore. attributes: id and what would be cut, as "
-        "Dolma has them, in a file for each file of JSON lines (default cleaned)",
+        help="what to write. cleaned: the documents without repeated passages, except where nothing is left. "
+        "annotated: all records, with the passages in the field ndcore. attributes: ids and what would be cut, in the "
+        "format of Dolma, in a file for each file of JSON lines (default cleaned)",
     )
-    output.add_argument("--table", metavar="FILE", help="also write the rows to a .parquet, .csv or .jsonl file")
+    output.add_argument("--table", metavar="FILE",
+                        help="also write the passages and their sources to a .parquet, .csv or .jsonl file")
     add_json(output, "print summary.json instead of the report")
     _add_passages(p.add_argument_group("passages"))
     add_tokens(p.add_argument_group(SHINGLES), width=False)
@@ -82,27 +83,27 @@ def add_repeats(commands: Commands) -> None:
 def _add_passages(group: Any) -> None:
     """Add the options that say which passages count, and what is cut."""
     group.add_argument("--min-tokens", type=integer(1, MOST_TOKENS), default=50, metavar="L",
-                       help="tokens of the shortest passage (default 50)")
+                       help="length of the shortest passage, in tokens (default 50)")
     group.add_argument(
         "--copies", choices=("one", "none"), default="one",
-        help="one: leave the first place of each passage. none: cut all places (default one)",
+        help="one: keep the first copy of each passage. none: cut all copies (default one)",
     )
     group.add_argument("--against", action="append", default=[], metavar="IN",
-                       help="count only places in this input as earlier ones; IN stays as it is. Repeatable")
+                       help="look for earlier copies only in this input, which stays as it is. Repeatable")
     group.add_argument("--exceptions", action="append", default=[], metavar="IN",
-                       help="leave passages alone that stand in this input, such as licences. Repeatable")
+                       help="leave passages alone that occur in this input, such as licences. Repeatable")
     group.add_argument(
         "--keep", type=keep, default=("first", ""), metavar="RULE",
-        help="order of the documents, which says what is earlier: first, longest (in tokens), FIELD:desc or FIELD:asc "
-        "(default first)",
+        help="order of the documents, which decides what is earlier: as in the inputs (first), most tokens first (longest), "
+        "or by a field, FIELD:desc or FIELD:asc (default first)",
     )
     group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     group.add_argument("--other-documents", action="store_true",
-                       help="count only places in other documents, not earlier ones in the same document")
+                       help="ignore earlier copies in the same document")
     group.add_argument("--min-copies", type=integer(2), default=2, metavar="N",
-                       help="fewest places of a passage that counts (default 2)")
+                       help="find only passages with at least N copies, the first one included (default 2)")
     group.add_argument("--max-copies", type=integer(2), metavar="N",
-                       help="most places of a passage that counts (default any)")
+                       help="ignore passages with more than N copies (default: no limit)")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -193,7 +193,8 @@ def print_report(account: dict[str, Any], written: Written, output: str, stream:
     print(f"{tokens['repeated']:,} of {tokens['all']:,} tokens{share} are repeated, in {counted(written.rows, 'passage')} "
           f"of {counted(counts['with_passages'], 'document')}", file=stream)
     if written.kind == "cleaned":
-        print(f"{tokens['cut']:,} tokens were cut; nothing is left of {counted(counts['empty'], 'document')}", file=stream)
+        empty = f"; nothing is left of {counted(counts['empty'], 'document')}" if counts["empty"] else ""
+        print(f"{tokens['cut']:,} tokens were cut{empty}", file=stream)
     print_faults(counts["rejected"], written.repaired, stream)
     if output != "-":
         print(f"Written: {printable(output)}", file=stream)
