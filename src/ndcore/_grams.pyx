@@ -25,6 +25,7 @@ cdef extern from "grams.h" nogil:
         size_t width
         const uint64_t *words
         const uint64_t *symbols
+        uint32_t *numbers
         uint64_t *filter
         unsigned filter_shift
         uint32_t *slots
@@ -47,7 +48,7 @@ cdef extern from "grams.h" nogil:
     size_t nd_grams_filter_size(size_t windows)
     unsigned nd_grams_filter_shift(size_t windows)
     size_t nd_grams_room(size_t windows)
-    void nd_grams_add(nd_grams *g, size_t begin, size_t end, uint32_t *out)
+    void nd_grams_add(nd_grams *g, size_t begin, size_t end)
     size_t nd_grams_scan_size(size_t length)
     void nd_grams_open(nd_grams_scan *s)
     void nd_grams_take_symbols(void *to, const uint64_t *symbols, size_t n)
@@ -68,10 +69,12 @@ cdef extern from "vocabulary.h" nogil:
     void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room)
     const uint8_t *nd_vocabulary_number(
         nd_vocabulary *v, const uint8_t *tape, uint64_t *token, uint64_t first, uint64_t last, uint32_t *out)
+    int nd_vocabulary_same(const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *numbers)
 
 
 MAX_LENGTH = 1024  # of a window: a window that occurs is hashed at a cost of as many products
 MAX_WINDOWS = (1 << 31) - 1  # of all items
+MAX_TOKENS = (1 << 32) - 2  # of all items
 
 cdef enum:
     WINDOWS = 4096  # that are numbered between two looks at signals
@@ -135,7 +138,7 @@ cdef class Vocabulary:
             if not before <= firsts[i] <= lasts[i]:
                 raise ValueError(f"tokens {firsts[i]} to {lasts[i]} do not follow on those before {before}")
             before, total = lasts[i], total + <size_t> (lasts[i] - firsts[i])
-        if <size_t> before > _count(tape):
+        if <size_t> before > _cut(tape, NULL):
             raise ValueError(f"the tape of {size} bytes is cut, or has fewer than {before} tokens")
         self._reserve(total, size)
         cdef uint32_t[::1] out = np.empty(total + 1, np.uint32)
@@ -151,13 +154,43 @@ cdef class Vocabulary:
                     begin = max(begin, wanted)
         return np.asarray(out)[:total]
 
+    def same(self, const uint8_t[::1] tape not None, const int64_t[::1] firsts not None,
+             const int64_t[::1] counts not None, const uint32_t[::1] numbers not None,
+             const int64_t[::1] places not None):
+        """Tell for each i whether the counts[i] tokens of a tape from firsts[i] on have the numbers from places[i] on; bool.
 
-cdef size_t _count(const uint8_t[::1] tape):
-    """Count the tokens of a tape; those before the first that does not fit."""
+        ValueError for tokens that the tape does not have, or numbers that are not there.
+        """
+        cdef size_t i, n = firsts.shape[0], size = tape.shape[0], given = numbers.shape[0]
+        cdef uint64_t[::1] at = np.empty(size // LENGTH + 1, np.uint64)
+        cdef size_t tokens = _cut(tape, &at[0])
+        cdef uint8_t[::1] found = np.ones(n, np.uint8)
+        if <size_t> counts.shape[0] != n or <size_t> places.shape[0] != n:
+            raise ValueError(f"{n} ranges begin, {counts.shape[0]} have sizes and {places.shape[0]} have places")
+        for i in range(n):
+            if not (0 <= firsts[i] <= <int64_t> tokens and 0 <= counts[i] <= <int64_t> tokens - firsts[i]
+                    and 0 <= places[i] <= <int64_t> given and counts[i] <= <int64_t> given - places[i]):
+                raise ValueError(f"{counts[i]} tokens from {firsts[i]} on and numbers from {places[i]} on: the tape has "
+                                 f"{tokens} tokens, and there are {given} numbers")
+        with nogil:
+            for i in range(n):
+                if counts[i]:
+                    check_signals()
+                    found[i] = nd_vocabulary_same(
+                        &self.how, &tape[0], &at[firsts[i]], <size_t> counts[i], &numbers[places[i]])
+        return np.asarray(found).view(np.bool_)
+
+
+cdef size_t _cut(const uint8_t[::1] tape, uint64_t *begins):
+    """Count the tokens of a tape, those before the first that does not fit; begins: NULL, or where they begin and end."""
     cdef size_t n = tape.shape[0], at = 0, found = 0, i
     cdef uint64_t size
     with nogil:
-        while at + LENGTH <= n:
+        while True:
+            if begins != NULL:
+                begins[found] = at
+            if at + LENGTH > n:
+                break
             size = 0
             for i in range(<size_t> LENGTH):
                 size = size << 8 | tape[at + i]
@@ -198,10 +231,11 @@ cdef class Symbols(Samples):
 
 
 cdef class Grams:
-    """The distinct windows of items: numbers, uint32 for each window of each item, in order.
+    """The distinct windows of items.
 
     Item i has the symbols[offsets[i] : offsets[i + 1]]. Its windows have `length` symbols; an item with fewer is one window.
-    starts: where the windows of each item begin, int64 (n + 1,). places: where the symbols of each number stand, uint64.
+    starts: where the windows of each item begin, int64 (n + 1,). places: where the symbols of each number stand first, uint64.
+    numbers: of the window of each item that begins at a symbol, + 1, uint32 (symbols + 1,); 0: none begins there.
     """
     cdef nd_grams *indexes
     cdef size_t count  # of indexes: one for each length of windows
@@ -221,14 +255,16 @@ cdef class Grams:
         if (not offsets.shape[0] or not _bounds.cut(offsets, n, symbols.shape[0]) or offsets[0]
                 or offsets[n] != symbols.shape[0]):
             raise ValueError(f"offsets do not ascend from 0 to {symbols.shape[0]}, the number of symbols")
+        if symbols.shape[0] > MAX_TOKENS:
+            raise ValueError(f"the items have {symbols.shape[0]} tokens, and {MAX_TOKENS} are accepted; give them in parts")
         self.symbols = np.array(symbols, np.uint64)  # a copy, which nobody else can change
         sizes = np.diff(np.asarray(offsets))
         windows = np.where(sizes >= length, sizes - <int64_t> length + 1, sizes > 0)
         self.starts = np.concatenate([[0], np.cumsum(windows)]).astype(np.int64)
         if self.starts[n] > MAX_WINDOWS:
             raise ValueError(f"the items have {self.starts[n]} windows, and {MAX_WINDOWS} are accepted; give them in parts")
-        self.numbers = np.empty(self.starts[n], np.uint32)
-        self._words = np.frombuffer(os.urandom(16 * length), np.uint64)
+        self.numbers = np.zeros(symbols.shape[0] + 1, np.uint32)
+        self._words = np.frombuffer(os.urandom(8 * (length + 2)), np.uint64)
         self._memory = []
         self._build(np.asarray(offsets), np.minimum(sizes, <int64_t> length), windows)
 
@@ -243,7 +279,7 @@ cdef class Grams:
         cdef uint32_t[::1] numbers = self.numbers
         cdef uint64_t[::1] filter, places
         cdef uint32_t[::1] slots
-        cdef size_t i, at, end, here, out, added = 0, first = 0, row = 0
+        cdef size_t i, at, end, here, added = 0, first = 0, row = 0
         cdef nd_grams *g
         distinct = [int(width) for width in np.unique(widths) if width]
         self.indexes = <nd_grams *> allocate(len(distinct) * sizeof(nd_grams))
@@ -258,18 +294,18 @@ cdef class Grams:
             filter = np.zeros(nd_grams_filter_size(total), np.uint64)
             slots, places = np.zeros(nd_grams_room(total), np.uint32), np.empty(total, np.uint64)
             self._memory += [filter, slots, places]
-            g.words, g.symbols, g.filter, g.slots, g.places = &words[0], &symbols[0], &filter[0], &slots[0], &places[0]
+            g.words, g.symbols, g.numbers = &words[0], &symbols[0], &numbers[0]
+            g.filter, g.slots, g.places = &filter[0], &slots[0], &places[0]
             g.filter_shift, g.room = nd_grams_filter_shift(total), nd_grams_room(total)
             g.first, g.count = <uint32_t> first, 0
             with nogil:
                 for i in range(<size_t> items.shape[0]):
-                    out, at = <size_t> starts[items[i]], <size_t> begins[items[i]]
+                    at = <size_t> begins[items[i]]
                     end = at + <size_t> (starts[items[i] + 1] - starts[items[i]])
                     while at < end:
                         here = stride(at, end, WINDOWS)
-                        nd_grams_add(g, at, at + here, &numbers[out])
+                        nd_grams_add(g, at, at + here)
                         at += here
-                        out += here
                         added += here
                         if added >= WINDOWS:
                             check_signals()

@@ -168,6 +168,10 @@ static void test_vocabulary(void)
         if (i == 500)
             nd_vocabulary_move(&v, slots[1], 8192);
         wrong += nd_vocabulary_number(&v, tape, &token, 0, 1, &number) != tape + 10 + size || token != 1 || number != i % 1000;
+        const uint64_t ends[] = {0, 10 + size};
+        const uint32_t other = (number + 1) % 1000, unknown = (uint32_t)v.count;
+        wrong += !nd_vocabulary_same(&v, tape, ends, 1, &number) || nd_vocabulary_same(&v, tape, ends, 1, &unknown)
+                 || (v.count > 1 && nd_vocabulary_same(&v, tape, ends, 1, &other));
     }
     CHECK(wrong == 0 && v.count == 1000, "%zu numbers of %zu tokens are wrong", wrong, v.count);
 }

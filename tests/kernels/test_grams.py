@@ -27,8 +27,11 @@ def test_windows_by_naive_search(items, documents, length):
     windows = [tuple(item[x : x + min(length, len(item))]) for item in items
                for x in range(max(1, len(item) - length + 1) if item else 0)]
     number: dict[tuple[int, ...], int] = {}
-    assert len(grams.numbers) == len(windows) == grams.starts[-1]
-    for window, given_number in zip(windows, grams.numbers.tolist(), strict=True):
+    begins = np.flatnonzero(grams.numbers)
+    assert len(begins) == len(windows) == grams.starts[-1] and len(grams.numbers) == len(grams.symbols) + 1
+    for window, begin in zip(windows, begins.tolist(), strict=True):
+        assert tuple(grams.symbols[begin : begin + len(window)].tolist()) == window
+        given_number = int(grams.numbers[begin]) - 1
         assert number.setdefault(window, given_number) == given_number
         place = int(grams.places[given_number])
         assert tuple(grams.symbols[place : place + len(window)].tolist()) == window

@@ -215,4 +215,4 @@ def test_nothing():
 def test_progress_counts_documents():
     told = []
     nd.contamination(["a b"], (f"document {i}" for i in range(5)), 2, progress=lambda *told_of: told.append(told_of))
-    assert told[-1] == ("looking for the items", 5, None)
+    assert told[-1] == ("looking for the items", 5, 5)

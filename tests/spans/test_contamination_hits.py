@@ -1,16 +1,16 @@
-"""Ranges of tokens that are united, runs of flags, hits that wait."""
+"""Ranges of tokens that are united, hits that wait."""
 
 from __future__ import annotations
 
-import itertools
-import random
+from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 import ndcore as nd
+from ndcore._grams import GramHits, Grams
 from ndcore.spans import contamination_hits as module
-from ndcore.spans.contamination_hits import longest_runs, merged
+from ndcore.spans.contamination_hits import Hits, merged
+from ndcore.spans.contamination_reading import Found
 
 
 def ints(*values: int) -> np.ndarray:
@@ -25,28 +25,32 @@ def test_ranges_that_overlap_or_touch_are_one():
     assert [len(part) for part in merged(ints(), ints(), ints())] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_longest_runs_by_brute_force(seed):
-    rng = random.Random(seed)
-    sizes = [rng.randrange(6) for _ in range(rng.randrange(1, 30))]
-    flags = [rng.random() < 0.7 for _ in range(sum(sizes))]
-    offsets = np.cumsum([0, *sizes])
-    expected = []
-    for begin, end in itertools.pairwise(offsets):
-        runs = "".join("x" if flag else " " for flag in flags[begin:end]).split()
-        expected.append(max(map(len, runs), default=0))
-    assert longest_runs(np.array(flags, np.bool_), offsets).tolist() == expected
-
-
 def test_hits_that_are_confirmed_at_once_and_together(monkeypatch):
     """Confirm after each piece, and all at the end."""
     items, documents = ["a b c d", "x y z"], ["1 a b c d 2", "none", "y z x y z", "b c d"] * 300
     found = []
-    for waiting, tokens in ((1, 1), (1 << 40, 1 << 20)):
+    for waiting in (1, 1 << 40):
         monkeypatch.setattr(module, "WAITING", waiting)
-        monkeypatch.setattr(module, "TOKENS", tokens)
         found.append(nd.contamination(items, documents, 2, threads=2))
     for name in ("places", "spans", "documents"):
         for a, b in zip(*(getattr(each, name) for each in found), strict=True):
             np.testing.assert_array_equal(a, b)
     assert found[0].covered.tolist() == [4, 3] and len(found[0].documents.document) == 900
+
+
+def test_windows_whose_tokens_differ_are_no_hits():
+    """Two tokens with one symbol: the run has the symbols of the item, and two of its windows have its tokens."""
+    symbols, offsets = np.arange(6, dtype=np.uint64), ints(0, 6)
+    item, document = b"abcdef", b"abcXef"
+
+    def same(tape, firsts, counts, places):
+        return np.array([tape[at : at + n] == item[to : to + n] for at, n, to in zip(firsts, counts, places, strict=True)])
+
+    hits = Hits(SimpleNamespace(grams=Grams(symbols, offsets, 2), offsets=offsets, same=same))
+    sink = GramHits(1, hits.grams)
+    sink.take_sets(symbols, offsets)
+    hits.add(Found.of(sink, 0, [document]))
+    hits.settle()
+    assert hits.document.tolist() == [1, 1, 0, 0, 1] and hits.position.tolist() == [0, 1, 0, 0, 4]
+    ((documents, starts, ends, numbers),) = hits.spans
+    assert (documents.tolist(), starts.tolist(), ends.tolist(), numbers.tolist()) == ([0, 0], [0, 4], [3, 6], [0, 4])

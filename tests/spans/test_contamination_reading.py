@@ -38,5 +38,6 @@ def test_what_is_found_in_a_piece(kind):
     assert search.offsets.tolist() == [0, 3, 3, 4]
     assert (found.documents, found.tokens, found.holders.tolist(), found.sizes.tolist()) == (4, 9, [0, 3], [5, 3])
     assert found.counts.tolist() == [3, 3]  # one two, two three, two; two, one two, two
-    first, last = search.number(found.tapes[1], np.array([0, 1]), np.array([1, 3])).reshape(-1)[[0, 2]]
-    assert first == last == search.token_numbers[1]
+    firsts, counts, places = (np.array(some, np.int64) for some in ([0, 1, 1, 2], [1, 2, 2, 0], [1, 0, 1, 3]))
+    same = search.same(found.tapes[1], firsts, counts, places)  # two; one two; one two is not two three
+    assert same.tolist() == [True, True, False, True]

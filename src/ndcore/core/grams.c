@@ -7,19 +7,20 @@
  * marked. So no window is missed. A run costs one look at a word of 64 bits, in which three bits are set for each marked run;
  * the words are asked for 32 runs ahead, so their cache misses overlap. A word stands for at most four runs on average, so less
  * than one run in a hundred is marked by chance. Only where it is marked, the `stride` windows around it are looked up and compared symbol
- * by symbol: what is found is equal, not likely equal.
+ * by symbol: what is found is equal, not likely equal. A window that occurs is followed in its item: while the next symbols are
+ * equal too, the next windows occur.
  *
- * Runs and windows are hashed by sums of products, one for each symbol, of which the leading 32 bits are used: the factors are
- * its high and its low half, each plus a random word of 64 bits (pair-multiply-shift: Thorup, "High speed hashing for integers
- * and strings", 2015, arXiv:1504.06804; Dietzfelbinger, "Universal hashing and k-wise independent random variables via integer
- * arithmetic without primes", STACS 1996, doi:10.1007/3-540-60922-9_46). So nobody can choose documents whose runs are marked by
- * chance, or windows that share a slot. The halves matter: a whole symbol times one random word keeps the zeros at its end, and
- * windows of symbols that differ in their leading bits only, as words of eight letters may, would have few hashes. */
+ * Runs and windows are hashed by sums of products, one for each symbol: the factors are its high and its low half, each plus a
+ * random word of 32 bits, modulo 2^32. Two different runs have the same sum with probability 2^-32 (NH: Black, Halevi, Krawczyk,
+ * Krovetz, Rogaway, "UMAC: fast and secure message authentication", CRYPTO 1999, section 4, doi:10.1007/3-540-48405-1_14). One
+ * more product spreads the sum over the leading 32 bits, which are used (pair-multiply-shift: Thorup, "High speed hashing for
+ * integers and strings", 2015, arXiv:1504.06804). So nobody can choose documents whose runs are marked by chance, or windows that
+ * share a slot. */
 #include "grams.h"
 
 enum { BLOCK = 1024, AHEAD = 32 };
 
-size_t nd_grams_stride(size_t length) { return length < 6 ? 1 : (length + 2) / 3; }
+size_t nd_grams_stride(size_t length) { return length < 6 ? 1 : (length + 1) / 2; }
 
 /* log2 of the words of a filter: 16 to 32 bits for each window. */
 static unsigned filter_bits(size_t windows) { return windows < 8 ? 1 : nd_bit_length(windows / 4); }
@@ -28,22 +29,13 @@ size_t nd_grams_filter_size(size_t windows) { return (size_t)1 << filter_bits(wi
 
 unsigned nd_grams_filter_shift(size_t windows) { return 64 - filter_bits(windows); }
 
-static inline uint64_t product(uint64_t symbol, const uint64_t *words)
+static inline uint64_t hash_of(const nd_grams *g, const uint64_t *symbols, size_t n)
 {
-    return ((symbol >> 32) + words[0]) * ((uint32_t)symbol + words[1]);
-}
-
-static uint64_t hash_of(const nd_grams *g, const uint64_t *symbols, size_t n)
-{
-    uint64_t sums[2] = {0, 0};
-    size_t i = 0;
-    for (; i + 2 <= n; i += 2) {
-        sums[0] += product(symbols[i], g->words + 2 * i);
-        sums[1] += product(symbols[i + 1], g->words + 2 * i + 2);
-    }
-    if (i < n)
-        sums[0] += product(symbols[i], g->words + 2 * i);
-    const uint64_t h = sums[0] + sums[1];
+    const uint64_t *const words = g->words + 2;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (uint64_t)(uint32_t)((symbols[i] >> 32) + (words[i] >> 32)) * (uint32_t)(symbols[i] + words[i]);
+    const uint64_t h = ((sum >> 32) + g->words[0]) * ((uint32_t)sum + g->words[1]);
     return (h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
@@ -55,6 +47,12 @@ static uint64_t bits_of(uint64_t hash)
 
 static void mark(nd_grams *g, uint64_t hash) { g->filter[hash >> g->filter_shift] |= bits_of(hash); }
 
+static int is_marked(const nd_grams *g, uint64_t hash)
+{
+    const uint64_t bits = bits_of(hash);
+    return (g->filter[hash >> g->filter_shift] & bits) == bits;
+}
+
 static int equal_runs(const uint64_t *a, const uint64_t *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
 static size_t home_of(const nd_grams *g, uint64_t hash) { return (size_t)((hash >> 32) * (uint64_t)g->room >> 32); }
@@ -63,14 +61,14 @@ static size_t home_of(const nd_grams *g, uint64_t hash) { return (size_t)((hash 
 static size_t slot_of(const nd_grams *g, const uint64_t *window, uint64_t hash)
 {
     size_t at = home_of(g, hash);
-    while (g->slots[at] && !equal_runs(g->symbols + g->places[g->slots[at] - 1], window, g->length))
+    while (g->slots[at] && !equal_runs(g->symbols + (g->slots[at] - 1), window, g->length))
         at = at + 1 == g->room ? 0 : at + 1;
     return at;
 }
 
 /* Numbers the windows that begin at `begin` and after it, at most AHEAD of them; the runs before the last one of the first
  * window are marked. */
-static void add_some(nd_grams *g, size_t begin, size_t n, uint32_t *out)
+static void add_some(nd_grams *g, size_t begin, size_t n)
 {
     uint64_t windows[AHEAD], runs[AHEAD];
     for (size_t i = 0; i < n; i++) {
@@ -82,46 +80,81 @@ static void add_some(nd_grams *g, size_t begin, size_t n, uint32_t *out)
     for (size_t i = 0; i < n; i++) {
         const size_t at = slot_of(g, g->symbols + begin + i, windows[i]);
         if (!g->slots[at]) {
+            g->slots[at] = (uint32_t)(begin + i + 1);
             g->places[g->count] = begin + i;
-            g->slots[at] = ++g->count;
+            g->numbers[begin + i] = g->first + ++g->count;
             mark(g, runs[i]);
         }
-        out[i] = g->first + g->slots[at] - 1;
+        g->numbers[begin + i] = g->numbers[g->slots[at] - 1];
     }
 }
 
-void nd_grams_add(nd_grams *g, size_t begin, size_t end, uint32_t *out)
+void nd_grams_add(nd_grams *g, size_t begin, size_t end)
 {
     for (size_t i = 0; begin < end && i + 1 < g->stride; i++)
         mark(g, hash_of(g, g->symbols + begin + i, g->width));
     for (size_t x = begin; x < end; x += AHEAD)
-        add_some(g, x, nd_min(AHEAD, end - x), out + (x - begin));
+        add_some(g, x, nd_min(AHEAD, end - x));
 }
 
 static size_t room_of(size_t length) { return length + nd_grams_stride(length) + (length > BLOCK ? length : BLOCK) + BLOCK; }
 
 size_t nd_grams_scan_size(size_t length) { return room_of(length); }
 
-void nd_grams_open(nd_grams_scan *s) { s->base = s->taken = s->next = 0; }
+void nd_grams_open(nd_grams_scan *s) { s->base = s->taken = s->next = s->decided = 0; }
 
-/* Looks up the windows that contain the run at position q, as far as symbols are known. */
+static inline void note(nd_grams_scan *s, size_t x, uint32_t number)
+{
+    s->positions[*s->count] = x;
+    s->numbers[(*s->count)++] = number - 1;
+}
+
+/* The window at position x occurs, at `place`. Goes on while the windows behind it do; returns the first position that is not
+ * known to occur. */
+static size_t follow(nd_grams_scan *s, size_t x, uint64_t place)
+{
+    const nd_grams *const g = s->grams;
+    for (;;) {
+        note(s, x, g->numbers[place]);
+        x++, place++;
+        const size_t last = x + g->length - 1;
+        if (last >= s->taken || g->numbers[place] - g->first - 1 >= g->count
+                || g->symbols[place + g->length - 1] != s->held[last - s->base])
+            return x;
+    }
+}
+
+/* Whether the run at position q, all of whose symbols are held, is marked. */
+static int occurs(const nd_grams_scan *s, size_t q)
+{
+    return is_marked(s->grams, hash_of(s->grams, s->held + (q - s->base), s->grams->width));
+}
+
+/* Looks up the windows that contain the run at position q, which is marked. Each window has `stride` runs, and all of them are
+ * marked if it occurs. */
 static void look_up(nd_grams_scan *s, size_t q)
 {
-    const nd_grams *g = s->grams;
-    for (size_t x = q + 1 > g->stride ? q + 1 - g->stride : 0; x <= q && x + g->length <= s->taken; x++) {
+    const nd_grams *const g = s->grams;
+    const size_t runs = s->taken - g->width + 1;
+    const size_t low = q + 1 > g->stride + s->decided ? q + 1 - g->stride : s->decided;
+    const size_t high = nd_min(q + g->stride, runs);
+    size_t x = q, end = q + 1;                  /* the runs x … end − 1 are marked */
+    while (x > low && occurs(s, x - 1))
+        x--;
+    while (end < high && occurs(s, end))
+        end++;
+    while (x + g->stride <= end) {
         const uint64_t *const window = s->held + (x - s->base);
         const uint32_t found = g->slots[slot_of(g, window, hash_of(g, window, g->length))];
-        if (found) {
-            s->positions[*s->count] = x;
-            s->numbers[(*s->count)++] = g->first + found - 1;
-        }
+        x = found ? follow(s, x, found - 1) : x + 1;
     }
+    s->decided = x > q ? x : q + 1;
 }
 
 /* Looks up the runs at multiples of the stride that begin before `end`. */
 static void scan(nd_grams_scan *s, size_t end)
 {
-    const nd_grams *g = s->grams;
+    const nd_grams *const g = s->grams;
     while (s->next < end) {
         uint64_t hashes[AHEAD];
         size_t n = 0;
@@ -130,12 +163,12 @@ static void scan(nd_grams_scan *s, size_t end)
             ND_PREFETCH(&g->filter[hashes[n] >> g->filter_shift]);
             n++;
         }
-        for (size_t i = 0; i < n; i++) {
-            const uint64_t bits = bits_of(hashes[i]);
-            if (ND_UNLIKELY((g->filter[hashes[i] >> g->filter_shift] & bits) == bits))
+        for (size_t i = 0; i < n; i++)
+            if (ND_UNLIKELY(is_marked(g, hashes[i]) && s->next + i * g->stride >= s->decided))
                 look_up(s, s->next + i * g->stride);
-        }
         s->next += n * g->stride;
+        if (s->decided > s->next)               /* windows around the runs before it are decided */
+            s->next += (s->decided - s->next + g->stride - 1) / g->stride * g->stride;
     }
 }
 

@@ -8,11 +8,12 @@
 typedef struct {
     size_t length;                  /* symbols of a window, >= 1 */
     size_t stride, width;           /* every stride-th run of `width` symbols of a document is looked up */
-    const uint64_t *words;          /* 2 · `length` random ones */
-    const uint64_t *symbols;        /* of all items, end to end */
+    const uint64_t *words;          /* length + 2 random ones */
+    const uint64_t *symbols;        /* of all items, end to end; fewer than 2^32 */
+    uint32_t *numbers;              /* 1 + the number of the window that begins at a symbol; 0: none does. One more 0 at the end */
     uint64_t *filter;               /* nd_grams_filter_size(windows) words of zeros: marks of the runs of items */
     unsigned filter_shift;          /* nd_grams_filter_shift(windows) */
-    uint32_t *slots;                /* room words of zeros: 1 + the number of a window, less `first` */
+    uint32_t *slots;                /* room words of zeros: 1 + the place where a window begins first */
     size_t room;                    /* nd_grams_room(windows), below 2^32 */
     uint64_t *places;               /* room for `windows`: where the symbols of each number begin */
     uint32_t first, count;          /* the first number; numbers so far */
@@ -24,15 +25,16 @@ size_t nd_grams_filter_size(size_t windows);
 unsigned nd_grams_filter_shift(size_t windows);
 static inline size_t nd_grams_room(size_t windows) { return 2 * windows + 1; }
 
-/* Numbers the windows that begin at symbols[begin … end − 1] of one item, which go on for `length` − 1 symbols; writes their
- * numbers to out. The windows of an item come in order, without gaps. O((end − begin) · length). */
-void nd_grams_add(nd_grams *g, size_t begin, size_t end, uint32_t *out);
+/* Numbers the windows that begin at symbols[begin … end − 1] of one item, which go on for `length` − 1 symbols. The windows of
+ * an item come in order, without gaps. O((end − begin) · length). */
+void nd_grams_add(nd_grams *g, size_t begin, size_t end);
 
 /* A document that is looked through. */
 typedef struct {
     const nd_grams *grams;
     uint64_t *held;                 /* nd_grams_scan_size(length) words: the last symbols */
     size_t base, taken, next;       /* position of the first held symbol; symbols so far; the next run to look up */
+    size_t decided;                 /* windows before this position are known to occur or not */
     uint64_t *positions;            /* of the windows that occur; room for as many as there are symbols, with each index */
     uint32_t *numbers;
     size_t *count;                  /* of the windows that were found in all documents so far */
@@ -43,8 +45,8 @@ typedef struct { nd_grams_scan *scans; size_t n, tokens, hits; } nd_grams_sink;
 
 size_t nd_grams_scan_size(size_t length);
 void nd_grams_open(nd_grams_scan *s);
-/* Takes symbols of a document in order, at most 1024 at a time. Expected O(n) where few runs occur; a run that occurs costs
- * O(stride · length). */
+/* Takes symbols of a document in order, at most 1024 at a time. Expected O(n) where few runs occur. A run that occurs costs
+ * O(stride · length), and O(1) a symbol where the document goes on as the item does. */
 void nd_grams_take(nd_grams_scan *s, const uint64_t *symbols, size_t n);
 /* The same for all lengths; `to` is an nd_grams_sink. */
 void nd_grams_take_symbols(void *to, const uint64_t *symbols, size_t n);

@@ -51,3 +51,15 @@ const uint8_t *nd_vocabulary_number(nd_vocabulary *v, const uint8_t *tape, uint6
     }
     return tape;
 }
+
+int nd_vocabulary_same(const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *numbers)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (numbers[i] >= v->count)
+            return 0;
+        const uint8_t *const known = v->pool + v->at[numbers[i]], *const token = tape + at[i];
+        if (memcmp(known, token, 8) != 0 || memcmp(known + 8, token + 8, at[i + 1] - at[i] - 8) != 0)
+            return 0;                       /* the lengths, then the bytes */
+    }
+    return 1;
+}

@@ -25,4 +25,7 @@ void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room
 const uint8_t *nd_vocabulary_number(nd_vocabulary *v, const uint8_t *tape, uint64_t *token, uint64_t first, uint64_t last,
                                     uint32_t *out);
 
+/* Tells whether n tokens have these numbers. Token i lies at tape + at[i] and ends at tape + at[i + 1]. O(bytes). */
+int nd_vocabulary_same(const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *numbers);
+
 #endif

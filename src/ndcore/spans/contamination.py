@@ -90,6 +90,7 @@ def contamination(
             hits.add(found)
             report("looking for the items", hits.documents, None)
         hits.settle()
+        report("looking for the items", hits.documents, hits.documents)
     return Contamination.of(hits, length, search.shingling)
 
 

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._types import AnyArray, Bools, Ints
-from ndcore.parallel import cut
+from ndcore._types import Bools, Ints
 from ndcore.spans.contamination_reading import Found, Search
 
-__all__ = ["Hits", "longest_runs", "merged"]
+__all__ = ["Hits", "merged"]
 
-TOKENS = 1 << 20  # that are compared at a time
 WAITING = 4 << 20  # bytes of tokens of documents with hits that wait to be confirmed
 
 
@@ -64,45 +62,39 @@ class Hits:
         documents, sizes, counts, positions, given = (
             np.concatenate([getattr(found, name) for found in waiting])
             for name in ("holders", "sizes", "counts", "positions", "numbers"))
-        rows = np.repeat(np.arange(len(documents)), counts)
-        order = np.lexsort((positions, rows))
-        rows, positions, numbers = rows[order], positions[order], given[order].astype(np.int64)
+        rows, numbers = np.repeat(np.arange(len(documents)), counts), given.astype(np.int64)
+        if not ((np.diff(rows) > 0) | (np.diff(positions) > 0)).all():  # windows of several lengths
+            order = np.lexsort((positions, rows))
+            rows, positions, numbers = rows[order], positions[order], numbers[order]
         kept = self._confirmed([tape for found in waiting for tape in found.tapes], rows, positions, numbers)
         self._note(documents, sizes, rows[kept], positions[kept], numbers[kept])
 
     def _confirmed(self, tapes: list[Any], rows: Ints, positions: Ints, numbers: Ints) -> Bools:
         """Compare tokens: tell for each hit whether the document has the tokens of the window."""
-        lengths = self.grams.length_of(numbers)
-        starts, ends, begun = merged(rows, positions, positions + lengths)
-        bounds = np.searchsorted(rows[begun], np.arange(len(tapes) + 1)).tolist()
-        known = np.concatenate([self._search.number(tape, starts[begin:end], ends[begin:end])
-                                for tape, begin, end in zip(tapes, bounds[:-1], bounds[1:], strict=True)])
-        span = np.searchsorted(begun, np.arange(len(rows)), "right") - 1
-        at = positions + (np.cumsum(ends - starts) - ends)[span]  # among the known tokens
-        places = self.grams.places[numbers].astype(np.int64)
-        goes_on = (np.diff(at) == 1) & (np.diff(places) == 1) & (np.diff(span) == 0) & (np.diff(lengths) == 0)
+        lengths, places = self.grams.length_of(numbers), self.grams.places[numbers].astype(np.int64)
+        goes_on = (np.diff(positions) == 1) & (np.diff(places) == 1) & (np.diff(rows) == 0) & (np.diff(lengths) == 0)
         first = np.flatnonzero(np.concatenate([[True], ~goes_on]))
         last = np.concatenate([first[1:], [len(rows)]]) - 1
-        if self._equal(known, at[first], places[first], at[last] + lengths[last] - at[first]).all():
-            return np.ones(len(rows), np.bool_)  # long runs, compared once
-        return self._equal(known, at, places, lengths)
+        runs = self._same(tapes, rows[first], positions[first], places[first], last - first + lengths[first])
+        kept = np.repeat(runs, last - first + 1)
+        rest = np.flatnonzero(~kept)  # a run that differs somewhere may have windows that do not
+        kept[rest] = self._same(tapes, rows[rest], positions[rest], places[rest], lengths[rest])
+        return kept
 
-    def _equal(self, known: AnyArray, at: Ints, places: Ints, sizes: Ints) -> Bools:
-        """Compare runs of `sizes` tokens: of documents, from `at` on, with tokens of items, from `places` on."""
-        same = np.empty(len(at), np.bool_)
-        for part in cut(sizes, TOKENS):
-            begins = np.cumsum(sizes[part]) - sizes[part]
-            inside = np.arange(int(sizes[part].sum())) - np.repeat(begins, sizes[part])
-            ours, theirs = np.repeat(at[part], sizes[part]) + inside, np.repeat(places[part], sizes[part]) + inside
-            same[part] = np.logical_and.reduceat(known[ours] == self._search.token_numbers[theirs], begins)
-        return same
+    def _same(self, tapes: list[Any], rows: Ints, firsts: Ints, places: Ints, counts: Ints) -> Bools:
+        """Compare runs of tokens of documents, from `firsts` on, with runs of items, from `places` on. rows ascend."""
+        holders, begins = np.unique(rows, return_index=True)
+        ends = np.searchsorted(rows, holders, "right")
+        some = [np.zeros(0, np.bool_)]
+        for row, begin, end in zip(holders.tolist(), begins.tolist(), ends.tolist(), strict=True):
+            some.append(self._search.same(tapes[row], firsts[begin:end], counts[begin:end], places[begin:end]))
+        return np.concatenate(some)
 
     def _note(self, documents: Ints, sizes: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
         """Note confirmed hits, in order of documents and positions. rows: the document of each hit among `documents`."""
-        seen, firsts = np.unique(numbers, return_index=True)
-        new = self.document[seen] == 0
-        self.document[seen[new]] = 1 + documents[rows[firsts[new]]]
-        self.position[seen[new]] = positions[firsts[new]]
+        new = np.flatnonzero(self.document[numbers] == 0)[::-1]  # of equal numbers the first hit is written last, and stays
+        self.document[numbers[new]] = 1 + documents[rows[new]]
+        self.position[numbers[new]] = positions[new]
         holding = np.unique(rows)
         self.holding.append((documents[holding], sizes[holding]))
         starts, ends, begun = merged(rows, positions, positions + self.grams.length_of(numbers))
@@ -121,15 +113,3 @@ def merged(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints]:
     begun = np.flatnonzero(np.concatenate([[True], starts[1:] + rows[1:] * apart > last[:-1]]))
     finals = np.concatenate([begun[1:], [len(rows)]]) - 1
     return starts[begun], last[finals] - rows[finals] * apart, begun
-
-
-def longest_runs(flags: Bools, offsets: Ints) -> Ints:
-    """Find the longest run of True within each item, which has flags[offsets[i] : offsets[i + 1]]."""
-    edges = np.diff(np.concatenate([[0], flags.astype(np.int8), [0]]))
-    cuts = offsets[(offsets > 0) & (offsets < len(flags))]
-    inside = np.unique(cuts[flags[cuts] & flags[cuts - 1]])  # a run over the bound of two items is two
-    begins = np.sort(np.concatenate([np.flatnonzero(edges == 1), inside]))
-    ends = np.sort(np.concatenate([np.flatnonzero(edges == -1), inside]))
-    longest = np.zeros(len(offsets) - 1, np.int64)
-    np.maximum.at(longest, np.searchsorted(offsets, begins, "right") - 1, ends - begins)
-    return longest

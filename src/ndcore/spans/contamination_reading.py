@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from ndcore._grams import GramHits, Grams, Symbols, Vocabulary
-from ndcore._types import AnyArray, Ints, Text, UInts
+from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.spans.reading import IdReading, symbol_shingling
 from ndcore.text.corpus import Corpus, pieces_once
@@ -50,8 +50,6 @@ class Search(Protocol):
         The windows of the items.
     offsets : ndarray of int64 (items + 1,)
         Of the tokens of each item.
-    token_numbers : ndarray
-        Of all tokens of the items: equal exactly for equal tokens.
     shingling : Shingling or None
         What a token is; None of token ids.
     """
@@ -59,7 +57,6 @@ class Search(Protocol):
     shingling: Shingling | None
     grams: Grams
     offsets: Ints
-    token_numbers: AnyArray
 
     def pieces(self) -> Iterator[Any]:
         """Yield the documents of the corpus in pieces of work, once."""
@@ -67,8 +64,8 @@ class Search(Protocol):
     def look_up(self, piece: Any) -> Found:
         """Look through the documents of a piece; in any thread."""
 
-    def number(self, tape: Any, firsts: Ints, lasts: Ints) -> AnyArray:
-        """Number the tokens firsts[i] to lasts[i] − 1 of one of `Found.tapes`, for all i, as `token_numbers` are."""
+    def same(self, tape: Any, firsts: Ints, counts: Ints, places: Ints) -> Bools:
+        """Tell for each i whether a tape has counts[i] tokens from firsts[i] on that the items have from places[i] on."""
 
 
 class TextSearch:
@@ -88,11 +85,10 @@ class TextSearch:
             work = partial(_symbols, self._secret)
             for symbols, begins, tapes in map_pieces(work, pieces(items, threads=thread_count(threads)), threads):
                 parts.append((symbols, begins))
-                for tape, size in zip(tapes, np.diff(begins), strict=True):
-                    numbered.append(self._vocabulary.number(tape, np.zeros(1, np.int64), np.full(1, size)))
+                numbered.append(self._vocabulary.number(b"".join(tapes), np.zeros(1, np.int64), begins[-1:]))
             symbols, self.offsets = joined_samples(parts)
-            self.token_numbers = np.concatenate([np.empty(0, np.uint32), *numbered])
-            if _differ(symbols, self.token_numbers, len(self._vocabulary)):
+            self._numbers = np.concatenate([np.empty(0, np.uint32), *numbered])
+            if _differ(symbols, self._numbers, len(self._vocabulary)):
                 self.grams = Grams(symbols, self.offsets, length)
                 return
 
@@ -108,9 +104,9 @@ class TextSearch:
         rows = np.flatnonzero(np.diff(sink.begins))
         return Found.of(sink, first, shingler.canonical(batch, bytes, rows.tolist()) if len(rows) else [])
 
-    def number(self, tape: bytes, firsts: Ints, lasts: Ints) -> AnyArray:
-        """Number tokens by their bytes; see `Search`."""
-        return self._vocabulary.number(tape, firsts, lasts)
+    def same(self, tape: bytes, firsts: Ints, counts: Ints, places: Ints) -> Bools:
+        """Compare the bytes of tokens; see `Search`."""
+        return self._vocabulary.same(tape, firsts, counts, self._numbers, places)
 
 
 class IdSearch:
@@ -120,7 +116,6 @@ class IdSearch:
         self.shingling: Shingling | None = None
         self.offsets = items[1]
         self.grams = Grams(items[0].astype(np.uint64), self.offsets, length)
-        self.token_numbers = self.grams.symbols
         self._reading = IdReading([corpus])
 
     def pieces(self) -> Iterator[tuple[int, Ints]]:
@@ -135,9 +130,11 @@ class IdSearch:
         rows = np.flatnonzero(np.diff(sink.begins)).tolist()
         return Found.of(sink, int(positions[0]), [ids[offsets[row] : offsets[row + 1]].copy() for row in rows])
 
-    def number(self, tape: UInts, firsts: Ints, lasts: Ints) -> AnyArray:
-        """Return the ids of ranges; see `Search`."""
-        return np.concatenate([tape[first:last] for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)])
+    def same(self, tape: UInts, firsts: Ints, counts: Ints, places: Ints) -> Bools:
+        """Compare ids; see `Search`."""
+        ranges = zip(firsts.tolist(), counts.tolist(), places.tolist(), strict=True)
+        known = self.grams.symbols
+        return np.array([np.array_equal(tape[at : at + n], known[place : place + n]) for at, n, place in ranges], np.bool_)
 
 
 def _symbols(shingling: Shingling, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints, list[bytes]]:

@@ -8,10 +8,11 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
+from ndcore._grams import Grams
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice
 from ndcore.readonly import Frozen
-from ndcore.spans.contamination_hits import Hits, longest_runs
+from ndcore.spans.contamination_hits import Hits, merged
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling
@@ -114,20 +115,22 @@ class Contamination(Frozen):
     @classmethod
     def of(cls, hits: Hits, min_tokens: int, shingling: Shingling | None) -> Self:
         """Count what was found."""
-        offsets, starts = hits.offsets, hits.grams.starts
-        numbers = hits.grams.numbers.astype(np.int64)
-        items = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        occurs = hits.document[numbers] > 0
-        begins = offsets[items] + np.arange(len(items)) - starts[items]
-        marks = np.zeros(int(offsets[-1]) + 1, np.int64)
-        np.add.at(marks, begins[occurs], 1)
-        np.add.at(marks, begins[occurs] + hits.grams.length_of(numbers[occurs]), -1)
-        flags = np.cumsum(marks)[:-1] > 0
-        sums = np.concatenate([[0], np.cumsum(flags)])
-        distinct, found = _distinct(items, numbers, occurs, len(starts) - 1)
+        offsets, grams, n = hits.offsets, hits.grams, len(hits.offsets) - 1
+        begins = np.flatnonzero(grams.numbers)
+        numbers = grams.numbers[begins].astype(np.int64) - 1
+        again = _repeated(grams, offsets, begins, numbers)
+        distinct = np.diff(grams.starts) - np.bincount(_items(offsets, begins[again]), minlength=n)
+        occurring = hits.document[numbers] > 0
+        begins, numbers = begins[occurring], numbers[occurring]
+        items = _items(offsets, begins)
+        new = np.ones(len(occurring), np.bool_)
+        new[again] = False
+        starts, ends, first = merged(items, begins, begins + grams.length_of(numbers))
+        longest = np.zeros(n, np.int64)
+        np.maximum.at(longest, items[first], ends - starts)
         return cls(
-            min_tokens, np.diff(offsets), sums[offsets[1:]] - sums[offsets[:-1]], distinct, found,
-            longest_runs(flags, offsets), _places(hits, items[occurs], begins[occurs], numbers[occurs]), _spans(hits),
+            min_tokens, np.diff(offsets), np.bincount(items[first], ends - starts, n).astype(np.int64), distinct,
+            np.bincount(items[new[occurring]], minlength=n), longest, _places(hits, items, begins, numbers), _spans(hits),
             _documents(hits), hits.documents, hits.tokens, shingling,
         )
 
@@ -216,12 +219,22 @@ class Contamination(Frozen):
         return (joined(pieces, of_str) for of_str, pieces in left)
 
 
-def _distinct(items: Ints, numbers: Ints, occurs: Bools, n: int) -> tuple[Ints, Ints]:
-    """Count the distinct windows of each item, and how many of them occur."""
-    order = np.lexsort((numbers, items))
-    items, numbers, occurs = items[order], numbers[order], occurs[order]
-    new = np.concatenate([[True], (np.diff(items) != 0) | (np.diff(numbers) != 0)])[: len(items)]
-    return np.bincount(items[new], minlength=n), np.bincount(items[new & occurs], minlength=n)
+def _items(offsets: Ints, places: Ints) -> Ints:
+    """Return the items that have the tokens at these places."""
+    return np.searchsorted(offsets, places, "right") - 1
+
+
+def _repeated(grams: Grams, offsets: Ints, begins: Ints, numbers: Ints) -> Ints:
+    """Find the windows, which begin at `begins`, that an earlier window of their item equals."""
+    firsts = grams.places[numbers].astype(np.int64)
+    others = np.flatnonzero(firsts != begins)
+    items = _items(offsets, begins[others])
+    inside = firsts[others] >= offsets[items]
+    outside, items = others[~inside], items[~inside]  # their first places are in earlier items
+    order = np.lexsort((numbers[outside], items))
+    outside, items = outside[order], items[order]
+    same = np.flatnonzero((np.diff(items) == 0) & (np.diff(numbers[outside]) == 0))
+    return np.concatenate([others[inside], outside[same + 1]])
 
 
 def _places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> Places:
@@ -241,7 +254,7 @@ def _spans(hits: Hits) -> Spans:
     document, start, end, number = (np.concatenate([empty, *parts]) for parts in zip(*hits.spans, strict=True)) \
         if hits.spans else (empty,) * 4
     places = hits.grams.places[number].astype(np.int64)
-    items = np.searchsorted(hits.offsets, places, "right") - 1
+    items = _items(hits.offsets, places)
     return Spans(document, start, end, items, places - hits.offsets[items])
 
 

@@ -1,0 +1,157 @@
+"""Items of benchmarks looked for in a corpus, by `nd.contamination`, beside a sketch of the same texts, in turns.
+
+Words are drawn by Zipf's law, one by one, and some documents end with an item; or texts and items are Markov chains over the
+texts of the machine (generating.py), which share many windows. A search numbers the windows of the items first, whatever the
+corpus; the time of a search begins when it asks for the first document.
+Required, else the exit code is 1: the items that stand in documents are found whole, and a plain search for their windows
+finds the same tokens of the first items that do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from generating import Words, base_words, generated, lengths_of, walk, zipf_words
+from measure import Report, Times, options
+from numpy.typing import NDArray
+
+import ndcore as nd
+
+SIZES = {False: (100_000, 40_000, 250_000_000), True: (1_000, 400, 2_000_000)}  # quick: items, documents, bytes
+WORDS = 200  # of an item
+WINDOW = 13
+CHECKED = 300  # items that are looked for by a plain search
+SKETCHER = nd.ModSketcher(1 << 40)
+COLUMNS = ["texts", "documents with an item", "tokens found", "threads", "seconds for the items", "search MB/s",
+           "sketch MB/s", "search / sketch"]
+
+
+def written(base: Words, numbers: Sequence[NDArray[np.int64]]) -> list[str]:
+    """Write the words of these numbers."""
+    return ["".join(base.words[some].tolist()) for some in numbers]
+
+
+def words_at_random(rng: np.random.Generator, count: int, documents: int, size: int) -> tuple[list[str], list[str]]:
+    """Return items and documents of words that do not depend on each other."""
+    base = zipf_words(rng)
+    mean = np.array([len(word) for word in base.words])[base.numbers].mean()
+
+    def texts(lengths: NDArray[np.int64]) -> list[str]:
+        return written(base, [rng.choice(base.numbers, length) for length in lengths.tolist()])
+
+    return texts(np.full(count, WORDS)), texts(lengths_of(rng, documents, int(size / mean)))
+
+
+def chains(rng: np.random.Generator, count: int, documents: int, size: int) -> tuple[list[str], list[str]]:
+    """Return items and documents of chains."""
+    base = base_words(rng)
+    return written(base, walk(rng, base, np.full(count, WORDS))), generated(1, documents, size, base)
+
+
+CASES = (  # texts, and shares of documents that end with an item
+    ("words at random", words_at_random, (0.0, 0.001, 0.01)),
+    ("chains", chains, (0.0,)),
+)
+
+
+def planted(texts: Sequence[str], items: Sequence[str], share: float) -> tuple[list[str], list[int]]:
+    """Put items at the end of documents, evenly; return the documents, and which items."""
+    step = round(1 / share) if share else len(texts)
+    chosen = range(step - 1, len(texts) if share else 0, step)
+    out = list(texts)
+    for number, at in enumerate(chosen):
+        out[at] += "\n\n" + items[number]
+    return out, list(range(len(chosen)))
+
+
+def expected(items: Sequence[str], texts: Sequence[str]) -> NDArray[np.int64]:
+    """Count the tokens of items that lie in windows that occur, by a plain search."""
+    tokens = [nd.Shingling().tokens(item) for item in items]
+    wanted = {tuple(words[i : i + WINDOW]) for words in tokens for i in range(len(words) - WINDOW + 1)}
+    begins = {window[:2] for window in wanted}
+    seen = set()
+    for text in texts:
+        words = nd.Shingling().tokens(text)
+        for i, pair in enumerate(pairwise(words)):
+            if pair in begins and (window := tuple(words[i : i + WINDOW])) in wanted:
+                seen.add(window)
+    covered = np.zeros(len(items), np.int64)
+    for item, words in enumerate(tokens):
+        marks = np.zeros(len(words), np.bool_)
+        for i in range(len(words) - WINDOW + 1):
+            if tuple(words[i : i + WINDOW]) in seen:
+                marks[i : i + WINDOW] = True
+        covered[item] = marks.sum()
+    return covered
+
+
+def check(report: Report, items: Sequence[str], texts: Sequence[str], chosen: Sequence[int]) -> nd.Contamination:
+    """Require that a search finds what is there; return what it found."""
+    found = nd.contamination(items, texts, WINDOW)
+    whole = [len(nd.Shingling().tokens(items[item])) for item in chosen]
+    report.require(found.covered[list(chosen)].tolist() == whole, f"{len(chosen)} planted items are not found whole")
+    some, part = slice(len(chosen), len(chosen) + CHECKED), texts[: len(texts) // 20]
+    report.require(np.array_equal(nd.contamination(items[some], part, WINDOW).covered, expected(items[some], part)),
+                   f"{len(chosen)} planted items: a plain search finds other tokens of the others")
+    return found
+
+
+class Clocked:
+    """Documents as a corpus. Notes when a search asks for the first, and when it says that it has looked through all."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self.begun = self.ended = 0.0
+
+    def batches(self) -> Iterator[Sequence[str]]:
+        """Yield the documents."""
+        self.begun = time.perf_counter()
+        yield self.texts
+
+    def report(self, stage: str, done: int, total: int | None) -> None:
+        """Hear of progress."""
+        if total is not None:
+            self.ended = time.perf_counter()
+
+
+def rates(items: Sequence[str], texts: Sequence[str], threads: int, arguments: argparse.Namespace) -> tuple[float, ...]:
+    """Return seconds for the items, MB/s of the search and of the sketch, and the ratio of the two."""
+    corpus, others, searches, sketches = Clocked(texts), list[float](), list[float](), list[float]()
+    for _ in range(arguments.warm_up + (1 if arguments.quick else arguments.repeats)):
+        start = time.perf_counter()
+        nd.contamination(items, corpus, WINDOW, threads=threads, progress=corpus.report)
+        searches.append(corpus.ended - corpus.begun)
+        others.append(time.perf_counter() - start - searches[-1])
+        start = time.perf_counter()
+        SKETCHER.sketch_many(texts, threads=threads)
+        sketches.append(time.perf_counter() - start)
+    search, sketch = Times(searches[arguments.warm_up :]), Times(sketches[arguments.warm_up :])
+    megabytes = sum(len(text.encode()) for text in texts) / 1e6
+    return statistics.median(others), megabytes / search.median, megabytes / sketch.median, search.ratio_to(sketch)
+
+
+def main() -> int:
+    arguments = options(__doc__, repeats=5).parse_args()
+    report = Report("contamination", arguments)
+    count, documents, size = SIZES[arguments.quick]
+    table = report.table("contamination", f"{count:,} items of {WORDS} words in {documents:,} documents, "
+                         f"windows of {WINDOW} words", COLUMNS)
+    for name, make, shares in CASES:
+        items, texts = make(np.random.default_rng(3), count, documents, size)
+        for share in shares:
+            corpus, chosen = planted(texts, items, share)
+            found = check(report, items, corpus, chosen)
+            spans = int((found.spans.end - found.spans.start).sum())
+            for threads in (1, 2):
+                table.add(name, share, spans / found.corpus_tokens, threads, *rates(items, corpus, threads, arguments))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
