@@ -66,7 +66,7 @@ def contamination(
 
     Notes
     -----
-    O(tokens) for the corpus, and as many products as a window has tokens for each window that occurs. Memory: about 60 bytes
+    O(tokens) for the corpus, and O(min_tokens) more for each run of windows that occurs there as in an item. Memory: about 60 bytes
     for each token of the items, and 40 bytes for each span of the corpus; the corpus itself is held 1 MiB for each thread
     at a time. Reading the corpus takes no GIL.
 
