@@ -69,7 +69,8 @@ cdef extern from "vocabulary.h" nogil:
     void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room)
     const uint8_t *nd_vocabulary_number(
         nd_vocabulary *v, const uint8_t *tape, uint64_t *token, uint64_t first, uint64_t last, uint32_t *out)
-    int nd_vocabulary_same(const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *numbers)
+    int nd_vocabulary_same(
+        const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *numbers)
 
 
 MAX_LENGTH = 1024  # of a window: a window that occurs is hashed at a cost of as many products
@@ -234,7 +235,7 @@ cdef class Grams:
     """The distinct windows of items.
 
     Item i has the symbols[offsets[i] : offsets[i + 1]]. Its windows have `length` symbols; an item with fewer is one window.
-    starts: where the windows of each item begin, int64 (n + 1,). places: where the symbols of each number stand first, uint64.
+    starts: where the windows of each item begin, int64 (n + 1,). places: where each number stands first, uint64.
     numbers: of the window of each item that begins at a symbol, + 1, uint32 (symbols + 1,); 0: none begins there.
     """
     cdef nd_grams *indexes
