@@ -69,8 +69,7 @@ cdef extern from "vocabulary.h" nogil:
     void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room)
     const uint8_t *nd_vocabulary_number(
         nd_vocabulary *v, const uint8_t *tape, uint64_t *token, uint64_t first, uint64_t last, uint32_t *out)
-    int nd_vocabulary_same(
-        const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *numbers)
+    int nd_vocabulary_same(const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *)
 
 
 MAX_LENGTH = 1024  # of a window: a window that occurs is hashed at a cost of as many products
@@ -177,8 +176,7 @@ cdef class Vocabulary:
             for i in range(n):
                 if counts[i]:
                     check_signals()
-                    found[i] = nd_vocabulary_same(
-                        &self.how, &tape[0], &at[firsts[i]], <size_t> counts[i], &numbers[places[i]])
+                    found[i] = nd_vocabulary_same(&self.how, &tape[0], &at[firsts[i]], <size_t> counts[i], &numbers[places[i]])
         return np.asarray(found).view(np.bool_)
 
 

@@ -92,7 +92,7 @@ class Hits:
 
     def _note(self, documents: Ints, sizes: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
         """Note confirmed hits, in order of documents and positions. rows: the document of each hit among `documents`."""
-        new = np.flatnonzero(self.document[numbers] == 0)[::-1]  # of equal numbers the first hit is written last, and stays
+        new = np.flatnonzero(self.document[numbers] == 0)[::-1]  # the first hit of a number is written last, and stays
         self.document[numbers[new]] = 1 + documents[rows[new]]
         self.position[numbers[new]] = positions[new]
         holding = np.unique(rows)
