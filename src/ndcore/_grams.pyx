@@ -176,7 +176,7 @@ cdef class Vocabulary:
             for i in range(n):
                 if counts[i]:
                     check_signals()
-                    found[i] = nd_vocabulary_same(&self.how, &tape[0], &at[firsts[i]], <size_t> counts[i], &numbers[places[i]])
+                    found[i] = nd_vocabulary_same(&self.how, &tape[0], &at[firsts[i]], counts[i], &numbers[places[i]])
         return np.asarray(found).view(np.bool_)
 
 
