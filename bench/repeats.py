@@ -2,8 +2,8 @@
 
 A file is made first, in the temporary folder: documents of words drawn by Zipf's law, a line each; one in five goes on with
 the beginning of an earlier one. It is read three times in batches, so its text is never in memory as a whole. Required, else
-the exit code is 1: on the first documents sorted windows (prefix doubling over the numbers of the words, without
-fingerprints) find the same repeated tokens, and every row equals its source.
+the exit code is 1: on the first documents, or with `--suffix-array` on all, a suffix array (suffixes.py) finds the same
+repeated tokens, and every row has the right source, end and copies.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from measure import Report, Watched, options, own_memory
-from numpy.typing import NDArray
+from suffixes import Sorter, by_divsufsort, by_doubling, differences
 
 import ndcore as nd
 
 SIZES = (100, 500, 2000)  # MB
 VOCABULARY = 50_000
 POOL = 20_000  # documents of which beginnings are repeated
-CHECKED = 3000  # documents whose windows are sorted
+CHECKED = 3000  # documents whose suffixes are sorted by prefix doubling
 BATCH = 8 << 20
-Bools = NDArray[np.bool_]
 
 
 class Lines:
@@ -63,48 +62,10 @@ def write(path: Path, megabytes: int, rng: np.random.Generator) -> None:
                 written += len(text) + 1
 
 
-def repeated(documents: Sequence[Sequence[str]], size: int) -> list[Bools]:
-    """Mark the repeated tokens of documents, by sorting windows."""
-    numbers: dict[str, int] = {}
-    sizes = np.array([len(tokens) for tokens in documents])
-    starts = np.cumsum(sizes + 1) - sizes - 1
-    rank = np.empty(int((sizes + 1).sum()), np.int64)
-    for i, (tokens, start) in enumerate(zip(documents, starts.tolist(), strict=True)):
-        rank[start : start + len(tokens)] = [numbers.setdefault(token, len(numbers)) for token in tokens]
-        rank[start + len(tokens)] = -1 - i
-    n, length = len(rank), 1
-    rank = np.unique(rank, return_inverse=True)[1]
-    while length < size:  # rank: the number of the window of `length` tokens from each place on
-        step = min(length, size - length)
-        behind = np.zeros(n, np.int64)
-        behind[: n - step] = rank[step:] + 1
-        rank = np.unique(rank * (n + 2) + behind, return_inverse=True)[1]
-        length += step
-    document = np.repeat(np.arange(len(sizes)), sizes + 1)
-    places = np.flatnonzero(np.arange(n) - starts[document] + size <= sizes[document])
-    first = np.full(int(rank.max(initial=0)) + 1, n)
-    np.minimum.at(first, rank[places], places)
-    source = first[rank[places]]
-    earlier = (document[source] != document[places]) | (source + size <= places)
-    change = np.zeros(n + 1, np.int64)
-    np.add.at(change, places[earlier], 1)
-    np.add.at(change, places[earlier] + size, -1)
-    marks = np.cumsum(change) > 0
-    return [marks[start : start + count] for start, count in zip(starts.tolist(), sizes.tolist(), strict=True)]
-
-
-def check(report: Report, texts: Sequence[bytes], found: nd.Repeats, size: int) -> None:
-    """Compare a result with sorted windows, and its rows with their sources."""
-    documents = [nd.Shingling().tokens(text) for text in texts]
-    expected = repeated(documents, size)
-    marks = [np.zeros(len(tokens), np.bool_) for tokens in documents]
-    columns = (found.documents, found.starts, found.ends, found.sources, found.source_starts)
-    wrong = 0
-    for document, start, end, source, at in zip(*(column.tolist() for column in columns), strict=True):
-        marks[document][start:end] = True
-        wrong += documents[document][start:end] != documents[source][at : at + end - start]
-    report.require(all(map(np.array_equal, marks, expected)), f"{len(texts)} documents: sorted windows find other tokens")
-    report.require(wrong == 0, f"{len(texts)} documents: {wrong} rows differ from their sources")
+def check(report: Report, texts: Iterable[bytes], found: nd.Repeats, sort: Sorter) -> None:
+    """Require that a result is what a suffix array finds in the words between blanks."""
+    for message in differences((text.split() for text in texts), found, sort):
+        report.require(False, f"{len(found.sizes):,} documents: {message}")
 
 
 def main() -> int:
@@ -112,6 +73,8 @@ def main() -> int:
     parser.add_argument("--megabytes", type=int, action="append", help=f"of text (default {', '.join(map(str, SIZES))})")
     parser.add_argument("--min-tokens", type=int, default=50, metavar="L", help="tokens of a window (default 50)")
     parser.add_argument("--memory", metavar="SIZE", help="memory_limit (default none)")
+    parser.add_argument("--suffix-array", action="store_true",
+                        help="check all documents, by pydivsufsort; for a byte of text it takes about 10 of memory")
     arguments = parser.parse_args()
     report, size = Report("repeats", arguments), arguments.min_tokens
     table = report.table("repeats", f"Repeated passages of {size} tokens or more in generated text", [
@@ -131,8 +94,11 @@ def main() -> int:
                 table.add(megabytes, found.total, found.tokens, len(found), wall, cpu, cpu / found.total * 1e9,
                           (watched.peak - before) / 1e6)
             with corpus.path.open("rb") as file:
-                texts = list(islice(file, CHECKED))
-            check(report, texts, nd.repeats(texts, size), size)
+                if arguments.suffix_array:
+                    check(report, file, found, by_divsufsort)
+                else:
+                    texts = list(islice(file, CHECKED))
+                    check(report, texts, nd.repeats(texts, size), by_doubling)
     return report.finish()
 
 
