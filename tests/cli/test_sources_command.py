@@ -79,6 +79,21 @@ def test_the_text_itself_is_left_out_once(capsys):
     assert [row["line"] for row in account(capsys, "twice.jsonl:1", "--in", "twice.jsonl")["documents"]] == [2]
 
 
+def test_the_text_and_the_collection_may_have_other_fields(capsys):
+    Path("mine.jsonl").write_bytes(jsonl([{"nr": 7, "head": "My own words.", "body": f"{HILLS}. {TERMS}."}]))
+    Path("theirs.jsonl").write_bytes(jsonl([{"key": "x", "content": f"{HILLS}. {TERMS}. So far."}]))
+    theirs = ["--in", "theirs.jsonl", "--text-field", "content", "--id-field", "key"]
+    mine = ["--item-field", "head", "--item-field", "body", "--item-id-field", "nr"]
+    told = account(capsys, "mine.jsonl#7", *theirs, *mine)
+    assert told["tokens"] == {"all": 25, "found": 22}
+    assert [row["id"] for row in told["documents"]] == ["x"]
+    assert account(capsys, "mine.jsonl:1", *theirs, *mine[:4])["tokens"] == told["tokens"]
+    own = ["--text-field", "body", "--id-field", "nr"]  # a record has the fields of the collection, unless others are named
+    assert account(capsys, "mine.jsonl#7", "--in", "mine.jsonl", *own)["tokens"] == {"all": 22, "found": 0}
+    assert "use --item-field body" in refused(capsys, 1, "sources", "mine.jsonl:1", *theirs, "--item-field", "text")
+    assert "no id field 'key'" in refused(capsys, 1, "sources", "mine.jsonl#7", *theirs, *mine[:4])
+
+
 def test_the_same_tokens_are_found_as_by_contamination(capsys):
     rng = random.Random(3)
     words = [f"w{i}" for i in range(4)]

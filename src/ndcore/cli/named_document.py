@@ -26,7 +26,12 @@ __all__ = ["load_document", "path_of"]
 _HOST = re.compile(r"\w+://[^/]*:\d+")  # a URL that ends with a port
 
 
-def load_document(name: str, options: RecordOptions, unit: str | None, advice: str = "") -> Text:
+FIELD_OPTIONS = ("--text-field", "--id-field")
+
+
+def load_document(
+    name: str, options: RecordOptions, unit: str | None, advice: str = "", named_by: tuple[str, str] = FIELD_OPTIONS
+) -> Text:
     """Load a document: a file, ``-``, or ``FILE:LINE`` or ``FILE#ID`` for a record of a file.
 
     Parameters
@@ -37,6 +42,8 @@ def load_document(name: str, options: RecordOptions, unit: str | None, advice: s
         Unit of the shingles: a document that is not text can be loaded as bytes only.
     advice : str
         Ends the message about a file that is not text.
+    named_by : (str, str)
+        The options that name the text and the id of a record, for messages.
 
     Raises
     ------
@@ -49,7 +56,7 @@ def load_document(name: str, options: RecordOptions, unit: str | None, advice: s
         return _load_whole(name, unit, options.html_part, advice)
     record = _split_name(name)
     if record is not None:
-        return _find_record(*record, options)
+        return _find_record(*record, options, named_by)
     if is_url(name):
         return _load_whole(name, unit, options.html_part, advice)
     reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
@@ -113,16 +120,17 @@ def _refuse(name: str, problem: str, advice: str) -> None:
         raise DocumentError(name, None, f"{problem}{advice}")
 
 
-def _find_record(path: str, wanted: str | int, options: RecordOptions) -> Text:
+def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by: tuple[str, str]) -> Text:
     """Find the document with this id (str), or at this line (int). Raises DocumentError unless there is exactly one."""
     found: list[tuple[Place, Text]] = []
     with Documents(
         [path],
         text_field=text_field(options),
         id_field=options.id_field or "id",
-        require_id=options.id_field is not None,
+        require_id=options.id_field is not None and isinstance(wanted, str),
         on_error="skip",
         html=options.html_part,
+        named_by=named_by,
     ) as documents:
         position = 0
         for batch in documents.batches():
@@ -141,7 +149,7 @@ def _find_record(path: str, wanted: str | int, options: RecordOptions) -> Text:
         raise DocumentError(path, None, f"{len(found):,} records have the id {wanted!r}; name one of them: {names}")
     unread = next((item for item in documents.rejected if item.number == wanted or not examples), None)
     if unread is not None:
-        raise DocumentError(*unread)
+        raise DocumentError(str(Place(unread.path, unread.number)), None, unread.reason)  # no number: --on-error has no part
     if isinstance(wanted, int):
         raise DocumentError(path, None, f"no document is at line, row or record {wanted}")
     raise DocumentError(path, None, f"no record has the id {wanted!r}; ids are like {examples}")

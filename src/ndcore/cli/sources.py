@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,7 +68,11 @@ def add_sources(commands: Commands) -> None:
     add_tokens(p.add_argument_group(SHINGLES), width=False)
     source = p.add_argument_group(INPUT)
     source.add_argument("--in", dest="corpus", nargs="+", action="extend", required=True, metavar="COLLECTION",
-                        help="documents to look in")
+                        help="documents to look in; the options below are of it, and of FILE what it has no option for")
+    source.add_argument("--item-field", action="append", metavar="FIELD",
+                        help="field or column of FILE that holds the text (default: as --text-field; repeatable)")
+    source.add_argument("--item-id-field", metavar="FIELD",
+                        help="field or column of FILE that holds the id (default: as --id-field)")
     add_fields(source)
     add_running(p)
 
@@ -80,6 +84,12 @@ class SourcesOptions(DocumentOptions):
     corpus: list[str]
     report: str | None
     min_tokens: int
+    item_field: list[str] | None
+    item_id_field: str | None
+
+    def of_text(self) -> SourcesOptions:
+        """Return the options with the fields of FILE, where it has its own, instead of the collection's."""
+        return replace(self, text_field=self.item_field or self.text_field, id_field=self.item_id_field or self.id_field)
 
 
 def run_sources(options: SourcesOptions) -> int:
@@ -91,7 +101,8 @@ def run_sources(options: SourcesOptions) -> int:
         raise UsageError("standard input (-) can be read once; name it once")
     (found,) = find_inputs(options, (options.corpus, ()))
     shingling = checked_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
-    text = load_document(name, options, options.unit, "" if options.unit == "byte" else ", or give --unit byte")
+    text = load_document(name, options.of_text(), options.unit, "" if options.unit == "byte" else ", or give --unit byte",
+                         ("--item-field", "--item-id-field"))
     size = len(shingling.tokens(text))
     if size < options.min_tokens:
         raise UsageError(f"{name} has {counted(size, 'token')}, fewer than a passage of {options.min_tokens}; lower "
