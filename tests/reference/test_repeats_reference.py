@@ -1,6 +1,6 @@
 """The definitions of repeated passages, by hand."""
 
-from ndcore.reference.repeats import Collection, Row
+from ndcore.reference.repeats import Collection, Row, spans
 
 
 def marks(collection: Collection, d: int) -> str:
@@ -46,3 +46,11 @@ def test_labels_copies_and_exceptions():
     assert marks(Collection(["abc", "abc"], 2, exceptions=["bc"]), 1) == "xx."
     assert marks(Collection(["abab"], 2, within=False), 0) == "...."
     assert [marks(Collection(["ab", "ab"], 2, against=frozenset([1]), order=[1, 0]), d) for d in range(2)] == ["xx", ".."]
+
+
+def test_a_cut_takes_the_blanks_that_follow_and_what_is_before_the_next():
+    text, places = "a, b\u3000\n c. d!", [(0, 1), (3, 4), (7, 8), (10, 11)]
+    assert spans(text, places, [(0, 1), (3, 4)]) == [(0, 1), (10, 11)]
+    assert spans(text, places, [(1, 2)]) == [(3, 7)]
+    assert spans(text, places, [(0, 2), (2, 4)]) == [(0, 7), (7, 11)]
+    assert spans(text, places, [(2, 3), (3, 4)]) == [(7, 10), (10, 11)]

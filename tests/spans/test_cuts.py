@@ -1,12 +1,14 @@
 """Cut texts, by hand."""
 
 import random
+import re
 import sys
 
 import numpy as np
 import pytest
 
 import ndcore as nd
+from ndcore.reference import repeats as reference
 from ndcore.spans.cuts import cut_corpus, cut_text, joined, spans_of_corpus, spans_of_text
 from ndcore.text.corpus import as_corpus
 
@@ -80,6 +82,8 @@ def test_spans_are_what_pieces_leave_out():
         spans = spans_of_text(text, WORDS, firsts, lasts)
         assert left_out(text, spans) == expected
         assert spans_of_text(text.encode(), WORDS, firsts, lasts) == spans
+        places = [found.span() for found in re.finditer(r"[a-z]+|Fluß|é|𝒳y|中|文", text)]
+        assert spans == reference.spans(text, places, list(zip(bounds[::2], bounds[1::2], strict=True)))
         firsts, lasts = np.arange(n), np.arange(1, n + 1)  # each token by itself: what is between them goes too
         whole = "".join(cut_text(text, WORDS, firsts[:1], lasts[-1:]))
         assert left_out(text, spans_of_text(text, WORDS, firsts, lasts)) == whole

@@ -148,3 +148,25 @@ class Collection:
             found.append(Row(d, t, end, source.document, source.at + t - start, copies))
             t = end
         return found
+
+
+def spans(text: str, places: Sequence[tuple[int, int]], ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Find what cutting removes, in characters: the first, and the last + 1.
+
+    Parameters
+    ----------
+    places : sequence of (int, int)
+        Where each token stands: its first character, its last + 1.
+    ranges : sequence of (int, int)
+        First tokens, last tokens + 1, ascending. Each is removed with the blanks that follow, characters of `str.isspace`;
+        where the next range follows without a token between, up to that.
+    """
+    found = []
+    for i, (first, last) in enumerate(ranges):
+        end = places[last - 1][1]
+        while end < len(text) and text[end].isspace():
+            end += 1
+        if i + 1 < len(ranges) and ranges[i + 1][0] == last:
+            end = places[last][0]
+        found.append((places[first][0], end))
+    return found
