@@ -12,7 +12,7 @@ import numpy as np
 
 from ndcore._types import Ints, Text
 from ndcore.parallel import map_pieces
-from ndcore.spans.token_places import Ranges, place_ranges
+from ndcore.spans.token_places import Ranges, place_bytes, place_ranges
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.shingling import Shingling
 
@@ -31,8 +31,10 @@ def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> lis
     """
     if not len(firsts):
         return [text] if text else []
-    found = place_ranges(text, shingling, firsts, lasts)
-    starts, ends = (found.start_char, found.end_char) if isinstance(text, str) else (found.start_byte, found.end_byte)
+    if isinstance(text, str):
+        starts, ends, *_ = place_ranges(text, shingling, firsts, lasts)
+    else:
+        starts, ends = place_bytes(text, shingling, firsts, lasts)
     pieces: list[Text] = []
     at = 0
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):

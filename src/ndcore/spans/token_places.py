@@ -16,7 +16,7 @@ from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 from ndcore.text.units import kernel_unit
 
-__all__ = ["Places", "Ranges", "place_all", "place_ranges"]
+__all__ = ["Places", "Ranges", "place_all", "place_bytes", "place_ranges"]
 
 Ranges: TypeAlias = tuple[Ints, Ints, Ints]
 """Ranges of tokens of documents: positions of documents, first tokens, last tokens + 1."""
@@ -38,8 +38,14 @@ def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) ->
     text once; with stop words or normalize="NFKC" `locate` does. ValueError for a callable unit; IndexError for a token that
     is not there.
     """
-    data = as_bytes(text)
-    of_str = isinstance(text, str)
+    data, of_str = as_bytes(text), isinstance(text, str)
+    start, end = place_bytes(data, shingling, firsts, lasts, of_str)
+    begun = _counted(data, start + 1, of_str)  # with the character at the start
+    return Places(begun - 1, _counted(data, end, of_str), start, end)
+
+
+def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, of_str: bool = False) -> Spans:
+    """Find the bytes of a text where ranges of tokens begin and end, as `place_ranges`; whole characters of a str."""
     tokens = np.unique(np.concatenate([firsts, lasts - 1]))
     if (callable(shingling.unit) or shingling.stop_words or shingling.normalize == "NFKC"
             or (shingling.unit == "byte" and of_str)):
@@ -51,9 +57,7 @@ def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) ->
     else:
         begins, ends = places(data, kernel_unit(shingling.unit, shingling.normalize), tokens)
     at_first, at_last = np.searchsorted(tokens, firsts), np.searchsorted(tokens, lasts - 1)
-    start, end = begins[at_first], ends[at_last]
-    begun = _counted(data, start + 1, of_str)  # with the character at the start
-    return Places(begun - 1, _counted(data, end, of_str), start, end)
+    return begins[at_first], ends[at_last]
 
 
 def _in_bytes(data: bytes, spans: Spans, of_str: bool) -> Spans:
