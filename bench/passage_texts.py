@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +123,12 @@ def texts_of(paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
             for line in file:
                 record = json.loads(line)
                 yield record["id"], record["text"]
+
+
+def in_turns(files: Sequence[Iterator[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+    """Yield the first document of each file, then the second ones, and so on."""
+    for together in zip_longest(*files):
+        yield from (document for document in together if document is not None)
 
 
 # ---- which lines are the same

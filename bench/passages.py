@@ -50,12 +50,14 @@ TITLES = {
 }
 NOTES = {
     "lines": "Missed: repeated by the tool's own definition, and still there. Not repeated: removed, and nothing that "
-             "counts as the same is left. dolma: paragraphs by a Bloom filter, then the mixer; the rate is that of false "
-             "positives for which the filter is made. datatrove: SentenceDedup, n_sentences=1, split_sentences=False.",
-    "sentences": "datatrove: SentenceDedup with n_sentences=3 and the sentencizer of a blank spaCy pipeline.",
+    "counts as the same is left. ndcore writes a table of all passages with their sources too, but for the row that says "
+    "otherwise. dolma: paragraphs by a Bloom filter, then the mixer; the rate is that of false positives for which the "
+    "filter is made. datatrove: SentenceDedup, n_sentences=1, split_sentences=False.",
+    "sentences": "datatrove: SentenceDedup with n_sentences=3 and the sentencizer of a blank spaCy pipeline. To it the "
+    "first documents of both files come before the second ones, and so they do in the count that it is compared with.",
     "items": f"Compared with windows of {made.WORDS} words in plain Python. datatrove: NGramsDecontFilter; its indexer asks "
-             "for lighteval, so its function for hashes writes the index. decon (package decontaminate): any run of 25 "
-             "tokens, at every place; blanks are tokens, so 12 words with blanks around them are enough.",
+    "for lighteval, so its function for hashes writes the index. decon (package decontaminate): any run of 25 tokens, at "
+    "every place; blanks are tokens, so 12 words with blanks around them are enough.",
 }
 
 
@@ -69,7 +71,8 @@ class Tool(NamedTuple):
 
 TOOLS: dict[str, tuple[Tool, ...]] = {
     "lines": (
-        Tool("ndcore", "ndcore", "lines"), Tool("datatrove", "datatrove SentenceDedup", "lines"),
+        Tool("ndcore", "ndcore", "lines"), Tool("ndcore", "ndcore, what is left alone", "left"),
+        Tool("datatrove", "datatrove SentenceDedup", "lines"),
         Tool("dolma", "dolma, rate 0.01", "lines_2"), Tool("dolma", "dolma, rate 0.0001", "lines_4"),
         Tool("text_dedup", "text-dedup, ccnet", "lines"),
     ),
@@ -106,6 +109,8 @@ class Truth:
         elif task == "sentences":
             self.before = self._sentences(self.documents)
             self.repeated = made.repeated_sentences(self.texts())
+            files = [made.texts_of([path]) for path in self.documents]
+            self.repeated_in_turns = made.repeated_sentences(made.in_turns(files))
         else:
             self.holders = made.contaminated(made.texts_of([folder / "items.jsonl"]), self.texts())
 
@@ -128,7 +133,8 @@ class Truth:
             key = DEFINITIONS[COMPARED_BY[tool.environment]][1]
             return made.compared(self.before, made.lines_of(made.texts_of(left)), key)
         removed = self.before - self._sentences(left)
-        return removed.total(), (self.repeated - removed).total(), (removed - self.repeated).total()
+        repeated = self.repeated_in_turns if tool.environment == "datatrove" else self.repeated
+        return removed.total(), (repeated - removed).total(), (removed - repeated).total()
 
 
 def definitions(truth: Truth, table: Table) -> None:
@@ -221,6 +227,8 @@ def main() -> int:
         else:
             report.details["missing"][name] = without_paths(listed.get(name, {}).get("error", "not installed"))
     report.details["missing"]["text-dedup, suffix array"] = NO_SUFFIX_ARRAY
+    for name, reason in report.details["missing"].items():
+        print(f"{name}: not measured: {reason}", file=sys.stderr)
     for task in arguments.task or TITLES:
         with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
             generate(task, Path(folder), (arguments.megabytes or (QUICK if arguments.quick else SIZES[task])) * 10**6)

@@ -21,6 +21,8 @@ from typing import Any
 from common import versions_of
 
 Way = Callable[[Path, Path, int], float]
+LINES = ("--unit", "line", "--normalize", "words", "--min-tokens", "1")
+SENTENCES = ("--unit", "sentence", "--normalize", "words", "--min-tokens", "3")
 
 
 def timed(run: Callable[[], Any]) -> float:
@@ -48,8 +50,7 @@ def _ndcore(command: str, folder: Path, out: Path, processes: int, *options: str
     return timed(lambda: main(arguments))
 
 
-def _ndcore_cut(folder: Path, out: Path, processes: int, unit: str, least: int) -> float:
-    options = ("--unit", unit, "--normalize", "words", "--min-tokens", str(least))
+def _ndcore_cut(folder: Path, out: Path, processes: int, options: tuple[str, ...]) -> float:
     seconds = _ndcore("repeats", folder, out, processes, *options)
     (out / "left").mkdir()
     (out / "result" / "cleaned.jsonl").rename(out / "left" / "0.jsonl")
@@ -58,12 +59,25 @@ def _ndcore_cut(folder: Path, out: Path, processes: int, unit: str, least: int) 
 
 def ndcore_lines(folder: Path, out: Path, processes: int) -> float:
     """``ndcore repeats`` of lines."""
-    return _ndcore_cut(folder, out, processes, "line", 1)
+    return _ndcore_cut(folder, out, processes, LINES)
+
+
+def ndcore_left(folder: Path, out: Path, processes: int) -> float:
+    """``ndcore repeats`` of lines that writes what is left to standard output, and nothing else."""
+    from ndcore.cli.main import main
+
+    (out / "left").mkdir()
+    arguments = ["repeats", *map(str, documents_in(folder)), "-o", "-", *LINES, "--threads", str(processes), "-q"]
+    with (out / "left" / "0.jsonl").open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        seconds = timed(lambda: main(arguments))
+        os.dup2(2, 1)
+    return seconds
 
 
 def ndcore_sentences(folder: Path, out: Path, processes: int) -> float:
     """``ndcore repeats`` of three sentences."""
-    return _ndcore_cut(folder, out, processes, "sentence", 3)
+    return _ndcore_cut(folder, out, processes, SENTENCES)
 
 
 def ndcore_items(folder: Path, out: Path, processes: int) -> float:
