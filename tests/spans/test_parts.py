@@ -38,7 +38,7 @@ def test_what_is_kept_comes_back(monkeypatch):
 
     def put(header, arrays):
         files.append((header, arrays))
-        return arrays["entries"], arrays["starts"]
+        return lambda: arrays["entries"], arrays["starts"]
 
     parts, given, times = KeptParts(64, [], put), entries(1000), []
     for start in range(0, 1000, 100):
@@ -48,7 +48,7 @@ def test_what_is_kept_comes_back(monkeypatch):
     assert times == [300, 600, 900] == [header["rows"] for header, _ in files]
     assert all(set(arrays) == {"more", "entries", "starts"} for _, arrays in files)
     assert np.concatenate(list(parts.sorted(2))).tolist() == expected(given)
-    again = KeptParts(64, [(arrays["entries"], arrays["starts"]) for _, arrays in files], put)
+    again = KeptParts(64, [(lambda arrays=arrays: arrays["entries"], arrays["starts"]) for _, arrays in files], put)
     again.append(*again.group(given[900:]))
     assert np.concatenate(list(again.sorted(1))).tolist() == expected(given)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from ndcore._types import AnyArray, Arrays, Ints, UInts
 from ndcore.parallel import map_pieces
 from ndcore.storage.spill import SpooledArray
 
-__all__ = ["PARTS", "KeptParts", "Parts", "SpooledParts"]
+__all__ = ["PARTS", "Grouped", "KeptParts", "Parts", "Put", "SpooledParts"]
 
 PARTS = 64
 KEPT = 32 << 20  # bytes of entries in a file that is kept
 
-Put = Callable[[Mapping[str, Any], Arrays], tuple[UInts, Ints]]
+Grouped: TypeAlias = tuple[Callable[[], UInts], Ints]  # what returns entries, grouped by their part; starts of the groups
+Put: TypeAlias = Callable[[Mapping[str, Any], Arrays], Grouped]
 
 
 class Parts:
@@ -73,20 +74,21 @@ class KeptParts(Parts):
     Parameters
     ----------
     bits : int
-    kept : list of (entries, starts)
-        What files have already, mapped, as of `group`.
+    kept : list of (callable, starts)
+        What files have already, as of `group`. Each call of the callable maps the entries anew, so that the memory of what
+        was read is given back.
     put : callable
-        Writes a file of a header and arrays, and returns entries and starts mapped from it.
+        Writes a file of a header and arrays, and returns such a pair.
     """
 
-    def __init__(self, bits: int, kept: list[tuple[UInts, Ints]], put: Put) -> None:
+    def __init__(self, bits: int, kept: list[Grouped], put: Put) -> None:
         super().__init__(bits)
         self._all, self._put = kept, put
         self._waiting = len(kept)  # from here on in memory
         self._nbytes = 0
 
     def append(self, entries: UInts, starts: Ints) -> None:
-        self._all.append((entries, starts))
+        self._all.append((lambda: entries, starts))
         self._nbytes += entries.nbytes
 
     def keep(self, header: Mapping[str, Any], arrays: Callable[[], Arrays]) -> bool:
@@ -105,10 +107,14 @@ class KeptParts(Parts):
         return lambda: _joined(self._all, number)
 
 
-def _joined(groups: list[tuple[UInts, Ints]], number: int) -> UInts:
+def _joined(groups: list[Grouped], number: int) -> UInts:
     """Join the entries of a part."""
-    return np.concatenate([np.empty((0, 2), np.uint64), *(
-        entries[starts[number] : starts[number + 1]] for entries, starts in groups)])
+    bounds = [(int(starts[number]), int(starts[number + 1])) for _, starts in groups]
+    joined, at = np.empty((sum(end - begin for begin, end in bounds), 2), np.uint64), 0
+    for (entries, _), (begin, end) in zip(groups, bounds, strict=True):
+        joined[at : at + end - begin] = entries()[begin:end]
+        at += end - begin
+    return joined
 
 
 def _sorted(take: Callable[[], AnyArray]) -> UInts:

@@ -29,7 +29,7 @@ import numpy as np
 from ndcore._rabin import random_irreducible
 from ndcore._types import AnyArray, AnyPath, Arrays, Ints, UInts
 from ndcore._version import __version__
-from ndcore.spans.parts import PARTS, KeptParts, Parts, SpooledParts
+from ndcore.spans.parts import PARTS, Grouped, KeptParts, Parts, Put, SpooledParts
 from ndcore.spans.reading import UInt32s
 from ndcore.spans.repeats_layout import MAX_PLACES, Layout, ranges_fault, runs_fault
 from ndcore.storage.array_forms import Form, misfit
@@ -231,18 +231,21 @@ class KeptWork(Work):
             raise self._corrupt(name, "a document has an impossible number of tokens")
         return arrays
 
-    def _entries(self, name: str) -> tuple[UInts, Ints]:
-        """Return the entries of a file, and the starts of their groups."""
-        _, arrays = self._get(name)
-        entries, starts = arrays["entries"], arrays["starts"]
-        if starts[0] != 0 or starts[-1] != len(entries) or (np.diff(starts) < 0).any():
-            raise self._corrupt(name, f"its groups do not follow each other in {len(entries)} entries")
+    def _entries(self, name: str) -> Grouped:
+        """Return what maps the entries of a file, and the starts of their groups."""
+
+        def entries() -> UInts:
+            return self._get(name)[1]["entries"]
+
+        n, starts = len(entries()), self._get(name)[1]["starts"].copy()
+        if starts[0] != 0 or starts[-1] != n or (np.diff(starts) < 0).any():
+            raise self._corrupt(name, f"its groups do not follow each other in {n} entries")
         return entries, starts
 
-    def _put_entries(self, folder: str) -> Any:
-        """Return what puts the next part of entries there, and returns it mapped."""
+    def _put_entries(self, folder: str) -> Put:
+        """Return what puts the next part of entries there."""
 
-        def put(header: Mapping[str, Any], arrays: Arrays) -> tuple[UInts, Ints]:
+        def put(header: Mapping[str, Any], arrays: Arrays) -> Grouped:
             name = part_name(folder, len(self._shelf.names(folder)))
             self._put(name, header, arrays)
             return self._entries(name)
@@ -279,7 +282,7 @@ class KeptWork(Work):
             ends = self._get(name)[0].get("documents")
             if type(ends) is not int or not done < ends <= n:
                 raise self._corrupt(name, f"it ends before document {ends!r:.40} of {n}, after {done}")
-            done, places = ends, kept[-1][0][:, 1]
+            done, places = ends, kept[-1][0]()[:, 1]
             if len(places) and places.max() >= layout.bases[-1]:
                 raise self._corrupt(name, f"place {places.max()} is not among {layout.bases[-1]}")
         return KeptParts(64, kept, self._put_entries(WINDOWS)), done
