@@ -16,9 +16,9 @@ import numpy as np
 from ndcore.checks import is_int
 from ndcore.progress import Progress, resolve
 from ndcore.storage.container import CorruptFile
+from ndcore.storage.lock import Lock
 from ndcore.store import engine
 from ndcore.store.batches import Batch
-from ndcore.store.lock import Lock
 from ndcore.store.log import Log
 from ndcore.store.manifest import Manifest, is_begun, is_store
 from ndcore.store.opening import Checkpoints, covered_by
@@ -29,6 +29,8 @@ from ndcore.store.state import State
 from ndcore.store.verdict import Verdict
 
 __all__ = ["Directory"]
+
+ADVICE = "open it with read_only=True, or write through its socket"  # where another process writes
 
 
 class Directory:
@@ -59,7 +61,7 @@ class Directory:
                 raise FileExistsError(17, "exists and holds something else than a store", str(path))
             settings = Settings.of(given)
             path.mkdir(parents=True, exist_ok=True)
-        lock = None if read_only else Lock(path)
+        lock = None if read_only else Lock(path, ADVICE)
         try:
             if not is_store(path):
                 manifest = Manifest.create(path, settings.as_dict(), {"log": "log-0", "derived": "derived-0"})

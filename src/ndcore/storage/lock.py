@@ -10,8 +10,6 @@ from ndcore._types import AnyPath
 
 __all__ = ["Lock"]
 
-NAME = "lock"
-
 
 class Lock:
     """The right to write to a directory, held until `release`.
@@ -19,7 +17,10 @@ class Lock:
     Parameters
     ----------
     directory : path
-        A file "lock" in it holds the number of the process that writes.
+    advice : str
+        What the message says to do where another process writes.
+    name : str
+        Of the file in the directory that holds the number of the process that writes.
 
     Raises
     ------
@@ -31,10 +32,10 @@ class Lock:
     ``flock``: the lock ends with the process, also by SIGKILL. A network file system may not support it.
     """
 
-    def __init__(self, directory: AnyPath) -> None:
+    def __init__(self, directory: AnyPath, advice: str, name: str = "lock") -> None:
         import fcntl
 
-        path = Path(directory, NAME)
+        path = Path(directory, name)
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,8 +47,7 @@ class Lock:
                               str(path)) from None
             who = "this process" if holder == str(os.getpid()) else f"process {holder or 'unknown'}"
             raise BlockingIOError(
-                error.errno, f"open for writing by {who}; open it with read_only=True, or write through its socket",
-                os.fspath(directory),
+                error.errno, f"open for writing by {who}; {advice}", os.fspath(directory)
             ) from None
         with contextlib.suppress(OSError):  # a full disk: the message of another process then lacks the number
             os.ftruncate(self._descriptor, 0)
