@@ -131,6 +131,17 @@ def test_a_changed_file_is_refused(corpus, tmp_path, capsys):
     assert f"of another source: inputs {corpus} [{len(LINES)}, " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [[], ["--keep", "longest", "--overwrite"]])
+def test_two_at_once_are_refused(corpus, tmp_path, capsys, more):
+    stopped("ranges", corpus, "-o", tmp_path / "out")
+    capsys.readouterr()
+    with REPEATS.alone(tmp_path / "out.unfinished"):
+        assert run(corpus, "-o", tmp_path / "out", *more) == 1
+    assert capsys.readouterr().err == (f"ndcore: {tmp_path}/out.unfinished: open for writing by this process; wait until it "
+                                       "has ended, or take another directory\n")
+    assert run(corpus, "-o", tmp_path / "out") == 0
+
+
 def test_a_directory_of_something_else_is_named(corpus, tmp_path, capsys):
     (tmp_path / "out.unfinished").mkdir()
     (tmp_path / "out.unfinished" / "mine").write_text("mine")

@@ -163,6 +163,14 @@ def test_an_error_leaves_no_directory_of_nothing(tmp_path):
     assert not (tmp_path / "w").exists()
 
 
+def test_two_at_once_are_refused(tmp_path, expected):
+    def second(stage, done, total):
+        with pytest.raises(BlockingIOError, match="open for writing by this process; wait until it has ended"):
+            search(tmp_path / "w")
+
+    check_same(search(tmp_path / "w", progress=second), expected)
+
+
 def test_a_full_disk(tmp_path, monkeypatch, expected):
     with pytest.MonkeyPatch.context() as patch, pytest.raises(OSError, match="No space"):
         Steps(patch, 4, OSError(errno.ENOSPC, "No space left on device"), False)

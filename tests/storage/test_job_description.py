@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -76,6 +77,23 @@ def test_no_description_and_newer_ones(tmp_path):
     (tmp_path / "job.json").write_text(json.dumps({"ndcore.job": 4, "other": 1}))
     with pytest.raises(ValueError, match="a job of format 4; this ndcore reads 3: upgrade ndcore"):
         JOB.read(tmp_path)
+
+
+def test_one_works_at_a_time(tmp_path):
+    JOB.make(tmp_path)
+    with JOB.alone(tmp_path):
+        JOB.begin(tmp_path, {}, None)
+        with pytest.raises(BlockingIOError, match="this process; wait until it has ended"), JOB.alone(tmp_path):
+            pass
+    with JOB.alone(tmp_path):
+        JOB.remove(tmp_path)
+    assert not tmp_path.exists()
+
+
+def test_where_files_cannot_be_locked_nothing_is_held(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with JOB.alone(tmp_path), JOB.alone(tmp_path):
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_job_is_removed_with_its_directory(tmp_path):

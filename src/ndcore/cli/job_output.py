@@ -75,6 +75,8 @@ class JobOutput:
         """Tell `main` at an interruption or an error what there is to go on with."""
         try:
             yield
+        except BlockingIOError:  # another process works there
+            raise
         except (KeyboardInterrupt, MemoryError, OSError, DocumentError) as error:
             if self.source is not None and self.description.is_in(self.path):
                 self.outcome.message = self._left(error)

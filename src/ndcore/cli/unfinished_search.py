@@ -51,6 +51,12 @@ class UnfinishedSearch(JobOutput):
         self.claim({"ndcore": __version__, **stamps, "reading": reading_of(options), "options": chosen})
         return WorkPlace(self.path, self.source)
 
+    def remove(self) -> None:
+        """Remove the directory, if it is there. Raises BlockingIOError where another process works in it."""
+        if self.path.is_dir():
+            with REPEATS.alone(self.path):
+                super().remove()
+
     def refuse_nothing(self, documents: Documents, path: str) -> None:
         """Raise DocumentError as `refuse_nothing_read` does, and leave no search in nothing."""
         try:

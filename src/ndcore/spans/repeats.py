@@ -104,8 +104,8 @@ def repeats(
         documents, with other parameters or of another version of ndcore.
     CorruptFile
         A file in `work` holds what cannot be.
-    FileExistsError
-        `work` holds something else.
+    FileExistsError, BlockingIOError
+        `work` holds something else; another process works there.
 
     Notes
     -----

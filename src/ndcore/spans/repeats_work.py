@@ -364,18 +364,22 @@ def working(work: AnyPath | WorkPlace | None, parameters: dict[str, Any]) -> Ite
         The directory holds something else.
     ValueError
         It holds an unfinished search with other parameters or another source.
+    BlockingIOError
+        Another process searches there.
     """
     if work is None:
         yield Work()
         return
     place = work if isinstance(work, WorkPlace) else WorkPlace(work, None)
     path = Path(place.path)
-    REPEATS.begin(path, {"ndcore": __version__, **parameters}, place.source)
-    try:
-        yield KeptWork(path, parameters["min_tokens"])
-    except BaseException:
-        if not REPEATS.is_begun(path):
+    REPEATS.make(path)
+    with REPEATS.alone(path):
+        REPEATS.begin(path, {"ndcore": __version__, **parameters}, place.source)
+        try:
+            yield KeptWork(path, parameters["min_tokens"])
+        except BaseException:
+            if not REPEATS.is_begun(path):
+                REPEATS.remove(path)
+            raise
+        if place is not work:
             REPEATS.remove(path)
-        raise
-    if place is not work:
-        REPEATS.remove(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming
 from ndcore.storage.file_shelf import SUFFIX, FileShelf
+from ndcore.storage.lock import Lock
 
 __all__ = ["COLLECTION", "REPEATS", "JobDescription", "OtherJob"]
 
@@ -93,10 +95,8 @@ class JobDescription:
         OtherJob
             The unfinished job has other parameters, or another source.
         """
-        place.mkdir(parents=True, exist_ok=True)
+        self.make(place)
         if not self.is_in(place):
-            if any(entry.name != self.file + NEW for entry in place.iterdir()):
-                raise FileExistsError(17, f"exists and holds something else than a {self.what}", str(place))
             self.write(place, parameters, source, finished=False)
             return
         there = self.read(place)
@@ -110,6 +110,36 @@ class JobDescription:
                 raise OtherJob(f"{place} holds an unfinished {self.what} of {words}: {_difference(there[part], now)}; go on "
                                "with the same, take another directory, or remove this one")
 
+    def make(self, place: Path) -> None:
+        """Make a directory for a job where there is none. Raises FileExistsError where it holds something else."""
+        place.mkdir(parents=True, exist_ok=True)
+        if not self.is_in(place) and any(entry.name not in (self.file + NEW, self._lock) for entry in place.iterdir()):
+            raise FileExistsError(17, f"exists and holds something else than a {self.what}", str(place))
+
+    @property
+    def _lock(self) -> str:
+        """Name the file that is locked while a process works."""
+        return f"{self.key}.lock"
+
+    @contextlib.contextmanager
+    def alone(self, place: Path) -> Iterator[None]:
+        """Hold the right to work in a directory during a ``with`` block. Raises BlockingIOError where another process does.
+
+        Where the system cannot lock files, nothing is held.
+        """
+        lock = None
+        try:
+            lock = Lock(place, "wait until it has ended, or take another directory", self._lock)
+        except BlockingIOError:
+            raise
+        except (ImportError, OSError):  # Windows, and some network file systems
+            pass
+        try:
+            yield
+        finally:
+            if lock is not None:
+                lock.release()
+
     def is_begun(self, place: Path) -> bool:
         """Tell whether a job has an outcome of a step there."""
         return any(place.rglob(f"*{SUFFIX}"))
@@ -117,7 +147,7 @@ class JobDescription:
     def remove(self, place: Path) -> None:
         """Remove what a job has put there, and the directory if there is nothing else in it."""
         FileShelf(place, "").clear()
-        for file in (place / self.file, place / (self.file + NEW)):
+        for file in (place / self.file, place / (self.file + NEW), place / self._lock):
             file.unlink(missing_ok=True)
         for folder in [*(entry for entry in place.iterdir() if entry.is_dir()), place]:
             with contextlib.suppress(OSError):  # something else is in it
