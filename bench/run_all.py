@@ -1,4 +1,4 @@
-"""Everything that docs/benchmarks.md is made of, one after the other: about 20 minutes on two quiet CPUs.
+"""Everything that docs/benchmarks.md is made of, one after the other: about an hour on two quiet CPUs.
 
 Results go to bench/results; at the end report.py writes the page, the plots and the tables of the README. A part that
 fails does not stop the others; the exit code is 1 then. --only and --skip choose parts, --quick shows that all work.
