@@ -49,7 +49,8 @@ def test_labels_copies_and_exceptions():
 
 
 def test_a_cut_takes_the_blanks_that_follow_and_what_is_before_the_next():
-    text, places = "a, b\u3000\n c. d!", [(0, 1), (3, 4), (7, 8), (10, 11)]
+    text, places = "a, b\t\n c\u3000 d!", [(0, 1), (3, 4), (7, 8), (10, 11)]
+    assert spans(text, places, [(2, 3)]) == [(7, 8)]
     assert spans(text, places, [(0, 1), (3, 4)]) == [(0, 1), (10, 11)]
     assert spans(text, places, [(1, 2)]) == [(3, 7)]
     assert spans(text, places, [(0, 2), (2, 4)]) == [(0, 7), (7, 11)]

@@ -158,13 +158,13 @@ def spans(text: str, places: Sequence[tuple[int, int]], ranges: Sequence[tuple[i
     places : sequence of (int, int)
         Where each token stands: its first character, its last + 1.
     ranges : sequence of (int, int)
-        First tokens, last tokens + 1, ascending. Each is removed with the blanks that follow, characters of `str.isspace`;
-        where the next range follows without a token between, up to that.
+        First tokens, last tokens + 1, ascending. Each is removed with the blanks of ASCII that follow; where the next range
+        follows without a token between, up to that.
     """
     found = []
     for i, (first, last) in enumerate(ranges):
         end = places[last - 1][1]
-        while end < len(text) and text[end].isspace():
+        while end < len(text) and text[end] in "\t\n\v\f\r ":
             end += 1
         if i + 1 < len(ranges) and ranges[i + 1][0] == last:
             end = places[last][0]
