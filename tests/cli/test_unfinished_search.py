@@ -173,3 +173,11 @@ def test_what_is_left_is_no_document(corpus, tmp_path, capsys):
     assert run(tmp_path, "-o", tmp_path.parent / f"{tmp_path.name}-out") == 0
     ignored = json.loads((tmp_path.parent / f"{tmp_path.name}-out" / "summary.json").read_bytes())
     assert "unfinished search of ndcore" in json.dumps(ignored)
+
+
+@pytest.mark.parametrize("option", ["--keep=name:desc", "--by=name"])
+def test_a_field_that_is_not_there_leaves_nothing_to_go_on_with(corpus, tmp_path, capsys, option):
+    assert run(corpus, "-o", tmp_path / "out", option) == 1
+    assert "no field 'name'" in capsys.readouterr().err
+    assert not (tmp_path / "out.unfinished").exists()
+    assert run(corpus, "-o", tmp_path / "out", option.replace("name", "n")) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -191,6 +192,7 @@ def _search(
     sides = [stack.enter_context(open_documents(options, inputs, **(fields if i == 0 else {})))
              for i, inputs in enumerate(found)]
     place = None if work is None else work.begin(options, found, sides)
+    asked: Callable[[Any], Any] = (lambda values: values) if work is None else work.asked
     with reporting(not options.quiet) as report, contextlib.nullcontext() if work is None else work.refuse_others():
         result = repeats(
             sides[0],
@@ -198,8 +200,8 @@ def _search(
             shingling=shingling,
             against=sides[1] if options.against else None,
             exceptions=sides[2] if options.exceptions else None,
-            keep=rule if ranking is None else ranking.priorities,
-            by=None if groups is None else groups.codes,
+            keep=rule if ranking is None else asked(ranking.priorities),
+            by=None if groups is None else asked(groups.codes),
             within=not options.other_documents,
             min_copies=options.min_copies,
             max_copies=options.max_copies,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from ndcore._version import __version__
 from ndcore.cli.described_inputs import reading_of, stamps_of
@@ -19,6 +21,8 @@ from ndcore.storage.job_description import REPEATS
 
 __all__ = ["UnfinishedSearch"]
 
+Value = TypeVar("Value")
+
 ENDING = ".unfinished"  # of the name of the directory
 DECIDING = ("min_tokens", "unit", "normalize", "stop_words", "min_copies", "max_copies", "keep", "by")  # what is found
 
@@ -32,6 +36,7 @@ class UnfinishedSearch(JobOutput):
         """Name the directory of an output; nothing is checked or written yet."""
         place = Path(output) if Path(output).name.strip(".") else Path(output).resolve()
         super().__init__(f"{place}{ENDING}", overwrite, outcome, REPEATS)
+        self._futile = False
 
     def begin(self, options: DocumentOptions, found: Sequence[Inputs], documents: Sequence[Documents]) -> WorkPlace:
         """Copy streams, and take the directory for a search in these inputs.
@@ -50,6 +55,28 @@ class UnfinishedSearch(JobOutput):
         chosen = {name: getattr(options, name) for name in DECIDING}
         self.claim({"ndcore": __version__, **stamps, "reading": reading_of(options), "options": chosen})
         return WorkPlace(self.path, self.source)
+
+    def asked(self, values: Callable[[], Value]) -> Callable[[], Value]:
+        """Return what asks for values of the documents. Where they are refused, the same command would fail again."""
+
+        def answer() -> Value:
+            self._futile = True
+            found = values()
+            self._futile = False
+            return found
+
+        return answer
+
+    @contextlib.contextmanager
+    def say_what_is_left(self) -> Iterator[None]:
+        """Tell `main` what there is to go on with, as the base class does; leave nothing where values are refused."""
+        try:
+            with super().say_what_is_left():
+                yield
+        except ValueError:
+            if self._futile:
+                self.remove()
+            raise
 
     def remove(self) -> None:
         """Remove the directory, if it is there. Raises BlockingIOError where another process works in it."""
