@@ -22,6 +22,8 @@ from suffixes import Sorter, by_divsufsort, by_doubling, differences
 import ndcore as nd
 
 SIZES = (100, 500, 2000)  # MB
+WRITTEN = 2000  # MB; what is more is the same text in other letters
+LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 VOCABULARY = 50_000
 POOL = 20_000  # documents of which beginnings are repeated
 CHECKED = 3000  # documents whose suffixes are sorted by prefix doubling
@@ -43,7 +45,7 @@ class Lines:
 
 def write(path: Path, megabytes: int, rng: np.random.Generator) -> None:
     """Write documents of 100 to 1000 words each."""
-    letters = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
+    letters = np.frombuffer(LETTERS, np.uint8)
     names = [bytes(rng.choice(letters, length)) for length in rng.integers(2, 11, VOCABULARY).tolist()]
     chances = np.cumsum(1 / np.arange(1, VOCABULARY + 1))
     pool: list[bytes] = []
@@ -60,6 +62,22 @@ def write(path: Path, megabytes: int, rng: np.random.Generator) -> None:
                     pool.append(text)
                 file.write(text + b"\n")
                 written += len(text) + 1
+
+
+def lengthen(path: Path, megabytes: int, rng: np.random.Generator) -> None:
+    """Append the text again, each time in other letters, so that its copies have no words in common."""
+    letters = np.frombuffer(LETTERS, np.uint8)
+    written = size = path.stat().st_size
+    with path.open("rb") as source, path.open("ab") as file:
+        while written < megabytes * 10**6:
+            others = bytes.maketrans(LETTERS, bytes(rng.permutation(letters)))
+            source.seek(0)
+            left = size
+            while left and written < megabytes * 10**6:
+                batch = source.read(min(BATCH, left))
+                file.write(batch.translate(others))
+                left -= len(batch)
+                written += len(batch)
 
 
 def check(report: Report, texts: Iterable[bytes], found: nd.Repeats, sort: Sorter) -> None:
@@ -84,7 +102,8 @@ def main() -> int:
     for megabytes in (5,) if arguments.quick else arguments.megabytes or SIZES:
         with tempfile.TemporaryDirectory() as folder:
             corpus = Lines(Path(folder) / "texts")
-            write(corpus.path, megabytes, rng)
+            write(corpus.path, min(megabytes, WRITTEN), rng)
+            lengthen(corpus.path, megabytes, rng)
             for _ in range(arguments.repeats):
                 before = own_memory()
                 with Watched() as watched:

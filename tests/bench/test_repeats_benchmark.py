@@ -29,3 +29,16 @@ def test_generated_text_has_repeats_and_a_corpus_reads_it(tmp_path, monkeypatch)
     assert failures(texts, found) == []
     found.min_tokens = 5
     assert failures(texts, found)[0].startswith("100 documents: ")
+
+
+def test_longer_text_repeats_as_much_in_each_copy(tmp_path, monkeypatch):
+    monkeypatch.setattr(benchmark, "POOL", 100)
+    path, rng = tmp_path / "texts", np.random.default_rng(1)
+    benchmark.write(path, 1, rng)
+    size, lines = path.stat().st_size, path.read_bytes().splitlines()
+    benchmark.lengthen(path, 3 * size // 10**6, rng)
+    longer = path.read_bytes().splitlines()
+    assert longer[: len(lines)] == lines and 2 * len(lines) < len(longer) <= 3 * len(lines)
+    repeated = nd.repeats(longer, 20).repeated
+    assert repeated[: len(lines)].any()
+    assert repeated[len(lines) : 2 * len(lines)].tolist() == repeated[: len(lines)].tolist()
