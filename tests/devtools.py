@@ -11,12 +11,16 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import CHROMIUM
+
+
+class Navigated(Exception):
+    """The page went away before it answered."""
 
 
 class Tab:
@@ -42,6 +46,8 @@ class Tab:
         while True:
             told = self._next()
             if told.get("id") == self.number:
+                if told.get("error", {}).get("message") == "Inspected target navigated or closed":
+                    raise Navigated
                 assert "error" not in told, told
                 return told["result"]
             self._keep(told)
@@ -82,8 +88,9 @@ class Tab:
     def wait(self, expression: str) -> None:
         """Wait until an expression is true."""
         for _ in range(400):
-            if self.evaluate(expression):
-                return
+            with suppress(Navigated):
+                if self.evaluate(expression):
+                    return
             time.sleep(0.05)
         raise AssertionError(f"{expression}: {self.evaluate('document.body.innerText')}")
 
