@@ -8,6 +8,7 @@ from ndcore._minhash import Samples
 
 MAX_LENGTH: int
 MAX_WINDOWS: int
+MAX_TOKENS: int
 
 @disjoint_base
 class Vocabulary:
