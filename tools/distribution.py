@@ -36,11 +36,13 @@ CYTHON = {
 STRIP = {"linux": ["-s"], "darwin": ["-Wl,-x"]}  # names of static functions: a sixteenth of a wheel
 EARLIEST = 315532800  # 1980-01-01, where the dates of zip files begin
 # By the kind of compiler: for all files, for the C core, for Cython's code, which calls kernels and is small that way.
+# Cython's code raises exceptions of Python, and needs no tables to unwind the stack by: a hundredth of a wheel.
 # Visual C++ knows neither `restrict` nor `_Pragma` without /std:c11; /Brepro: no dates in objects.
 FLAGS = {
-    "unix": (["-std=c11", "-fno-plt", "-fvisibility=hidden", "-Wall", "-Werror=ignored-attributes"], "-O3", "-Os"),
-    "msvc": (["/std:c11", "/Brepro"], "/O2", "/O1"),
-    "clang-cl": (["/std:c11", "/Brepro", "-Werror=ignored-attributes"], "/clang:-O3", "/clang:-Os"),
+    "unix": (["-std=c11", "-fno-plt", "-fvisibility=hidden", "-Wall", "-Werror=ignored-attributes"], ["-O3"],
+             ["-Os", "-fno-asynchronous-unwind-tables"]),
+    "msvc": (["/std:c11", "/Brepro"], ["/O2"], ["/O1"]),
+    "clang-cl": (["/std:c11", "/Brepro", "-Werror=ignored-attributes"], ["/clang:-O3"], ["/clang:-Os"]),
 }
 
 
@@ -133,7 +135,7 @@ class Build(build_ext):
 
         def compile_each(sources: list[str], extra_postargs: list[str], **options: object) -> list[str]:
             return [
-                compile_all([source], extra_postargs=[*extra_postargs, core if "/core/" in source else glue], **options)[0]
+                compile_all([source], extra_postargs=[*extra_postargs, *(core if "/core/" in source else glue)], **options)[0]
                 for source in sources
             ]
 
