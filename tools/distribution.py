@@ -134,10 +134,11 @@ class Build(build_ext):
         compile_all = self.compiler.compile
 
         def compile_each(sources: list[str], extra_postargs: list[str], **options: object) -> list[str]:
-            return [
-                compile_all([source], extra_postargs=[*extra_postargs, *(core if "/core/" in source else glue)], **options)[0]
-                for source in sources
-            ]
+            compiled: list[str] = []
+            for source in sources:
+                own = core if "/core/" in source else glue
+                compiled += compile_all([source], extra_postargs=[*extra_postargs, *own], **options)
+            return compiled
 
         self.compiler.compile = compile_each
         # Here and not in setup.py, which runs several times for one wheel, and for an sdist too.
