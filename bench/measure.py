@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("ndcore", "numpy", "datasketch", "pydivsufsort", "zstandard", "msgspec")
-PATHS = ("data", "results", "work", "peers", "log")  # arguments that say where things are on this machine
+PATHS = ("data", "results", "work", "peers", "log", "other")  # arguments that say where things are on this machine
 FACT_FILE = Path("/proc/cpuinfo")
 
 Key = TypeVar("Key")

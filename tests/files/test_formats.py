@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import os
+import sys
 import zipfile
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from recordfiles import (
 from ndcore.cli.main import main
 from ndcore.files.compression import decompressed
 from ndcore.files.documents import Documents
+from ndcore.files.errors import DocumentError
 from ndcore.files.formats import recognise
 
 
@@ -228,3 +230,9 @@ def test_html_and_records_without_a_suffix(tmp_path: Path) -> None:
     assert read(write(tmp_path / "page.php", page))[0] == [page]
     assert read(write(tmp_path / "README", b"{braces} are text"))[0] == [b"{braces} are text"]
     assert read(write(tmp_path / "notes", b"[1] a reference"))[0] == [b"[1] a reference"]
+
+
+def test_a_compression_whose_package_is_missing_names_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(DocumentError, match=r"^pages\.jsonl\.zst: reading \.zst needs zstandard: pip install"):
+        recognise("pages.jsonl.zst", io.BytesIO(b"\x28\xb5\x2f\xfd" + bytes(20)))

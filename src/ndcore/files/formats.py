@@ -199,13 +199,13 @@ def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
         what = f"{FORMATS[compression]} data" if compression else _binary(raw) or "no compressed data"
         reason = f"its name ends in .{ending}, but it does not hold {FORMATS[ending]} data ({what}); give it its right name"
         return Format(named or default, "", "", reason)
-    head = _beginning(file, compression, HEAD) if compression else raw
+    head = _beginning(file, compression, HEAD, name) if compression else raw
     if head is None:  # nothing can be decompressed
         return Format(named or default, compression)
     untold = compression and not (ending or named or name.lower().endswith(".txt"))
     found = _content("" if untold else name, head, default)  # a suffix that hides the compression says nothing of the data
     if found.kind == "object":
-        more = _beginning(file, compression, _LONGEST_HEAD) or head
+        more = _beginning(file, compression, _LONGEST_HEAD, name) or head
         found = found._replace(kind=_lines_or_object(more, named))
     if compression:
         found = found._replace(compression=compression)
@@ -215,13 +215,13 @@ def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
     return found
 
 
-def _beginning(file: IO[bytes], compression: str, count: int) -> bytes | None:
+def _beginning(file: IO[bytes], compression: str, count: int, name: str) -> bytes | None:
     """Return the first `count` decompressed bytes, or fewer; None where nothing can be decompressed."""
     file.seek(0)
     if not compression:
         return file.read(count)
     data = b""
-    stream = decompressed(io.BytesIO(file.read(_LONGEST_HEAD)), compression, "")
+    stream = decompressed(io.BytesIO(file.read(_LONGEST_HEAD)), compression, name)
     try:
         while len(data) < count and (piece := stream.read1(count - len(data))):
             data += piece
