@@ -6,9 +6,9 @@
  * that occurs has such a run at a multiple of the stride, and its items have that run as well, because all runs of items are
  * marked. So no window is missed. A run costs one look at a word of 64 bits, in which three bits are set for each marked run;
  * the words are asked for 32 runs ahead, so their cache misses overlap. A word stands for at most four runs on average, so less
- * than one run in a hundred is marked by chance. Only where it is marked, the `stride` windows around it are looked up and compared symbol
- * by symbol: what is found is equal, not likely equal. A window that occurs is followed in its item: while the next symbols are
- * equal too, the next windows occur.
+ * than one run in a hundred is marked by chance. Where it is marked, its neighbours are looked up too, and only windows all of
+ * whose `stride` runs are marked are looked up in the table and compared symbol by symbol: what is found is equal, not likely
+ * equal. A window that occurs is followed in its item: while the next symbols are equal too, the next windows occur.
  *
  * Runs and windows are hashed by sums of products, one for each symbol: the factors are its high and its low half, each plus a
  * random word of 32 bits, modulo 2^32. Two different runs have the same sum with probability 2^-32 (NH: Black, Halevi, Krawczyk,
