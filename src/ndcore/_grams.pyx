@@ -18,6 +18,10 @@ from ndcore._signals cimport STRIDE, check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
 
 
+cdef extern from "nd.h" nogil:
+    uint64_t nd_load_be64(const uint8_t *at)
+
+
 cdef extern from "grams.h" nogil:
     ctypedef struct nd_grams:
         size_t length
@@ -159,8 +163,10 @@ cdef class Vocabulary:
              const int64_t[::1] places not None):
         """Tell for each i whether the counts[i] tokens of a tape from firsts[i] on have the numbers from places[i] on; bool.
 
-        ValueError for tokens that the tape does not have, or numbers that are not there.
+        A range that begins in an equal one, at the same number, costs its new tokens only. ValueError for tokens that the
+        tape does not have, or numbers that are not there.
         """
+        cdef int64_t known
         cdef size_t i, n = firsts.shape[0], size = tape.shape[0], given = numbers.shape[0]
         cdef uint64_t[::1] at = np.empty(size // LENGTH + 1, np.uint64)
         cdef size_t tokens = _cut(tape, &at[0])
@@ -174,15 +180,20 @@ cdef class Vocabulary:
                                  f"{tokens} tokens, and there are {given} numbers")
         with nogil:
             for i in range(n):
-                if counts[i]:
+                known = 0  # tokens of the range that were compared with the one before
+                if i and found[i - 1] and firsts[i] - firsts[i - 1] == places[i] - places[i - 1] >= 0:
+                    known = min(max(0, firsts[i - 1] + counts[i - 1] - firsts[i]), counts[i])
+                if known < counts[i]:
                     check_signals()
-                    found[i] = nd_vocabulary_same(&self.how, &tape[0], &at[firsts[i]], counts[i], &numbers[places[i]])
+                    found[i] = nd_vocabulary_same(&self.how, &tape[0], &at[firsts[i] + known],
+                                                  <size_t> (counts[i] - known), &numbers[places[i] + known])
         return np.asarray(found).view(np.bool_)
 
 
 cdef size_t _cut(const uint8_t[::1] tape, uint64_t *begins):
     """Count the tokens of a tape, those before the first that does not fit; begins: NULL, or where they begin and end."""
-    cdef size_t n = tape.shape[0], at = 0, found = 0, i
+    cdef size_t n = tape.shape[0], at = 0, found = 0
+    cdef const uint8_t *data = &tape[0] if n else NULL
     cdef uint64_t size
     with nogil:
         while True:
@@ -190,9 +201,7 @@ cdef size_t _cut(const uint8_t[::1] tape, uint64_t *begins):
                 begins[found] = at
             if at + LENGTH > n:
                 break
-            size = 0
-            for i in range(<size_t> LENGTH):
-                size = size << 8 | tape[at + i]
+            size = nd_load_be64(data + at)
             if size > n - at - <size_t> LENGTH:
                 break
             at += LENGTH + <size_t> size
@@ -319,6 +328,8 @@ cdef class Grams:
 
     def length_of(self, numbers):
         """Return how many symbols the windows of these numbers have, int64."""
+        if len(self._widths) == 1:
+            return np.full(len(numbers), self._widths[0])
         return self._widths[np.searchsorted(self._firsts, numbers, "right") - 1]
 
 

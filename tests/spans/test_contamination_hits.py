@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 import ndcore as nd
-from ndcore._grams import GramHits, Grams
 from ndcore.spans import contamination_hits as module
-from ndcore.spans.contamination_hits import Hits, merged
-from ndcore.spans.contamination_reading import Found
+from ndcore.spans.contamination_hits import merged
 
 
 def ints(*values: int) -> np.ndarray:
@@ -25,8 +21,8 @@ def test_ranges_that_overlap_or_touch_are_one():
     assert [len(part) for part in merged(ints(), ints(), ints())] == [0, 0, 0]
 
 
-def test_hits_that_are_confirmed_at_once_and_together(monkeypatch):
-    """Confirm after each piece, and all at the end."""
+def test_hits_that_are_noted_at_once_and_together(monkeypatch):
+    """Note hits after each piece, and all at the end."""
     items, documents = ["a b c d", "x y z"], ["1 a b c d 2", "none", "y z x y z", "b c d"] * 300
     found = []
     for waiting in (1, 1 << 40):
@@ -36,21 +32,3 @@ def test_hits_that_are_confirmed_at_once_and_together(monkeypatch):
         for a, b in zip(*(getattr(each, name) for each in found), strict=True):
             np.testing.assert_array_equal(a, b)
     assert found[0].covered.tolist() == [4, 3] and len(found[0].documents.document) == 900
-
-
-def test_windows_whose_tokens_differ_are_no_hits():
-    """Two tokens with one symbol: the run has the symbols of the item, and two of its windows have its tokens."""
-    symbols, offsets = np.arange(6, dtype=np.uint64), ints(0, 6)
-    item, document = b"abcdef", b"abcXef"
-
-    def same(tape, firsts, counts, places):
-        return np.array([tape[at : at + n] == item[to : to + n] for at, n, to in zip(firsts, counts, places, strict=True)])
-
-    hits = Hits(SimpleNamespace(grams=Grams(symbols, offsets, 2), offsets=offsets, same=same))
-    sink = GramHits(1, hits.grams)
-    sink.take_sets(symbols, offsets)
-    hits.add(Found.of(sink, 0, [document]))
-    hits.settle()
-    assert hits.document.tolist() == [1, 1, 0, 0, 1] and hits.position.tolist() == [0, 1, 0, 0, 4]
-    ((documents, starts, ends, numbers),) = hits.spans
-    assert (documents.tolist(), starts.tolist(), ends.tolist(), numbers.tolist()) == ([0, 0], [0, 4], [3, 6], [0, 4])

@@ -38,6 +38,31 @@ def test_what_is_found_in_a_piece(kind):
     assert search.offsets.tolist() == [0, 3, 3, 4]
     assert (found.documents, found.tokens, found.holders.tolist(), found.sizes.tolist()) == (4, 9, [0, 3], [5, 3])
     assert found.counts.tolist() == [3, 3]  # one two, two three, two; two, one two, two
-    firsts, counts, places = (np.array(some, np.int64) for some in ([0, 1, 1, 2], [1, 2, 2, 0], [1, 0, 1, 3]))
-    same = search.same(found.tapes[1], firsts, counts, places)  # two; one two; one two is not two three
-    assert same.tolist() == [True, True, False, True]
+    hits = sorted(zip(np.repeat(found.holders, found.counts).tolist(), found.positions.tolist(), strict=True))
+    assert hits == [(0, 1), (0, 2), (0, 2), (3, 0), (3, 1), (3, 2)]
+
+
+def test_windows_whose_tokens_differ_are_no_hits(monkeypatch):
+    """Give two tokens one symbol: the document has all symbols of the item, and two of its windows have other tokens."""
+    search = module.TextSearch(["a b c d e f"], ["none", "a b c x e f", "c x", "e f"], nd.Shingling(), 2, 1)
+    monkeypatch.setattr(search, "_secret", Swapped(search._secret))
+    found = search.look_up((5, ["none", "a b c x e f", "c x", "e f"]))
+    assert (found.documents, found.tokens, found.holders.tolist(), found.sizes.tolist()) == (4, 11, [6, 8], [6, 2])
+    assert (found.counts.tolist(), found.positions.tolist()) == ([3, 1], [0, 1, 4, 0])
+    assert search.grams.places[found.numbers].tolist() == [0, 1, 4, 4]
+
+
+class Swapped:
+    """A shingling whose symbols are those of texts with d for x, and whose tokens are not."""
+
+    def __init__(self, real: nd.Shingling) -> None:
+        self.real, self.shingler = real, self
+
+    def batch(self, texts):
+        return texts
+
+    def symbols(self, texts, sink):
+        return self.real.shingler.symbols(self.real.batch([text.replace("x", "d") for text in texts]), sink)
+
+    def canonical(self, texts, kind, rows):
+        return self.real.shingler.canonical(self.real.batch(texts), kind, rows)

@@ -1,17 +1,17 @@
-"""Windows of items that were found in documents: confirmed by tokens, and gathered."""
+"""Windows of items that were found in documents, gathered."""
 
 from __future__ import annotations
 
-from typing import Any
+import mmap
 
 import numpy as np
 
-from ndcore._types import Bools, Ints
+from ndcore._types import Ints
 from ndcore.spans.contamination_reading import Found, Search
 
 __all__ = ["Hits", "merged"]
 
-WAITING = 4 << 20  # bytes of tokens of documents with hits that wait to be confirmed
+WAITING = 1 << 18  # windows that were found, and wait to be noted
 
 
 class Hits:
@@ -36,13 +36,11 @@ class Hits:
         self.grams, self.offsets = search.grams, search.offsets
         self.documents = self.tokens = 0
         count = len(search.grams.places)
-        self.document = np.zeros(count, np.int64)  # takes no memory where nothing is found
-        self.position = np.zeros(count, np.int64)
+        self.document, self.position = _sparse(count), _sparse(count)
         self.spans: list[tuple[Ints, Ints, Ints, Ints]] = []
         self.holding: list[tuple[Ints, Ints]] = []
-        self._search = search
         self._waiting: list[Found] = []
-        self._bytes = 0
+        self._hits = 0
 
     def add(self, found: Found) -> None:
         """Add the next documents. What was found waits until there is much of it, or until `settle`."""
@@ -50,55 +48,40 @@ class Hits:
         self.tokens += found.tokens
         if len(found.holders):
             self._waiting.append(found)
-            self._bytes += sum(memoryview(tape).nbytes for tape in found.tapes)
-            if self._bytes >= WAITING:
+            self._hits += len(found.numbers)
+            if self._hits >= WAITING:
                 self.settle()
 
     def settle(self) -> None:
-        """Confirm and note what waits: only windows whose tokens are the same count."""
-        waiting, self._waiting, self._bytes = self._waiting, [], 0
+        """Note what waits."""
+        waiting, self._waiting, self._hits = self._waiting, [], 0
         if not waiting:
             return
-        documents, sizes, counts, positions, given = (
+        documents, sizes, counts, positions, numbers = (
             np.concatenate([getattr(found, name) for found in waiting])
             for name in ("holders", "sizes", "counts", "positions", "numbers"))
-        rows, numbers = np.repeat(np.arange(len(documents)), counts), given.astype(np.int64)
+        rows = np.repeat(np.arange(len(documents)), counts)
         if not ((np.diff(rows) > 0) | (np.diff(positions) > 0)).all():  # windows of several lengths
             order = np.lexsort((positions, rows))
             rows, positions, numbers = rows[order], positions[order], numbers[order]
-        kept = self._confirmed([tape for found in waiting for tape in found.tapes], rows, positions, numbers)
-        self._note(documents, sizes, rows[kept], positions[kept], numbers[kept])
-
-    def _confirmed(self, tapes: list[Any], rows: Ints, positions: Ints, numbers: Ints) -> Bools:
-        """Compare tokens: tell for each hit whether the document has the tokens of the window."""
-        lengths, places = self.grams.length_of(numbers), self.grams.places[numbers].astype(np.int64)
-        goes_on = (np.diff(positions) == 1) & (np.diff(places) == 1) & (np.diff(rows) == 0) & (np.diff(lengths) == 0)
-        first = np.flatnonzero(np.concatenate([[True], ~goes_on]))
-        last = np.concatenate([first[1:], [len(rows)]]) - 1
-        runs = self._same(tapes, rows[first], positions[first], places[first], last - first + lengths[first])
-        kept = np.repeat(runs, last - first + 1)
-        rest = np.flatnonzero(~kept)  # a run that differs somewhere may have windows that do not
-        kept[rest] = self._same(tapes, rows[rest], positions[rest], places[rest], lengths[rest])
-        return kept
-
-    def _same(self, tapes: list[Any], rows: Ints, firsts: Ints, places: Ints, counts: Ints) -> Bools:
-        """Compare runs of tokens of documents, from `firsts` on, with runs of items, from `places` on. rows ascend."""
-        holders, begins = np.unique(rows, return_index=True)
-        ends = np.searchsorted(rows, holders, "right")
-        some = [np.zeros(0, np.bool_)]
-        for row, begin, end in zip(holders.tolist(), begins.tolist(), ends.tolist(), strict=True):
-            some.append(self._search.same(tapes[row], firsts[begin:end], counts[begin:end], places[begin:end]))
-        return np.concatenate(some)
+        self._note(documents, sizes, rows, positions, numbers)
 
     def _note(self, documents: Ints, sizes: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
-        """Note confirmed hits, in order of documents and positions. rows: the document of each hit among `documents`."""
+        """Note hits, in order of documents and positions. rows: the document of each hit among `documents`."""
         new = np.flatnonzero(self.document[numbers] == 0)[::-1]  # the first hit of a number is written last, and stays
         self.document[numbers[new]] = 1 + documents[rows[new]]
         self.position[numbers[new]] = positions[new]
-        holding = np.unique(rows)
-        self.holding.append((documents[holding], sizes[holding]))
+        self.holding.append((documents, sizes))
         starts, ends, begun = merged(rows, positions, positions + self.grams.length_of(numbers))
         self.spans.append((documents[rows[begun]], starts, ends, numbers[begun]))
+
+
+def _sparse(count: int) -> Ints:
+    """Return zeros, int64. They take memory only around those that are written: 4 KiB, where huge pages would take 2 MiB."""
+    memory = mmap.mmap(-1, max(1, count) * 8)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.int64, count)
 
 
 def merged(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints]:

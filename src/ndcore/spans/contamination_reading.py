@@ -19,9 +19,11 @@ from ndcore.text.shingling import Shingling, joined_samples
 
 __all__ = ["Found", "IdSearch", "Search", "TextSearch"]
 
+NONE = np.zeros(0, np.int64)
+
 
 class Found(NamedTuple):
-    """What was found in consecutive documents; their documents with hits are numbered in the corpus."""
+    """The windows of items that were found in consecutive documents; documents are numbered in the corpus."""
 
     documents: int  # all of them
     tokens: int
@@ -29,16 +31,25 @@ class Found(NamedTuple):
     sizes: Ints  # their tokens
     counts: Ints  # their hits
     positions: Ints  # of each hit: where its window begins in the document, in tokens
-    numbers: AnyArray  # of each hit: the number of its window
-    tapes: list[Any]  # the tokens of each document with hits: canonical bytes, or ids
+    numbers: Ints  # of each hit: the number of its window
 
     @classmethod
-    def of(cls, sink: GramHits, first: int, tapes: list[Any]) -> Self:
-        """Return what a sink found in documents; `first` is the position of the first of them."""
-        tokens, counts = np.frombuffer(sink.counted, np.int64), np.diff(sink.begins)
+    def of(cls, sink: GramHits, first: int, same: Bools | None = None) -> Self:
+        """Return what a sink found in documents; `first` is the position of the first of them.
+
+        same : ndarray of bool, optional
+            Hits that are to be kept; None: all.
+        """
+        tokens = np.frombuffer(sink.counted, np.int64)
+        if not len(sink.numbers):  # of most documents
+            return cls(len(tokens), int(tokens.sum()), NONE, NONE, NONE, NONE, NONE)
+        counts = np.diff(sink.begins)
+        positions, numbers = sink.positions.astype(np.int64), sink.numbers.astype(np.int64)
+        if same is not None and not same.all():
+            counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[same], minlength=len(counts))
+            positions, numbers = positions[same], numbers[same]
         rows = np.flatnonzero(counts)
-        return cls(len(tokens), int(tokens.sum()), first + rows, tokens[rows], counts[rows],
-                   sink.positions.astype(np.int64), sink.numbers, tapes)
+        return cls(len(tokens), int(tokens.sum()), first + rows, tokens[rows], counts[rows], positions, numbers)
 
 
 class Search(Protocol):
@@ -62,10 +73,7 @@ class Search(Protocol):
         """Yield the documents of the corpus in pieces of work, once."""
 
     def look_up(self, piece: Any) -> Found:
-        """Look through the documents of a piece; in any thread."""
-
-    def same(self, tape: Any, firsts: Ints, counts: Ints, places: Ints) -> Bools:
-        """Tell for each i whether a tape has counts[i] tokens from firsts[i] on that the items have from places[i] on."""
+        """Look through the documents of a piece, in any thread; return the windows that have the tokens of an item."""
 
 
 class TextSearch:
@@ -101,16 +109,26 @@ class TextSearch:
         first, texts = piece
         shingler, batch = self._secret.shingler, self._secret.batch(texts)
         sink = shingler.symbols(batch, GramHits(len(texts), self.grams))
+        if not len(sink.numbers):
+            return Found.of(sink, first)
         rows = np.flatnonzero(np.diff(sink.begins))
-        return Found.of(sink, first, shingler.canonical(batch, bytes, rows.tolist()) if len(rows) else [])
+        return Found.of(sink, first, self._same(sink, rows, shingler.canonical(batch, bytes, rows.tolist())))
 
-    def same(self, tape: bytes, firsts: Ints, counts: Ints, places: Ints) -> Bools:
-        """Compare the bytes of tokens; see `Search`."""
-        return self._vocabulary.same(tape, firsts, counts, self._numbers, places)
+    def _same(self, sink: GramHits, rows: Ints, tapes: list[bytes]) -> Bools:
+        """Tell for each hit whether the document has the tokens of the window. tapes: tokens of documents `rows`."""
+        lengths, places = self.grams.length_of(sink.numbers), self.grams.places[sink.numbers].astype(np.int64)
+        positions, same = sink.positions.astype(np.int64), list[Bools]()
+        for tape, row in zip(tapes, rows.tolist(), strict=True):
+            hits = slice(sink.begins[row], sink.begins[row + 1])
+            same.append(self._vocabulary.same(tape, positions[hits], lengths[hits], self._numbers, places[hits]))
+        return np.concatenate(same)
 
 
 class IdSearch:
-    """Token ids, and the token ids that they are looked for in; see `Search`. Ids are their own symbols and numbers."""
+    """Token ids, and the token ids that they are looked for in; see `Search`.
+
+    Ids are their own symbols, so windows with equal symbols are equal.
+    """
 
     def __init__(self, items: tuple[AnyArray, Ints], corpus: tuple[AnyArray, Ints], length: int) -> None:
         self.shingling: Shingling | None = None
@@ -127,14 +145,7 @@ class IdSearch:
         positions, ids, offsets = self._reading.symbols(piece, 0)
         sink = GramHits(len(positions), self.grams)
         sink.take_sets(ids, offsets)
-        rows = np.flatnonzero(np.diff(sink.begins)).tolist()
-        return Found.of(sink, int(positions[0]), [ids[offsets[row] : offsets[row + 1]].copy() for row in rows])
-
-    def same(self, tape: UInts, firsts: Ints, counts: Ints, places: Ints) -> Bools:
-        """Compare ids; see `Search`."""
-        ranges = zip(firsts.tolist(), counts.tolist(), places.tolist(), strict=True)
-        known = self.grams.symbols
-        return np.array([np.array_equal(tape[at : at + n], known[place : place + n]) for at, n, place in ranges], np.bool_)
+        return Found.of(sink, int(positions[0]))
 
 
 def _symbols(shingling: Shingling, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints, list[bytes]]:
