@@ -21,10 +21,6 @@ class Vocabulary:
     ) -> NDArray[np.bool_]: ...
 
 @disjoint_base
-class Symbols(Samples):
-    def __new__(cls, n: int) -> Self: ...
-
-@disjoint_base
 class Grams:
     @property
     def symbols(self) -> NDArray[np.uint64]: ...

@@ -209,35 +209,6 @@ cdef size_t _cut(const uint8_t[::1] tape, uint64_t *begins):
     return found
 
 
-cdef struct Collected:
-    uint64_t *values
-    size_t n
-
-
-cdef void collect(void *to, const uint64_t *symbols, size_t n) noexcept nogil:
-    """Append symbols; a sink."""
-    cdef Collected *all = <Collected *> to
-    memcpy(all.values + all.n, symbols, n * sizeof(uint64_t))
-    all.n += n
-
-
-cdef class Symbols(Samples):
-    """The symbols of documents, end to end: values uint64."""
-    cdef Collected state
-
-    def __cinit__(self, n):
-        self.take, self.to = collect, &self.state
-
-    cdef prepare(self, size_t most, size_t total):
-        """Allocate memory for all symbols."""
-        self.prepare_members(total)
-        self.state.values, self.state.n = self.members, 0
-
-    cdef void finish(self, size_t row) noexcept nogil:
-        """Note where a document ends."""
-        self.offsets[row + 1] = <int64_t> self.state.n
-
-
 cdef class Grams:
     """The distinct windows of items.
 

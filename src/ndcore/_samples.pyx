@@ -1,5 +1,5 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Sinks that take fingerprints and keep some: multiples of a modulus (mod sketches), the smallest of windows (winnowing)."""
+"""Sinks that take values and keep multiples of a modulus (mod sketches), the smallest of windows (winnowing), or all."""
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -152,3 +152,32 @@ cdef class Winnows(Samples):
         self.positions.setflags(False)
         PyMem_RawFree(self.places)
         self.places = NULL
+
+
+cdef struct Collected:
+    uint64_t *values
+    size_t n
+
+
+cdef void collect(void *to, const uint64_t *symbols, size_t n) noexcept nogil:
+    """Append symbols; a sink."""
+    cdef Collected *all = <Collected *> to
+    memcpy(all.values + all.n, symbols, n * sizeof(uint64_t))
+    all.n += n
+
+
+cdef class Symbols(Samples):
+    """The symbols of documents, end to end: values uint64."""
+    cdef Collected state
+
+    def __cinit__(self, n):
+        self.take, self.to = collect, &self.state
+
+    cdef prepare(self, size_t most, size_t total):
+        """Allocate memory for all symbols."""
+        self.prepare_members(total)
+        self.state.values, self.state.n = self.members, 0
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        """Note where a document ends."""
+        self.offsets[row + 1] = <int64_t> self.state.n

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore._grams import MAX_LENGTH, GramHits, Grams, Symbols, Vocabulary
+from ndcore._grams import MAX_LENGTH, GramHits, Grams, Vocabulary
 
 symbols = st.lists(st.integers(0, 3) | st.integers(2**64 - 2, 2**64 - 1), max_size=40)
 
@@ -46,13 +46,6 @@ def test_windows_by_naive_search(items, documents, length):
         assert found == sorted((x, number[tuple(document[x : x + n])]) for n in widths
                                for x in range(len(document) - n + 1) if tuple(document[x : x + n]) in number)
     assert np.frombuffer(hits.counted, np.int64).tolist() == [len(document) for document in documents]
-
-
-def test_symbols_are_kept():
-    sink = Symbols(3)
-    sink.take_sets(*packed([[1, 2], [], [3]]))
-    assert (sink.values.tolist(), sink.begins.tolist()) == ([1, 2, 3], [0, 2, 2, 3])
-    assert sink.valid.tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("length", [0, MAX_LENGTH + 1])
