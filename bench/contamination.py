@@ -48,6 +48,13 @@ def words_at_random(rng: np.random.Generator, count: int, documents: int, size: 
     return texts(np.full(count, WORDS)), texts(lengths_of(rng, documents, int(size / mean)))
 
 
+def short_items(rng: np.random.Generator, count: int, documents: int, size: int) -> tuple[list[str], list[str]]:
+    """Return the same, but every tenth item has 3 to WINDOW − 1 words."""
+    items, texts = words_at_random(rng, count, documents, size)
+    items[::10] = [" ".join(item.split()[: 3 + i % (WINDOW - 3)]) for i, item in enumerate(items[::10])]
+    return items, texts
+
+
 def chains(rng: np.random.Generator, count: int, documents: int, size: int) -> tuple[list[str], list[str]]:
     """Return items and documents of chains."""
     base = base_words(rng)
@@ -56,6 +63,7 @@ def chains(rng: np.random.Generator, count: int, documents: int, size: int) -> t
 
 CASES = (  # texts, and shares of documents that end with an item
     ("words at random", words_at_random, (0.0, 0.001, 0.01)),
+    ("words at random, every tenth item short", short_items, (0.0,)),
     ("chains", chains, (0.0,)),
 )
 
@@ -72,23 +80,25 @@ def planted(texts: Sequence[str], items: Sequence[str], share: float) -> tuple[l
 
 def expected(items: Sequence[str], texts: Sequence[str]) -> NDArray[np.int64]:
     """Count the tokens of items that lie in windows that occur, by a plain search."""
-    tokens = [nd.Shingling().tokens(item) for item in items]
-    wanted = {tuple(words[i : i + WINDOW]) for words in tokens for i in range(len(words) - WINDOW + 1)}
-    begins = {window[:2] for window in wanted}
+    windows = [list(windows_of(nd.Shingling().tokens(item))) for item in items]
+    wanted = {window for some in windows for window in some}
+    begins, lengths = {window[:2] for window in wanted}, {len(window) for window in wanted}
     seen = set()
     for text in texts:
         words = nd.Shingling().tokens(text)
         for i, pair in enumerate(pairwise(words)):
-            if pair in begins and (window := tuple(words[i : i + WINDOW])) in wanted:
-                seen.add(window)
+            if pair in begins:
+                seen |= wanted & {tuple(words[i : i + length]) for length in lengths}
     covered = np.zeros(len(items), np.int64)
-    for item, words in enumerate(tokens):
-        marks = np.zeros(len(words), np.bool_)
-        for i in range(len(words) - WINDOW + 1):
-            if tuple(words[i : i + WINDOW]) in seen:
-                marks[i : i + WINDOW] = True
-        covered[item] = marks.sum()
+    for item, some in enumerate(windows):
+        covered[item] = len({at for i, window in enumerate(some) if window in seen for at in range(i, i + len(window))})
     return covered
+
+
+def windows_of(words: list[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the windows of an item."""
+    length = min(WINDOW, len(words))
+    yield from (tuple(words[i : i + length]) for i in range(len(words) - length + 1))
 
 
 def check(report: Report, items: Sequence[str], texts: Sequence[str], chosen: Sequence[int]) -> nd.Contamination:

@@ -1,5 +1,5 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Tokens as numbers, and windows of tokens of given items, looked for in many documents."""
+"""Windows of tokens of given items, looked for in many documents."""
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -14,12 +14,16 @@ import numpy as np
 from ndcore cimport _arrays, _bounds
 from ndcore._batch cimport allocate
 from ndcore._minhash cimport Samples
-from ndcore._signals cimport STRIDE, check_signals, stride
+from ndcore._signals cimport check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
 
 
-cdef extern from "nd.h" nogil:
-    uint64_t nd_load_be64(const uint8_t *at)
+cdef extern from "held.h" nogil:
+    ctypedef struct nd_held:
+        uint64_t *values
+        size_t before
+        size_t taken
+    size_t nd_held_room(size_t before)
 
 
 cdef extern from "grams.h" nogil:
@@ -37,43 +41,54 @@ cdef extern from "grams.h" nogil:
         uint64_t *places
         uint32_t first
         uint32_t count
-    ctypedef struct nd_grams_scan:
-        const nd_grams *grams
-        uint64_t *held
+    ctypedef struct nd_gram_hits:
         uint64_t *positions
         uint32_t *numbers
-        size_t *count
-    ctypedef struct nd_grams_sink:
-        nd_grams_scan *scans
-        size_t n
-        size_t tokens
-        size_t hits
+        size_t count
+    ctypedef struct nd_grams_scan:
+        const nd_grams *grams
+        nd_held held
+        nd_gram_hits *hits
     size_t nd_grams_stride(size_t length)
     size_t nd_grams_filter_size(size_t windows)
     unsigned nd_grams_filter_shift(size_t windows)
     size_t nd_grams_room(size_t windows)
     void nd_grams_add(nd_grams *g, size_t begin, size_t end)
-    size_t nd_grams_scan_size(size_t length)
+    size_t nd_grams_before(size_t length)
     void nd_grams_open(nd_grams_scan *s)
-    void nd_grams_take_symbols(void *to, const uint64_t *symbols, size_t n)
+    void nd_grams_take(nd_grams_scan *s, const uint64_t *symbols, size_t n)
     void nd_grams_close(nd_grams_scan *s)
 
 
-cdef extern from "vocabulary.h" nogil:
-    ctypedef struct nd_vocabulary_slot:
+cdef extern from "shorts.h" nogil:
+    enum:
+        ND_SHORTS_COUNTS
+        ND_SHORTS_PLACES
+    ctypedef struct nd_shorts_slot:
         pass
-    ctypedef struct nd_vocabulary:
+    ctypedef struct nd_shorts:
+        const nd_grams *indexes
+        size_t shortest
+        size_t longest
         nd_table_key key
-        nd_vocabulary_slot *slots
+        uint64_t *filter
+        unsigned filter_shift
+        nd_shorts_slot *slots
         size_t room
-        uint64_t *at
-        uint8_t *pool
-        size_t count
-        size_t used
-    void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room)
-    const uint8_t *nd_vocabulary_number(
-        nd_vocabulary *v, const uint8_t *tape, uint64_t *token, uint64_t first, uint64_t last, uint32_t *out)
-    int nd_vocabulary_same(const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *)
+        const uint32_t *ways
+        const uint8_t *place_of
+    ctypedef struct nd_shorts_scan:
+        const nd_shorts *shorts
+        nd_held held
+        nd_gram_hits *hits
+    void nd_shorts_count(const nd_table_key *key, const uint64_t *symbols, size_t n, size_t step, uint32_t *counts)
+    size_t nd_shorts_rarest(const nd_table_key *key, const uint32_t *counts, const uint64_t *item, size_t length)
+    uint64_t nd_shorts_name(const nd_table_key *key, const uint64_t *item, size_t length, size_t place)
+    void nd_shorts_add(nd_shorts *s, uint64_t name, uint32_t begin, uint32_t end)
+    size_t nd_shorts_before(size_t longest)
+    void nd_shorts_open(nd_shorts_scan *s)
+    void nd_shorts_take(nd_shorts_scan *s, const uint64_t *symbols, size_t n)
+    void nd_shorts_close(nd_shorts_scan *s)
 
 
 MAX_LENGTH = 1024  # of a window: a window that occurs is hashed at a cost of as many products
@@ -81,132 +96,8 @@ MAX_WINDOWS = (1 << 31) - 1  # of all items
 MAX_TOKENS = (1 << 32) - 2  # of all items
 
 cdef enum:
-    WINDOWS = 4096  # that are numbered between two looks at signals
-    LENGTH = 8      # bytes before a token
-    LEAST = 1024    # tokens there is room for at first
-
-cdef size_t MOST = 0xFFFFFFFF  # tokens
-
-
-cdef class Vocabulary:
-    """Distinct tokens, each with a number: equal numbers exactly for equal bytes. For one thread."""
-    cdef nd_vocabulary how
-    cdef size_t tokens
-    cdef uint64_t[:, ::1] slots
-    cdef uint64_t[::1] at
-    cdef uint8_t[::1] pool
-
-    def __cinit__(self):
-        self.how.key = random_table_key()
-        self.slots, self.at = np.zeros((1, 2), np.uint64), np.empty(1, np.uint64)
-        self.pool = np.empty(1, np.uint8)
-        self.how.slots, self.how.room = <nd_vocabulary_slot *> &self.slots[0, 0], 1
-
-    def __len__(self):
-        return self.how.count
-
-    cdef _reserve(self, size_t tokens, size_t size):
-        """Make room for more tokens and bytes."""
-        cdef uint64_t[:, ::1] slots
-        cdef uint64_t[::1] at
-        cdef uint8_t[::1] pool
-        tokens, size = tokens + self.how.count, size + self.how.used
-        if tokens > MOST:
-            raise OverflowError(f"there are more than {MOST} different tokens in repeated passages; take the texts in parts")
-        if tokens > self.tokens:
-            self.tokens = max(<size_t> LEAST, tokens + tokens // 2)
-            slots = np.zeros((nd_table_room(self.tokens), 2), np.uint64)
-            at = np.empty(self.tokens, np.uint64)
-            at[: self.how.count] = self.at[: self.how.count]
-            nd_vocabulary_move(&self.how, <nd_vocabulary_slot *> &slots[0, 0], slots.shape[0])
-            self.slots, self.at, self.how.at = slots, at, &at[0]
-        if size > <size_t> self.pool.shape[0]:
-            pool = np.empty(size + size // 2, np.uint8)
-            memcpy(&pool[0], &self.pool[0], self.how.used)
-            self.pool, self.how.pool = pool, &pool[0]
-
-    def number(self, const uint8_t[::1] tape not None, const int64_t[::1] firsts not None,
-               const int64_t[::1] lasts not None):
-        """Number the tokens firsts[i] to lasts[i] − 1 of a tape, for all i, end to end; uint32.
-
-        The tape has each token's length as u64 big-endian, then the token. The ranges ascend and do not overlap. ValueError
-        for other ranges, or a tape that is cut.
-        """
-        cdef size_t i, n = firsts.shape[0], total = 0, size = tape.shape[0], wanted
-        cdef uint64_t token = 0, begin, end
-        cdef int64_t before = 0
-        cdef const uint8_t *at
-        if firsts.shape[0] != lasts.shape[0]:
-            raise ValueError(f"{firsts.shape[0]} ranges begin and {lasts.shape[0]} end")
-        for i in range(n):
-            if not before <= firsts[i] <= lasts[i]:
-                raise ValueError(f"tokens {firsts[i]} to {lasts[i]} do not follow on those before {before}")
-            before, total = lasts[i], total + <size_t> (lasts[i] - firsts[i])
-        if <size_t> before > _cut(tape, NULL):
-            raise ValueError(f"the tape of {size} bytes is cut, or has fewer than {before} tokens")
-        self._reserve(total, size)
-        cdef uint32_t[::1] out = np.empty(total + 1, np.uint32)
-        total, at = 0, &tape[0] if size else NULL
-        with nogil:
-            for i in range(n):
-                begin, end = <uint64_t> firsts[i], <uint64_t> lasts[i]
-                while token < end:
-                    check_signals()
-                    wanted = min(token + STRIDE, end)
-                    at = nd_vocabulary_number(&self.how, at, &token, begin, wanted, &out[total])
-                    total += wanted - begin if wanted > begin else 0
-                    begin = max(begin, wanted)
-        return np.asarray(out)[:total]
-
-    def same(self, const uint8_t[::1] tape not None, const int64_t[::1] firsts not None,
-             const int64_t[::1] counts not None, const uint32_t[::1] numbers not None,
-             const int64_t[::1] places not None):
-        """Tell for each i whether the counts[i] tokens of a tape from firsts[i] on have the numbers from places[i] on; bool.
-
-        A range that begins in an equal one, at the same number, costs its new tokens only. ValueError for tokens that the
-        tape does not have, or numbers that are not there.
-        """
-        cdef int64_t known
-        cdef size_t i, n = firsts.shape[0], size = tape.shape[0], given = numbers.shape[0]
-        cdef uint64_t[::1] at = np.empty(size // LENGTH + 1, np.uint64)
-        cdef size_t tokens = _cut(tape, &at[0])
-        cdef uint8_t[::1] found = np.ones(n, np.uint8)
-        if <size_t> counts.shape[0] != n or <size_t> places.shape[0] != n:
-            raise ValueError(f"{n} ranges begin, {counts.shape[0]} have sizes and {places.shape[0]} have places")
-        for i in range(n):
-            if not (0 <= firsts[i] <= <int64_t> tokens and 0 <= counts[i] <= <int64_t> tokens - firsts[i]
-                    and 0 <= places[i] <= <int64_t> given and counts[i] <= <int64_t> given - places[i]):
-                raise ValueError(f"{counts[i]} tokens from {firsts[i]} on and numbers from {places[i]} on: the tape has "
-                                 f"{tokens} tokens, and there are {given} numbers")
-        with nogil:
-            for i in range(n):
-                known = 0  # tokens of the range that were compared with the one before
-                if i and found[i - 1] and firsts[i] - firsts[i - 1] == places[i] - places[i - 1] >= 0:
-                    known = min(max(0, firsts[i - 1] + counts[i - 1] - firsts[i]), counts[i])
-                if known < counts[i]:
-                    check_signals()
-                    found[i] = nd_vocabulary_same(&self.how, &tape[0], &at[firsts[i] + known],
-                                                  <size_t> (counts[i] - known), &numbers[places[i] + known])
-        return np.asarray(found).view(np.bool_)
-
-
-cdef size_t _cut(const uint8_t[::1] tape, uint64_t *begins):
-    """Count the tokens of a tape, those before the first that does not fit; begins: NULL, or where they begin and end."""
-    cdef size_t n = tape.shape[0], at = 0, found = 0
-    cdef const uint8_t *data = &tape[0] if n else NULL
-    cdef uint64_t size
-    with nogil:
-        while True:
-            if begins != NULL:
-                begins[found] = at
-            if at + LENGTH > n:
-                break
-            size = nd_load_be64(data + at)
-            if size > n - at - <size_t> LENGTH:
-                break
-            at += LENGTH + <size_t> size
-            found += 1
-    return found
+    WINDOWS = 4096      # that are numbered between two looks at signals
+    COUNTED = 1048576   # symbols that are counted, about, to know which are rare
 
 
 cdef class Grams:
@@ -216,8 +107,10 @@ cdef class Grams:
     starts: where the windows of each item begin, int64 (n + 1,). places: where each number stands first, uint64.
     numbers: of the window of each item that begins at a symbol, + 1, uint32 (symbols + 1,); 0: none begins there.
     """
-    cdef nd_grams *indexes
-    cdef size_t count  # of indexes: one for each length of windows
+    cdef nd_grams *indexes  # one for each length of windows, ascending
+    cdef size_t count
+    cdef nd_grams *whole    # the index of `length`; NULL: no item has so many symbols
+    cdef nd_shorts shorts   # of the others; longest 0: there are none
     cdef readonly object symbols
     cdef readonly object numbers
     cdef readonly object starts
@@ -245,12 +138,12 @@ cdef class Grams:
         self.numbers = np.zeros(symbols.shape[0] + 1, np.uint32)
         self._words = np.frombuffer(os.urandom(8 * (length + 2)), np.uint64)
         self._memory = []
-        self._build(np.asarray(offsets), np.minimum(sizes, <int64_t> length), windows)
+        self._build(np.asarray(offsets), np.minimum(sizes, <int64_t> length), windows, length)
 
     def __dealloc__(self):
         free(self.indexes)
 
-    cdef _build(self, offsets, widths, windows):
+    cdef _build(self, offsets, widths, windows, length):
         """Number the windows of all items, one length after the other."""
         cdef const uint64_t[::1] symbols = self.symbols, words = self._words
         cdef const int64_t[::1] begins = np.array(offsets, np.int64), starts = self.starts
@@ -270,12 +163,13 @@ cdef class Grams:
             g = &self.indexes[row]
             g.length, g.stride = width, nd_grams_stride(width)
             g.width = g.length - g.stride + 1
-            filter = np.zeros(nd_grams_filter_size(total), np.uint64)
+            marked = total if width == length else 0  # the others are not looked for by their runs
+            filter = np.zeros(nd_grams_filter_size(marked), np.uint64)
             slots, places = np.zeros(nd_grams_room(total), np.uint32), np.empty(total, np.uint64)
             self._memory += [filter, slots, places]
             g.words, g.symbols, g.numbers = &words[0], &symbols[0], &numbers[0]
             g.filter, g.slots, g.places = &filter[0], &slots[0], &places[0]
-            g.filter_shift, g.room = nd_grams_filter_shift(total), nd_grams_room(total)
+            g.filter_shift, g.room = nd_grams_filter_shift(marked), nd_grams_room(total)
             g.first, g.count = <uint32_t> first, 0
             with nogil:
                 for i in range(<size_t> items.shape[0]):
@@ -296,6 +190,50 @@ cdef class Grams:
             firsts.append(g.first)
         self.places = places_of[0] if len(places_of) == 1 else np.concatenate([np.empty(0, np.uint64), *places_of])
         self._widths, self._firsts = np.array(distinct, np.int64), np.array(firsts, np.int64)
+        if row and self.indexes[row - 1].length == length:
+            row -= 1
+            self.whole = &self.indexes[row]
+        if row:
+            self._build_shorts(row)
+
+    cdef _build_shorts(self, size_t n):
+        """Find the rarest pair of symbols of each window that has one of the first n lengths."""
+        cdef const uint64_t[::1] symbols = self.symbols, entered
+        cdef uint32_t[::1] counts = np.zeros(ND_SHORTS_COUNTS, np.uint32)
+        cdef size_t i, j, place, row = 0, total = 0
+        cdef nd_shorts *s = &self.shorts
+        cdef nd_grams *g
+        cdef const int64_t[::1] begins
+        s.key, s.indexes = random_table_key(), self.indexes
+        s.shortest, s.longest = self.indexes[0].length, self.indexes[n - 1].length
+        for i in range(n):
+            total += self.indexes[i].count
+        cdef uint64_t[::1] names = np.empty(total, np.uint64)
+        cdef uint32_t[::1] ways = np.empty(total, np.uint32)
+        cdef uint8_t[::1] places = np.empty(total, np.uint8)
+        with nogil:
+            nd_shorts_count(&s.key, &symbols[0], symbols.shape[0], 1 + symbols.shape[0] // COUNTED, &counts[0])
+            for i in range(n):
+                g = &self.indexes[i]
+                for j in range(g.count):
+                    place = nd_shorts_rarest(&s.key, &counts[0], &symbols[g.places[j]], g.length)
+                    names[row] = nd_shorts_name(&s.key, &symbols[g.places[j]], g.length, place)
+                    ways[row], places[row] = <uint32_t> (ND_SHORTS_PLACES * i + place), <uint8_t> place
+                    row += 1
+        order = np.lexsort((ways, names))
+        sorted_names, sorted_ways = np.asarray(names)[order], np.asarray(ways)[order]
+        first = np.append(True, (np.diff(sorted_names) != 0) | (np.diff(sorted_ways) != 0))
+        ways = sorted_ways[first]
+        entered, starts = np.unique(sorted_names[first], return_index=True)
+        begins = np.append(starts, len(ways)).astype(np.int64)
+        cdef uint64_t[::1] filter = np.zeros(nd_grams_filter_size(entered.shape[0]), np.uint64)
+        cdef uint64_t[:, ::1] slots = np.zeros((nd_table_room(entered.shape[0]), 2), np.uint64)
+        s.filter, s.filter_shift = &filter[0], nd_grams_filter_shift(entered.shape[0])
+        s.slots, s.room = <nd_shorts_slot *> &slots[0, 0], slots.shape[0]
+        s.ways, s.place_of = &ways[0], &places[0]
+        self._memory += [ways, filter, slots, places]
+        for i in range(<size_t> entered.shape[0]):
+            nd_shorts_add(s, entered[i], <uint32_t> begins[i], <uint32_t> begins[i + 1])
 
     def length_of(self, numbers):
         """Return how many symbols the windows of these numbers have, int64."""
@@ -304,79 +242,98 @@ cdef class Grams:
         return self._widths[np.searchsorted(self._firsts, numbers, "right") - 1]
 
 
+cdef struct Look:
+    nd_grams_scan whole
+    nd_shorts_scan shorts
+    nd_gram_hits hits
+    size_t tokens
+
+
+cdef void look(void *to, const uint64_t *symbols, size_t n) noexcept nogil:
+    """Look up the windows of a document; a sink."""
+    cdef Look *state = <Look *> to
+    state.tokens += n
+    if state.whole.grams != NULL:
+        nd_grams_take(&state.whole, symbols, n)
+    if state.shorts.shorts != NULL:
+        nd_shorts_take(&state.shorts, symbols, n)
+
+
 cdef class GramHits(Samples):
     """The windows of items that occur in documents: numbers uint32, positions uint64 in tokens, end to end in no order.
 
     `begins` has where the hits of each document begin; counted: tokens of each document, int64 (n,) as bytes.
     """
     cdef Grams grams
-    cdef nd_grams_sink state
-    cdef uint64_t *held
-    cdef uint64_t *places
-    cdef uint32_t *found
+    cdef Look state
     cdef int64_t *sizes
     cdef readonly bytes counted
     cdef readonly object positions
     cdef readonly object numbers
 
     def __cinit__(self, n, Grams grams not None):
-        cdef size_t i, room = 0
         self.grams = grams
         self.counted = _arrays.zeros(self.n * sizeof(int64_t))
         self.sizes = <int64_t *> PyBytes_AS_STRING(self.counted)
-        for i in range(grams.count):
-            room += nd_grams_scan_size(grams.indexes[i].length)
-        self.state.scans = <nd_grams_scan *> allocate(grams.count * sizeof(nd_grams_scan))
-        self.state.n = grams.count
-        self.held = <uint64_t *> allocate(room * sizeof(uint64_t))
-        room = 0
-        for i in range(grams.count):
-            self.state.scans[i].grams, self.state.scans[i].held = &grams.indexes[i], self.held + room
-            self.state.scans[i].count = &self.state.hits
-            room += nd_grams_scan_size(grams.indexes[i].length)
-        self.take, self.to = nd_grams_take_symbols, &self.state
+        self.state.whole.hits = &self.state.hits
+        self.state.shorts.hits = &self.state.hits
+        if grams.whole != NULL:
+            self.state.whole.grams = grams.whole
+            hold(&self.state.whole.held, nd_grams_before(grams.whole.length))
+        if grams.shorts.longest:
+            self.state.shorts.shorts = &grams.shorts
+            hold(&self.state.shorts.held, nd_shorts_before(grams.shorts.longest))
+        self.take, self.to = look, &self.state
 
     def __dealloc__(self):
-        free(self.state.scans)
-        free(self.held)
-        PyMem_RawFree(self.places)
-        PyMem_RawFree(self.found)
+        free(self.state.whole.held.values)
+        free(self.state.shorts.held.values)
+        PyMem_RawFree(self.state.hits.positions)
+        PyMem_RawFree(self.state.hits.numbers)
 
     cdef prepare(self, size_t most, size_t total):
         """Allocate memory for all hits; pages that are never written take none."""
-        cdef size_t i, room = total * self.grams.count + 1
-        PyMem_RawFree(self.places)
-        PyMem_RawFree(self.found)
-        self.found = NULL
-        self.places = <uint64_t *> PyMem_RawMalloc(room * sizeof(uint64_t))
-        self.found = <uint32_t *> PyMem_RawMalloc(room * sizeof(uint32_t))
-        if self.places == NULL or self.found == NULL:
+        cdef size_t room = total * self.grams.count + 1
+        cdef nd_gram_hits *hits = &self.state.hits
+        PyMem_RawFree(hits.positions)
+        PyMem_RawFree(hits.numbers)
+        hits.numbers = NULL
+        hits.count = 0
+        hits.positions = <uint64_t *> PyMem_RawMalloc(room * sizeof(uint64_t))
+        hits.numbers = <uint32_t *> PyMem_RawMalloc(room * sizeof(uint32_t))
+        if hits.positions == NULL or hits.numbers == NULL:
             raise MemoryError(f"{room} places of windows")
-        self.state.hits = 0
-        for i in range(self.grams.count):
-            self.state.scans[i].positions, self.state.scans[i].numbers = self.places, self.found
 
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
-        cdef size_t i
         self.state.tokens = 0
-        for i in range(self.grams.count):
-            nd_grams_open(&self.state.scans[i])
+        nd_grams_open(&self.state.whole)
+        nd_shorts_open(&self.state.shorts)
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Look up the last windows of a document."""
-        cdef size_t i
-        for i in range(self.grams.count):
-            nd_grams_close(&self.state.scans[i])
+        if self.state.whole.grams != NULL:
+            nd_grams_close(&self.state.whole)
+        if self.state.shorts.shorts != NULL:
+            nd_shorts_close(&self.state.shorts)
         self.sizes[row] = <int64_t> self.state.tokens
-        self.offsets[row + 1] = <int64_t> self.state.hits
+        self.offsets[row + 1] = <int64_t> self.state.hits.count
 
     cdef complete(self):
         """Copy the hits."""
-        self.positions, self.numbers = np.empty(self.state.hits, np.uint64), np.empty(self.state.hits, np.uint32)
-        if self.state.hits:
-            memcpy(_arrays.data_of(self.positions), self.places, self.state.hits * sizeof(uint64_t))
-            memcpy(_arrays.data_of(self.numbers), self.found, self.state.hits * sizeof(uint32_t))
-        PyMem_RawFree(self.places)
-        PyMem_RawFree(self.found)
-        self.places, self.found = NULL, NULL
+        cdef nd_gram_hits *hits = &self.state.hits
+        self.positions, self.numbers = np.empty(hits.count, np.uint64), np.empty(hits.count, np.uint32)
+        if hits.count:
+            memcpy(_arrays.data_of(self.positions), hits.positions, hits.count * sizeof(uint64_t))
+            memcpy(_arrays.data_of(self.numbers), hits.numbers, hits.count * sizeof(uint32_t))
+        PyMem_RawFree(hits.positions)
+        PyMem_RawFree(hits.numbers)
+        hits.positions = NULL
+        hits.numbers = NULL
+
+
+cdef int hold(nd_held *held, size_t before) except -1:
+    """Make room for symbols."""
+    held.before = before
+    held.values = <uint64_t *> allocate(nd_held_room(before) * sizeof(uint64_t))
+    return 0

@@ -16,6 +16,7 @@
 #include "nfkc.h"
 #include "nfkc_tables.h"
 #include "grams.h"
+#include "shorts.h"
 #include "greedy.h"
 #include "holders.h"
 #include "lookup.h"
@@ -63,6 +64,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_candidates.h"
 #include "test_prefix.h"
 #include "test_grams.h"
+#include "test_shorts.h"
 #include "test_greedy.h"
 #include "test_compressed.h"
 #include "test_hamming.h"
@@ -135,6 +137,7 @@ int main(int argc, char **argv)
     test_clusters();
     test_grams();
     test_grams_are_spread();
+    test_shorts();
     test_greedy();
     test_codes();
     test_coding();

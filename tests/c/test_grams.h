@@ -9,14 +9,15 @@ static void test_grams(void)
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
         for (int round = 0; round < 40; round++) {
             const size_t length = lengths[l], windows = random_below(300), n = windows ? windows + length - 1 : 0;
-            const size_t m = random_below(round % 4 ? 900 : 4000), kinds = 1 + random_below(4), scan = nd_grams_scan_size(length);
+            const size_t m = random_below(round % 4 ? 900 : 4000), kinds = 1 + random_below(4), before = nd_grams_before(length);
             uint64_t *words = guarded(0, BACK, 8 * (length + 2), 0), *symbols = guarded(1, BACK, 8 * n, 0);
             uint64_t *filter = guarded(2, BACK, 8 * nd_grams_filter_size(windows), 0);
             uint32_t *slots = guarded(3, BACK, 4 * nd_grams_room(windows), 0), *numbers = guarded(4, BACK, 4 * (n + 1), 0);
-            uint64_t *document = guarded(5, BACK, 8 * m, 0), *held = guarded(6, BACK, 8 * scan, 0);
+            uint64_t *document = guarded(5, BACK, 8 * m, 0), *held = guarded(6, BACK, 8 * nd_held_room(before), 0);
             static uint64_t places[300], positions[4000];
             static uint32_t found[4000];
-            size_t count = 0, expected = 0;
+            nd_gram_hits hits = {.positions = positions, .numbers = found};
+            size_t expected = 0;
             for (size_t i = 0; i < length + 2; i++)
                 words[i] = random64();
             for (size_t i = 0; i < n; i++)
@@ -34,7 +35,7 @@ static void test_grams(void)
                           .width = length - nd_grams_stride(length) + 1, .filter = filter, .slots = slots, .first = 7,
                           .filter_shift = nd_grams_filter_shift(windows), .room = nd_grams_room(windows), .places = places, .numbers = numbers};
             nd_grams_add(&g, 0, windows);
-            nd_grams_scan s = {.grams = &g, .held = held, .positions = positions, .numbers = found, .count = &count};
+            nd_grams_scan s = {.grams = &g, .held = {.values = held, .before = before}, .hits = &hits};
             nd_grams_open(&s);
             for (size_t at = 0, part; at < m; at += part) {
                 part = 1 + random_below((unsigned)nd_min(1024, m - at));
@@ -46,12 +47,12 @@ static void test_grams(void)
                 while (w < windows && memcmp(symbols + w, document + x, 8 * length) != 0)
                     w++;
                 if (w < windows) {
-                    CHECK(expected < count && positions[expected] == x && found[expected] == numbers[w] - 1,
+                    CHECK(expected < hits.count && positions[expected] == x && found[expected] == numbers[w] - 1,
                           "window %zu of %zu symbols is found at %zu", w, length, x);
                     expected++;
                 }
             }
-            CHECK(count == expected, "%zu windows of %zu symbols are found, %zu occur", count, length, expected);
+            CHECK(hits.count == expected, "%zu windows of %zu symbols are found, %zu occur", hits.count, length, expected);
         }
 }
 

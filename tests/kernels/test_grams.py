@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore._grams import MAX_LENGTH, GramHits, Grams, Vocabulary
+from ndcore._grams import MAX_LENGTH, GramHits, Grams
+from ndcore._vocabulary import Vocabulary
 
 symbols = st.lists(st.integers(0, 3) | st.integers(2**64 - 2, 2**64 - 1), max_size=40)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ndcore import _repeats
-from ndcore._grams import Vocabulary
 from ndcore._rabin import random_irreducible
 from ndcore._text import characters, places
+from ndcore._vocabulary import Vocabulary
 
 P = random_irreducible(64, 5)
 U, S = np.uint64, np.int64

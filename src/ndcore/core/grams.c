@@ -20,7 +20,6 @@
 #include "grams.h"
 
 enum {
-    BLOCK = 1024,       /* symbols of a call */
     RUNS = 256,         /* of a document, that are asked for at a time; at a stride of 7, a block has 147 */
     AHEAD = 32,         /* windows of items, that are asked for at a time */
 };
@@ -102,16 +101,18 @@ void nd_grams_add(nd_grams *g, size_t begin, size_t end)
         add_some(g, x, nd_min(AHEAD, end - x));
 }
 
-static size_t room_of(size_t length) { return length + nd_grams_stride(length) + (length > BLOCK ? length : BLOCK) + BLOCK; }
-
-size_t nd_grams_scan_size(size_t length) { return room_of(length); }
-
-void nd_grams_open(nd_grams_scan *s) { s->base = s->taken = s->next = s->decided = 0; }
-
-static inline void note(nd_grams_scan *s, size_t x, uint32_t number)
+uint32_t nd_grams_find(const nd_grams *g, const uint64_t *window)
 {
-    s->positions[*s->count] = x;
-    s->numbers[(*s->count)++] = number - 1;
+    const uint32_t found = g->slots[slot_of(g, window, hash_of(g, window, g->length))];
+    return found ? g->numbers[found - 1] : 0;
+}
+
+size_t nd_grams_before(size_t length) { return length + nd_grams_stride(length); }
+
+void nd_grams_open(nd_grams_scan *s)
+{
+    nd_held_open(&s->held);
+    s->next = s->decided = 0;
 }
 
 /* The window at position x occurs, at `place`. Goes on while the windows behind it do; returns the first position that is not
@@ -120,11 +121,11 @@ static size_t follow(nd_grams_scan *s, size_t x, uint64_t place)
 {
     const nd_grams *const g = s->grams;
     for (;;) {
-        note(s, x, g->numbers[place]);
+        nd_gram_hits_add(s->hits, x, g->numbers[place]);
         x++, place++;
         const size_t last = x + g->length - 1;
-        if (last >= s->taken || g->numbers[place] - g->first - 1 >= g->count
-                || g->symbols[place + g->length - 1] != s->held[last - s->base])
+        if (last >= s->held.taken || g->numbers[place] - g->first - 1 >= g->count
+                || g->symbols[place + g->length - 1] != *nd_held_at(&s->held, last))
             return x;
     }
 }
@@ -132,7 +133,7 @@ static size_t follow(nd_grams_scan *s, size_t x, uint64_t place)
 /* Whether the run at position q, all of whose symbols are held, is marked. */
 static int occurs(const nd_grams_scan *s, size_t q)
 {
-    return is_marked(s->grams, hash_of(s->grams, s->held + (q - s->base), s->grams->width));
+    return is_marked(s->grams, hash_of(s->grams, nd_held_at(&s->held, q), s->grams->width));
 }
 
 /* Looks up the windows that contain the run at position q, which is marked. Each window has `stride` runs, and all of them are
@@ -140,7 +141,7 @@ static int occurs(const nd_grams_scan *s, size_t q)
 static void look_up(nd_grams_scan *s, size_t q)
 {
     const nd_grams *const g = s->grams;
-    const size_t runs = s->taken - g->width + 1;
+    const size_t runs = s->held.taken - g->width + 1;
     const size_t low = q + 1 > g->stride + s->decided ? q + 1 - g->stride : s->decided;
     const size_t high = nd_min(q + g->stride, runs);
     size_t x = q, end = q + 1;                  /* the runs x … end − 1 are marked */
@@ -149,7 +150,7 @@ static void look_up(nd_grams_scan *s, size_t q)
     while (end < high && occurs(s, end))
         end++;
     while (x + g->stride <= end) {
-        const uint64_t *const window = s->held + (x - s->base);
+        const uint64_t *const window = nd_held_at(&s->held, x);
         const uint32_t found = g->slots[slot_of(g, window, hash_of(g, window, g->length))];
         x = found ? follow(s, x, found - 1) : x + 1;
     }
@@ -164,7 +165,7 @@ static void scan(nd_grams_scan *s, size_t end)
         uint64_t hashes[RUNS];
         size_t n = 0;
         for (size_t q = s->next; q < end && n < RUNS; q += g->stride) {
-            hashes[n] = hash_of(g, s->held + (q - s->base), g->width);
+            hashes[n] = hash_of(g, nd_held_at(&s->held, q), g->width);
             ND_PREFETCH(&g->filter[hashes[n] >> g->filter_shift]);
             n++;
         }
@@ -179,30 +180,13 @@ static void scan(nd_grams_scan *s, size_t end)
 
 void nd_grams_take(nd_grams_scan *s, const uint64_t *symbols, size_t n)
 {
-    const size_t length = s->grams->length, before = length + s->grams->stride;
-    size_t there = s->taken - s->base;
-    if (there + n > room_of(length)) {
-        const size_t gone = there - nd_min(there, before);
-        memmove(s->held, s->held + gone, (there - gone) * sizeof *s->held);
-        s->base += gone;
-        there -= gone;
-    }
-    memcpy(s->held + there, symbols, n * sizeof *s->held);
-    s->taken += n;
-    if (s->taken >= length)
-        scan(s, s->taken - length + 1);     /* the windows around these runs have all their symbols */
+    nd_held_take(&s->held, symbols, n);
+    if (s->held.taken >= s->grams->length)
+        scan(s, s->held.taken - s->grams->length + 1);      /* the windows around these runs have all their symbols */
 }
 
 void nd_grams_close(nd_grams_scan *s)
 {
-    if (s->taken >= s->grams->width)
-        scan(s, s->taken - s->grams->width + 1);
-}
-
-void nd_grams_take_symbols(void *to, const uint64_t *symbols, size_t n)
-{
-    nd_grams_sink *s = to;
-    s->tokens += n;
-    for (size_t i = 0; i < s->n; i++)
-        nd_grams_take(&s->scans[i], symbols, n);
+    if (s->held.taken >= s->grams->width)
+        scan(s, s->held.taken - s->grams->width + 1);
 }

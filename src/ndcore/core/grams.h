@@ -2,7 +2,7 @@
 #ifndef ND_GRAMS_H
 #define ND_GRAMS_H
 
-#include "nd.h"
+#include "held.h"
 
 /* An index of the windows of one length. Different windows have different numbers, from `first` on. */
 typedef struct {
@@ -29,27 +29,33 @@ static inline size_t nd_grams_room(size_t windows) { return 2 * windows + 1; }
  * an item come in order, without gaps. O((end − begin) · length). */
 void nd_grams_add(nd_grams *g, size_t begin, size_t end);
 
+/* 1 + the number of a window of `length` symbols; 0: no item has it. O(length), expected. */
+uint32_t nd_grams_find(const nd_grams *g, const uint64_t *window);
+
+/* Windows that were found in documents: where they begin, and their numbers. There is room for all. */
+typedef struct { uint64_t *positions; uint32_t *numbers; size_t count; } nd_gram_hits;
+
+/* Adds the window at a position, whose number is `number` − 1. */
+static inline void nd_gram_hits_add(nd_gram_hits *h, size_t position, uint32_t number)
+{
+    h->positions[h->count] = position;
+    h->numbers[h->count++] = number - 1;
+}
+
 /* A document that is looked through. */
 typedef struct {
     const nd_grams *grams;
-    uint64_t *held;                 /* nd_grams_scan_size(length) words: the last symbols */
-    size_t base, taken, next;       /* position of the first held symbol; symbols so far; the next run to look up */
+    nd_held held;                   /* the last symbols; before: nd_grams_before(length) */
+    size_t next;                    /* the next run to look up */
     size_t decided;                 /* windows before this position are known to occur or not */
-    uint64_t *positions;            /* of the windows that occur; room for as many as there are symbols, with each index */
-    uint32_t *numbers;
-    size_t *count;                  /* of the windows that were found in all documents so far */
+    nd_gram_hits *hits;             /* room for as many as there are symbols */
 } nd_grams_scan;
 
-/* A sink of the symbols of a document, for several lengths. */
-typedef struct { nd_grams_scan *scans; size_t n, tokens, hits; } nd_grams_sink;
-
-size_t nd_grams_scan_size(size_t length);
+size_t nd_grams_before(size_t length);
 void nd_grams_open(nd_grams_scan *s);
-/* Takes symbols of a document in order, at most 1024 at a time. Expected O(n) where few runs occur. A run that occurs costs
- * O(stride · length), and O(1) a symbol where the document goes on as the item does. */
+/* Takes symbols of a document in order, at most ND_HELD_BLOCK at a time. Expected O(n) where few runs occur. A run that occurs
+ * costs O(stride · length), and O(1) a symbol where the document goes on as the item does. */
 void nd_grams_take(nd_grams_scan *s, const uint64_t *symbols, size_t n);
-/* The same for all lengths; `to` is an nd_grams_sink. */
-void nd_grams_take_symbols(void *to, const uint64_t *symbols, size_t n);
 /* The end of the document. */
 void nd_grams_close(nd_grams_scan *s);
 

@@ -66,9 +66,10 @@ def contamination(
 
     Notes
     -----
-    O(tokens) for the corpus, and O(min_tokens) more for each run of windows that occurs there as in an item; once more for
-    each length of items shorter than min_tokens. Memory: about 60 bytes for each token of the items, and 40 bytes for each
-    span of the corpus; the corpus itself is held 1 MiB for each thread at a time. Reading the corpus takes no GIL.
+    O(tokens) for the corpus, and O(min_tokens) more for each run of windows that occurs there as in an item, and for each
+    place that has the rarest pair of tokens of an item shorter than min_tokens. Memory: about 60 bytes for each token of the
+    items, and 40 bytes for each span of the corpus; the corpus itself is held 1 MiB for each thread at a time. Reading the
+    corpus takes no GIL.
 
     References
     ----------
