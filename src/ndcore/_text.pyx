@@ -71,6 +71,7 @@ PLACED = {
 SEPARATOR, IGNORABLE, MARK = ND_KIND_SEPARATOR, ND_KIND_IGNORABLE, ND_KIND_MARK
 
 cdef size_t PIECE = 1 << 16
+cdef size_t SMALL = 1 << 15  # bytes of a text that are read in less time than two threads need to pass on the GIL
 cdef size_t LENGTH = 8  # bytes before each token of a tape: its length, big-endian
 
 
@@ -100,51 +101,94 @@ def kinds(const uint32_t[::1] points):
 def places(bytes data not None, str unit not None, const int64_t[::1] tokens not None):
     """Find where tokens begin and end in UTF-8, in bytes: (begins, ends), int64.
 
-    unit: one of PLACED. tokens: numbers of tokens, strictly ascending. IndexError if there are fewer tokens.
+    unit: one of PLACED. tokens: numbers of tokens, in any order. IndexError for one that is not there.
     """
     cdef nd_text_table table
     cdef nd_places found
-    cdef Py_ssize_t i, n = tokens.shape[0]
+    cdef size_t i, at, n = tokens.shape[0]
     cdef const uint8_t *text = data
     cdef size_t size = len(data)
+    cdef int64_t[::1] wanted = distinct(tokens)
+    cdef size_t count = wanted.shape[0]
+    cdef int64_t[::1] starts = np.empty(count, np.int64), stops = np.empty(count, np.int64)
     cdef int64_t[::1] begins = np.empty(n, np.int64), ends = np.empty(n, np.int64)
     cdef nd_unit kind = PLACED[unit]
-    for i in range(n):
-        if tokens[i] <= (tokens[i - 1] if i else -1):
-            raise ValueError(f"tokens are numbers that ascend, got {tokens[i]} at {i}")
     if n:
+        if wanted[0] < 0:
+            raise IndexError(f"token {wanted[0]} is not in a text")
         nd_text_table_init(&table, 0)  # the values of the symbols are of no interest
-        nd_places_open(&found, kind, &table, text, size, &tokens[0], <size_t> n)
-        with nogil:
-            while nd_places_next(&found, text, &begins[0], &ends[0]):
-                check_signals()
-        if found.at < <size_t> n:
-            raise IndexError(f"token {tokens[<Py_ssize_t> found.at]} is not in a text of {size} bytes")
+        nd_places_open(&found, kind, &table, text, size, &wanted[0], count)
+        if size > SMALL:
+            with nogil:
+                while nd_places_next(&found, text, &starts[0], &stops[0]):
+                    check_signals()
+        else:
+            while nd_places_next(&found, text, &starts[0], &stops[0]):
+                pass
+        if found.at < count:
+            raise IndexError(f"token {wanted[found.at]} is not in a text of {size} bytes")
+        for i in range(n):
+            at = rank(wanted, tokens[i])
+            begins[i], ends[i] = starts[at], stops[at]
     return np.asarray(begins), np.asarray(ends)
 
 
 def characters(bytes data not None, const int64_t[::1] offsets not None, bint surrogates):
-    """Count the characters that begin before each offset, ascending, of UTF-8; int64.
+    """Count the characters that begin before each offset of UTF-8; int64.
 
     surrogates: the bytes are those of a str, with surrogates in three bytes each. Otherwise each byte that is in no
-    well-formed sequence counts as a character.
+    well-formed sequence counts as a character. IndexError for an offset outside.
     """
     cdef const uint8_t *text = data
-    cdef size_t size = len(data), at = 0, i
+    cdef size_t size = len(data), i, n = offsets.shape[0]
+    cdef int64_t[::1] ordered = distinct(offsets), out = np.empty(n, np.int64)
+    cdef int64_t[::1] counts = np.empty(ordered.shape[0], np.int64)
+    if n and not 0 <= ordered[0] <= ordered[ordered.shape[0] - 1] <= <int64_t> size:
+        raise IndexError(f"offsets {ordered[0]} to {ordered[ordered.shape[0] - 1]} are not all in {size} bytes")
+    if size > SMALL:
+        with nogil:
+            count_characters(text, size, ordered, surrogates, counts)
+    else:
+        count_characters(text, size, ordered, surrogates, counts)
+    for i in range(n):
+        out[i] = counts[rank(ordered, offsets[i])]
+    return np.asarray(out)
+
+
+cdef void count_characters(
+    const uint8_t *text, size_t size, const int64_t[::1] offsets, bint surrogates, int64_t[::1] counts
+) noexcept nogil:
+    """Count the characters that begin before each of ascending offsets."""
+    cdef size_t i, j, at = 0, end
     cdef int64_t count = 0
     cdef uint32_t point
-    cdef int64_t[::1] out = np.empty(offsets.shape[0], np.int64)
     for i in range(<size_t> offsets.shape[0]):
-        if not (offsets[i - 1] if i else 0) <= offsets[i] <= <int64_t> size:
-            raise IndexError(f"offset {offsets[i]} does not ascend, or is beyond {size} bytes")
-        with nogil:
-            while at < <size_t> offsets[i]:
-                at += 1 if surrogates else max(1, nd_utf8_decode(text + at, text + size, &point))
-                while surrogates and at < size and text[at] & 0xC0 == 0x80:
-                    at += 1
-                count += 1
-        out[i] = count
-    return np.asarray(out)
+        end = <size_t> offsets[i]
+        if surrogates:
+            for j in range(at, end):
+                count += text[j] & 0xC0 != 0x80
+            at = end
+        while at < end:
+            at += max(1, nd_utf8_decode(text + at, text + size, &point))
+            count += 1
+        counts[i] = count
+
+
+cdef object distinct(const int64_t[::1] values):
+    """Return the distinct ones of values, ascending. There are few, and np.unique would pass on the GIL."""
+    return np.array(sorted({value for value in values}), np.int64)
+
+
+cdef size_t rank(const int64_t[::1] ordered, int64_t value) noexcept nogil:
+    """Return where a value is among ordered ones, all distinct; it is there."""
+    cdef size_t low = 0, high = ordered.shape[0], middle
+    while high - low > 1:
+        middle = low + (high - low) // 2
+        if ordered[middle] <= value:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def is_boundary(point: int) -> bool:

@@ -144,10 +144,23 @@ def test_ranges_that_are_not_of_a_tape_are_refused(data, firsts, lasts):
 def test_places_that_are_not_in_a_text_are_refused():
     with pytest.raises(IndexError, match="token 2 is not in a text of 3 bytes"):
         places(b"a b", "word", np.array([0, 2]))
-    with pytest.raises(ValueError, match="ascend"):
-        places(b"a b", "word", np.array([1, 1]))
+    with pytest.raises(IndexError, match="token -1 is not in a text"):
+        places(b"a b", "word", np.array([1, -1]))
     with pytest.raises(KeyError):
         places(b"a b", "byte", np.array([0]))
-    with pytest.raises(IndexError, match="offset 4"):
-        characters(b"a b", np.array([4]), False)
+    with pytest.raises(IndexError, match="offsets 1 to 4 are not all in 3 bytes"):
+        characters(b"a b", np.array([1, 4]), False)
+    with pytest.raises(IndexError, match="offsets -1 to 2 are not all in 3 bytes"):
+        characters(b"a b", np.array([2, -1]), False)
     assert characters("aé中".encode(), np.array([0, 1, 2, 3, 4, 6]), True).tolist() == [0, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("text", ["a éé, b русский c", "a éé, b русский c " * 5000])  # read with the GIL, and without
+def test_places_are_in_the_order_of_tokens(text):
+    data, count = text.encode(), len(text.split())
+    tokens = np.array([3, 0, count - 1, 3, 1])
+    begins, ends = places(data, "word", tokens)
+    assert [data[begin:end].decode() for begin, end in zip(begins, ends, strict=True)] == [
+        text.split()[token].strip(",") for token in tokens]
+    for of_str in (True, False):
+        assert characters(data, begins, of_str).tolist() == [len(data[:begin].decode()) for begin in begins]

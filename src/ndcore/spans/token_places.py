@@ -40,24 +40,25 @@ def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) ->
     """
     data, of_str = as_bytes(text), isinstance(text, str)
     start, end = place_bytes(data, shingling, firsts, lasts, of_str)
-    begun = _counted(data, start + 1, of_str)  # with the character at the start
-    return Places(begun - 1, _counted(data, end, of_str), start, end)
+    if data.isascii():
+        return Places(start, end, start, end)
+    ends = np.concatenate([start + 1, end])  # with the character at the start
+    counts = characters(data, ends, of_str)
+    return Places(counts[: len(start)] - 1, counts[len(start) :], start, end)
 
 
 def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, of_str: bool = False) -> Spans:
     """Find the bytes of a text where ranges of tokens begin and end, as `place_ranges`; whole characters of a str."""
-    tokens = np.unique(np.concatenate([firsts, lasts - 1]))
     if (callable(shingling.unit) or shingling.stop_words or shingling.normalize == "NFKC"
             or (shingling.unit == "byte" and of_str)):
-        begins, ends = (part[tokens] for part in _in_bytes(data, locate(data, shingling), of_str))
-    elif shingling.unit == "byte":
-        if len(tokens) and tokens[-1] >= len(data):
-            raise IndexError(f"there is no byte {tokens[-1]} in {len(data)}")
-        begins, ends = tokens, tokens + 1
-    else:
-        begins, ends = places(data, kernel_unit(shingling.unit, shingling.normalize), tokens)
-    at_first, at_last = np.searchsorted(tokens, firsts), np.searchsorted(tokens, lasts - 1)
-    return begins[at_first], ends[at_last]
+        begins, ends = _in_bytes(data, locate(data, shingling), of_str)
+        return begins[firsts], ends[lasts - 1]
+    if shingling.unit == "byte":
+        if len(lasts) and lasts.max() > len(data):
+            raise IndexError(f"there is no byte {lasts.max() - 1} in {len(data)}")
+        return firsts, lasts
+    begins, ends = places(data, kernel_unit(shingling.unit, shingling.normalize), np.concatenate([firsts, lasts - 1]))
+    return begins[: len(firsts)], ends[len(firsts) :]
 
 
 def _in_bytes(data: bytes, spans: Spans, of_str: bool) -> Spans:
@@ -69,13 +70,6 @@ def _in_bytes(data: bytes, spans: Spans, of_str: bool) -> Spans:
     before = np.maximum.accumulate(np.where(inside, 0, at))
     after = np.minimum.accumulate(np.where(inside, len(data), at)[::-1])[::-1]
     return before[spans[0]], after[spans[1]]
-
-
-def _counted(data: bytes, offsets: Ints, of_str: bool) -> Ints:
-    """Count the characters that begin before each offset."""
-    distinct, inverse = np.unique(offsets, return_inverse=True)
-    found: Ints = characters(data, distinct, of_str)[inverse]
-    return found
 
 
 def place_all(
