@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 from typing import Any
+
+_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)  # json.dumps would make one for each value
 
 
 def to_json(value: Any, *, allow_nan: bool = False, **options: Any) -> bytes:
     """Encode as JSON in UTF-8; a lone surrogate, which UTF-8 does not have, makes the whole text ASCII with escapes."""
     try:
-        return _encoder(ensure_ascii=False, allow_nan=allow_nan, **options).encode(value).encode()
+        if allow_nan or options:
+            return json.dumps(value, ensure_ascii=False, allow_nan=allow_nan, **options).encode()
+        return _PLAIN.encode(value).encode()
     except UnicodeEncodeError:
-        return _encoder(ensure_ascii=True, allow_nan=allow_nan, **options).encode(value).encode()
-
-
-@functools.cache
-def _encoder(**options: Any) -> json.JSONEncoder:
-    """Return an encoder; json.dumps makes one for each value."""
-    return json.JSONEncoder(**options)
+        return json.dumps(value, allow_nan=allow_nan, **options).encode()
 
 
 def to_string(value: str | int | None) -> str | None:
