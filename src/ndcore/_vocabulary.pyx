@@ -39,7 +39,10 @@ cdef size_t MOST = 0xFFFFFFFF  # tokens
 
 
 cdef class Vocabulary:
-    """Distinct tokens, each with a number: equal numbers exactly for equal bytes. For one thread."""
+    """Distinct tokens, each with a number: equal numbers exactly for equal bytes.
+
+    `number` is for one thread, while no other calls anything; `same` for several.
+    """
     cdef nd_vocabulary how
     cdef size_t tokens
     cdef uint64_t[:, ::1] slots
