@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ndcore._grams import MAX_LENGTH, GramHits, Grams
-from ndcore._vocabulary import Vocabulary
 
 symbols = st.lists(st.integers(0, 3) | st.integers(2**64 - 2, 2**64 - 1), max_size=40)
 
@@ -59,39 +58,3 @@ def test_lengths_are_refused(length):
 def test_offsets_are_refused(offsets):
     with pytest.raises(ValueError, match="offsets do not ascend from 0 to 1, the number of symbols"):
         Grams(np.ones(1, np.uint64), np.array(offsets, np.int64), 2)
-
-
-tokens = st.lists(st.sampled_from([b"", b"a", b"b", b"a longer token", b"a longer tokem"]), max_size=12)
-
-
-def taped(words: list[bytes]) -> bytes:
-    return b"".join(len(word).to_bytes(8, "big") + word for word in words)
-
-
-@given(tokens, tokens, st.randoms(use_true_random=False))
-@settings(max_examples=200)
-def test_ranges_of_equal_tokens(known, document, rng):
-    """Ranges that go on from each other, overlap, repeat or have nothing to do with each other."""
-    vocabulary = Vocabulary()
-    numbers = vocabulary.number(taped(known), np.zeros(1, np.int64), np.array([len(known)], np.int64))
-    ranges = []
-    for _ in range(12):
-        first, place = rng.randint(0, len(document)), rng.randint(0, len(known))
-        if ranges and rng.random() < 0.7 and ranges[-1][0] < len(document) and ranges[-1][2] < len(known):
-            first, place = ranges[-1][0] + 1, ranges[-1][2] + 1
-        ranges.append((first, rng.randint(0, min(len(document) - first, len(known) - place)), place))
-    firsts, counts, places = np.array(ranges, np.int64).T.copy()
-    expected = [document[at : at + n] == known[place : place + n] for at, n, place in ranges]
-    assert vocabulary.same(taped(document), firsts, counts, numbers, places).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    "first, count, place", [(-1, 1, 0), (0, -1, 0), (2, 1, 0), (0, 3, 0), (3, 0, 0), (0, 1, -1), (0, 2, 1)])
-def test_ranges_outside_are_refused(first, count, place):
-    vocabulary = Vocabulary()
-    numbers = vocabulary.number(taped([b"a", b"b"]), np.zeros(1, np.int64), np.array([2], np.int64))
-    firsts, counts, places = (np.array([value], np.int64) for value in (first, count, place))
-    with pytest.raises(ValueError, match=f"{count} tokens from {first} on and numbers from {place} on: the tape has 2"):
-        vocabulary.same(taped([b"a", b"b"]), firsts, counts, numbers, places)
-    with pytest.raises(ValueError, match="1 ranges begin, 2 have sizes and 1 have places"):
-        vocabulary.same(taped([b"a"]), firsts, np.zeros(2, np.int64), numbers, places)

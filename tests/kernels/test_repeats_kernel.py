@@ -8,7 +8,6 @@ import pytest
 from ndcore import _repeats
 from ndcore._rabin import random_irreducible
 from ndcore._text import characters, places
-from ndcore._vocabulary import Vocabulary
 
 P = random_irreducible(64, 5)
 U, S = np.uint64, np.int64
@@ -113,32 +112,6 @@ def test_what_runs_and_rows_refuse():
     for end, order, rank in ((0, 0, 0), (1, 1, 0), (1, 0, 1), (2, 0, 0)):
         with pytest.raises(IndexError):
             _repeats.Rows(cut, zero + U(end), zero + U(order), zero + U(rank), zero, 1, 2, 0, True)
-
-
-def tape(*tokens: bytes) -> bytes:
-    return b"".join(len(token).to_bytes(8, "big") + token for token in tokens)
-
-
-def test_tokens_have_equal_numbers_exactly_for_equal_bytes():
-    words = [str(i % 1500).encode() * (1 + i % 5) for i in range(6000)]
-    known: dict[bytes, int] = {}
-    expected = [known.setdefault(word, len(known)) for word in words]
-    vocabulary = Vocabulary()
-    found = [vocabulary.number(tape(*words[i : i + 700]), np.array([0]), np.array([min(700, 6000 - i)]))
-             for i in range(0, 6000, 700)]
-    assert np.concatenate(found).tolist() == expected
-    assert len(vocabulary) == len(known)
-    again = vocabulary.number(tape(words[0], b"passed over", b"", words[1]), np.array([0, 3]), np.array([1, 4]))
-    assert again.tolist() == expected[:2]
-
-
-@pytest.mark.parametrize(("data", "firsts", "lasts"), [
-    (tape(b"a"), [0], [2]), (tape(b"a")[:-1], [0], [1]), (tape(b"a", b"b"), [1], [0]), (tape(b"a", b"b"), [1, 0], [2, 1]),
-    (b"\xff" * 9, [0], [1]), (tape(b"a"), [0], []), (tape(b"a"), [-1], [1]),
-])
-def test_ranges_that_are_not_of_a_tape_are_refused(data, firsts, lasts):
-    with pytest.raises(ValueError, match=r"tape|ranges|follow"):
-        Vocabulary().number(data, np.array(firsts, S), np.array(lasts, S))
 
 
 def test_places_that_are_not_in_a_text_are_refused():

@@ -1,0 +1,67 @@
+"""Numbers of tokens: equal for equal bytes; ranges that are compared; refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ndcore._vocabulary import Vocabulary
+
+tokens = st.lists(st.sampled_from([b"", b"a", b"b", b"a longer token", b"a longer tokem"]), max_size=12)
+
+
+def tape(*words: bytes) -> bytes:
+    return b"".join(len(word).to_bytes(8, "big") + word for word in words)
+
+
+@given(tokens, tokens, st.randoms(use_true_random=False))
+@settings(max_examples=200)
+def test_ranges_of_equal_tokens(known, document, rng):
+    """Ranges that go on from each other, overlap, repeat or have nothing to do with each other."""
+    vocabulary = Vocabulary()
+    numbers = vocabulary.number(tape(*known), np.zeros(1, np.int64), np.array([len(known)], np.int64))
+    ranges = []
+    for _ in range(12):
+        first, place = rng.randint(0, len(document)), rng.randint(0, len(known))
+        if ranges and rng.random() < 0.7 and ranges[-1][0] < len(document) and ranges[-1][2] < len(known):
+            first, place = ranges[-1][0] + 1, ranges[-1][2] + 1
+        ranges.append((first, rng.randint(0, min(len(document) - first, len(known) - place)), place))
+    firsts, counts, places = np.array(ranges, np.int64).T.copy()
+    expected = [document[at : at + n] == known[place : place + n] for at, n, place in ranges]
+    assert vocabulary.same(tape(*document), firsts, counts, numbers, places).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "first, count, place", [(-1, 1, 0), (0, -1, 0), (2, 1, 0), (0, 3, 0), (3, 0, 0), (0, 1, -1), (0, 2, 1)])
+def test_ranges_outside_are_refused(first, count, place):
+    vocabulary = Vocabulary()
+    numbers = vocabulary.number(tape(b"a", b"b"), np.zeros(1, np.int64), np.array([2], np.int64))
+    firsts, counts, places = (np.array([value], np.int64) for value in (first, count, place))
+    with pytest.raises(ValueError, match=f"{count} tokens from {first} on and numbers from {place} on: the tape has 2"):
+        vocabulary.same(tape(b"a", b"b"), firsts, counts, numbers, places)
+    with pytest.raises(ValueError, match="1 ranges begin, 2 have sizes and 1 have places"):
+        vocabulary.same(tape(b"a"), firsts, np.zeros(2, np.int64), numbers, places)
+
+
+def test_tokens_have_equal_numbers_exactly_for_equal_bytes():
+    words = [str(i % 1500).encode() * (1 + i % 5) for i in range(6000)]
+    known: dict[bytes, int] = {}
+    expected = [known.setdefault(word, len(known)) for word in words]
+    vocabulary = Vocabulary()
+    found = [vocabulary.number(tape(*words[i : i + 700]), np.array([0]), np.array([min(700, 6000 - i)]))
+             for i in range(0, 6000, 700)]
+    assert np.concatenate(found).tolist() == expected
+    assert len(vocabulary) == len(known)
+    again = vocabulary.number(tape(words[0], b"passed over", b"", words[1]), np.array([0, 3]), np.array([1, 4]))
+    assert again.tolist() == expected[:2]
+
+
+@pytest.mark.parametrize(("data", "firsts", "lasts"), [
+    (tape(b"a"), [0], [2]), (tape(b"a")[:-1], [0], [1]), (tape(b"a", b"b"), [1], [0]), (tape(b"a", b"b"), [1, 0], [2, 1]),
+    (b"\xff" * 9, [0], [1]), (tape(b"a"), [0], []), (tape(b"a"), [-1], [1]),
+])
+def test_ranges_that_are_not_of_a_tape_are_refused(data, firsts, lasts):
+    with pytest.raises(ValueError, match=r"tape|ranges|follow"):
+        Vocabulary().number(data, np.array(firsts, np.int64), np.array(lasts, np.int64))
