@@ -120,17 +120,22 @@ def places(bytes data not None, str unit not None, const int64_t[::1] tokens not
         nd_places_open(&found, kind, &table, text, size, &wanted[0], count)
         if size > SMALL:
             with nogil:
-                while nd_places_next(&found, text, &starts[0], &stops[0]):
-                    check_signals()
+                find(&found, text, &starts[0], &stops[0])
         else:
-            while nd_places_next(&found, text, &starts[0], &stops[0]):
-                pass
+            find(&found, text, &starts[0], &stops[0])
         if found.at < count:
             raise IndexError(f"token {wanted[found.at]} is not in a text of {size} bytes")
         for i in range(n):
             at = rank(wanted, tokens[i])
             begins[i], ends[i] = starts[at], stops[at]
     return np.asarray(begins), np.asarray(ends)
+
+
+cdef int find(nd_places *places, const uint8_t *text, int64_t *begins, int64_t *ends) except -1 nogil:
+    """Read a text until all wanted tokens are found, or it ends."""
+    while nd_places_next(places, text, begins, ends):
+        check_signals()
+    return 0
 
 
 def characters(bytes data not None, const int64_t[::1] offsets not None, bint surrogates):
