@@ -1,4 +1,4 @@
-"""How the source reads: docstrings that open with a verb, sizes of files and functions.
+"""How the source reads: docstrings that open with a verb, phrases that read as if translated.
 
 Run it on paths to list what to mend:
 
@@ -15,9 +15,6 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-
-MOST_LINES = 400  # of a file
-MOST_CODE = 50  # lines of code in a function: no docstring, comment or blank line
 
 VERBS = frozenset((Path(__file__).parent / "verbs.txt").read_text(encoding="utf-8").split())  # imperatives
 STILTED = {  # sentences that read as if translated
@@ -36,13 +33,12 @@ STILTED = {  # sentences that read as if translated
 
 
 class Definition(NamedTuple):
-    """A function or method: where it is, its docstring, and how many lines of code it has."""
+    """A function or method: where it is, and its docstring."""
 
     where: str
     docstring: str | None
     is_property: bool
     is_public: bool
-    code: int
 
 
 def code_lines(source: str) -> set[int]:
@@ -64,14 +60,12 @@ def code_lines(source: str) -> set[int]:
 def definitions(path: Path) -> Iterator[Definition]:
     """Yield the functions and methods of a file, nested ones too."""
     source = path.read_text(encoding="utf-8")
-    code, tree = code_lines(source), ast.parse(source)
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(source)):
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         decorators = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
-        lines = len(code & set(range(node.lineno, (node.end_lineno or 0) + 1)))
         yield Definition(f"{path}:{node.lineno} {node.name}", ast.get_docstring(node),
-                         bool(decorators & {"property", "cached_property", "getter"}), not node.name.startswith("_"), lines)
+                         bool(decorators & {"property", "cached_property", "getter"}), not node.name.startswith("_"))
 
 
 def opens_with_a_verb(docstring: str) -> bool:
@@ -89,15 +83,10 @@ def main(places: list[Path]) -> None:
     for path in python_files(places):
         source = path.read_text(encoding="utf-8")
         code += len(code_lines(source))
-        length = source.count("\n")
-        if length > MOST_LINES:
-            print(f"{path}: {length} lines")
         for pattern, advice in STILTED.items():
             for found in re.finditer(pattern, source):
                 print(f"{path}:{source.count(chr(10), 0, found.start()) + 1}: {found.group()!r}: {advice}")
         for found in definitions(path):
-            if found.code > MOST_CODE:
-                print(f"{found.where}: {found.code} lines of code")
             if found.docstring is None or found.is_property:
                 continue
             docstrings += 1
