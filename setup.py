@@ -6,10 +6,9 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 sys.path.append(str(Path(__file__).resolve().parent / "tools"))
-from distribution import SHARED, Build, Sdist, Wheel
+from distribution import SHARED, Build, Sdist, Wheel, headers_of
 
 CORE = "src/ndcore/core"
-HEADERS = sorted(path.as_posix() for path in Path(CORE).glob("*.h"))  # any of them may be included by any C file
 
 # Each C file is linked into exactly one extension; the others reach it through that extension's .pxd.
 C_FILES = {
@@ -41,12 +40,8 @@ C_FILES = {
 
 
 def extension(name: str, c_files: list[str]) -> Extension:
-    return Extension(
-        f"ndcore.{name}",
-        [f"src/ndcore/{name}.pyx", *(f"{CORE}/{stem}.c" for stem in c_files)],
-        include_dirs=[CORE],
-        depends=HEADERS,
-    )
+    sources = [f"src/ndcore/{name}.pyx", *(f"{CORE}/{stem}.c" for stem in c_files)]
+    return Extension(f"ndcore.{name}", sources, include_dirs=[CORE], depends=headers_of(sources, Path(CORE)))
 
 
 setup(

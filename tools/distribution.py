@@ -21,7 +21,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
-__all__ = ["SHARED", "Build", "Sdist", "Wheel", "refusal", "sbom"]
+__all__ = ["SHARED", "Build", "Sdist", "Wheel", "headers_of", "refusal", "sbom"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = "ndcore._cyutility"  # Cython's code for memoryviews, once for all extensions: half of what there is to compile
@@ -104,6 +104,26 @@ def sbom_of_this() -> str:
     }
     ndcore, unicode = (match[1] if match else "" for match in found.values())
     return json.dumps(sbom(ndcore, unicode, version("cython")), indent=2) + "\n"
+
+
+def headers_of(sources: list[str], core: Path) -> list[str]:
+    """Return the headers of the C core that files include, directly or through others, as .c, .pyx and .pxd name them.
+
+    A changed header then compiles the extensions that read it, and no others.
+    """
+    headers: set[str] = set()
+    pending = [Path(source) for source in sources]
+    pending += [path.with_suffix(".pxd") for path in pending if path.with_suffix(".pxd").exists()]
+    seen = set(pending)
+    while pending:
+        text = pending.pop().read_text(encoding="utf-8")
+        included = [core / name for name in re.findall(r'(?:#include|extern from) "([\w.]+)"', text)]
+        cimported = [core.parent / f"{name}.pxd" for name in re.findall(r"from ndcore\.(\w+) cimport", text)]
+        new = {path for path in [*included, *cimported] if path.exists()} - seen
+        headers.update(path.as_posix() for path in included if path.exists())
+        pending += new
+        seen |= new
+    return sorted(headers)
 
 
 class Build(build_ext):
