@@ -43,7 +43,8 @@ cdef extern from "entries.h" nogil:
     void nd_samples_under(
         const uint64_t *values, const int64_t *offsets, const int64_t *documents, const uint64_t *masks, size_t n,
         int64_t *out)
-    size_t nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out)
+    size_t nd_samples_keys(
+        const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, uint64_t key, size_t n, uint64_t *out)
 
 
 cdef extern from "holders.h" nogil:
@@ -243,9 +244,10 @@ def members_under(const uint64_t[::1] values not None, const int64_t[::1] offset
 
 
 def sample_keys(const uint64_t[::1] values not None, const int64_t[::1] offsets not None, const uint64_t[::1] moduli,
-                bint ascending=True):
+                uint64_t key, bint ascending=True):
     """Compute a fingerprint of each sample, never 0; moduli: of adaptive samples, or None.
 
+    key: random bits. Nobody who does not know them can choose different samples with the same fingerprint.
     ascending: raise ValueError if a sample does not strictly ascend.
     """
     cdef size_t here, at = 0, n = max(1, offsets.shape[0]) - 1, wrong = n, found
@@ -259,7 +261,7 @@ def sample_keys(const uint64_t[::1] values not None, const int64_t[::1] offsets 
         while at < n:
             check_signals()
             here = rows_within(&offsets[0], at, n, STRIDE)
-            found = nd_samples_keys(v, &offsets[at], m + at if m != NULL else NULL, here, &out[at])
+            found = nd_samples_keys(v, &offsets[at], m + at if m != NULL else NULL, key, here, &out[at])
             if found < here and wrong == n:
                 wrong = at + found
             at += here

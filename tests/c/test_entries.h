@@ -81,7 +81,7 @@ static void test_gathering_what_does_not_ascend(void)
         int ascend = 1;
         for (size_t i = 1; i < n; i++)
             ascend &= values[i - 1] < values[i];
-        CHECK(nd_samples_keys(values, offsets, NULL, 1, &key) == (ascend ? 1 : 0), "%zu members, ascending: %d", n, ascend);
+        CHECK(nd_samples_keys(values, offsets, NULL, random64(), 1, &key) == (ascend ? 1 : 0), "%zu members, ascending: %d", n, ascend);
     }
 }
 
@@ -233,13 +233,14 @@ static void test_samples(void)
                 count += values[j] % (masks[i] + 1) == 0;
             CHECK(out[i] == count, "members that are 0 under %llx", (unsigned long long)masks[i]);
         }
+        const uint64_t secret = random64();
         uint64_t *keys = guarded(6, BACK, 8 * n, 0), *moduli = guarded(7, BACK, 8 * n, 0), plain[MOST_SAMPLES];
         for (size_t i = 0; i < n; i++)
             moduli[i] = UINT64_C(1) << random_below(64);
-        CHECK(nd_samples_keys(values, offsets, NULL, n, keys) == n, "sets ascend");
+        CHECK(nd_samples_keys(values, offsets, NULL, secret, n, keys) == n, "sets ascend");
         if (n)
             memcpy(plain, keys, 8 * n);
-        nd_samples_keys(values, offsets, moduli, n, keys);
+        nd_samples_keys(values, offsets, moduli, secret, n, keys);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j <= i; j++) {
                 const size_t bytes = 8 * (size_t)(offsets[i + 1] - offsets[i]);

@@ -12,7 +12,7 @@ from agreement import (
     check_same,
 )
 from generated import corpus
-from samples import as_sketches, collection, parted
+from samples import TOP, as_sketches, collection, parted
 
 import ndcore as nd
 from ndcore.collection.classes import SHINGLE
@@ -41,6 +41,36 @@ def test_equal_keys_are_not_equal_sketches(monkeypatch):
     monkeypatch.setitem(segments.__dict__, "keys", np.full(5, 9, np.uint64))
     documents, firsts = find_alike(segments, 1)
     assert (documents.tolist(), firsts.tolist()) == ([2], [0])
+    samples = [Sketch(1, [1, 2]), Sketch(1, [1, 3]), Sketch(1, [1, 3]), Sketch(1, [4]), Sketch(1, [1, 2]), Sketch(1, [4])]
+    segments = Segments([as_sketches(samples)])
+    monkeypatch.setitem(segments.__dict__, "keys", np.full(6, 9, np.uint64))
+    documents, firsts = find_alike(segments, 1)
+    assert (documents.tolist(), firsts.tolist()) == ([2, 4, 5], [1, 0, 3])
+
+
+def test_nobody_can_write_samples_with_one_key(monkeypatch):
+    """Check samples that a chain of public bijections, h = fmix64(h ^ value), takes to one key: each is compared once at most."""
+    rng, state = random.Random(7), fmix64(2 + fmix64(1) + 1)
+    first, second = sorted(rng.randrange(TOP) for _ in range(2))
+    target, samples = fmix64(state ^ first) ^ second, []
+    while len(samples) < 50:
+        value = rng.randrange(TOP // 2)
+        if value < (forged := fmix64(state ^ value) ^ target):
+            samples.append(Sketch(1, [value, forged]))
+    samples += [Sketch(1, [first, second])] * 50
+    segments, compared = Segments([as_sketches(samples)]), []
+    compare = segments.compared
+    monkeypatch.setattr(segments, "compared", lambda a, b, threads: compared.extend(a.tolist()) or compare(a, b, threads))
+    documents, firsts = find_alike(segments, 1)
+    assert (documents.tolist(), firsts.tolist()) == (list(range(51, 100)), [50] * 49)
+    assert len(compared) == 49
+
+
+def fmix64(z: int) -> int:
+    """Finalise as MurmurHash3 does."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        z = (z ^ z >> 33) * factor % TOP
+    return z ^ z >> 33
 
 
 def digests(rows):

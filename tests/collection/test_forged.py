@@ -256,7 +256,7 @@ JUDGE = _candidates.Judge(np.zeros((2, 4), np.uint64), 2, 2, 1, 1, 9)
     (lambda: _entries.Counts([], 0, 2, np.ones(2, np.int64), 2), ValueError),
     (lambda: _entries.Counts([], 0, 3, np.ones(3, np.int64), 2), ValueError),
     (lambda: _entries.members_under(SETS, OFFSETS, ONE + 2, np.zeros(1, np.uint64)), IndexError),
-    (lambda: _entries.sample_keys(SETS, np.array([0, 9]), None), ValueError),
+    (lambda: _entries.sample_keys(SETS, np.array([0, 9]), None, 1), ValueError),
     (lambda: _cluster.Greedy(SETS, np.array([0, 2, 9]), np.zeros(2, np.uint64), 0.5, 9, True), ValueError),
     (lambda: _cluster.Greedy(SETS, OFFSETS, np.zeros(2, np.uint64), 0.5, 9, True).place(np.arange(2)), ValueError),
     (lambda: _keys.directory(np.array([2**20], np.uint64), 20, 4), ValueError),

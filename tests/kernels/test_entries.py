@@ -93,17 +93,35 @@ def test_keys_are_equal_where_samples_are(listed, adaptive):
     joined, offsets = laid_out(listed)
     levels = [i % 3 * 31 for i in range(len(listed))]
     moduli = np.array([2**level for level in levels], np.uint64) if adaptive else None
-    keys = _entries.sample_keys(joined, offsets, moduli).tolist()
+    keys = _entries.sample_keys(joined, offsets, moduli, 2**60 + 12345).tolist()
     for i, j in itertools.combinations(range(len(listed)), 2):
         assert (keys[i] == keys[j]) == (listed[i] == listed[j] and (not adaptive or levels[i] == levels[j]))
     assert 0 not in keys
 
 
+PRIME = 2**61 - 1
+
+
+@given(samples, st.integers(0, 2**64 - 1))
+def test_keys_are_values_of_a_polynomial(listed, key):
+    """The size, the modulus and the values, in halves of 32 bits, are the coefficients; the first ones have the highest powers."""
+    joined, offsets = laid_out(listed)
+    moduli = np.array([2 ** (i % 64) for i in range(len(listed))], np.uint64)
+    wanted = []
+    for sample, modulus in zip(listed, moduli.tolist(), strict=True):
+        value = len(sample)
+        for word in [modulus, *sample]:
+            for half in divmod(word, 2**32):
+                value = (value * key + half) % PRIME
+        wanted.append(value + 1)
+    assert _entries.sample_keys(joined, offsets, moduli, key).tolist() == wanted
+
+
 def test_samples_that_do_not_ascend():
     joined, offsets = laid_out([[1, 2], [], [3, 3], [9, 1]])
     with pytest.raises(ValueError, match="the members of sketch 2 do not ascend: sort them, and give each once"):
-        _entries.sample_keys(joined, offsets, None)
-    assert len(_entries.sample_keys(joined, offsets, None, ascending=False)) == 4
+        _entries.sample_keys(joined, offsets, None, 1)
+    assert len(_entries.sample_keys(joined, offsets, None, 1, ascending=False)) == 4
 
 
 @pytest.mark.parametrize(
@@ -111,4 +129,4 @@ def test_samples_that_do_not_ascend():
 )
 def test_arrays_of_another_kind_are_refused(wrong):
     with pytest.raises((ValueError, TypeError)):
-        _entries.sample_keys(wrong, np.array([0, 4]), None)
+        _entries.sample_keys(wrong, np.array([0, 4]), None, 1)

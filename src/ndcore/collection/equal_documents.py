@@ -80,13 +80,17 @@ def find_alike(segments: Segments, threads: int | None) -> tuple[Ints, Ints]:
     entries[:, 0], entries[:, 1] = np.where(segments.empty, np.uint64(0), segments.keys), np.arange(n)
     sort_entries(entries)
     keys, documents = entries[:, 0], entries[:, 1].astype(np.int64)
-    first = np.concatenate([[True], keys[1:] != keys[:-1]]) if n else np.empty(0, np.bool_)
-    leaders = documents[np.maximum.accumulate(np.where(first, np.arange(n), 0))] if n else documents
-    later, before = documents[~first], leaders[~first]
-    alike = segments.compared(later, before, threads)
-    equal = (alike.common == alike.in_a) & (alike.common == alike.in_b)  # keys may be equal by chance
-    order = np.argsort(later[equal], kind="stable")
-    return later[equal][order], before[equal][order]
+    leader = np.arange(n)
+    while len(documents):  # a second time only where different sketches have the same key, which is chance
+        first = np.concatenate([[True], keys[1:] != keys[:-1]])
+        leaders = documents[np.maximum.accumulate(np.where(first, np.arange(len(documents)), 0))]
+        later, before = documents[~first], leaders[~first]
+        alike = segments.compared(later, before, threads)
+        equal = (alike.common == alike.in_a) & (alike.common == alike.in_b)
+        leader[later[equal]] = before[equal]
+        keys, documents = keys[~first][~equal], later[~equal]
+    later = np.flatnonzero(leader != np.arange(n))
+    return later, leader[later]
 
 
 def collapse(

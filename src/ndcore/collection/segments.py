@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -106,8 +107,12 @@ class Segments:
 
     @cached_property
     def keys(self) -> UInts:
-        """A fingerprint of each sample with its modulus: equal samples have equal fingerprints."""
-        return np.concatenate([_keys(part) for part in self.parts])
+        """A fingerprint of each sample with its modulus: equal samples have equal fingerprints.
+
+        The fingerprints have a key of their own, so nobody can write different samples with the same one.
+        """
+        key = secrets.randbits(61)
+        return np.concatenate([_keys(part, key) for part in self.parts])
 
     def samples(self, taken: Bools) -> tuple[UInts, Ints]:
         """Return (values, offsets) of all samples, where documents that are not taken have empty ones."""
@@ -204,9 +209,10 @@ def _members(part: Sketches) -> Ints:
     return np.full(len(part), part.values.shape[1]) if part.offsets is None else np.diff(part.offsets)
 
 
-def _keys(part: Sketches) -> UInts:
+def _keys(part: Sketches, key: int) -> UInts:
     """Fingerprint each sample of a part, with its modulus."""
     if part.offsets is not None:
-        return sample_keys(part.values, part.offsets, part.moduli)
+        return sample_keys(part.values, part.offsets, part.moduli, key)
     rows = np.ascontiguousarray(part.values).astype(np.uint64)
-    return sample_keys(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], None, ascending=False)
+    offsets = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
+    return sample_keys(rows.reshape(-1), offsets, None, key, ascending=False)

@@ -10,6 +10,7 @@
  * document is enough to count them (nd_runs_count). Only the different documents of a list are sorted. */
 #include "entries.h"
 #include "sort.h"
+#include "table.h"
 
 #define KEY_OF_DOCUMENT(x) ((uint64_t)(x))
 ND_SORT(static, sort_documents, uint32_t, KEY_OF_DOCUMENT)
@@ -157,18 +158,37 @@ void nd_samples_under(const uint64_t *values, const int64_t *offsets, const int6
     }
 }
 
-size_t nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, size_t n, uint64_t *out)
+/* Arithmetic modulo the prime 2^61 − 1, of which ⌊x / 2^61⌋ + x mod 2^61 is congruent to x. */
+static const uint64_t PRIME = (UINT64_C(1) << 61) - 1;
+
+static inline uint64_t fold(uint64_t x) { return (x & PRIME) + (x >> 61); }    /* x + y < 2^64: below 2^61 + 8 */
+
+static inline uint64_t times(uint64_t x, uint64_t y)    /* x, y < 2^62 */
 {
+    const uint64_t low = x * y;
+    return fold((low & PRIME) + (nd_table_high(x, y) << 3 | low >> 61));
+}
+
+/* The halves of the values, after the size and the modulus, are the coefficients of a polynomial, and its value at the key
+ * is the fingerprint (Carter, Wegman, "Universal classes of hash functions", 1979, doi:10.1016/0022-0000(79)90044-8). Two
+ * different polynomials of degree d agree at d of the 2^61 − 1 keys at most. The halves of a value are joined before they
+ * are added, so a value waits for one product and not for two. */
+size_t nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, uint64_t key, size_t n,
+                       uint64_t *out)
+{
+    const uint64_t k = fold(key), square = times(k, k);
     size_t wrong = n;
     for (size_t i = 0; i < n; i++) {
-        uint64_t key = nd_fmix64((uint64_t)(offsets[i + 1] - offsets[i]) + (moduli ? nd_fmix64(moduli[i]) : 0) + 1);
+        const uint64_t modulus = moduli ? moduli[i] : 0;
+        uint64_t h = fold(times((uint64_t)(offsets[i + 1] - offsets[i]), square) + times(modulus >> 32, k) + (uint32_t)modulus);
         int ascend = 1;
         for (int64_t j = offsets[i]; j < offsets[i + 1]; j++) {
             ascend &= j == offsets[i] || values[j - 1] < values[j];
-            key = nd_fmix64(key ^ values[j]);
+            h = fold(times(h, square) + times(values[j] >> 32, k) + (uint32_t)values[j]);
         }
         wrong = ascend || wrong < n ? wrong : i;
-        out[i] = key ? key : 1;
+        h = fold(h);
+        out[i] = (h == PRIME ? 0 : h) + 1;
     }
     return wrong;
 }
