@@ -18,6 +18,7 @@ def overlaps(
     offsets_b: NDArray[np.int64],
     b: NDArray[np.int64],
     size: int,
+    whole: NDArray[np.uint8],
     masks: NDArray[np.uint64] | None,
     out: NDArray[np.int64],
 ) -> None: ...

@@ -1,7 +1,7 @@
 # cython: embedsignature=True, overflowcheck=True
 """Ascending sets and samples, and signatures: what two of them have in common."""
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint64_t
 
 import numpy as np
 
@@ -123,9 +123,10 @@ cdef _no_pair(a, b, n, m):
 
 def overlaps(const uint64_t[::1] values_a not None, const int64_t[::1] offsets_a not None, const int64_t[::1] a not None,
              const uint64_t[::1] values_b not None, const int64_t[::1] offsets_b not None, const int64_t[::1] b not None,
-             size_t size, const uint64_t[::1] masks, int64_t[:, ::1] out not None):
+             size_t size, const uint8_t[::1] whole not None, const uint64_t[::1] masks, int64_t[:, ::1] out not None):
     """Compare the ascending samples a[i] and b[i]: out[i] ← |T∩A∩B|, |T|, |T∩A|; see nd_sets_overlap in sets.h.
 
+    whole: for each pair, whether both samples are known to be the whole sets. T is their union then.
     masks: one for each pair, or None. IndexError for documents that do not exist.
     """
     cdef size_t i = 0, passed = STRIDE, n = a.shape[0], total_a = values_a.shape[0], total_b = values_b.shape[0]
@@ -136,7 +137,8 @@ def overlaps(const uint64_t[::1] values_a not None, const int64_t[::1] offsets_a
     cdef const uint64_t *base_a = &values_a[0] if total_a else NULL
     cdef const uint64_t *base_b = &values_b[0] if total_b else NULL
     cdef const uint64_t *mask = &masks[0] if masks is not None and n else NULL
-    _bounds.check_lengths("a, b, masks and out", (n, b.shape[0], n if masks is None else masks.shape[0], out.shape[0]))
+    _bounds.check_lengths("a, b, whole, masks and out",
+                          (n, b.shape[0], whole.shape[0], n if masks is None else masks.shape[0], out.shape[0]))
     _check_counts(out)
     with nogil:
         while i < n and (_bounds.span(starts_a, sets_a, a[i], total_a, &begin_a, &size_a)
@@ -145,8 +147,8 @@ def overlaps(const uint64_t[::1] values_a not None, const int64_t[::1] offsets_a
                 check_signals()
                 passed = 0
             passed += <size_t> size_a + <size_t> size_b + 16
-            nd_sets_overlap(base_a + begin_a, <size_t> size_a, base_b + begin_b, <size_t> size_b, size,
-                            mask[i] if mask != NULL else 0, &out[i, 0])
+            nd_sets_overlap(base_a + begin_a, <size_t> size_a, base_b + begin_b, <size_t> size_b,
+                            SIZE_MAX if whole[i] else size, mask[i] if mask != NULL else 0, &out[i, 0])
             i += 1
     if i < n:
         raise _no_pair(a[i], b[i], sets_a, sets_b)

@@ -212,7 +212,7 @@ def test_a_forged_index_is_refused(tmp_path, compress, name, change, fault):
 
 OFFSETS = np.array([0, 2, 4])
 SETS = np.array([1, 2, 2, 3], np.uint64)
-ONE, NO = np.array([0]), np.array([], np.int64)
+ONE, NO, NOT = np.array([0]), np.array([], np.int64), np.zeros(1, np.uint8)
 ROWS, COUNTS, TAKEN = SETS.reshape(2, 2), np.zeros((1, 3), np.int64), np.ones(2, np.uint8)
 RUN = (np.array([0, 1], np.uint32), np.array([2], np.uint32))
 TABLES = _candidates.FeatureTables(1 << 64 | 27)
@@ -227,9 +227,9 @@ JUDGE = _candidates.Judge(np.zeros((2, 4), np.uint64), 2, 2, 1, 1, 9)
     (lambda: _sets.common(SETS, OFFSETS, np.array([-1]), ONE), IndexError),
     (lambda: _sets.common(SETS, np.array([0, 9]), ONE, ONE), IndexError),
     (lambda: _sets.common(SETS, OFFSETS, ONE, NO), ValueError),
-    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE + 2, 9, None, np.zeros((1, 3), np.int64)), IndexError),
-    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, None, np.zeros((0, 3), np.int64)), ValueError),
-    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, None, np.zeros((1, 2), np.int64)), ValueError),
+    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE + 2, 9, NOT, None, np.zeros((1, 3), np.int64)), IndexError),
+    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, NOT, None, np.zeros((0, 3), np.int64)), ValueError),
+    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, NOT, None, np.zeros((1, 2), np.int64)), ValueError),
     (lambda: _sets.equal_items(ROWS, ONE + 2, ROWS, ONE, COUNTS), IndexError),
     (lambda: _cluster.star_ascending(ONE, ONE + 9, np.ones(1), True, np.ones(2), np.arange(2)), IndexError),
     (lambda: _cluster.star_ascending(ONE, ONE + 1, np.ones(1), True, np.ones(1), np.arange(2)), ValueError),

@@ -98,6 +98,35 @@ def test_intervals_of_nearly_whole_sets_cover(size):
         assert covered(sketches, true, "exact", quantity).mean() >= 0.95, quantity
 
 
+@pytest.mark.parametrize(("a", "b", "common"), [(205, 205, 200), (210, 210, 200), (199, 205, 199), (150, 210, 140)])
+def test_intervals_of_one_pair_that_a_sketch_nearly_holds_cover(a, b, common):
+    """An estimate of the size that is a little too small must not make the sketch seem to hold all of the union."""
+    rng, trials = np.random.default_rng(5), 300
+    rows = [rng.integers(0, 2**64, a + b - common, np.uint64) for _ in range(trials)]
+    values = np.concatenate([part for row in rows for part in (row[:a], row[a - common :])])
+    sketches = nd.BottomSketcher(200).sketch_hashes(values, np.cumsum([0, *[a, b] * trials]))
+    for quantity, true in (("resemblance", common / (a + b - common)), ("containment", common / a)):
+        for method in ("midp", "exact"):
+            assert covered(sketches, np.full(trials, true), method, quantity).mean() >= 0.93, (quantity, method)
+
+
+def test_a_full_sketch_of_a_whole_set_is_compared_whole():
+    """Sets of exactly 200 elements, 160 in common, and a part of one of them: resemblances are exact where sizes are counted."""
+    rng = np.random.default_rng(6)
+    hashes = rng.integers(0, 2**64, 240, np.uint64)
+    sets = [hashes[:200], hashes[40:], hashes[:100], rng.integers(0, 2**64, 201, np.uint64)]
+    values, offsets = np.concatenate(sets), np.cumsum([0, *map(len, sets)])
+    counted = nd.BottomSketcher(200, exact_sizes=True).sketch_hashes(values, offsets)
+    for b, true, part in ((1, 160 / 240, 160 / 200), (2, 0.5, 0.5)):
+        assert (counted.resemblance(0, b), counted.containment(0, b)) == (true, part)
+        for method in ("midp", "exact"):
+            assert counted.interval(0, b, method=method) == (true, true)
+            assert counted.interval(0, b, method=method, quantity="containment") == (part, part)
+    assert counted.compare(0, 3).total == 200 and not counted.compare(0, 3).whole
+    estimated = nd.BottomSketcher(200).sketch_hashes(values, offsets)
+    assert estimated.compare(0, 1).total == 200 and not estimated.compare(0, 1).whole
+
+
 def test_errors_of_sizes_widen_containment_by_a_fifth():
     # Wider than with counted sizes, but not by half.
     values, offsets, _, containments = simulated(SHORT, 2)

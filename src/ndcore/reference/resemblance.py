@@ -44,14 +44,15 @@ def containment(a: AbstractSet[Hashable], b: AbstractSet[Hashable]) -> float:
     return ratio(len(a & b), len(a)) if a and b else nan
 
 
-def bottom_counts(a: Iterable[int], b: Iterable[int], size: int) -> tuple[Counts, Counts]:
+def bottom_counts(a: Iterable[int], b: Iterable[int], size: int, whole: bool = False) -> tuple[Counts, Counts]:
     """Count for the estimates from two MIN_s sketches of the same ``size``.
 
     With T the ``size`` smallest of the union: (|T∩A∩B|, |T|) for the resemblance and (|T∩A∩B|, |T∩A|) for the
-    containment of A in B. Sketches of fewer members are the whole sets: T is the whole union where both are.
+    containment of A in B. Sketches of fewer members are the whole sets: T is the whole union where both are, or are known
+    to be ``whole``.
     """
     set_a, set_b = set(a), set(b)
-    whole = max(len(set_a), len(set_b)) < size
+    whole |= max(len(set_a), len(set_b)) < size
     t = set(sorted(set_a | set_b)[: None if whole else size])
     common = len(t & set_a & set_b)
     return (common, len(t)), (common, len(t & set_a))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ndcore._types import Bools, Floats, Ints
 from ndcore.readonly import Frozen
 from ndcore.stats.binomial import checked_interval, interval
-from ndcore.stats.hypergeometric import finite_intervals
+from ndcore.stats.hypergeometric import estimated_intervals, finite_intervals
 
 __all__ = ["Comparison", "Method", "Positions", "Quantity", "positions_among"]
 
@@ -99,7 +99,7 @@ class Comparison(Frozen):
         -----
         Minima agree independently: binomial. A sample of a set takes no element twice: hypergeometric, among |A| + |B| − K
         elements (or |A|), K of them common. "exact" uses only exact sizes, and is binomial, which is wider, where a size is
-        estimated. "midp" adds one standard error to an estimated size, because a sample says less about a larger set.
+        estimated. "midp" averages over the sizes that an estimate leaves possible.
 
         The containment of signatures is computed from the resemblance and the sizes. The errors of estimated sizes, which
         come from the same minima, widen the interval (Zou and Donner 2008, MOVER) with both methods, so that "exact" keeps
@@ -131,17 +131,19 @@ class Comparison(Frozen):
         sure = self.whole.ravel() & (trials > 0)
         low[sure] = high[sure] = common[sure] / trials[sure]
         both = known_a & known_b
-        error_a, error_b = (_size_error(*size, self.total.ravel()) for size in ((size_a, known_a), (size_b, known_b)))
-        whole = size_a + error_a
-        if of_union:  # an estimate is made even, so that all elements may be common
-            error = np.sqrt(error_a**2 + error_b**2 + 2.0 * error_a * error_b * common / np.maximum(1, self.total.ravel()))
-            whole = np.where(both, size_a + size_b, 2.0 * np.ceil((size_a + size_b + error) / 2.0))
-        finite = ~sure & (trials > 0) & ((both if of_union else known_a) | (method == "midp"))
+        known, whole = (both, size_a + size_b) if of_union else (known_a, size_a)
+        finite = ~sure & (trials > 0) & known
         low[finite], high[finite] = finite_intervals(
             common[finite], trials[finite], whole[finite], np.where(both, np.minimum(size_a, size_b), np.inf)[finite],
             of_union=of_union, confidence=confidence, share=0.5 if method == "midp" else 1.0,
         )
-        rest = ~sure & ~finite
+        guessed = ~sure & (trials > 0) & ~known & (method == "midp")
+        error_a, error_b = (_size_error(*size, self.total.ravel()) for size in ((size_a, known_a), (size_b, known_b)))
+        shared = common / np.maximum(1, self.total.ravel())  # the correlation of both errors
+        error = np.sqrt(error_a**2 + error_b**2 + 2.0 * error_a * error_b * shared) if of_union else error_a
+        low[guessed], high[guessed] = estimated_intervals(
+            common[guessed], trials[guessed], whole[guessed], error[guessed], of_union=of_union, confidence=confidence)
+        rest = ~sure & ~finite & ~guessed
         low[rest], high[rest] = _binomial(common[rest], trials[rest], confidence, method)
         return low.reshape(self.common.shape), high.reshape(self.common.shape)
 

@@ -26,6 +26,7 @@ __all__ = ["KIND", "Sketches"]
 KIND = "sketches"
 LATER = ("valid", "sizes_exact", "_sizes")  # fields that `Sketches.trusted` computes at the first access
 PIECE = 1 << 14  # pairs that are one piece of work for a thread
+UNLIMITED = 2**63  # values of a sketch that takes all of them
 Fields: TypeAlias = tuple[Bools, Bools, Floats | Callable[[], Floats]]  # valid, sizes_exact, sizes
 
 
@@ -270,8 +271,11 @@ class Sketches:
             masks = None
             if self.moduli is not None and theirs.moduli is not None:
                 masks = np.maximum(self.moduli[a[part]], theirs.moduli[b[part]]) - np.uint64(1)
-            size = self._most
-            overlaps(ours, self.offsets, a[part], others, theirs.offsets, b[part], size, masks, out[part])
+            whole = np.zeros(len(out[part]), np.bool_)
+            if self._most < UNLIMITED:  # a sketch may be full and hold its whole set
+                whole = self._whole(a[part]) & theirs._whole(b[part])
+            overlaps(ours, self.offsets, a[part], others, theirs.offsets, b[part], self._most, whole.view(np.uint8), masks,
+                     out[part])
 
         if len(a) > PIECE or threads is not None:
             deque(map_pieces(work, range(0, len(a), PIECE), threads), maxlen=0)
@@ -282,7 +286,7 @@ class Sketches:
     def _most(self) -> int:
         """The number of values that a sketch of the recipe has at most."""
         limited = "size" in self.recipe and self.recipe["size"] is not None
-        return int(self.recipe["size"]) if limited else 2**63
+        return int(self.recipe["size"]) if limited else UNLIMITED
 
     def _whole(self, rows: Ints) -> Bools:
         """Find the rows whose sketches hold the whole sets."""

@@ -21,16 +21,19 @@ In the code n, k, t, x are N, K, t, x, each an array with an entry for each pair
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from ndcore._types import Bools, Floats, Ints
 
-__all__ = ["finite_intervals"]
+__all__ = ["estimated_intervals", "finite_intervals"]
 
 LARGEST = 2.0**51  # larger sets are taken to have this many elements
 CHUNK = 1 << 18  # terms in memory at a time
+RATIOS = 40  # halvings of [0, 1] in the search of a ratio
+NODES = [NormalDist().inv_cdf((i + 0.5) / 8) for i in range(8)]  # of a normal distribution, with equal weights
 REACH = 9.0  # standard deviations, plus as many terms, beyond which terms are left out
 
 
@@ -75,6 +78,67 @@ def finite_intervals(
         for found, k in ((low, np.minimum(smallest, largest)), (high, np.maximum(smallest, largest))):
             found[part] = k / (n - of_union * k)
     return low, high
+
+
+def estimated_intervals(
+    successes: Ints, trials: Ints, whole: Floats, error: Floats, *, of_union: bool, confidence: float
+) -> tuple[Floats, Floats]:
+    """Find mid-P confidence intervals for K / N where N is an estimate with a standard error.
+
+    Parameters
+    ----------
+    successes, trials, of_union, confidence
+        As in `finite_intervals`.
+    whole, error : float64 (pairs,)
+        The estimate of N, or of |A| + |B| with `of_union`, and its standard error, above 0.
+
+    Returns
+    -------
+    low, high : float64 (pairs,)
+
+    Notes
+    -----
+    The elements that were not sampled, N − t, have a gamma distribution with the mean and the standard error that are given.
+    Where a sketch is the t smallest of N random numbers and the largest of them is u, N − t has a negative binomial
+    distribution under the prior 1 / N: the gamma distribution is near to it, and its quantiles have a closed form (Wilson,
+    Hilferty, "The distribution of chi-square", 1931, DOI 10.1073/pnas.17.12.684). Tails are averages over eight quantiles.
+    """
+    low, high = np.zeros(len(trials)), np.ones(len(trials))
+    step = max(1, CHUNK // (len(NODES) * (2 * _reach(int(trials.max(initial=1))) + 1)))
+    for start in range(0, len(trials), step):
+        part = slice(start, start + step)
+        x, t = successes[part].astype(np.float64), trials[part].astype(np.float64)
+        least = t + of_union * x
+        unseen = np.maximum(1.0, np.minimum(whole[part], LARGEST) - least)
+        wide = np.minimum(error[part] / unseen, 1.0) / 3.0  # 1 / (3·√shape); a mean below its error has the error as its mean
+        unseen = np.maximum(unseen, np.minimum(error[part], LARGEST))
+        each = [least + np.maximum(0.0, unseen * (1.0 - wide**2 + node * wide) ** 3) for node in NODES]
+        sizes = np.concatenate([(1 + of_union) * np.ceil(n / (1 + of_union)) for n in each])  # even: all may be common
+
+        def averages(ratio: Floats, x: Floats = x, t: Floats = t, sizes: Floats = sizes) -> tuple[Floats, Floats]:
+            """Return the mean upper and lower tails at these ratios."""
+            ratio, x, t = np.tile(ratio, len(NODES)), np.tile(x, len(NODES)), np.tile(t, len(NODES))
+            wanted = np.rint(ratio * sizes / (1.0 + of_union * ratio))
+            k = np.minimum(wanted, np.floor((sizes - t + x) / (1 + of_union)))  # more leave too few others for t − x
+            _, equal, above = _tails(x, t, k, sizes - of_union * k)
+            upper = np.where(wanted > k, 1.0, above + 0.5 * equal).reshape(len(NODES), -1).mean(axis=0)
+            return upper, 1.0 - upper
+
+        target = (1.0 - confidence) / 2.0
+        low[part] = _boundary(len(x), lambda ratio: averages(ratio)[0] > target)
+        high[part] = 1.0 - _boundary(len(x), lambda ratio: averages(1.0 - ratio)[1] > target)
+    return np.minimum(low, high), np.maximum(low, high)
+
+
+def _boundary(n: int, holds: Callable[[Floats], Bools]) -> Floats:
+    """Find the smallest ratios in [0, 1] from which on monotonic tests hold; 0 where they hold there, by bisection."""
+    low, high = np.zeros(n), np.ones(n)
+    at_zero = holds(low)
+    for _ in range(RATIOS):
+        middle = (low + high) / 2.0
+        met = holds(middle)
+        low, high = np.where(met, low, middle), np.where(met, middle, high)
+    return np.where(at_zero, 0.0, high)
 
 
 class _Tails(NamedTuple):
