@@ -257,7 +257,7 @@ class Directory:
 
         They only spare time: the log has everything, so what was decided or removed counts without them.
         """
-        self.log.sync()
+        self.log.seal()
         with contextlib.suppress(OSError):
             self._checkpoints.write(self.state)
 
@@ -390,7 +390,7 @@ class Directory:
             return
         try:
             if not self.read_only:
-                self.log.sync()
+                self.log.seal()
                 if self._checkpoints.behind and not self._failed:
                     self.checkpoint()
         finally:

@@ -198,6 +198,11 @@ class Log:
                 if target == self.end and not self._marked:
                     self._mark()
 
+    def seal(self) -> None:
+        """Wait as `sync`, and until the mark is on disk too: before something is written that names the end of the log."""
+        self.sync()
+        _sync_data(self._last().descriptor)
+
     def _mark(self) -> None:
         """Write that everything before is on disk. The mark itself need not be, and a full disk has no room for it."""
         with contextlib.suppress(OSError):
@@ -254,8 +259,7 @@ class Log:
     def close(self) -> None:
         """Put everything on disk and close the files. The log cannot be used afterwards."""
         if not (self.read_only or self._broken or self._files.closed or self._process != os.getpid()):
-            self.sync()
-            _sync_data(self._last().descriptor)  # the mark too: without it the next opening reads the last file
+            self.seal()
         self._files.close()
 
     # ---- files
