@@ -281,7 +281,7 @@ def test_what_cannot_be_read_is_not_taken_for_damage(place, small_files, monkeyp
 
 @pytest.mark.parametrize("synced", [0, 1, 2, 3])
 def test_behind_the_last_mark_the_log_is_a_prefix(place, synced):
-    """The loss of power keeps a later write and drops an earlier one. Before a mark that is damage, and costs one payload."""
+    """The loss of power keeps a later write and drops an earlier one. Before a mark that costs one payload."""
     log = Log.create(place, TAG)
     positions = []
     for i in range(4):

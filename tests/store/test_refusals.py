@@ -69,7 +69,7 @@ def test_a_fork_of_the_writer_is_refused(tmp_path):
                          store.compact, lambda: store.session("t"), lambda: session.decide(1, TEXT), session.commit,
                          store.listen, store.refresh, lambda: store.text(0), lambda: store.merge(store),
                          lambda: store.adecide(1, TEXT).send(None)):
-                with pytest.raises(ValueError, match="a fork of it may not use it|cannot be merged with itself"):
+                with pytest.raises(ValueError, match=r"a fork of it may not use it|cannot be merged with itself"):
                     call()
             store.close()
             code = 0

@@ -34,7 +34,7 @@ from ndcore.store.verdict import Verdict
 
 __all__ = ["Directory"]
 
-REPAIR = ("open it with repair=True (ndcore store repair), which saves what can be read in a new log and keeps all logs as "
+REPAIR = ("open it with repair=True, which saves what can be read in a new log and keeps all logs as "
           "they are")
 RESTORE = f"Nothing was deleted. Restore the whole store from one copy, or {REPAIR}"
 _DERIVED = re.compile(r"derived-[0-9]+")
@@ -65,7 +65,7 @@ class Directory:
     ) -> Directory:
         """Open the directory of a store; create it if there is none and it may be written.
 
-        repair: where it is refused because pages would be lost, save what can be read and keep the original (`Repair`).
+        repair: where it is refused because pages would be lost, save what can be read and keep the original.
         """
         if not hasattr(os, "pread"):
             raise OSError(errno.ENOTSUP, "stores need pread and flock: on Windows use WSL, or a Collection", str(path))
@@ -167,13 +167,14 @@ class Directory:
 
         current = self._place("log").name
         for place in logs_in(self.path):
-            if _number(place.name) > _number(current) and place.name not in self._kept() and is_log(place, self.manifest.tag):
+            later = _number(place.name) > _number(current) and place.name not in self._kept()
+            if later and is_log(place, self.manifest.tag):
                 if not numbers_in(place):
                     continue
                 log = Log.open(place, tag=self.manifest.tag, read_only=True)
                 if says_more(log, self.state):
-                    raise CorruptFile(f"{self.path}: the description names {current}, and {place.name} has pages that are not "
-                                      f"in it: the description is older. {RESTORE}")
+                    raise CorruptFile(f"{self.path}: the description names {current}, and {place.name} has pages that are "
+                                      f"not in it: the description is older. {RESTORE}")
 
     def _sweep(self) -> None:
         """Delete what a compaction replaced, and what an interrupted one left; nothing else, and no log that was kept."""
@@ -287,8 +288,9 @@ class Directory:
     def check_usable(self) -> None:
         """Raise ValueError in a fork of the process that writes, and OSError where the state is not what the log says."""
         if self.forked:
-            raise ValueError(f"the store {os.fspath(self.path)!r} was opened for writing by process {self._process}, and a fork "
-                             "of it may not use it; open it in this process with read_only=True, or write through its socket")
+            raise ValueError(f"the store {os.fspath(self.path)!r} was opened for writing by process {self._process}, and a "
+                             "fork of it may not use it; open it in this process with read_only=True, or write through its "
+                             "socket")
         if self._failed:
             raise OSError(errno.EIO, f"{self._failed}: close the store and open it again", os.fspath(self.path))
 
@@ -367,8 +369,8 @@ class Directory:
                         index.close()
                 lost = len(saved.problems)
                 if saved.whole and (not kept or not state.count):
-                    raise CorruptFile(f"{self.path}: the records of {saved.whole} pages are whole, and their texts cannot be "
-                                      f"read: {saved.problems[0]}. {RESTORE}")
+                    raise CorruptFile(f"{self.path}: the records of {saved.whole} pages are whole, and their texts cannot "
+                                      f"be read: {saved.problems[0]}. {RESTORE}")
             else:
                 rewrite(self.state, log, report)
             log.close()

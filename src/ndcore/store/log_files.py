@@ -61,7 +61,7 @@ class LogFile:
 
 
 class Start(NamedTuple):
-    """The first bytes of a file: its tag, None where they are damaged; what is wrong with them, also where they are sound."""
+    """The first bytes of a file: its tag, None where they are damaged, and what is wrong with them."""
 
     tag: bytes | None
     problem: str

@@ -8,8 +8,8 @@ from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
 from ndcore.store.batches import Batch, Write
 from ndcore.store.carried import pages_of
-from ndcore.store.compaction import chain_of
 from ndcore.store.columns import Bitmap, Columns
+from ndcore.store.compaction import chain_of
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode

@@ -32,8 +32,8 @@ CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
 class Store(Sharing):
     """What a crawler keeps: an atomic check-and-add of pages, clusters, versions and texts, in a directory.
 
-    Open one with `Store.open`. All methods may be called by several threads. In a fork of the process that opened it, a store
-    that writes refuses every call, and one with read_only=True answers.
+    Open one with `Store.open`. All methods may be called by several threads. In a fork of the process that opened it, a
+    store that writes refuses every call, and one with read_only=True answers.
 
     Notes
     -----
@@ -97,8 +97,8 @@ class Store(Sharing):
         Raises
         ------
         ValueError
-            A setting is not accepted, or differs from the setting of the store. CorruptFile, which is a ValueError: the files
-            are not of one store and time, or records cannot be saved; nothing was deleted (see `repair`).
+            A setting is not accepted, or differs from the setting of the store. CorruptFile, which is a ValueError: its
+            files are not of one store and time, or records cannot be saved; nothing was deleted (see `repair`).
         BlockingIOError
             Another process writes to the store.
         FileNotFoundError
