@@ -110,6 +110,7 @@ class Checkpoints:
         self.covered = 0  # position of the log
         self.problems: list[str] = []
         self.lost = 0  # damaged records among those that were read
+        self.refused: list[str] = []  # versions among them whose records are whole, and that the state could not take
         self.read_again = False  # records that the checkpoint on disk does not cover
         self.dropped = False
 
@@ -135,6 +136,8 @@ class Checkpoints:
                 run.apply(state)
             except CorruptFile as error:
                 self.problems.append(str(error))
+                if not isinstance(run.records[0], Removal):  # a removal that cannot be followed did not happen
+                    self.refused.append(str(error))
             self.read_again = True
             report(stage, run.position, end)
         self.covered = end

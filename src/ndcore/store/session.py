@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
 
@@ -28,7 +28,7 @@ class Deciding(Protocol):
     """What a session needs of a store: the directory, its lock, and how pages are kept."""
 
     _directory: Directory
-    _lock: threading.RLock
+    _lock: AbstractContextManager[None]
 
     def _decide(self, pages: Sequence[Page]) -> list[Verdict]: ...
     def flush(self) -> None: ...
