@@ -44,7 +44,7 @@ class Directory:
 
     def __init__(self, path: Path, manifest: Manifest, settings: Settings, preparer: Preparer, lock: Lock | None) -> None:
         self.path, self.manifest, self.settings, self.preparer = path, manifest, settings, preparer
-        self.read_only, self._lock, self._closed = lock is None, lock, False
+        self.read_only, self._lock, self.closed = lock is None, lock, False
         self.log: Log
         self.state: State
         self._checkpoints: Checkpoints
@@ -171,10 +171,14 @@ class Directory:
         self.log.refresh()
         self._checkpoints.replay(self.state, resolve(None))
 
+    def check_open(self) -> None:
+        """Raise ValueError if the store is closed."""
+        if self.closed:
+            raise ValueError(f"the store {os.fspath(self.path)!r} is closed; open it again")
+
     def check_writable(self) -> None:
         """Raise ValueError unless the store is open for writing."""
-        if self._closed:
-            raise ValueError(f"the store {os.fspath(self.path)!r} is closed; open it again")
+        self.check_open()
         if self.read_only:
             raise ValueError(f"the store {os.fspath(self.path)!r} was opened with read_only=True; open it without to write")
 
@@ -239,7 +243,7 @@ class Directory:
 
     def close(self) -> None:
         """Write a checkpoint where that spares reading, and close the files."""
-        if self._closed:
+        if self.closed:
             return
         try:
             if not self.read_only:
@@ -247,7 +251,7 @@ class Directory:
                 if self._checkpoints.behind:
                     self._checkpoints.write(self.state)
         finally:
-            self._closed = True
+            self.closed = True
             self._release()
             if self._lock is not None:
                 self._lock.release()

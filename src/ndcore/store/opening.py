@@ -153,8 +153,13 @@ class Checkpoints:
             except CorruptFile as error:
                 raise ValueError(f"{self.log.directory}: {error}. Its checksum is right, so another version of ndcore wrote "
                                  "it: open the store with that version. Nothing was changed") from error
-            if isinstance(record, Dictionary):
-                state.evidence.codec.learn(record.content)
+            try:
+                state.check(record, position)
+                if isinstance(record, Dictionary):
+                    state.evidence.codec.learn(record.content)
+                    continue
+            except CorruptFile as error:
+                self.problems.append(str(error))
                 continue
             if not run.takes(record):
                 yield run

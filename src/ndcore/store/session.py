@@ -205,6 +205,7 @@ class Session:
 
     def _state(self) -> _Fork:
         """Return the state with the pages of the session. The lock is held."""
+        self._store._directory.check_open()
         state = self._store._directory.state
         base = state, state.log.end
         if self._fork is None or self._base is None or self._base[0] is not base[0] or self._base[1] != base[1]:

@@ -29,6 +29,8 @@ LEADS, VARIES, FOLLOWS, COPIES = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D04
 BARE = 0xA0761D6478BD642F  # added too where there are no shingles
 COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not kept
 
+LOST = 1 << 20  # documents in a row whose records may be lost; a number farther on is of no writer
+
 
 Searched: TypeAlias = Index | TailedIndex
 
@@ -181,7 +183,7 @@ class State(RecordReader):
         first, n = added.first, len(added.labels)
         numbers, labels = np.arange(first, first + n), added.labels
         check_numbered(first + n, "documents", "compact the store, or begin another one")
-        if first >= self.columns.n + (1 << 20) or (labels > numbers).any():
+        if not self.columns.n <= first < self.columns.n + LOST or (labels > numbers).any():
             raise CorruptFile(f"documents {first} to {first + n - 1} do not follow the others; check the store")
         if (labels < first).any():
             labels = np.array([self._standing(*each, first) for each in zip(numbers.tolist(), labels.tolist(), strict=True)])
@@ -223,7 +225,7 @@ class State(RecordReader):
         number, columns = record.number, self.columns
         label = self._standing(number, record.label, number)
         check_numbered(number + 1, "documents", "compact the store, or begin another one")
-        if label > number or number >= columns.n + (1 << 20):
+        if label > number or not columns.n <= number < columns.n + LOST:
             raise CorruptFile(f"document {number}, of cluster {label}, does not follow the others; check the store")
         columns.put(number, (max(position, 0), record.date, label, number, number,
                              LIVE | record.flags & (VALID | LEADER | VARIANT)))
@@ -268,6 +270,7 @@ class State(RecordReader):
         """Apply what a record does to earlier documents."""
         columns = self.columns
         moved = []
+        end = self._check_changes(changes)
         for number in changes.removed:
             if number in self.live:
                 self.live.discard(number)
@@ -279,7 +282,7 @@ class State(RecordReader):
         for number, label, role in changes.changed:
             if number not in self.live:  # its record was damaged
                 continue
-            label = self._standing(number, label, self.n)
+            label = self._standing(number, label, end)
             if columns.get("label", number) != label:
                 columns.unlink(number)
                 moved.append((number, label))
@@ -288,6 +291,18 @@ class State(RecordReader):
             columns.set("label", number, label)
             if label != number:
                 columns.link(number, label)
+
+    def _check_changes(self, changes: Changes) -> int:
+        """Raise CorruptFile for changes that no writer makes, before anything is changed; return the end of all numbers."""
+        end = self.n + LOST
+        for number in changes.removed:
+            if number >= end:
+                raise CorruptFile(f"a record removes document {number}, and there are {self.n}; check the store")
+        for number, label, role in changes.changed:
+            if not label <= number < end or role & ~(LEADER | VARIANT):
+                raise CorruptFile(f"a record gives document {number} of {self.n} the label {label} and the role {role}; "
+                                  "check the store")
+        return end
 
     def _promote(self, number: int, label: int, role: int, row: UInts | None) -> None:
         """Give a document a role and put it into the indexes that the role asks for."""

@@ -195,8 +195,8 @@ class Store(Sharing):
 
         key: for its scope only, in stores with scope="host".
         """
-        preparer = self._directory.preparer
-        page = preparer.page(None, text, None, like=key)
+        self._directory.check_open()
+        page = self._directory.preparer.page(None, text, None, like=key)
         with self._lock, self._directory.trusting():
             return engine.look(self._state, page)
 
@@ -289,18 +289,21 @@ class Store(Sharing):
     def check(self, progress: bool | Progress | None = None) -> list[str]:
         """Read everything and compare it; return what is wrong, in words. Empty: the store is sound."""
         with self._lock, reporting(progress) as report:
+            self._directory.check_open()
             return self._directory.check(report)
 
     # ---- files
 
     def flush(self) -> None:
         """Wait until everything that was decided is on disk."""
+        self._directory.check_open()
         if not self._directory.read_only:
             self._directory.log.sync()
 
     def refresh(self) -> None:
         """Read what the writer has written since. For stores that were opened with read_only=True."""
         with self._lock:
+            self._directory.check_open()
             self._directory.refresh()
 
     def close(self) -> None:
@@ -318,12 +321,15 @@ class Store(Sharing):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Store {os.fspath(self.path)!r}, {len(self)} documents>"
+        held = "closed" if self._directory.closed else f"{len(self)} documents"
+        return f"<Store {os.fspath(self.path)!r}, {held}>"
 
     # ---- inside
 
     @property
     def _state(self) -> Any:
+        """The state. ValueError if the store is closed."""
+        self._directory.check_open()
         return self._directory.state
 
     def _decide_together(self, items: Sequence[Item]) -> list[Verdict]:
