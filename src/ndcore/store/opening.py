@@ -23,12 +23,12 @@ from ndcore.store.mending import watch
 from ndcore.store.pages import Preparer
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
-from ndcore.store.state import Added, Indexes, State, kinds
+from ndcore.store.state import LEADS, LEADS_TOO, Added, Indexes, State, kinds
 from ndcore.store.tail import TailedIndex
 
 __all__ = ["Checkpoints", "covered_by"]
 
-KIND = "store checkpoint"
+KIND, REVISION = "store checkpoint", 1  # from revision 1 on, some leaders and all variants are found by their tokens
 NAME = "checkpoint.ndc"
 RUN = 256  # documents that are read again together
 INDEXES = ("features", "digests", "keys")
@@ -74,8 +74,7 @@ class Run:
             return
         documents, values = self.documents, list[tuple[int, int]]()
         if self.position >= state.indexes.digests.covered:
-            values = [(record.number, state.value(kind, record, state.scope(record), hashed))
-                      for record, hashed in zip(documents, self.hashes, strict=True) for kind in kinds(record.flags)]
+            values = self._values(state, documents)
         state.add_many(Added(
             documents[0].number, np.array([record.label for record in documents], np.int64),
             np.array([record.flags for record in documents], np.uint8),
@@ -83,6 +82,19 @@ class Run:
             np.array([state.preparer.hashed(record.name) for record in documents], np.uint64), self.features,
             np.array([number for number, _ in values], np.int64), np.array([value for _, value in values], np.uint64),
         ), self.positions)
+
+    def _values(self, state: State, documents: list[Document]) -> list[tuple[int, int]]:
+        """Return the values by which documents are found, and whose they are."""
+        made = [(record, kind, state.value(kind, record, state.scope(record), hashed))
+                for record, hashed in zip(documents, self.hashes, strict=True) for kind in kinds(record.flags)]
+        at = [i for i, (_, kind, _) in enumerate(made) if kind == LEADS]
+        leaders = [made[i][0] for i in at]
+        leading = state.leading(np.array([made[i][2] for i in at], np.uint64),
+                                lambda i: state.value(LEADS_TOO, leaders[i], state.scope(leaders[i])))
+        values = [value for _, _, value in made]
+        for i, value in zip(at, leading.tolist(), strict=True):
+            values[i] = value
+        return [(record.number, value) for (record, _, _), value in zip(made, values, strict=True)]
 
 
 class Checkpoints:
@@ -200,14 +212,16 @@ class Checkpoints:
         write(self.place / NAME, KIND, header, {
             "live": _cut(state.live, bits), "kept": _cut(state.kept, bits),
             "dictionary": np.frombuffer(state.evidence.codec.dictionary, np.uint8),
-        })
+        }, revision=REVISION)
         self.covered, self.read_again = self.log.end, False
         for name in set(before) - set(self.names):
             (self.place / name).unlink(missing_ok=True)
 
     def _stored(self) -> State:
         """Open what the last checkpoint names."""
-        header, arrays = read(self.place / NAME, KIND)
+        header, arrays = read(self.place / NAME, KIND, revision=REVISION)
+        if peek(self.place / NAME).revision < REVISION:
+            raise CorruptFile(f"{self.place / NAME}: of an earlier ndcore")
         try:
             n, end, names = int(header["documents"]), int(header["end"]), [str(name) for name in header["columns"]]
             self.generation = int(header["generation"])
