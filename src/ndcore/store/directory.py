@@ -169,6 +169,9 @@ class Directory:
             self._load(resolve(None))
             return
         self.log.refresh()
+        if self._checkpoints.newer:  # which has on disk what this process would hold in memory
+            self.reload()
+            return
         self._checkpoints.replay(self.state, resolve(None))
 
     def check_open(self) -> None:

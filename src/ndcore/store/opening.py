@@ -124,15 +124,21 @@ class Checkpoints:
         self.lost = 0  # damaged records among those that were read
         self.read_again = False  # records that the checkpoint on disk does not cover
         self.dropped = False
+        self._opened_as: tuple[int, int] | None = None
 
     def load(self, report: Progress) -> State:
         """Make the state. Damaged or missing files are made again from the log."""
-        try:
-            state = self._stored()
-        except (OSError, ValueError) as error:  # CorruptFile is a ValueError
-            if not isinstance(error, FileNotFoundError) or self.place.exists():
-                self.problems.append(f"made again from the log: {error}")
-            state = self._empty()
+        while True:
+            self._opened_as = self._written()
+            try:
+                state = self._stored()
+            except (OSError, ValueError) as error:  # CorruptFile is a ValueError
+                if self.newer:  # of a reader: the writer has replaced these files meanwhile
+                    continue
+                if not isinstance(error, FileNotFoundError) or self.place.exists():
+                    self.problems.append(f"made again from the log: {error}")
+                state = self._empty()
+            break
         watch(state, self._created, self.problems)
         start, known = self.covered, len(self.problems)
         self.replay(state, report)
@@ -150,6 +156,19 @@ class Checkpoints:
             self.read_again = True
             report(stage, run.position, end)
         self.covered = end
+
+    @property
+    def newer(self) -> bool:
+        """Whether the writer has written a checkpoint since a reader opened the last one."""
+        return self.read_only and self._written() != self._opened_as
+
+    def _written(self) -> tuple[int, int] | None:
+        """Tell the checkpoint on disk from others: the file and its time."""
+        try:
+            status = (self.place / NAME).stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns
 
     @property
     def behind(self) -> bool:
@@ -257,16 +276,16 @@ class Checkpoints:
     def _opened(self, name: str, end: int) -> Index | TailedIndex:
         """Open an index. CorruptFile where it does not have what the checkpoint says."""
         index = Index.open(self.place, name=name, read_only=self.read_only)
-        groups, _ = self._shape(name)
+        groups, need = self._shape(name)
         if index.groups != groups or index.covered < end or (index.covered > self.log.end and not self.read_only):
             index.close()
             raise CorruptFile(f"{self.place}: the index of {name} does not belong to the checkpoint")
-        return TailedIndex(index) if self.read_only else index
+        return TailedIndex(index, groups, need) if self.read_only else index
 
     def _created(self, name: str) -> Index | TailedIndex:
         """Make an empty index; readers make it in memory."""
         groups, need = self._shape(name)
-        return TailedIndex(None) if self.read_only else Index.create(self.place, groups, need=need, name=name)
+        return TailedIndex(None, groups, need) if self.read_only else Index.create(self.place, groups, need=need, name=name)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return the number of values of a document in an index, and how many of them a search needs."""
