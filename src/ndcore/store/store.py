@@ -16,6 +16,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
+from ndcore.store.backup import backed_up
 from ndcore.store.directory import Directory
 from ndcore.store.labels import Plan
 from ndcore.store.microbatches import MicroBatches
@@ -230,6 +231,28 @@ class Store(Sharing):
         """
         with self._lock, reporting(progress) as report:
             self._directory.compact(report)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the store, as it is now, to a new directory, which is a store of its own; others may write meanwhile.
+
+        Parameters
+        ----------
+        path : path
+            Does not exist, or is an empty directory. It is there as a whole, and on disk, when this returns, or not at all.
+
+        Raises
+        ------
+        FileExistsError
+            There is something at the path.
+        OSError
+            The disk is full, or failed.
+
+        Notes
+        -----
+        Files that nothing writes any more are hard links where the file system allows, else copies. The last file of the
+        log, at most 1 GiB, is a copy. A store that was opened with read_only=True can be copied too.
+        """
+        backed_up(self._directory, self._lock, Path(path))
 
     # ---- asking
 
