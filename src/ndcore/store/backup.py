@@ -40,7 +40,7 @@ def backed_up(directory: Directory, lock: threading.RLock, path: Path) -> None:
                     return
         finally:
             shutil.rmtree(made, ignore_errors=True)
-    raise BlockingIOError(11, "the store was compacted again and again meanwhile; try again later", os.fspath(directory.path))
+    raise BlockingIOError(11, "the store was compacted at each try; try again later", os.fspath(directory.path))
 
 
 def _copied(directory: Directory, lock: threading.RLock, made: Path, *, derived: bool) -> bool:

@@ -37,7 +37,7 @@ def pages_of(
 
 def _page(state: State, document: Document, preparer: Preparer) -> Page:
     """Make the page of a document again, with key and scope as the other store has them."""
-    page = state.page(document.number)
+    page = state.page_of(document)
     page.key, page.name, page.hashed = preparer.named(decoded(document.name))
     page.date, page.scope = document.date, preparer.scope_of(page.key)
     page.features = preparer.features(page.row[None, :])[0] ^ np.uint64(page.scope)

@@ -74,7 +74,7 @@ def _write_sightings(log: Log, chains: list[tuple[int, int, list[Sighting]]]) ->
 
 
 def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], list[Sighting]]:
-    """Return the record of a document, with its last text; the versions before it; and the sightings after it, without texts."""
+    """Return the record of a document with its last text, the versions before it, and the sightings after it."""
     sightings: list[Sighting] = []
     record: Document | Sighting = state.last(number)
     while isinstance(record, Sighting):

@@ -116,9 +116,9 @@ class RecordReader:
 
     def page(self, number: int) -> Page:
         """Make the page of a document again, from its evidence."""
-        return self._page_of(self.document(number))
+        return self.page_of(self.document(number))
 
-    def _page_of(self, record: Document) -> Page:
+    def page_of(self, record: Document) -> Page:
         """Make the page of the record of a document."""
         key, kind = decoded(record.name), self.settings.evidence
         if kind == "text":
@@ -133,8 +133,8 @@ class RecordReader:
                 row = self.preparer.sketcher.sketch_hashes(held, [0, len(held)]).values[0]
             features, text = self.preparer.features(row[None, :])[0], b""
         if valid != record.valid:
-            raise CorruptFile(f"the evidence of document {record.number} has {'' if valid else 'no '}shingles, and its record "
-                              "says something else; check the store")
+            raise CorruptFile(f"the evidence of document {record.number} has {'' if valid else 'no '}shingles, and "
+                              "its record says something else; check the store")
         scope = self.preparer.scope_of(key)
         features = features ^ np.uint64(scope ^ (self.preparer.scope_of(None) if kind == "text" else 0))
         row_hash = int(row_hashes(row[None, :])[0])

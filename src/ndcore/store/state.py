@@ -21,7 +21,8 @@ from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictiona
 from ndcore.store.settings import Settings
 from ndcore.store.tail import TailedIndex
 
-__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "LEADS_TOO", "VARIES", "Added", "Indexes", "State", "kinds", "mixed", "repeated", "shared"]
+__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "LEADS_TOO", "VARIES", "Added", "Indexes", "State",
+           "kinds", "mixed", "repeated", "shared"]
 
 # Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
 # its own bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
@@ -145,12 +146,13 @@ class State(RecordReader):
         if kind in (LEADS_TOO, FOLLOWS):
             return mixed(kind, int.from_bytes(self.tokens(like)[:8], "little"), True, scope)
         if row_hash is None:
-            row_hash = like.row_hash if isinstance(like, Page) else self._page_of(like).row_hash
+            row_hash = like.row_hash if isinstance(like, Page) else self.page_of(like).row_hash
         return mixed(kind, row_hash, True, scope)
 
     def _valued(self, kind: int, like: Page | Document, scope: int, wanted: NDArray[np.uint8] | None) -> list[int]:
         """Find the documents with the value of a kind, ascending."""
-        found: list[int] = self.indexes.digests.search(np.array([self.value(kind, like, scope)], np.uint64), 1, wanted).tolist()
+        value = np.array([self.value(kind, like, scope)], np.uint64)
+        found: list[int] = self.indexes.digests.search(value, 1, wanted).tolist()
         return found
 
     def leading(self, values: UInts, too: Callable[[int], int]) -> UInts:

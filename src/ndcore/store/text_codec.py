@@ -20,7 +20,7 @@ SAMPLES, SAMPLE_BYTES = 1000, 4 << 20  # texts that a dictionary is trained on, 
 DICTIONARY = 65536  # bytes
 TRAINING = {"k": 200, "d": 8}  # lengths of segments and substrings: to look for better ones takes five times as long
 LARGEST = 1 << 30  # bytes of a text
-FREE, RATIO = 64 << 20, 1100  # a longer text has at most this number of bytes for each one that is stored, as all of zlib have
+FREE, RATIO = 64 << 20, 1100  # a longer text has at most this number of bytes for each stored one; zlib has no more
 TOGETHER = 64 << 20  # bytes of texts that are compressed together, at most
 SHORT = 64  # bytes that are not worth a compression
 
