@@ -52,7 +52,7 @@ class Directory:
 
     def __init__(self, path: Path, manifest: Manifest, settings: Settings, preparer: Preparer, lock: Lock | None) -> None:
         self.path, self.manifest, self.settings, self.preparer = path, manifest, settings, preparer
-        self.read_only, self._lock, self._closed = lock is None, lock, False
+        self.read_only, self._lock, self.closed = lock is None, lock, False
         self._process = os.getpid()
         self._failed = ""  # why nothing can be asked until the store is opened again
         self.log: Log
@@ -278,7 +278,10 @@ class Directory:
             return
         with self._failing("the last refresh ended half way; refresh it again"):
             self.log.refresh()
-            self._checkpoints.replay(self.state, resolve(None))
+            if not self._checkpoints.newer:
+                self._checkpoints.replay(self.state, resolve(None))
+                return
+        self.reload()  # the checkpoint has on disk what this process would hold in memory
 
     @property
     def forked(self) -> bool:
@@ -286,19 +289,23 @@ class Directory:
         return not self.read_only and self._process != os.getpid()
 
     def check_usable(self) -> None:
-        """Raise ValueError in a fork of the process that writes, and OSError where the state is not what the log says."""
+        """Raise ValueError where the store is closed or this process is a fork of the writer, OSError where the state is lost."""
         if self.forked:
             raise ValueError(f"the store {os.fspath(self.path)!r} was opened for writing by process {self._process}, and a "
                              "fork of it may not use it; open it in this process with read_only=True, or write through its "
                              "socket")
+        self.check_open()
         if self._failed:
             raise OSError(errno.EIO, f"{self._failed}: close the store and open it again", os.fspath(self.path))
+
+    def check_open(self) -> None:
+        """Raise ValueError if the store is closed."""
+        if self.closed:
+            raise ValueError(f"the store {os.fspath(self.path)!r} is closed; open it again")
 
     def check_writable(self) -> None:
         """Raise ValueError unless the store is open for writing."""
         self.check_usable()
-        if self._closed:
-            raise ValueError(f"the store {os.fspath(self.path)!r} is closed; open it again")
         if self.read_only:
             raise ValueError(f"the store {os.fspath(self.path)!r} was opened with read_only=True; open it without to write")
 
@@ -388,7 +395,7 @@ class Directory:
 
     def close(self) -> None:
         """Write a checkpoint where that spares reading, and close the files."""
-        if self._closed or self.forked:
+        if self.closed or self.forked:
             return
         try:
             if not self.read_only:
@@ -396,7 +403,7 @@ class Directory:
                 if self._checkpoints.behind and not self._failed:
                     self.checkpoint()
         finally:
-            self._closed = True
+            self.closed = True
             self._release()
             if self._lock is not None:
                 self._lock.release()

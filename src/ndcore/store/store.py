@@ -15,6 +15,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
+from ndcore.store.backup import backed_up
 from ndcore.store.directory import Directory
 from ndcore.store.microbatches import MicroBatches
 from ndcore.store.pages import Item, Page, Pages
@@ -200,8 +201,8 @@ class Store(Sharing):
 
         key: for its scope only, in stores with scope="host".
         """
-        preparer = self._directory.preparer
-        page = preparer.page(None, text, None, like=key)
+        self._directory.check_open()
+        page = self._directory.preparer.page(None, text, None, like=key)
         with self._lock, self._directory.trusting():
             return engine.look(self._state, page)
 
@@ -235,6 +236,28 @@ class Store(Sharing):
         """
         with self._lock, reporting(progress) as report:
             self._directory.compact(report)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the store, as it is now, to a new directory, which is a store of its own; others may write meanwhile.
+
+        Parameters
+        ----------
+        path : path
+            Does not exist, or is an empty directory. It is there as a whole, and on disk, when this returns, or not at all.
+
+        Raises
+        ------
+        FileExistsError
+            There is something at the path.
+        OSError
+            The disk is full, or failed.
+
+        Notes
+        -----
+        Files that nothing writes any more are hard links where the file system allows, else copies. The last file of the
+        log, at most 1 GiB, is a copy. A store that was opened with read_only=True can be copied too.
+        """
+        backed_up(self._directory, self._lock, Path(path))
 
     # ---- asking
 
@@ -294,6 +317,7 @@ class Store(Sharing):
     def check(self, progress: bool | Progress | None = None) -> list[str]:
         """Read everything and compare it; return what is wrong, in words. Empty: the store is sound."""
         with self._lock, reporting(progress) as report:
+            self._directory.check_open()
             return self._directory.check(report)
 
     # ---- files
@@ -307,6 +331,7 @@ class Store(Sharing):
     def refresh(self) -> None:
         """Read what the writer has written since. For stores that were opened with read_only=True."""
         with self._lock.bare if self._directory.read_only else self._lock:  # it mends a refresh that failed
+            self._directory.check_open()
             self._directory.refresh()
 
     def close(self) -> None:
@@ -326,12 +351,15 @@ class Store(Sharing):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Store {os.fspath(self.path)!r}, {len(self)} documents>"
+        held = "closed" if self._directory.closed else f"{self._directory.state.count} documents"
+        return f"<Store {os.fspath(self.path)!r}, {held}>"
 
     # ---- inside
 
     @property
     def _state(self) -> Any:
+        """The state. ValueError if the store is closed."""
+        self._directory.check_usable()
         return self._directory.state
 
     def _decide_together(self, items: Sequence[Item]) -> list[Verdict]:
