@@ -201,7 +201,7 @@ class Store(Sharing):
 
         key: for its scope only, in stores with scope="host".
         """
-        self._directory.check_open()
+        self._directory.check_usable()
         page = self._directory.preparer.page(None, text, None, like=key)
         with self._lock, self._directory.trusting():
             return engine.look(self._state, page)
@@ -317,7 +317,6 @@ class Store(Sharing):
     def check(self, progress: bool | Progress | None = None) -> list[str]:
         """Read everything and compare it; return what is wrong, in words. Empty: the store is sound."""
         with self._lock, reporting(progress) as report:
-            self._directory.check_open()
             return self._directory.check(report)
 
     # ---- files
