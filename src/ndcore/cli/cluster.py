@@ -112,7 +112,7 @@ def run_cluster(options: ClusterOptions) -> int:
         built = _make_collection(options, stack)
         if options.report is not None:
             _write_report(options, built)
-    options.outcome.written = True
+        options.outcome.written = True
     if options.json:
         print(json.dumps(describe(built), indent=2))
     elif not options.quiet:

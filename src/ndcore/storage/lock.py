@@ -82,7 +82,7 @@ class Lock:
         """Let others write, and leave no file."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):  # the directory is gone
-                self._path.unlink()  # before the lock ends: afterwards it may be of another process
+                os.unlink(self._path)  # noqa: PTH108 - before the lock ends: afterwards it may be of another process
             self.release()
 
     def __del__(self) -> None:

@@ -1,4 +1,4 @@
-"""A hidden directory beside an output, held by the one job that writes the output; the next job clears what a killed one left.
+"""A hidden directory beside an output, held by the one job that writes it; the next job clears what a killed one left.
 
 ``.NAME.ndcore.tmp`` has a file ``lock``, and the output in the making at ``new/NAME``. Where an output is replaced and the
 system cannot exchange two directories, the old one is moved to ``old/NAME`` first, and back again if that is as far as the
