@@ -11,6 +11,7 @@ import ndcore as nd
 from ndcore.collection import build, cluster, phase1_sketches
 from ndcore.collection.manifest import describe
 from ndcore.collection.shelf import DirectoryShelf
+from ndcore.storage.job_description import COLLECTION
 
 
 @pytest.fixture(scope="module")
